@@ -1,0 +1,129 @@
+package person
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix/event"
+)
+
+// Msg is one event of a room, in the terms of somebody who reads the chat.
+type Msg struct {
+	Event  string // event ID
+	Room   string
+	Sender string    // user ID
+	Type   string    // m.room.message, m.reaction, m.room.member, m.room.redaction …
+	Time   time.Time // by the server's clock
+
+	Kind     string   // msgtype: m.text, m.notice, m.file …
+	Body     string   // plain text; of an edit: the new text
+	HTML     string   // formatted body, "" when there is none
+	ReplyTo  string   // event that this answers
+	Thread   string   // root of the thread this is in
+	EditOf   string   // event that this edit replaces
+	Target   string   // event that a reaction or redaction is about
+	Key      string   // of a reaction
+	URL      string   // mxc address of a file
+	Mentions []string // user IDs; nil when m.mentions is missing, empty when it is {}
+
+	Member     string // m.room.member: whose membership
+	Membership string // join, leave, invite …
+	Redacted   bool   // content was removed
+}
+
+// Final tells whether this is a message of its own that answers another one:
+// text, not a notice, not an edit.
+func (m Msg) Final() bool {
+	return m.Type == "m.room.message" && m.Kind == "m.text" && m.EditOf == "" && m.ReplyTo != ""
+}
+
+// String is one line of a chat log.
+func (m Msg) String() string {
+	who, _, _ := strings.Cut(strings.TrimPrefix(m.Sender, "@"), ":")
+	switch {
+	case m.Redacted:
+		return fmt.Sprintf("<%s> (removed)", who)
+	case m.Type == "m.room.member":
+		return fmt.Sprintf("* %s: %s", m.Member, m.Membership)
+	case m.Type == "m.reaction":
+		return fmt.Sprintf("<%s> reacts %s", who, m.Key)
+	case m.Type != "m.room.message":
+		return fmt.Sprintf("* %s by %s", m.Type, who)
+	}
+	mark := ""
+	if m.Kind != "m.text" {
+		mark = " (" + strings.TrimPrefix(m.Kind, "m.") + ")"
+	}
+	if m.EditOf != "" {
+		mark += " (edit)"
+	}
+	if m.ReplyTo != "" {
+		mark += " (reply)"
+	}
+	return fmt.Sprintf("<%s>%s %s", who, mark, m.Body)
+}
+
+// content is what Msg takes from an event's content; unknown keys are left alone.
+type content struct {
+	MsgType       string `json:"msgtype"`
+	Body          string `json:"body"`
+	FormattedBody string `json:"formatted_body"`
+	URL           string `json:"url"`
+	Membership    string `json:"membership"`
+	Redacts       string `json:"redacts"`
+	Mentions      *struct {
+		Users []string `json:"user_ids"`
+	} `json:"m.mentions"`
+	New     *content `json:"m.new_content"`
+	Relates struct {
+		Type  string `json:"rel_type"`
+		Event string `json:"event_id"`
+		Key   string `json:"key"`
+		Reply struct {
+			Event string `json:"event_id"`
+		} `json:"m.in_reply_to"`
+	} `json:"m.relates_to"`
+}
+
+// decode reads an event. A content that does not have the shapes of the
+// specification gives a Msg with its type and sender alone.
+func decode(room string, evt *event.Event) Msg {
+	m := Msg{
+		Event: evt.ID.String(), Room: room, Sender: evt.Sender.String(),
+		Type: evt.Type.Type, Time: time.UnixMilli(evt.Timestamp),
+		Redacted: evt.Unsigned.RedactedBecause != nil,
+	}
+	var c content
+	if json.Unmarshal(evt.Content.VeryRaw, &c) != nil {
+		return m
+	}
+	text := &c
+	switch c.Relates.Type {
+	case "m.replace":
+		m.EditOf = c.Relates.Event
+		if c.New != nil {
+			text = c.New
+		}
+	case "m.thread":
+		m.Thread = c.Relates.Event
+	case "m.annotation":
+		m.Target, m.Key = c.Relates.Event, c.Relates.Key
+	}
+	m.ReplyTo = c.Relates.Reply.Event
+	m.Kind, m.Body, m.HTML, m.URL = text.MsgType, text.Body, text.FormattedBody, text.URL
+	if c.Mentions != nil {
+		m.Mentions = append([]string{}, c.Mentions.Users...)
+	}
+	if evt.Type.Type == "m.room.member" && evt.StateKey != nil {
+		m.Member, m.Membership = *evt.StateKey, c.Membership
+	}
+	if evt.Type.Type == "m.room.redaction" {
+		m.Target = evt.Redacts.String()
+		if m.Target == "" {
+			m.Target = c.Redacts
+		}
+	}
+	return m
+}

@@ -1,0 +1,97 @@
+package person
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"path/filepath"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// Say sends a text message and returns its event ID. The content is built by
+// hand: what a person types goes out as it is, whatever it holds.
+func (p *Person) Say(ctx context.Context, room, text string) (string, error) {
+	return p.send(ctx, room, event.EventMessage, map[string]any{
+		"msgtype": "m.text", "body": text, "m.mentions": map[string]any{},
+	})
+}
+
+// Reply answers a message.
+func (p *Person) Reply(ctx context.Context, room, to, text string) (string, error) {
+	return p.send(ctx, room, event.EventMessage, map[string]any{
+		"msgtype": "m.text", "body": text, "m.mentions": map[string]any{},
+		"m.relates_to": map[string]any{"m.in_reply_to": map[string]any{"event_id": to}},
+	})
+}
+
+// Edit replaces the text of a message of one's own.
+func (p *Person) Edit(ctx context.Context, room, target, text string) (string, error) {
+	return p.send(ctx, room, event.EventMessage, map[string]any{
+		"msgtype": "m.text", "body": "* " + text, "m.mentions": map[string]any{},
+		"m.new_content": map[string]any{"msgtype": "m.text", "body": text, "m.mentions": map[string]any{}},
+		"m.relates_to":  map[string]any{"rel_type": "m.replace", "event_id": target},
+	})
+}
+
+// React puts a key (an emoji) on a message.
+func (p *Person) React(ctx context.Context, room, target, key string) (string, error) {
+	return p.send(ctx, room, event.EventReaction, map[string]any{
+		"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": target, "key": key},
+	})
+}
+
+// Redact removes the content of an event.
+func (p *Person) Redact(ctx context.Context, room, target string) (string, error) {
+	resp, err := p.cli.RedactEvent(ctx, id.RoomID(room), id.EventID(target))
+	if err != nil {
+		return "", fmt.Errorf("redact %s: %w", target, err)
+	}
+	return resp.EventID.String(), nil
+}
+
+// Upload sends a file as m.file, m.image, m.audio or m.video by its extension.
+func (p *Person) Upload(ctx context.Context, room, name string, data []byte) (string, error) {
+	kind := mime.TypeByExtension(filepath.Ext(name))
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	media, err := p.cli.UploadMedia(ctx, mautrix.ReqUploadMedia{
+		ContentBytes: data, ContentLength: int64(len(data)), ContentType: kind, FileName: name,
+	})
+	if err != nil {
+		return "", fmt.Errorf("upload %s: %w", name, err)
+	}
+	return p.send(ctx, room, event.EventMessage, map[string]any{
+		"msgtype": msgtype(kind), "body": name, "filename": name, "m.mentions": map[string]any{},
+		"url":  media.ContentURI.String(),
+		"info": map[string]any{"mimetype": kind, "size": len(data)},
+	})
+}
+
+// msgtype is the Matrix message type for a MIME type.
+func msgtype(kind string) string {
+	for prefix, t := range map[string]string{"image/": "m.image", "audio/": "m.audio", "video/": "m.video"} {
+		if len(kind) > len(prefix) && kind[:len(prefix)] == prefix {
+			return t
+		}
+	}
+	return "m.file"
+}
+
+// Notice sends an m.notice: what a bot would say, and what no bot may answer.
+func (p *Person) Notice(ctx context.Context, room, text string) (string, error) {
+	return p.send(ctx, room, event.EventMessage, map[string]any{
+		"msgtype": "m.notice", "body": text, "m.mentions": map[string]any{},
+	})
+}
+
+func (p *Person) send(ctx context.Context, room string, kind event.Type, content map[string]any) (string, error) {
+	resp, err := p.cli.SendMessageEvent(ctx, id.RoomID(room), kind, content)
+	if err != nil {
+		return "", fmt.Errorf("send %s to %s: %w", kind.Type, room, err)
+	}
+	return resp.EventID.String(), nil
+}

@@ -1,0 +1,247 @@
+package person
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+const (
+	keep     = 5000             // events held per room; older ones are forgotten
+	longPoll = 10 * time.Second // one /sync
+	filter   = `{"presence":{"types":[]},"room":{"timeline":{"limit":100}}}`
+)
+
+// timeline is what was seen of one room, oldest first.
+type timeline struct {
+	msgs   []Msg
+	known  map[string]bool
+	typing []string
+}
+
+// add appends events that are not there yet and forgets the oldest over the bound.
+func (t *timeline) add(msgs ...Msg) {
+	for _, m := range msgs {
+		if m.Event == "" || t.known[m.Event] {
+			continue
+		}
+		t.known[m.Event] = true
+		t.msgs = append(t.msgs, m)
+	}
+	if over := len(t.msgs) - keep; over > 0 {
+		for _, m := range t.msgs[:over] {
+			delete(t.known, m.Event)
+		}
+		t.msgs = slices.Delete(t.msgs, 0, over)
+	}
+}
+
+// watch is the sync loop; it ends with its context.
+func (p *Person) watch(ctx context.Context) {
+	since, wait := "", 100*time.Millisecond
+	for ctx.Err() == nil {
+		req := mautrix.ReqSync{Since: since, FilterID: filter, Timeout: int(longPoll.Milliseconds())}
+		if since == "" {
+			req.Timeout = 0
+		}
+		poll, cancel := context.WithTimeout(ctx, longPoll+20*time.Second)
+		resp, err := p.cli.FullSyncRequest(poll, req)
+		cancel()
+		if err != nil {
+			if ctx.Err() == nil {
+				p.log.Debug().Err(err).Str("user", p.ID()).Msg("sync")
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+			wait = min(2*wait, 2*time.Second)
+			continue
+		}
+		wait = 100 * time.Millisecond
+		gaps := p.gaps(ctx, resp, since)
+		p.take(resp, gaps)
+		since = resp.NextBatch
+	}
+}
+
+// gaps fetches what a limited timeline left out: from its beginning back to the
+// newest event that is known.
+func (p *Person) gaps(ctx context.Context, resp *mautrix.RespSync, since string) map[string][]Msg {
+	gaps := map[string][]Msg{}
+	for room, joined := range resp.Rooms.Join {
+		if !joined.Timeline.Limited || since == "" || joined.Timeline.PrevBatch == "" {
+			continue
+		}
+		p.mu.Lock()
+		t := p.rooms[room.String()]
+		p.mu.Unlock()
+		if t == nil {
+			continue
+		}
+		missed, err := p.back(ctx, room.String(), joined.Timeline.PrevBatch, func(m Msg) bool { return t.known[m.Event] })
+		if err != nil {
+			p.log.Warn().Err(err).Str("room", room.String()).Msg("gap in the timeline stays")
+			continue
+		}
+		gaps[room.String()] = missed
+	}
+	return gaps
+}
+
+// take puts one sync response into the rooms.
+func (p *Person) take(resp *mautrix.RespSync, gaps map[string][]Msg) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.tell()
+	p.synced = true
+	for room, joined := range resp.Rooms.Join {
+		t := p.room(room.String())
+		delete(p.invites, room.String())
+		t.add(gaps[room.String()]...)
+		t.add(decodeAll(room.String(), joined.Timeline.Events)...)
+		for _, evt := range joined.Ephemeral.Events {
+			if evt.Type.Type == event.EphemeralEventTyping.Type {
+				t.typing = typists(evt.Content.VeryRaw)
+			}
+		}
+	}
+	for room, left := range resp.Rooms.Leave {
+		p.room(room.String()).add(decodeAll(room.String(), left.Timeline.Events)...)
+		delete(p.invites, room.String())
+	}
+	for room, invited := range resp.Rooms.Invite {
+		for _, evt := range invited.State.Events {
+			if evt.Type.Type == "m.room.member" && evt.GetStateKey() == p.ID() {
+				p.invites[room.String()] = evt.Sender.String()
+			}
+		}
+	}
+}
+
+// room is the timeline of a room, made when it is new; p.mu is held.
+func (p *Person) room(room string) *timeline {
+	t := p.rooms[room]
+	if t == nil {
+		t = &timeline{known: map[string]bool{}}
+		p.rooms[room] = t
+	}
+	return t
+}
+
+func decodeAll(room string, events []*event.Event) []Msg {
+	msgs := make([]Msg, 0, len(events))
+	for _, evt := range events {
+		msgs = append(msgs, decode(room, evt))
+	}
+	return msgs
+}
+
+func typists(raw []byte) []string {
+	var c struct {
+		Users []string `json:"user_ids"`
+	}
+	_ = json.Unmarshal(raw, &c) // a notification that is none tells of nobody
+	return c.Users
+}
+
+// Messages are the events seen in the room so far, oldest first.
+func (p *Person) Messages(room string) []Msg {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t := p.rooms[room]; t != nil {
+		return slices.Clone(t.msgs)
+	}
+	return nil
+}
+
+// Wait returns the first event of the room that fits, among those seen already
+// and then among those to come.
+func (p *Person) Wait(ctx context.Context, room string, fits func(Msg) bool) (Msg, error) {
+	var hit Msg
+	next := 0
+	var first string // event at index 0, to notice that old ones were forgotten
+	err := p.until(ctx, func() bool {
+		t := p.rooms[room]
+		if t == nil || len(t.msgs) == 0 {
+			return false
+		}
+		if t.msgs[0].Event != first {
+			first, next = t.msgs[0].Event, 0
+		}
+		for ; next < len(t.msgs); next++ {
+			if fits(t.msgs[next]) {
+				hit = t.msgs[next]
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return Msg{}, fmt.Errorf("wait in %s: %w", room, err)
+	}
+	return hit, nil
+}
+
+// WaitInvite returns once there is an invitation to the room.
+func (p *Person) WaitInvite(ctx context.Context, room string) error {
+	if err := p.until(ctx, func() bool { return p.invites[room] != "" || p.rooms[room] != nil }); err != nil {
+		return fmt.Errorf("wait for the invitation to %s: %w", room, err)
+	}
+	return nil
+}
+
+// WaitTyping returns once the user types in the room, or no longer does.
+func (p *Person) WaitTyping(ctx context.Context, room, user string, typing bool) error {
+	err := p.until(ctx, func() bool {
+		t := p.rooms[room]
+		return t != nil && slices.Contains(t.typing, user) == typing
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the typing of %s: %w", user, err)
+	}
+	return nil
+}
+
+// History asks the server for the whole timeline of the room, oldest first, at
+// most the newest 5,000 events: what is there, not what happened to be seen.
+func (p *Person) History(ctx context.Context, room string) ([]Msg, error) {
+	return p.back(ctx, room, "", func(Msg) bool { return false })
+}
+
+// back reads the room backwards from a token ("" = its end) to the first event
+// for which stop holds, and returns what lies between, oldest first.
+func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) bool) ([]Msg, error) {
+	var msgs []Msg
+	seen := map[string]bool{}
+	for len(msgs) < keep {
+		resp, err := p.cli.Messages(ctx, id.RoomID(room), from, "", mautrix.DirectionBackward, nil, 200)
+		if err != nil {
+			return nil, fmt.Errorf("read back in %s: %w", room, err)
+		}
+		stopped := false
+		for _, evt := range resp.Chunk {
+			m := decode(room, evt)
+			if stop(m) {
+				stopped = true
+				break
+			}
+			if !seen[m.Event] {
+				seen[m.Event] = true
+				msgs = append(msgs, m)
+			}
+		}
+		if stopped || resp.End == "" || resp.End == from || len(resp.Chunk) == 0 {
+			break
+		}
+		from = resp.End
+	}
+	slices.Reverse(msgs)
+	return msgs, nil
+}
