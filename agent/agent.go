@@ -34,7 +34,7 @@ type Task struct {
 	Session string
 	// Resume goes on with that session; without it the session begins here.
 	Resume bool
-	// Prompt is the whole text for the model, 131,071 bytes less 10 at most.
+	// Prompt is the whole text for the model, at most MaxPrompt bytes, no NUL.
 	Prompt string
 	// Model is the model's name; "" is DefaultModel.
 	Model string
@@ -49,6 +49,10 @@ type Task struct {
 	// Attached says that the run was started before: it is only followed. One
 	// that is not there (any more) ends as Interrupted.
 	Attached bool
+	// Stop, when it is closed, stops the run: Ended is Stopped then. It may be
+	// nil. (A StopRun from elsewhere ends the task too, but is told from an
+	// end for want of memory only when the CLI had time to leave by itself.)
+	Stop <-chan struct{}
 }
 
 // EventKind says what an Event is about.

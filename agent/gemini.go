@@ -3,12 +3,24 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
 )
 
 // DefaultModel is used when a Task names none.
 const DefaultModel = "gemini-2.5-pro"
+
+const (
+	// stopGrace bounds the stop of a run, and the reading of what it left.
+	stopGrace = 90 * time.Second
+	// lateGrace is how long a run that was found after its deadline is read
+	// before it is stopped: it may have ended long ago.
+	lateGrace = 10 * time.Second
+)
 
 // Gemini runs tasks with Gemini CLI. It holds no state and may be used by
 // many goroutines at once, on different boxes.
@@ -19,13 +31,121 @@ type Gemini struct {
 	Log zerolog.Logger
 }
 
-// Run does t in box and returns when it is over; emit sees its events, one at
-// a time, in order, and should return at once. A run that exists already is
-// read from its beginning, so emit may see events it has seen before.
+var errDeadline, errStop = errors.New("the task's time is over"), errors.New("the task was told to stop")
+
+// Run does t in box and returns when it is over; emit (nil is fine) sees its
+// events, one at a time, in order, and should return at once. A run that exists
+// already is read from its beginning, so emit may see events it has seen before.
 //
 // When ctx is cancelled, Run returns its error and the run in the box goes on;
 // a Run with Attached set finishes it. When t.Deadline passes, the run is
-// stopped, and the Outcome says TimedOut.
+// stopped, and the Outcome says TimedOut. What goes wrong in the box or at the
+// model is an Outcome; an error is a box that cannot be reached or a task that
+// cannot be started.
 func (g *Gemini) Run(ctx context.Context, box Box, t Task, emit func(Event)) (Outcome, error) {
-	return Outcome{}, errors.New("run agent: not yet")
+	if err := t.check(); err != nil {
+		return Outcome{}, err
+	}
+	log := g.Log.With().Str("run", t.Run).Logger()
+	existed := t.Attached
+	if !t.Attached {
+		var err error
+		if existed, err = box.StartRun(ctx, runSpec(t, g.Key)); err != nil {
+			return Outcome{}, fmt.Errorf("start run %s: %w", t.Run, err)
+		}
+	}
+	log.Debug().Bool("existed", existed).Bool("resume", t.Resume).Msg("following the agent's run")
+
+	w := newWatch(emit)
+	defer w.close()
+	st, c, err := follow(ctx, box, t, w)
+	w.close()
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := conclude(t, st, w.stream, c)
+	done := log.Info()
+	if o.Ended != Completed {
+		done = log.Warn()
+	}
+	if o.Ended == Crashed {
+		done = done.Str("stderr", oneLine(st.Stderr, 600)) // the CLI's, on its own failure
+	}
+	done.Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
+		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run is over")
+	return o, nil
+}
+
+// follow reads the run until it is over, and ends it when its time is over or
+// somebody says so.
+func follow(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, cause, error) {
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := func() {}
+	if !t.Deadline.IsZero() {
+		due := t.Deadline
+		if soonest := time.Now().Add(lateGrace); t.Attached && due.Before(soonest) {
+			due = soonest
+		}
+		reading, timer = context.WithDeadlineCause(reading, due, errDeadline)
+		defer timer()
+	}
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		select {
+		case <-t.Stop: // nil is never ready
+			cancel(errStop)
+		case <-reading.Done():
+		}
+	}()
+	st, err := box.FollowRun(reading, t.Run, 0, w)
+	why := context.Cause(reading)
+	cancel(nil)
+	<-asked
+	switch {
+	case err == nil:
+		return st, cause{}, nil
+	case ctx.Err() != nil:
+		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, ctx.Err())
+	case !errors.Is(why, errDeadline) && !errors.Is(why, errStop):
+		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, err)
+	}
+	st, err = stop(ctx, box, t, w)
+	c := cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline)}
+	if c.timedOut && !st.Started.IsZero() {
+		c.limit = t.Deadline.Sub(st.Started)
+	}
+	return st, c, err
+}
+
+// stop ends the run and reads what it still said.
+func stop(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	if err := box.StopRun(ctx, t.Run); err != nil {
+		return sandbox.RunStatus{}, fmt.Errorf("stop run %s: %w", t.Run, err)
+	}
+	st, err := box.FollowRun(ctx, t.Run, w.offset(), w)
+	if err != nil {
+		return st, fmt.Errorf("read the end of run %s: %w", t.Run, err)
+	}
+	return st, nil
+}
+
+// conclude puts the outcome together. It is pure.
+func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
+	s.end()
+	o := Outcome{Text: s.answer(), Session: t.Session, Tools: s.tools, Truncated: s.truncated, Status: st}
+	if s.session != "" {
+		o.Session = s.session
+	}
+	if s.result != nil {
+		o.Usage = s.result.usage
+	}
+	if !st.Started.IsZero() && st.Ended.After(st.Started) {
+		o.Duration = st.Ended.Sub(st.Started)
+	}
+	o.Ended, o.Detail = decide(t, st, s, c)
+	return o
 }

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"matrix-tui/sandbox"
+)
+
+const (
+	// MaxPrompt is how long a prompt may be: Linux takes 131,072 bytes for one
+	// argument, its end and its name included.
+	MaxPrompt = 131072 - 1 - len("--prompt=")
+
+	home      = "/root"
+	dotGemini = home + "/.gemini"
+	// settingsFile also stands for the system's settings and defaults, so that
+	// no file that the agent made elsewhere overrides it.
+	settingsFile = dotGemini + "/settings.json"
+	proxy        = "http://127.0.0.1:3128"
+)
+
+// cli are the paths of the image: the CLI, and the cache of compiled code that
+// halves its start.
+const (
+	cliPath      = "/opt/gemini/bin/gemini"
+	compileCache = "/opt/gemini/compile-cache"
+)
+
+// settings are Gemini CLI's own, by its settings schema (0.61.0).
+var settings = map[string]any{
+	"general": map[string]any{
+		// Ten silent attempts take over three minutes; the room should know.
+		"maxAttempts": 3,
+		// The retention deletes sessions that are still wanted.
+		"sessionRetention":             map[string]any{"enabled": false},
+		"checkpointing":                map[string]any{"enabled": false},
+		"enableAutoUpdate":             false,
+		"enableAutoUpdateNotification": false,
+		"enableNotifications":          false,
+		"devtools":                     false,
+		// Plan mode waits for an approval that nobody gives.
+		"plan": map[string]any{"enabled": false},
+		// Its update_topic calls would part the answer from its end.
+		"topicUpdateNarration": false,
+	},
+	"security": map[string]any{
+		// With a base URL alone it picks another way to sign in, and exits 41.
+		"auth":        map[string]any{"selectedType": "gemini-api-key"},
+		"folderTrust": map[string]any{"enabled": true},
+	},
+	"advanced": map[string]any{
+		"ignoreLocalEnv":      true, // /workspace/.env is the project's, not ours
+		"autoConfigureMemory": false,
+	},
+	"tools": map[string]any{
+		"shell": map[string]any{"enableInteractiveShell": false, "showColor": false},
+	},
+	"ide":       map[string]any{"enabled": false, "hasSeenNudge": true},
+	"privacy":   map[string]any{"usageStatisticsEnabled": false},
+	"telemetry": map[string]any{"enabled": false},
+}
+
+// files are written anew before each run: the agent may have changed them.
+func files() []sandbox.File {
+	data, err := json.MarshalIndent(settings, "", "  ")
+	if err != nil {
+		panic(err) // a literal
+	}
+	return []sandbox.File{
+		{Path: settingsFile, Data: append(data, '\n'), Mode: 0o600},
+		// A trusted folder's own settings, hooks and servers would be loaded.
+		{Path: dotGemini + "/trustedFolders.json", Data: []byte("{}\n"), Mode: 0o600},
+		// Read for variables that are not set.
+		{Path: dotGemini + "/.env", Mode: 0o600},
+	}
+}
+
+// environment is what the CLI, and all it starts, finds on top of the box's.
+func environment(key string) []string {
+	return []string{
+		"HOME=" + home,
+		"LANG=C.UTF-8",
+		"TERM=dumb",
+		"NO_COLOR=1",
+		"GEMINI_API_KEY=" + key,
+		"GOOGLE_GEMINI_BASE_URL=" + proxy + "/model",
+		// Set and empty, so that no .env file turns the CLI to another service.
+		"GOOGLE_API_KEY=", "GOOGLE_CLOUD_PROJECT=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=",
+		"HTTPS_PROXY=" + proxy, "https_proxy=" + proxy,
+		"HTTP_PROXY=" + proxy, "http_proxy=" + proxy,
+		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost",
+		"GEMINI_CLI_NO_RELAUNCH=true",
+		"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + settingsFile,
+		"GEMINI_CLI_SYSTEM_DEFAULTS_PATH=" + settingsFile,
+		"NODE_COMPILE_CACHE=" + compileCache,
+		"SANDBOX=1", // it is in one: do not make another
+	}
+}
+
+// command is the CLI's argv, each part a word of its own: no shell reads it.
+func command(t Task) []string {
+	model := t.Model
+	if model == "" {
+		model = DefaultModel
+	}
+	session := "--session-id=" + t.Session
+	if t.Resume {
+		session = "--resume=" + t.Session
+	}
+	return []string{cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
+		"--model=" + model, // else a router asks the model several times first
+		session, "--prompt=" + t.Prompt}
+}
+
+// runSpec is all that the box needs to start t.
+func runSpec(t Task, key string) sandbox.RunSpec {
+	return sandbox.RunSpec{
+		ID: t.Run, Argv: command(t), Env: environment(key), Dir: "/workspace",
+		Files: append(files(), t.Files...),
+		// A fast exit leaves it, and the next start waits twelve seconds for it.
+		Remove: []string{dotGemini + "/projects.json.lock"},
+		Watch:  t.Watch,
+	}
+}
+
+// check says what makes t impossible to start.
+func (t Task) check() error {
+	switch {
+	case t.Run == "":
+		return fmt.Errorf("task without a run ID")
+	case t.Attached:
+		return nil
+	case t.Session == "" || strings.HasPrefix(t.Session, "-"):
+		return fmt.Errorf("task %s: session %q: want a UUID", t.Run, t.Session)
+	case strings.TrimSpace(t.Prompt) == "":
+		return fmt.Errorf("task %s: no prompt", t.Run)
+	case len(t.Prompt) > MaxPrompt:
+		return fmt.Errorf("task %s: prompt of %d bytes, %d are possible", t.Run, len(t.Prompt), MaxPrompt)
+	case strings.IndexByte(t.Prompt, 0) >= 0:
+		return fmt.Errorf("task %s: NUL in the prompt", t.Run)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+const (
+	// MaxText bounds Outcome.Text, in bytes.
+	MaxText = 4 << 20
+	// maxLine bounds one line of the stream. A longer one is cut there, and
+	// what the piece still says is used (see mend).
+	maxLine = 1 << 20
+	// maxNames bounds the tools that are told apart, and the calls that are
+	// open at once; maxErrors the error messages that are kept.
+	maxNames, maxErrors = 256, 8
+)
+
+// stream reads the CLI's stream-json. It takes bytes in pieces of any size,
+// survives any of them, holds a bounded amount, and tells emit what they say.
+// Its Write never fails. The zero value with an emit is ready.
+type stream struct {
+	emit func(Event)
+
+	line    []byte // the line so far, at most maxLine
+	cut     bool   // its rest is being dropped
+	written int64  // bytes taken: the offset to follow the run from
+
+	session   string
+	model     string
+	began     bool    // init was seen
+	result    *result // nil until the CLI's last word
+	last, all text    // since the last tool call; of the whole run
+	tools     map[string]int
+	open      map[string]string // call → tool, those without a result yet
+	errors    []string          // the newest error messages
+	truncated bool
+}
+
+// result is the CLI's last line.
+type result struct {
+	ok          bool
+	kind, error string
+	usage       Usage
+}
+
+// line is any line of the stream; each kind uses its own part of it.
+type line struct {
+	Type       string          `json:"type"`
+	SessionID  string          `json:"session_id"`
+	Model      string          `json:"model"`
+	Role       string          `json:"role"`
+	Content    string          `json:"content"`
+	ToolName   string          `json:"tool_name"`
+	ToolID     string          `json:"tool_id"`
+	Parameters json.RawMessage `json:"parameters"`
+	Status     string          `json:"status"`
+	Output     string          `json:"output"`
+	Error      json.RawMessage `json:"error"`
+	Message    string          `json:"message"`
+	Severity   string          `json:"severity"`
+	Stats      json.RawMessage `json:"stats"`
+}
+
+// Write takes the next bytes of the run's output.
+func (s *stream) Write(p []byte) (int, error) {
+	s.written += int64(len(p))
+	for rest := p; len(rest) > 0; {
+		piece, after, ended := bytes.Cut(rest, []byte{'\n'})
+		rest = after
+		if room := maxLine - len(s.line); len(piece) > room {
+			piece, s.cut = piece[:room], true
+		}
+		s.line = append(s.line, piece...)
+		if ended {
+			s.endLine()
+		}
+	}
+	return len(p), nil
+}
+
+// end takes a last line that has no newline.
+func (s *stream) end() { s.endLine() }
+
+func (s *stream) endLine() {
+	raw, cut := s.line, s.cut
+	s.line, s.cut = s.line[:0], false
+	if cap(s.line) > 64<<10 {
+		s.line = nil // one long line must not hold its memory for the whole run
+	}
+	if cut {
+		s.truncated = true
+		raw = mend(raw)
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '{' {
+		return // other lines stand between the events
+	}
+	var l line
+	// A field of another type than expected is left out; the rest still counts.
+	var wrongType *json.UnmarshalTypeError
+	if err := json.Unmarshal(raw, &l); err != nil && !errors.As(err, &wrongType) {
+		return
+	}
+	s.take(l)
+}
+
+func (s *stream) take(l line) {
+	switch l.Type {
+	case "init":
+		s.began = true
+		s.session, s.model = clip(l.SessionID, 128), clip(l.Model, 128)
+	case "message":
+		if l.Role == "assistant" && l.Content != "" {
+			s.say(l.Content)
+		}
+	case "tool_use":
+		s.call(l)
+	case "tool_result":
+		s.returned(l)
+	case "error":
+		s.fault(l.Message)
+	case "result":
+		s.conclude(l)
+	case "truncated": // boxinit's own line, where it dropped output
+		s.truncated = true
+	}
+}
+
+func (s *stream) say(piece string) {
+	if !s.last.add(piece) {
+		s.truncated = true
+	}
+	s.all.add(piece)
+	s.tell(Event{Kind: EventText, Text: piece})
+}
+
+func (s *stream) call(l line) {
+	name := oneLine(l.ToolName, 64)
+	if s.tools == nil {
+		s.tools, s.open = map[string]int{}, map[string]string{}
+	}
+	if _, known := s.tools[name]; !known && len(s.tools) >= maxNames {
+		name = "other"
+	}
+	s.tools[name]++
+	id := clip(l.ToolID, 128)
+	if len(s.open) < maxNames {
+		s.open[id] = name
+	}
+	s.last.reset()
+	s.all.paragraph()
+	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: argument(l.Parameters)})
+}
+
+func (s *stream) returned(l line) {
+	id := clip(l.ToolID, 128)
+	name := s.open[id]
+	delete(s.open, id)
+	e := Event{Kind: EventToolResult, ID: id, Tool: name, Detail: oneLine(l.Output, 200)}
+	if l.Status == "error" {
+		e.Failed = true
+		if _, message := faultOf(l.Error); message != "" {
+			e.Detail = oneLine(message, 200)
+		}
+	}
+	s.tell(e)
+}
+
+func (s *stream) fault(message string) {
+	message = oneLine(message, 1000)
+	if message == "" {
+		return
+	}
+	if len(s.errors) == maxErrors {
+		s.errors = append(s.errors[:0], s.errors[1:]...)
+	}
+	s.errors = append(s.errors, message)
+	s.tell(Event{Kind: EventError, Failed: true, Detail: oneLine(message, 200)})
+}
+
+func (s *stream) conclude(l line) {
+	var stats struct {
+		Total  int64 `json:"total_tokens"`
+		Input  int64 `json:"input_tokens"`
+		Output int64 `json:"output_tokens"`
+		Cached int64 `json:"cached"`
+	}
+	_ = json.Unmarshal(l.Stats, &stats) // without stats there is still a result
+	s.result = &result{ok: l.Status == "success",
+		usage: Usage{Input: stats.Input, Output: stats.Output, Cached: stats.Cached, Total: stats.Total}}
+	s.result.kind, s.result.error = faultOf(l.Error)
+	s.result.kind, s.result.error = oneLine(s.result.kind, 64), oneLine(s.result.error, 4000)
+}
+
+// busy says that a tool is at work, so that silence is no sign of a slow model.
+func (s *stream) busy() bool { return len(s.open) > 0 }
+
+// answer is the text for the room.
+func (s *stream) answer() string {
+	if t := strings.TrimSpace(s.last.String()); t != "" {
+		return t
+	}
+	return strings.TrimSpace(s.all.String())
+}
+
+func (s *stream) tell(e Event) {
+	if s.emit != nil {
+		s.emit(e)
+	}
+}

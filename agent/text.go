@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// text gathers pieces up to MaxText bytes.
+type text struct {
+	b    []byte
+	full bool
+}
+
+// add appends piece and says whether all of it found room.
+func (t *text) add(piece string) bool {
+	piece = strings.ToValidUTF8(piece, "\uFFFD")
+	if room := MaxText - len(t.b); t.full || len(piece) > room {
+		if !t.full {
+			t.b = append(t.b, clip(piece, room)...)
+		}
+		t.full = true
+		return false
+	}
+	t.b = append(t.b, piece...)
+	return true
+}
+
+// paragraph parts what was said from what will be.
+func (t *text) paragraph() {
+	if len(t.b) > 0 && !bytes.HasSuffix(t.b, []byte("\n\n")) {
+		t.add("\n\n")
+	}
+}
+
+func (t *text) reset()         { t.b, t.full = t.b[:0], false }
+func (t *text) String() string { return string(t.b) }
+
+// clip returns the first n bytes of s at most, without cutting a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// oneLine makes s fit to be shown within a sentence: white space and control
+// characters become single spaces, n bytes at most.
+func oneLine(s string, n int) string {
+	s = clip(s, 8*n) // what lies far behind the end is not looked at
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if len(s) <= n {
+		return s
+	}
+	return clip(s, n-len("…")) + "…"
+}
+
+// arguments are the names under which tools take what a person looks for, the
+// most telling first.
+var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
+
+// argument is the one argument of a tool call to show.
+func argument(parameters json.RawMessage) string {
+	var all map[string]any
+	if json.Unmarshal(parameters, &all) != nil {
+		return ""
+	}
+	for _, name := range arguments {
+		if s, ok := all[name].(string); ok && s != "" {
+			return oneLine(s, 200)
+		}
+	}
+	return ""
+}
+
+// faultOf reads an error field: an object with type and message, or a string.
+func faultOf(raw json.RawMessage) (kind, message string) {
+	var e struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &e) == nil {
+		return e.Type, e.Message
+	}
+	if json.Unmarshal(raw, &message) == nil {
+		return "", message
+	}
+	return e.Type, e.Message
+}
+
+// mend closes the strings, arrays and objects that a cut left open, so that
+// what came before the cut can be read. Where the cut fell on a key, the result
+// does not parse, and the line is lost.
+func mend(cut []byte) []byte {
+	var closers []byte
+	inString := false
+	escape := -1 // where an unfinished escape begins
+	for i := 0; i < len(cut); i++ {
+		c := cut[i]
+		switch {
+		case inString && c == '\\':
+			need := 2
+			if i+1 < len(cut) && cut[i+1] == 'u' {
+				need = 6
+			}
+			if i+need > len(cut) {
+				escape = i
+			}
+			i += need - 1
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			closers = append(closers, '}')
+		case c == '[':
+			closers = append(closers, ']')
+		case (c == '}' || c == ']') && len(closers) > 0:
+			closers = closers[:len(closers)-1]
+		}
+	}
+	if escape >= 0 {
+		cut = cut[:escape]
+	}
+	out := append(make([]byte, 0, len(cut)+len(closers)+1), cut...)
+	if inString {
+		out = append(out, '"')
+	}
+	for i := len(closers) - 1; i >= 0; i-- {
+		out = append(out, closers[i])
+	}
+	return out
+}

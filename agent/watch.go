@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"sync"
+	"time"
+)
+
+// When nothing has come for slowAfter, and no tool is at work, the room is told
+// that the model is slow; then again every slowAgain.
+const slowAfter, slowAgain = 20 * time.Second, time.Minute
+
+// watch is a stream that also notices silence. Its events come one at a time,
+// whoever causes them.
+type watch struct {
+	mu     sync.Mutex
+	stream *stream
+	emit   func(Event)
+	last   time.Time // when something came last
+	timer  *time.Timer
+	quit   chan struct{}
+	gone   chan struct{}
+	once   sync.Once
+}
+
+func newWatch(emit func(Event)) *watch {
+	if emit == nil {
+		emit = func(Event) {}
+	}
+	w := &watch{stream: &stream{emit: emit}, emit: emit, last: time.Now(), timer: time.NewTimer(slowAfter),
+		quit: make(chan struct{}), gone: make(chan struct{})}
+	go w.listen()
+	return w
+}
+
+// Write takes the next bytes of the run's output; it never fails.
+func (w *watch) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(p) > 0 {
+		w.last = time.Now()
+		w.timer.Reset(slowAfter)
+	}
+	return w.stream.Write(p)
+}
+
+// offset is the number of bytes taken so far.
+func (w *watch) offset() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stream.written
+}
+
+// close ends the listening; the stream can be read after it.
+func (w *watch) close() {
+	w.once.Do(func() { close(w.quit) })
+	<-w.gone
+}
+
+func (w *watch) listen() {
+	defer close(w.gone)
+	defer w.timer.Stop()
+	for {
+		select {
+		case <-w.quit:
+			return
+		case <-w.timer.C:
+			w.silence()
+		}
+	}
+}
+
+func (w *watch) silence() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	quiet := time.Since(w.last)
+	if quiet < slowAfter { // something came just now, and has set the timer
+		return
+	}
+	w.timer.Reset(slowAgain)
+	if !w.stream.busy() {
+		w.emit(Event{Kind: EventSlow, Quiet: quiet})
+	}
+}
