@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Config holds every setting. The tag `env` is its name in the environment,
+// `envDefault` what holds when it is not set, `right` what it takes, in the
+// words of an error message. Secrets print as "redacted".
+type Config struct {
+	Homeserver  WebAddress `env:"MATRIX_HOMESERVER" right:"the address of the homeserver's client API, such as https://matrix.example.org"`
+	User        UserName   `env:"MATRIX_USER" right:"the bot's user ID, such as @bot:example.org"`
+	Password    Secret     `env:"MATRIX_PASSWORD" right:"the password of the bot's account, in one line"`
+	AccessToken Secret     `env:"MATRIX_ACCESS_TOKEN" right:"an access token of the bot's account, in one line"`
+	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"user IDs with commas between them, such as @alice:example.org,@bob:example.org"`
+	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"user IDs with commas between them, * for any characters, such as @alice:example.org,@*:example.com"`
+
+	GeminiKey   Secret     `env:"GEMINI_API_KEY" right:"a key of the Gemini API, in one line"`
+	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"gemini-2.5-pro" right:"the name of a model, such as gemini-2.5-pro"`
+	GeminiURL   WebAddress `env:"GEMINI_BASE_URL" envDefault:"https://generativelanguage.googleapis.com" right:"the address of the Gemini API, such as https://generativelanguage.googleapis.com"`
+
+	StateDir      Folder    `env:"STATE_DIR" envDefault:"/home/matrix-tui" right:"an absolute path, such as /home/matrix-tui"`
+	Image         Word      `env:"SANDBOX_IMAGE" envDefault:"localhost/matrix-tui-sandbox:latest" right:"the name of an image that podman has, such as localhost/matrix-tui-sandbox:latest"`
+	ContainerHost SocketURI `env:"CONTAINER_HOST" right:"podman's socket, such as unix:///run/podman/podman.sock (it must be on this host)"`
+	Memory        Bytes     `env:"SANDBOX_MEMORY" envDefault:"2g" right:"an amount of memory of 16m or more, such as 512m or 2g (0 = no limit)"`
+	CPUs          CPUs      `env:"SANDBOX_CPUS" envDefault:"2" right:"a number of processors, such as 2 or 0.5 (0 = no limit)"`
+	PIDs          PIDs      `env:"SANDBOX_PIDS" envDefault:"1024" right:"a number of processes of 16 or more, such as 1024 (0 = no limit)"`
+
+	CodingTimeout    Seconds `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
+	ExecutionTimeout Minutes `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
+	NotifyQuestion   Switch  `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`
+	NotifyComplete   Switch  `env:"NOTIFY_ON_COMPLETE" envDefault:"true" right:"true or false"`
+	MaxParallel      Count   `env:"MAX_PARALLEL_TASKS" envDefault:"4" right:"a whole number from 1 to 1000, such as 4"`
+	APIListen        Listen  `env:"API_LISTEN" right:"an address and a port to listen on, such as 127.0.0.1:8080"`
+	APIToken         Secret  `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
+	LogLevel         Level   `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
+}
+
+// SettingsError lists everything that is wrong with the settings, each with
+// what would be right. The process ends with code 2.
+type SettingsError struct{ Problems []string }
+
+// Error gives one problem a line.
+func (e *SettingsError) Error() string {
+	if len(e.Problems) == 1 {
+		return "the settings are not right: " + e.Problems[0]
+	}
+	return "the settings are not right:\n  - " + strings.Join(e.Problems, "\n  - ")
+}
+
+// Sentence is the same: it is written for the operator and holds no secret.
+func (e *SettingsError) Sentence() string { return e.Error() }
+
+// LoadConfig reads the settings. Each source fills what the ones before it left
+// open: fixed (what a subcommand decides itself), the environment ("NAME=value"
+// each), workDir/.env, STATE_DIR/.env, and for secrets their X_FILE and then
+// $CREDENTIALS_DIRECTORY/X. An empty value is no value. The error is a
+// *SettingsError with all that is unknown or malformed; what is merely missing
+// is told by Missing.
+func LoadConfig(fixed map[string]string, environ []string, workDir string) (*Config, error) {
+	settings := map[string]string{}
+	overlay(settings, fixed)
+	overlay(settings, env.ToMap(environ))
+	problems := unknownSettings(env.ToMap(environ), "the environment")
+
+	addFile := func(dir string) {
+		found, wrong := readDotenv(dir)
+		problems = append(problems, wrong...)
+		problems = append(problems, unknownSettings(found, filepath.Join(dir, ".env"))...)
+		overlay(settings, found)
+	}
+	addFile(workDir)
+	stateDir := settings["STATE_DIR"]
+	if stateDir == "" {
+		stateDir = fieldOf("STATE_DIR").Tag.Get("envDefault")
+	}
+	if filepath.IsAbs(stateDir) && !sameFolder(stateDir, workDir) {
+		addFile(stateDir)
+	}
+	problems = append(problems, readSecrets(settings)...)
+
+	cfg := &Config{}
+	err := env.ParseWithOptions(cfg, env.Options{Environment: settings})
+	problems = append(problems, parseProblems(err, settings)...)
+	problems = append(problems, conflicts(cfg, settings)...)
+	if len(problems) > 0 {
+		return nil, &SettingsError{problems}
+	}
+	return cfg, nil
+}
+
+// overlay adds to dst what it does not have. A secret is one thing, however it
+// is given: X in dst keeps X_FILE of a later source out, and the reverse.
+func overlay(dst, src map[string]string) {
+	had := map[string]bool{}
+	for name := range dst {
+		had[strings.TrimSuffix(name, "_FILE")] = true
+	}
+	for name, value := range src {
+		if value == "" || dst[name] != "" {
+			continue
+		}
+		if base := strings.TrimSuffix(name, "_FILE"); slices.Contains(secretNames, base) && had[base] {
+			continue
+		}
+		dst[name] = value
+	}
+}
+
+// readSecrets puts the contents of X_FILE, or of $CREDENTIALS_DIRECTORY/X, in
+// the place of each secret X that is not set.
+func readSecrets(settings map[string]string) (problems []string) {
+	for _, name := range secretNames {
+		path, given := settings[name+"_FILE"], true
+		if path != "" && settings[name] != "" {
+			problems = append(problems, fmt.Sprintf("%s and %s_FILE are both set; keep one of them", name, name))
+			continue
+		}
+		if path == "" && settings[name] == "" && settings["CREDENTIALS_DIRECTORY"] != "" {
+			path, given = filepath.Join(settings["CREDENTIALS_DIRECTORY"], name), false
+		}
+		if path == "" {
+			continue
+		}
+		data, err := readBounded(path)
+		switch {
+		case err == nil && strings.TrimRight(string(data), "\r\n") == "" && given:
+			problems = append(problems, fmt.Sprintf("%s_FILE names %s, which is empty; it takes %s", name, path, rightFor(name)))
+		case err == nil:
+			settings[name] = strings.TrimRight(string(data), "\r\n")
+		case given || !errors.Is(err, os.ErrNotExist):
+			problems = append(problems, fmt.Sprintf("%s_FILE names %s, which cannot be read: %v", name, path, reason(err)))
+		}
+	}
+	return problems
+}
+
+// parseProblems turns the parser's errors into sentences that name the variable.
+func parseProblems(err error, settings map[string]string) (problems []string) {
+	var all env.AggregateError
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &all) {
+		return []string{err.Error()}
+	}
+	for _, err := range all.Errors {
+		var wrong env.ParseError
+		if !errors.As(err, &wrong) {
+			problems = append(problems, err.Error())
+			continue
+		}
+		field, _ := reflect.TypeFor[Config]().FieldByName(wrong.Name)
+		name := field.Tag.Get("env")
+		said := fmt.Sprintf("is %q", shorten(settings[name], 80))
+		if slices.Contains(secretNames, name) {
+			said = "is not right: " + wrong.Err.Error()
+		} else if !errors.Is(wrong.Err, errValue) {
+			said += ", and " + wrong.Err.Error()
+		}
+		problems = append(problems, fmt.Sprintf("%s %s; it takes %s", name, said, field.Tag.Get("right")))
+	}
+	return problems
+}
+
+// conflicts finds settings that do not go together.
+func conflicts(cfg *Config, settings map[string]string) (problems []string) {
+	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
+		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; it takes "+rightFor("API_TOKEN"))
+	}
+	return problems
+}
+
+// Missing lists what a bot cannot do without; storedLogin tells that the state
+// folder has a login from before, which makes the password unnecessary.
+func (c *Config) Missing(storedLogin bool) (problems []string) {
+	need := func(set bool, name, more string) {
+		if !set {
+			problems = append(problems, fmt.Sprintf("%s is missing; it takes %s%s", name, rightFor(name), more))
+		}
+	}
+	need(c.Homeserver != "", "MATRIX_HOMESERVER", "")
+	need(c.User != "", "MATRIX_USER", "")
+	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD", " (or set MATRIX_ACCESS_TOKEN)")
+	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners, and without MATRIX_ALLOW, nobody may talk to the bot")
+	need(c.GeminiKey.Set(), "GEMINI_API_KEY", "")
+	return problems
+}
+
+// secretNames are the settings of type Secret.
+var secretNames = func() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
+		if f.Type == reflect.TypeFor[Secret]() {
+			names = append(names, f.Tag.Get("env"))
+		}
+	}
+	return names
+}()
+
+// fieldOf gives the field of a setting that exists.
+func fieldOf(name string) reflect.StructField {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
+		if f.Tag.Get("env") == name {
+			return f
+		}
+	}
+	panic("no setting is called " + name)
+}
+
+func rightFor(name string) string { return fieldOf(name).Tag.Get("right") }
+
+func sameFolder(a, b string) bool {
+	ia, errA := os.Stat(a)
+	ib, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(ia, ib)
+}

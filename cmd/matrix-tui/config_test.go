@@ -1,0 +1,291 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+// load reads settings from these variables alone, with an empty working folder.
+func load(t *testing.T, environ ...string) (*Config, error) {
+	t.Helper()
+	empty := t.TempDir()
+	return LoadConfig(map[string]string{}, append([]string{"STATE_DIR=" + empty}, environ...), empty)
+}
+
+func problemsOf(t *testing.T, err error) []string {
+	t.Helper()
+	var wrong *SettingsError
+	if !errors.As(err, &wrong) {
+		t.Fatalf("error %v is no SettingsError", err)
+	}
+	return wrong.Problems
+}
+
+var equateSecrets = cmp.Comparer(func(a, b Secret) bool { return a.Reveal() == b.Reveal() })
+
+func TestDefaults(t *testing.T) {
+	got, err := LoadConfig(nil, nil, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		GeminiModel: "gemini-2.5-pro", GeminiURL: "https://generativelanguage.googleapis.com",
+		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
+		Memory: 2 << 30, CPUs: 2, PIDs: 1024,
+		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
+		NotifyQuestion: true, NotifyComplete: true, MaxParallel: 4, LogLevel: Level(zerolog.InfoLevel),
+	}
+	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestEverySetting(t *testing.T) {
+	dir := t.TempDir()
+	got, err := load(t,
+		"MATRIX_HOMESERVER=http://[::1]:8008/", "MATRIX_USER=@bot:example.org", "MATRIX_PASSWORD= p # w ", "MATRIX_ACCESS_TOKEN=tok",
+		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80",
+		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/",
+		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
+		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
+		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "MAX_PARALLEL_TASKS=9", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
+		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		Homeserver: "http://[::1]:8008", User: "@bot:example.org", Password: NewSecret(" p # w "), AccessToken: NewSecret("tok"),
+		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80"},
+		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
+		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
+		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
+		MaxParallel: 9, APIListen: ":80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
+	}
+	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if missing := got.Missing(false); missing != nil {
+		t.Errorf("missing: %q", missing)
+	}
+	fields := reflect.TypeFor[Config]()
+	for i := range fields.NumField() {
+		if f := fields.Field(i); f.Tag.Get("env") == "" || f.Tag.Get("right") == "" {
+			t.Errorf("field %s lacks its name or what it takes", f.Name)
+		}
+	}
+}
+
+func TestMalformedSettings(t *testing.T) {
+	const isURL, isSize, isSecs = "the address of the homeserver's client API, such as https://matrix.example.org",
+		"an amount of memory of 16m or more, such as 512m or 2g (0 = no limit)",
+		"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"
+	for _, tt := range []struct{ set, want string }{
+		{"MATRIX_HOMESERVER=matrix.org", `is "matrix.org"; it takes ` + isURL},
+		{"MATRIX_HOMESERVER=ftp://matrix.org", `is "ftp://matrix.org"; it takes ` + isURL},
+		{"MATRIX_HOMESERVER=https://", `is "https://"; it takes ` + isURL},
+		{"MATRIX_HOMESERVER=https://h:99999", `is "https://h:99999"; it takes ` + isURL},
+		{"MATRIX_HOMESERVER=https://h/?a=b", `is "https://h/?a=b"; it takes ` + isURL},
+		{"MATRIX_USER=bot:example.org", `is "bot:example.org"; it takes the bot's user ID, such as @bot:example.org`},
+		{"MATRIX_USER=@bot", `is "@bot"; it takes the bot's user ID, such as @bot:example.org`},
+		{"MATRIX_USER=@a b:c", `is "@a b:c"; it takes the bot's user ID, such as @bot:example.org`},
+		{"MATRIX_PASSWORD=one\ntwo", "is not right: it holds a line break or another control character; it takes the password of the bot's account, in one line"},
+		{"MATRIX_OWNERS=@a:x,alice", `is "@a:x,alice", and "alice" in it is not one; it takes user IDs with commas between them, such as @alice:example.org,@bob:example.org`},
+		{"MATRIX_OWNERS=@*:x", `is "@*:x", and "@*:x" in it is not one; it takes user IDs with commas between them, such as @alice:example.org,@bob:example.org`},
+		{"MATRIX_ALLOW=*", `is "*", and "*" in it is not one; it takes user IDs with commas between them, * for any characters, such as @alice:example.org,@*:example.com`},
+		{"GEMINI_MODEL=-m x", `is "-m x"; it takes the name of a model, such as gemini-2.5-pro`},
+		{"GEMINI_BASE_URL=localhost:80", `is "localhost:80"; it takes the address of the Gemini API, such as https://generativelanguage.googleapis.com`},
+		{"STATE_DIR=state", `is "state"; it takes an absolute path, such as /home/matrix-tui`},
+		{"SANDBOX_IMAGE=an image", `is "an image"; it takes the name of an image that podman has, such as localhost/matrix-tui-sandbox:latest`},
+		{"CONTAINER_HOST=ssh://root@h/run/p.sock", `is "ssh://root@h/run/p.sock"; it takes podman's socket, such as unix:///run/podman/podman.sock (it must be on this host)`},
+		{"CONTAINER_HOST=/run/p.sock", `is "/run/p.sock"; it takes podman's socket, such as unix:///run/podman/podman.sock (it must be on this host)`},
+		{"SANDBOX_MEMORY=2", `is "2"; it takes ` + isSize},
+		{"SANDBOX_MEMORY=lots", `is "lots"; it takes ` + isSize},
+		{"SANDBOX_MEMORY=-1g", `is "-1g"; it takes ` + isSize},
+		{"SANDBOX_MEMORY=2x", `is "2x"; it takes ` + isSize},
+		{"SANDBOX_MEMORY=NaN", `is "NaN"; it takes ` + isSize},
+		{"SANDBOX_CPUS=two", `is "two"; it takes a number of processors, such as 2 or 0.5 (0 = no limit)`},
+		{"SANDBOX_CPUS=-1", `is "-1"; it takes a number of processors, such as 2 or 0.5 (0 = no limit)`},
+		{"SANDBOX_PIDS=3", `is "3"; it takes a number of processes of 16 or more, such as 1024 (0 = no limit)`},
+		{"CODING_TIMEOUT_SECONDS=40m", `is "40m"; it takes ` + isSecs},
+		{"CODING_TIMEOUT_SECONDS=0", `is "0"; it takes ` + isSecs},
+		{"CODING_TIMEOUT_SECONDS=99999999999999999999", `is "99999999999999999999"; it takes ` + isSecs},
+		{"EXECUTION_TIMEOUT_MINUTES=1h", `is "1h"; it takes a whole number of minutes from 1 to 43200 (30 days), such as 60`},
+		{"NOTIFY_ON_QUESTION=maybe", `is "maybe"; it takes true or false`},
+		{"NOTIFY_ON_COMPLETE=2", `is "2"; it takes true or false`},
+		{"MAX_PARALLEL_TASKS=0", `is "0"; it takes a whole number from 1 to 1000, such as 4`},
+		{"API_LISTEN=8080", `is "8080"; it takes an address and a port to listen on, such as 127.0.0.1:8080`},
+		{"API_TOKEN=a\x01b", "is not right: it holds a line break or another control character; it takes the bearer token of the HTTP API, in one line"},
+		{"LOG_LEVEL=loud", `is "loud"; it takes trace, debug, info, warn or error`},
+		{"LOG_LEVEL=disabled", `is "disabled"; it takes trace, debug, info, warn or error`},
+		{"MATRIX_USER=" + strings.Repeat("x", 300), `is "` + strings.Repeat("x", 79) + `…"; it takes the bot's user ID, such as @bot:example.org`},
+	} {
+		name, _, _ := strings.Cut(tt.set, "=")
+		t.Run(shorten(tt.set, 40), func(t *testing.T) {
+			environ := []string{tt.set}
+			if name == "API_LISTEN" {
+				environ = append(environ, "API_TOKEN=t")
+			}
+			_, err := load(t, environ...)
+			if diff := cmp.Diff([]string{name + " " + tt.want}, problemsOf(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	_, err := load(t, "LOG_LEVEL=loud", "MAX_PARALLEL_TASKS=x", "MATRIX_PASWORD=secret-value", "SANDBOX_CPU=1", "API_LISTEN=:1", "GEMINI_KEY=secret-value")
+	want := []string{
+		"GEMINI_KEY (in the environment) is not a setting; did you mean GEMINI_API_KEY?",
+		"MATRIX_PASWORD (in the environment) is not a setting; did you mean MATRIX_PASSWORD?",
+		"SANDBOX_CPU (in the environment) is not a setting; did you mean SANDBOX_CPUS?",
+		`MAX_PARALLEL_TASKS is "x"; it takes a whole number from 1 to 1000, such as 4`,
+		`LOG_LEVEL is "loud"; it takes trace, debug, info, warn or error`,
+		"API_LISTEN is set but API_TOKEN is not; it takes the bearer token of the HTTP API, in one line",
+	}
+	if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if strings.Contains(err.Error(), "secret-value") {
+		t.Errorf("the error shows a value that may be a secret: %v", err)
+	}
+}
+
+func TestMisspelt(t *testing.T) {
+	for name, want := range map[string]string{
+		"MATRIX_HOMESERVR": "MATRIX_HOMESERVER", "MATRIX_SERVER": "MATRIX_HOMESERVER", "MATRIX_OWNER": "MATRIX_OWNERS",
+		"GEMINI_APIKEY": "GEMINI_API_KEY", "GEMINI_API_KEY_FIL": "GEMINI_API_KEY_FILE", "SANDBOX_MEM": "SANDBOX_MEMORY",
+		"STATEDIR": "STATE_DIR", "STATE_DRI": "STATE_DIR", "LOG_LVEL": "LOG_LEVEL", "log_level": "LOG_LEVEL",
+		"CODING_TIMEOUT_SECOND": "CODING_TIMEOUT_SECONDS", "CODNG_TIMEOUT_SECOND": "CODING_TIMEOUT_SECONDS",
+		"MAX_PARALEL_TASK": "MAX_PARALLEL_TASKS", "NOTIFY_ON_QUESTIONS": "NOTIFY_ON_QUESTION", "CONTAINERHOST": "CONTAINER_HOST",
+		"LOG_LEVEL": "", "API_TOKEN_FILE": "", "MATRIX_TUI_ANYTHING": "", "GEMINI_CLI_NO_RELAUNCH": "",
+		"NPM_TOKEN": "", "CI_TOKEN": "", "NOTIFY_SOCKET": "", "PATH": "", "": "", "CREDENTIALS_DIRECTORY": "", "CONTAINER_SSHKEY": "",
+	} {
+		got, ours := misspelt(name)
+		if !ours {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("misspelt(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestSourcesInOrder(t *testing.T) {
+	work, state, creds := t.TempDir(), t.TempDir(), t.TempDir()
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(work, ".env"), "STATE_DIR="+state+"\nLOG_LEVEL=warn\nMAX_PARALLEL_TASKS=2\nMATRIX_USER=@work:x\nAPI_TOKEN=from-work\n")
+	write(filepath.Join(state, ".env"), "MAX_PARALLEL_TASKS=3\nMATRIX_USER=@state:x\nSANDBOX_PIDS=99\nGEMINI_API_KEY_FILE=/nowhere\n")
+	write(filepath.Join(creds, "MATRIX_PASSWORD"), "from-creds\n")
+	write(filepath.Join(creds, "API_TOKEN"), "not taken")
+	write(filepath.Join(creds, "token"), "from-file\r\n")
+	got, err := LoadConfig(map[string]string{"MATRIX_USER": "@fixed:x"}, []string{
+		"LOG_LEVEL=error", "MATRIX_OWNERS=", "GEMINI_API_KEY=from-env",
+		"CREDENTIALS_DIRECTORY=" + creds, "MATRIX_ACCESS_TOKEN_FILE=" + filepath.Join(creds, "token"),
+	}, work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"level": Level(zerolog.ErrorLevel), "tasks": Count(2), "user": UserName("@fixed:x"), "pids": PIDs(99), "state": Folder(state),
+		"password": "from-creds", "api": "from-work", "key": "from-env", "token": "from-file", "owners": 0,
+	}
+	have := map[string]any{
+		"level": got.LogLevel, "tasks": got.MaxParallel, "user": got.User, "pids": got.PIDs, "state": got.StateDir,
+		"password": got.Password.Reveal(), "api": got.APIToken.Reveal(), "key": got.GeminiKey.Reveal(), "token": got.AccessToken.Reveal(), "owners": len(got.Owners),
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if os.Getenv("MATRIX_USER") != "" || os.Getenv("STATE_DIR") != "" {
+		t.Error("reading a .env file changed the environment of the process")
+	}
+}
+
+func TestSecretFiles(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := load(t, "MATRIX_PASSWORD=x", "MATRIX_PASSWORD_FILE=/x", "API_TOKEN_FILE="+dir+"/none", "GEMINI_API_KEY_FILE="+empty, "MATRIX_ACCESS_TOKEN_FILE="+dir)
+	want := []string{
+		"MATRIX_PASSWORD and MATRIX_PASSWORD_FILE are both set; keep one of them",
+		"MATRIX_ACCESS_TOKEN_FILE names " + dir + ", which cannot be read: is a directory",
+		"GEMINI_API_KEY_FILE names " + empty + ", which is empty; it takes a key of the Gemini API, in one line",
+		"API_TOKEN_FILE names " + dir + "/none, which cannot be read: no such file or directory",
+	}
+	if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestDotenvProblemsAreSettingsProblems(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".env")
+	if err := os.WriteFile(path, []byte("SANDBOX_CPU=3\nwhat\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := LoadConfig(nil, []string{"STATE_DIR=" + dir}, dir)
+	want := []string{
+		path + ":2: this is not a setting; write NAME=value, or # before a comment",
+		"SANDBOX_CPU (in " + path + ") is not a setting; did you mean SANDBOX_CPUS?",
+	}
+	if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	cfg, err := load(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"MATRIX_HOMESERVER is missing; it takes the address of the homeserver's client API, such as https://matrix.example.org",
+		"MATRIX_USER is missing; it takes the bot's user ID, such as @bot:example.org",
+		"MATRIX_PASSWORD is missing; it takes the password of the bot's account, in one line (or set MATRIX_ACCESS_TOKEN)",
+		"MATRIX_OWNERS is missing; it takes user IDs with commas between them, such as @alice:example.org,@bob:example.org; without owners, and without MATRIX_ALLOW, nobody may talk to the bot",
+		"GEMINI_API_KEY is missing; it takes a key of the Gemini API, in one line",
+	}
+	if diff := cmp.Diff(want, cfg.Missing(false)); diff != "" {
+		t.Errorf("missing (-want +got):\n%s", diff)
+	}
+	if got := cfg.Missing(true); len(got) != 4 {
+		t.Errorf("with a stored login: %q", got)
+	}
+}
+
+func TestConfigIsPrintedWithoutSecrets(t *testing.T) {
+	cfg, err := load(t, "MATRIX_PASSWORD="+hidden, "MATRIX_ACCESS_TOKEN="+hidden, "GEMINI_API_KEY="+hidden, "API_TOKEN="+hidden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	logger := zerolog.New(&log)
+	logger.Info().Any("config", cfg).Msgf("%+v", cfg)
+	if out := fmt.Sprintf("%v %+v %#v", *cfg, cfg, cfg) + log.String(); leaks(out) || strings.Count(out, redacted) < 4*5 {
+		t.Errorf("printed: %s", out)
+	}
+}
+
+func TestBytesString(t *testing.T) {
+	for in, want := range map[Bytes]string{2 << 30: "2g", 512 << 20: "512m", 3 << 29: "1536m", 0: "0", 1<<30 + 1: "1073741825"} {
+		if got := in.String(); got != want {
+			t.Errorf("%d = %q, want %q", int64(in), got, want)
+		}
+	}
+}

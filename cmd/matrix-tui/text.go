@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"unicode"
+)
+
+// sentencer is an error that carries a sentence for a person.
+type sentencer interface {
+	error
+	Sentence() string
+}
+
+// sentence is what a person is told of an error: its sentence when it has one,
+// its text otherwise.
+func sentence(err error) string {
+	var s sentencer
+	if errors.As(err, &s) {
+		return s.Sentence()
+	}
+	return err.Error()
+}
+
+// reason leaves the path out of an error of the file system, where the path
+// was named already.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// shorten cuts a text to so many characters and shows that it was cut; line
+// breaks and control characters become spaces, so that it stays on one line.
+func shorten(text string, most int) string {
+	line := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	runes := []rune(strings.Join(strings.Fields(line), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// readAtMost reads everything, or fails when there is more than most bytes.
+func readAtMost(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("it holds more than %d MiB", most>>20)
+	}
+	return data, err
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// The types of the settings: each takes its text by UnmarshalText and refuses
+// what cannot be meant. What would be right is said by the field's `right` tag.
+type (
+	// WebAddress is an http or https URL without query, fragment, user and
+	// without a slash at its end.
+	WebAddress string
+	// UserName is a Matrix user: @name:server, or the localpart alone.
+	UserName string
+	// UserIDs are full Matrix user IDs.
+	UserIDs []string
+	// UserGlobs are user IDs in which * stands for any characters.
+	UserGlobs []string
+	// Bytes is an amount of memory; 0 means no limit.
+	Bytes int64
+	// CPUs is a number of processors; 0 means no limit.
+	CPUs float64
+	// PIDs is a number of processes and threads; 0 means no limit.
+	PIDs int64
+	// Count is a whole number from 1.
+	Count int
+	// Seconds is a length of time that is set in seconds.
+	Seconds time.Duration
+	// Minutes is a length of time that is set in minutes.
+	Minutes time.Duration
+	// Switch is true or false.
+	Switch bool
+	// Level is the least urgent kind of log line that is written.
+	Level zerolog.Level
+	// SocketURI is a unix socket in podman's notation, unix:///PATH.
+	SocketURI string
+	// Listen is an address to listen on, host:port.
+	Listen string
+	// Folder is an absolute path.
+	Folder string
+	// Word is a name without white space that does not begin with a dash: an
+	// image, a model.
+	Word string
+)
+
+// errValue says no more than that a value will not do; the sentence for the
+// reader is the field's.
+var errValue = errors.New("not such a value")
+
+func (a *WebAddress) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Opaque != "" {
+		return errValue
+	}
+	if port := u.Port(); port != "" && !isPort(port) || strings.HasSuffix(u.Host, ":") {
+		return errValue
+	}
+	*a = WebAddress(strings.TrimRight(u.String(), "/"))
+	return nil
+}
+
+func (n *UserName) UnmarshalText(text []byte) error {
+	name := string(text)
+	if strings.HasPrefix(name, "@") != strings.Contains(name, ":") || !isUser(name, false) {
+		return errValue
+	}
+	*n = UserName(name)
+	return nil
+}
+
+func (ids *UserIDs) UnmarshalText(text []byte) error {
+	return splitUsers(string(text), false, (*[]string)(ids))
+}
+
+func (globs *UserGlobs) UnmarshalText(text []byte) error {
+	return splitUsers(string(text), true, (*[]string)(globs))
+}
+
+// splitUsers reads a list that is separated by commas or white space. The error
+// names the first part that is wrong.
+func splitUsers(list string, globs bool, out *[]string) error {
+	parts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
+	for _, part := range parts {
+		if part[0] != '@' || !strings.Contains(part, ":") || !isUser(part, globs) {
+			return fmt.Errorf("%q in it is not one", part)
+		}
+	}
+	*out = parts
+	return nil
+}
+
+// isUser checks a localpart or a full ID: graphic characters only, at most 255
+// bytes, nothing empty.
+func isUser(name string, globs bool) bool {
+	for _, r := range name {
+		if r <= ' ' || r == 0x7f || r == ',' || r == '*' && !globs {
+			return false
+		}
+	}
+	local, server, full := strings.Cut(strings.TrimPrefix(name, "@"), ":")
+	return local != "" && len(name) <= 255 && (!full || server != "" && !strings.HasPrefix(server, ":"))
+}
+
+func (b *Bytes) UnmarshalText(text []byte) error {
+	number := strings.ToLower(strings.TrimSpace(string(text)))
+	// 512m, 512mb, 512mib and 512M all mean what podman means by 512m.
+	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
+	unit := int64(1)
+	if n := len(number); n > 0 {
+		if at := strings.IndexByte("kmgt", number[n-1]); at >= 0 {
+			unit, number = 1<<(10*(at+1)), number[:n-1]
+		}
+	}
+	value, err := strconv.ParseFloat(number, 64)
+	size := value * float64(unit)
+	if err != nil || math.IsNaN(size) || size < 0 || size > 1<<50 || size > 0 && size < minMemory {
+		return errValue
+	}
+	*b = Bytes(size)
+	return nil
+}
+
+// minMemory is the least that a container starts with.
+const minMemory = 16 << 20
+
+func (b Bytes) String() string {
+	for _, unit := range []struct {
+		letter string
+		size   Bytes
+	}{{"t", 1 << 40}, {"g", 1 << 30}, {"m", 1 << 20}, {"k", 1 << 10}} {
+		if b >= unit.size && b%unit.size == 0 {
+			return strconv.FormatInt(int64(b/unit.size), 10) + unit.letter
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+func (c *CPUs) UnmarshalText(text []byte) error {
+	value, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || math.IsNaN(value) || value != 0 && value < 0.01 || value > 4096 {
+		return errValue
+	}
+	*c = CPUs(value)
+	return nil
+}
+
+func (p *PIDs) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 0, 1<<22)
+	if err != nil || n > 0 && n < 16 {
+		return errValue
+	}
+	*p = PIDs(n)
+	return nil
+}
+
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 1000)
+	*c = Count(n)
+	return err
+}
+
+func (s *Seconds) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 30*24*60*60)
+	*s = Seconds(time.Duration(n) * time.Second)
+	return err
+}
+
+func (m *Minutes) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 30*24*60)
+	*m = Minutes(time.Duration(n) * time.Minute)
+	return err
+}
+
+func wholeNumber(text []byte, least, most int64) (int64, error) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, errValue
+	}
+	return n, nil
+}
+
+func (s *Switch) UnmarshalText(text []byte) error {
+	switch strings.ToLower(string(text)) {
+	case "true", "1", "yes", "on":
+		*s = true
+	case "false", "0", "no", "off":
+		*s = false
+	default:
+		return errValue
+	}
+	return nil
+}
+
+func (l *Level) UnmarshalText(text []byte) error {
+	switch level, err := zerolog.ParseLevel(strings.ToLower(string(text))); {
+	case err != nil || level < zerolog.TraceLevel || level > zerolog.ErrorLevel:
+		return errValue
+	default:
+		*l = Level(level)
+		return nil
+	}
+}
+
+func (s *SocketURI) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	if err != nil || u.Scheme != "unix" || u.Host != "" || !filepath.IsAbs(u.Path) {
+		return errValue
+	}
+	*s = SocketURI("unix://" + u.Path)
+	return nil
+}
+
+func (l *Listen) UnmarshalText(text []byte) error {
+	_, port, err := net.SplitHostPort(string(text))
+	if err != nil || !isPort(port) {
+		return errValue
+	}
+	*l = Listen(text)
+	return nil
+}
+
+func isPort(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
+}
+
+func (f *Folder) UnmarshalText(text []byte) error {
+	if !filepath.IsAbs(string(text)) {
+		return errValue
+	}
+	*f = Folder(filepath.Clean(string(text)))
+	return nil
+}
+
+func (w *Word) UnmarshalText(text []byte) error {
+	for i, r := range string(text) {
+		if r <= ' ' || r == 0x7f || i == 0 && r == '-' {
+			return errValue
+		}
+	}
+	*w = Word(text)
+	return nil
+}
