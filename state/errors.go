@@ -1,0 +1,87 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrNotFound says that there is no such event or message in the journal.
+var ErrNotFound = errors.New("not in the journal")
+
+// ErrFinished says that a row is answered already and must not run again.
+var ErrFinished = errors.New("already answered")
+
+// ErrLocked says that another process works on the same state directory.
+var ErrLocked = errors.New("state directory is in use")
+
+// ErrNewer says that a file was written by a newer release than this one.
+var ErrNewer = errors.New("written by a newer release")
+
+// told is an error that carries a sentence for the person who can mend it.
+type told struct {
+	err      error
+	sentence string
+}
+
+func (t *told) Error() string    { return t.err.Error() }
+func (t *told) Unwrap() error    { return t.err }
+func (t *told) Sentence() string { return t.sentence }
+
+// explain adds the sentence for the operator to an error that came from the
+// file system or from SQLite while path was in use. An error whose mend is not
+// known comes back as it is.
+func explain(err error, path string) error {
+	var known interface{ Sentence() string }
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	if sentence := sentenceFor(err, path); sentence != "" {
+		return &told{err, sentence}
+	}
+	return err
+}
+
+func sentenceFor(err error, path string) string {
+	dir := filepath.Dir(path)
+	code := sqliteCode(err)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqlite3.SQLITE_FULL:
+		return fmt.Sprintf("There is no space left in %s: free some, nothing that was saved before is lost.", dir)
+	case errors.Is(err, syscall.EROFS), code == sqlite3.SQLITE_READONLY:
+		return fmt.Sprintf("%s is read-only: make it writable, or set STATE_DIR to a folder that is.", dir)
+	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_PERM, code == sqlite3.SQLITE_CANTOPEN:
+		return fmt.Sprintf("%s cannot be opened: give the user of the bot the right to read and write it, or set STATE_DIR to another folder.", path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Sprintf("%s is not a folder: set STATE_DIR to one.", dir)
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Sprintf("%s is a folder where a file should be: move it away.", path)
+	case errors.Is(err, syscall.EIO), code == sqlite3.SQLITE_IOERR:
+		return fmt.Sprintf("The disk under %s does not read or write: look at the kernel's log.", dir)
+	case damaged(err):
+		return fmt.Sprintf("%s is damaged: restart the bot, it moves the file aside and begins a new one.", path)
+	case code == sqlite3.SQLITE_BUSY:
+		return fmt.Sprintf("Another program holds %s: close it.", path)
+	}
+	return ""
+}
+
+// damaged reports whether SQLite says that the file itself is broken.
+func damaged(err error) bool {
+	code := sqliteCode(err)
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+// sqliteCode is the primary result code of an error from SQLite, 0 for others.
+func sqliteCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}

@@ -1,0 +1,230 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+)
+
+// Journal is journal.db: the sync token together with the events it covers, how
+// far the walk of each of them is, and the messages on their way out. All
+// methods can be called from any goroutine; each change is one transaction,
+// synced to the disk before the method returns. Errors that a person can mend
+// carry a sentence.
+type Journal struct {
+	db      *sql.DB
+	path    string
+	log     zerolog.Logger
+	corrupt string
+}
+
+// schemaVersion is the version of the schema below, kept in user_version.
+const schemaVersion = 1
+
+// unfinished is the condition of the partial index on rows that are still to be
+// worked on (Pending, Running, Answered); a query must use these very words for
+// SQLite to use the index.
+const unfinished = "status IN (1, 2, 3)"
+
+const schema = `
+CREATE TABLE meta (
+	key   TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE inbound (
+	seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+	room   TEXT NOT NULL,
+	event  TEXT NOT NULL,
+	sender TEXT NOT NULL,
+	type   TEXT NOT NULL,
+	time   INTEGER NOT NULL, -- of the event, ms
+	raw    TEXT NOT NULL,
+	status INTEGER NOT NULL,
+	task   TEXT,
+	at     INTEGER NOT NULL, -- when the row came here, ms
+	UNIQUE (room, event)
+);
+CREATE INDEX inbound_room ON inbound (room);
+CREATE INDEX inbound_unfinished ON inbound (room) WHERE ` + unfinished + `;
+CREATE INDEX inbound_task ON inbound (room) WHERE task IS NOT NULL;
+CREATE INDEX inbound_at ON inbound (at);
+
+CREATE TABLE outbound (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	txn     TEXT NOT NULL UNIQUE,
+	room    TEXT NOT NULL,
+	type    TEXT NOT NULL,
+	content TEXT NOT NULL,
+	task    TEXT NOT NULL, -- event of inbound, or ''
+	event   TEXT NOT NULL, -- once sent
+	status  INTEGER NOT NULL,
+	error   TEXT NOT NULL,
+	at      INTEGER NOT NULL
+);
+CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
+CREATE INDEX outbound_at ON outbound (at);
+`
+
+// OpenJournal opens or makes the journal at path. A file that is no database,
+// or a broken one, is moved aside with its WAL, never overwritten, and the
+// journal begins empty: see Corrupt. A journal of a newer release is refused
+// with ErrNewer. The caller holds the Lock of the folder.
+func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
+	if err := makeDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	j := &Journal{path: path, log: log}
+	err := j.open(ctx)
+	if damaged(err) {
+		broken := err
+		if err = j.setAside(); err == nil {
+			log.Error().Err(broken).Str("moved_to", j.corrupt).Msg("journal is damaged: moved aside, beginning empty")
+			err = j.open(ctx)
+		}
+	}
+	if err != nil {
+		return nil, explain(fmt.Errorf("open journal: %w", err), path)
+	}
+	return j, nil
+}
+
+// ReadJournal opens the journal for a look from another process: nothing is
+// made, mended or changed. A missing one is ErrNotFound.
+func ReadJournal(ctx context.Context, path string) (*Journal, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read journal %s: %w", path, ErrNotFound)
+	}
+	j := &Journal{path: path, log: zerolog.Nop()}
+	if err := j.connect(url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}); err != nil {
+		return nil, explain(fmt.Errorf("read journal: %w", err), path)
+	}
+	if _, err := j.version(ctx); err != nil {
+		_ = j.db.Close()
+		return nil, explain(fmt.Errorf("read journal: %w", err), path)
+	}
+	return j, nil
+}
+
+// Corrupt is the path to which a damaged journal was moved when this one was
+// opened, "" when all was well.
+func (j *Journal) Corrupt() string { return j.corrupt }
+
+// Close ends all use of the journal.
+func (j *Journal) Close() error {
+	if err := j.db.Close(); err != nil {
+		return explain(fmt.Errorf("close journal: %w", err), j.path)
+	}
+	return nil
+}
+
+func (j *Journal) open(ctx context.Context) error {
+	// SQLite would make the file readable for all; its WAL takes the mode over.
+	file, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	err = j.connect(url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
+	}})
+	if err != nil {
+		return err
+	}
+	if err := j.migrate(ctx); err != nil {
+		_ = j.db.Close()
+		return err
+	}
+	return nil
+}
+
+// connect makes the one connection: SQLite has one writer anyway, and readers
+// here are short.
+func (j *Journal) connect(params url.Values) error {
+	abs, err := filepath.Abs(j.path)
+	if err != nil {
+		return err
+	}
+	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: params.Encode()}
+	if j.db, err = sql.Open("sqlite", dsn.String()); err != nil {
+		return err
+	}
+	j.db.SetMaxOpenConns(1)
+	return nil
+}
+
+func (j *Journal) migrate(ctx context.Context) error {
+	version, err := j.version(ctx)
+	if err != nil || version == schemaVersion {
+		return err
+	}
+	return j.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, schema); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
+		return err
+	})
+}
+
+func (j *Journal) version(ctx context.Context) (int, error) {
+	var version int
+	if err := j.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, err
+	}
+	if version > schemaVersion {
+		return 0, &told{
+			fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
+			fmt.Sprintf("%s was written by a newer matrix-tui: run that one, or move the file away to begin anew.", j.path),
+		}
+	}
+	return version, nil
+}
+
+// inTx runs do in one transaction, which is undone when do goes wrong.
+func (j *Journal) inTx(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := j.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// setAside moves the database and its WAL away under one name; the shared
+// memory file says nothing without them.
+func (j *Journal) setAside() error {
+	aside, err := moveAside(j.path)
+	if err != nil {
+		return err
+	}
+	j.corrupt = aside
+	if err := os.Rename(j.path+"-wal", aside+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Remove(j.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// failed says what was not possible, in an error with a sentence where there is
+// one.
+func (j *Journal) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return explain(fmt.Errorf("%s: %w", what, err), j.path)
+}

@@ -1,0 +1,98 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+const (
+	// MaxText is the longest text in a line of a transcript, in bytes; the rest
+	// is cut off, and the cut is marked.
+	MaxText = 64 << 10
+	// maxField bounds the other fields of a line, in bytes.
+	maxField = 4 << 10
+	// maxLine is more than the longest line that Append writes: 64 KiB of text
+	// in which every byte is escaped. A longer one was not written by us.
+	maxLine = 1 << 20
+)
+
+// Kinds of lines.
+const (
+	KindBegin     = "begin"     // a task begins; Text is what the user asked
+	KindUser      = "user"      // what the user said
+	KindTool      = "tool"      // the agent used a tool
+	KindAssistant = "assistant" // what the agent said
+	KindEnd       = "end"       // the task has ended, with Outcome
+	KindNote      = "note"      // anything else worth knowing
+)
+
+// Line is one line of a transcript.
+type Line struct {
+	Time    time.Time `json:"time"` // UTC
+	Kind    string    `json:"kind"`
+	Room    string    `json:"room,omitempty"`
+	Event   string    `json:"event,omitempty"` // of the task's message
+	Text    string    `json:"text,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
+	Outcome string    `json:"outcome,omitempty"`
+}
+
+// encode gives the line with its newline, its texts cut to their bounds.
+func (l Line) encode() []byte {
+	l.Text = clip(l.Text, MaxText)
+	for _, field := range []*string{&l.Kind, &l.Room, &l.Event, &l.Tool, &l.Outcome} {
+		*field = clip(*field, maxField)
+	}
+	return append(encodeJSON(l), '\n')
+}
+
+// parseLines reads the lines of a transcript and says how many bytes at the end
+// belong to a line that was not written to its end. Lines that are no JSON
+// object of a line are counted as bad and left out.
+func parseLines(data []byte) (lines []Line, torn, bad int) {
+	if i := bytes.LastIndexByte(data, '\n'); i+1 < len(data) {
+		torn = len(data) - i - 1
+		data = data[:i+1]
+	}
+	for text := range bytes.Lines(data) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		var line Line
+		if json.Unmarshal(text, &line) != nil || line.Kind == "" {
+			bad++
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return lines, torn, bad
+}
+
+// HistoryFrom finds the conversation in the lines of a transcript, oldest
+// first: what the user asked and what the agent said, the newest MaxTurns
+// turns. A task that was begun twice, or told twice, is there once.
+func HistoryFrom(lines []Line) []Turn {
+	at := map[string]int{}
+	var all []Turn
+	for _, line := range lines {
+		role := ""
+		switch line.Kind {
+		case KindBegin, KindUser:
+			role = "user"
+		case KindAssistant:
+			role = "assistant"
+		}
+		if role == "" || line.Text == "" {
+			continue
+		}
+		turn := Turn{Role: role, Content: clip(line.Text, MaxContent), Event: line.Event}
+		if i, known := at[turn.key()]; known && turn.key() != "" {
+			all[i] = turn // the last word counts
+			continue
+		}
+		at[turn.key()] = len(all)
+		all = append(all, turn)
+	}
+	return all[max(0, len(all)-MaxTurns):]
+}

@@ -1,0 +1,73 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// DirLock holds a state directory for one process. It ends with Close, or with
+// the process, however that ends.
+type DirLock struct{ file *os.File }
+
+// Lock takes dir (made with mode 0700 when missing) for this process. While
+// another process has it, the error is ErrLocked with a sentence that names
+// that process. Whoever writes in dir holds the lock.
+func Lock(dir string) (*DirLock, error) {
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "lock")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, explain(fmt.Errorf("open lock: %w", err), path)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, heldBy(file, dir)
+		}
+		return nil, explain(fmt.Errorf("lock %s: %w", path, err), path)
+	}
+	// The process number only serves the sentence of the next one: a disk too
+	// full to write it does not matter.
+	if file.Truncate(0) == nil {
+		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	return &DirLock{file}, nil
+}
+
+// Close gives the directory free. The file stays: removing it would let two
+// processes hold locks on two files of the same name.
+func (l *DirLock) Close() error {
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("close lock: %w", err)
+	}
+	return nil
+}
+
+func heldBy(file *os.File, dir string) error {
+	owner := "another process"
+	text, _ := io.ReadAll(io.LimitReader(file, 32))
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		owner = "process " + strconv.Itoa(pid)
+	}
+	return &told{
+		fmt.Errorf("lock %s, held by %s: %w", dir, owner, ErrLocked),
+		fmt.Sprintf("A bot already runs on %s (%s): stop it first, or set STATE_DIR to another folder.", dir, owner),
+	}
+}
+
+// makeDir makes dir with mode 0700 when it is missing. A directory that is
+// there keeps its mode: it is the operator's.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return explain(fmt.Errorf("make state directory: %w", err), filepath.Join(dir, "."))
+	}
+	return nil
+}

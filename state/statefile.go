@@ -1,0 +1,189 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// contents is what state.json says. Its maps are replaced, never shared with a
+// caller; the values in them are never changed in place.
+type contents struct {
+	containers map[string]string
+	history    map[string]turns
+	sessions   map[string]string
+	unknown    []member // in the order of the file
+}
+
+// member is a top-level key that this release does not know, with its value
+// byte for byte.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+func newContents() *contents {
+	return &contents{
+		containers: map[string]string{},
+		history:    map[string]turns{},
+		sessions:   map[string]string{},
+	}
+}
+
+// parse reads state.json. Source of the keys containers and history: seed 001,
+// Phase 1.
+func parse(data []byte) (*contents, error) {
+	c := newContents()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if tok, err := dec.Token(); err != nil {
+		return nil, err
+	} else if tok != json.Delim('{') {
+		return nil, errors.New("not a JSON object")
+	}
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		if err := c.set(tok.(string), value); err != nil {
+			return nil, fmt.Errorf("key %q: %w", tok, err)
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("something follows the JSON object")
+	}
+	return c, nil
+}
+
+func (c *contents) set(key string, value json.RawMessage) error {
+	switch key {
+	case "containers":
+		return decodeMap(value, &c.containers)
+	case "sessions":
+		return decodeMap(value, &c.sessions)
+	case "history":
+		if err := decodeMap(value, &c.history); err != nil {
+			return err
+		}
+		for room, ts := range c.history {
+			for i, raw := range ts {
+				if err := json.Unmarshal(raw, &Turn{}); err != nil {
+					return fmt.Errorf("turn %d of %s: %w", i, room, err)
+				}
+			}
+		}
+		return nil
+	}
+	c.unknown = slices.DeleteFunc(c.unknown, func(m member) bool { return m.key == key })
+	c.unknown = append(c.unknown, member{key, value})
+	return nil
+}
+
+func decodeMap[V any](value json.RawMessage, into *map[string]V) error {
+	m := map[string]V{}
+	if err := json.Unmarshal(value, &m); err != nil {
+		return err
+	}
+	if m == nil { // null
+		m = map[string]V{}
+	}
+	*into = m
+	return nil
+}
+
+// snapshot is a copy that stays as it is while the original changes.
+func (c *contents) snapshot() *contents {
+	copied := *c
+	copied.containers = cloneMap(c.containers)
+	copied.history = cloneMap(c.history)
+	copied.sessions = cloneMap(c.sessions)
+	return &copied
+}
+
+func cloneMap[V any](m map[string]V) map[string]V {
+	out := make(map[string]V, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// writeTo writes the file: one line a room, one line a turn, rooms in order, so
+// that a person can read it and two versions can be compared.
+func (c *contents) writeTo(w io.Writer) error {
+	buf := bufio.NewWriterSize(w, 256<<10)
+	buf.WriteString("{\n  \"containers\": ")
+	writeObject(buf, c.containers, func(name string) { buf.Write(encodeJSON(name)) })
+	buf.WriteString(",\n  \"history\": ")
+	writeObject(buf, c.history, func(ts turns) { writeTurns(buf, ts) })
+	buf.WriteString(",\n  \"sessions\": ")
+	writeObject(buf, c.sessions, func(id string) { buf.Write(encodeJSON(id)) })
+	for _, m := range c.unknown {
+		buf.WriteString(",\n  ")
+		buf.Write(encodeJSON(m.key))
+		buf.WriteString(": ")
+		buf.Write(m.value)
+	}
+	buf.WriteString("\n}\n")
+	return buf.Flush()
+}
+
+func writeObject[V any](buf *bufio.Writer, m map[string]V, value func(V)) {
+	rooms := make([]string, 0, len(m))
+	for room := range m {
+		rooms = append(rooms, room)
+	}
+	slices.Sort(rooms)
+	buf.WriteString("{")
+	for i, room := range rooms {
+		if i > 0 {
+			buf.WriteString(",")
+		}
+		buf.WriteString("\n    ")
+		buf.Write(encodeJSON(room))
+		buf.WriteString(": ")
+		value(m[room])
+	}
+	if len(rooms) > 0 {
+		buf.WriteString("\n  ")
+	}
+	buf.WriteString("}")
+}
+
+func writeTurns(buf *bufio.Writer, ts turns) {
+	buf.WriteString("[")
+	for i, raw := range ts {
+		if i > 0 {
+			buf.WriteString(",")
+		}
+		buf.WriteString("\n      ")
+		buf.Write(raw)
+	}
+	if len(ts) > 0 {
+		buf.WriteString("\n    ")
+	}
+	buf.WriteString("]")
+}
+
+// encodeJSON is json.Marshal without the escaping meant for web pages. The
+// values that come here always encode.
+func encodeJSON(v any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}

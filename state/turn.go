@@ -1,0 +1,110 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// MaxTurns is how many turns of a room are remembered; older ones go.
+	MaxTurns = 50
+	// MaxContent is the longest content of a turn, in bytes; the rest is cut
+	// off, and the cut is marked.
+	MaxContent = 16 << 10
+)
+
+// Turn is one thing that was said in a room.
+type Turn struct {
+	Role    string `json:"role"`            // "user" or "assistant"
+	Content string `json:"content"`         // plain text, at most MaxContent bytes
+	Event   string `json:"event,omitempty"` // of the message that the turn belongs to
+}
+
+// turns is the history of one room as it lies in state.json, one JSON object a
+// turn, so that keys which a newer release put there survive. It is never
+// changed in place.
+type turns []json.RawMessage
+
+// key is what makes a turn the same turn: empty for one without an event.
+func (t Turn) key() string {
+	if t.Event == "" {
+		return ""
+	}
+	return t.Role + "\x00" + t.Event
+}
+
+// decode gives the turns as values, the newest MaxTurns of them.
+func (ts turns) decode() []Turn {
+	ts = ts.window()
+	out := make([]Turn, 0, len(ts))
+	for _, raw := range ts {
+		var t Turn
+		if json.Unmarshal(raw, &t) == nil {
+			t.Content = clip(t.Content, MaxContent)
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// with gives the turns with more added at the end, less those that are there
+// already, and whether that made a difference.
+func (ts turns) with(more []Turn) (turns, bool) {
+	seen := map[string]bool{"": false}
+	for _, t := range ts.decode() {
+		seen[t.key()] = t.key() != ""
+	}
+	out := append(turns(nil), ts...)
+	for _, t := range more {
+		if seen[t.key()] {
+			continue
+		}
+		seen[t.key()] = t.key() != ""
+		out = append(out, encodeTurn(t))
+	}
+	if len(out) == len(ts) {
+		return ts, false
+	}
+	return out.window(), true
+}
+
+func (ts turns) window() turns {
+	return ts[max(0, len(ts)-MaxTurns):]
+}
+
+func encodeTurn(t Turn) json.RawMessage {
+	t.Content = clip(t.Content, MaxContent)
+	return encodeJSON(t)
+}
+
+// clip cuts text to at most limit bytes, at a character's border, and says how
+// much is missing. Bytes that are not UTF-8 become U+FFFD.
+func clip(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= limit {
+		return text
+	}
+	const room = 48 // for the mark
+	end := max(0, limit-room)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out]", text[:end], len(text)-end)
+}
+
+// unique is the turns without those that an earlier one already tells.
+func (ts turns) unique() turns {
+	seen := map[string]bool{}
+	var out turns
+	for _, raw := range ts {
+		var t Turn
+		if json.Unmarshal(raw, &t) != nil || (t.key() != "" && seen[t.key()]) {
+			continue
+		}
+		seen[t.key()] = true
+		out = append(out, raw)
+	}
+	return out
+}

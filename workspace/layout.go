@@ -1,0 +1,26 @@
+// Package workspace says what lies in a room's /workspace and what the agent is
+// told about it: the layout, the first contents, the prompt, the lines of the
+// status log. It is pure text and paths: it never reads, writes or runs
+// anything, and never fails.
+package workspace
+
+// Where things lie in the box. Source: seed 001, "Workspace file layout".
+const (
+	Dir         = "/workspace"
+	ContextPath = Dir + "/context.md" // accumulated learnings; the agent reads and adds
+	StatusPath  = Dir + "/status.md"  // append-only log of what each task did
+	TaskPath    = Dir + "/task.md"    // the present task, as it was written
+)
+
+// First contents of the files that are written once and never over existing
+// ones.
+const (
+	FirstContext = "# Context\n"
+	FirstStatus  = "# Status Log\n"
+)
+
+// FirstFiles gives the path and first content of each file that a new
+// workspace has.
+func FirstFiles() map[string]string {
+	return map[string]string{ContextPath: FirstContext, StatusPath: FirstStatus}
+}

@@ -1,0 +1,47 @@
+package workspace
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// MaxStatusLine is the longest text in a line of the status log, in
+	// characters.
+	MaxStatusLine = 200
+	// MaxTask is the longest task.md, in bytes.
+	MaxTask = 4 << 20
+)
+
+// StatusLines is what is added to status.md after a task that left no line of
+// its own there: an empty line, then
+//
+//	[YYYY-MM-DD HH:MM] Task: <task>
+//	[YYYY-MM-DD HH:MM] <outcome>
+//
+// each text on one line. Source: seed 001, "status.md format".
+func StatusLines(now time.Time, task, outcome string) string {
+	stamp := now.Format("[2006-01-02 15:04] ")
+	return "\n" + stamp + "Task: " + oneLine(task) + "\n" + stamp + oneLine(outcome) + "\n"
+}
+
+// TaskFile is the content of task.md: the task as it was written, without NUL,
+// with a newline at its end, at most MaxTask bytes.
+func TaskFile(task string) []byte {
+	text := cut(strings.TrimRight(clean(task), "\n"), MaxTask-1)
+	return []byte(text + "\n")
+}
+
+// oneLine is a text on one line, cut to MaxStatusLine characters; one that says
+// nothing becomes a dash.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(clean(text)), " ")
+	if text == "" {
+		return "–"
+	}
+	if utf8.RuneCountInString(text) > MaxStatusLine {
+		return string([]rune(text)[:MaxStatusLine-1]) + "…"
+	}
+	return text
+}
