@@ -1,0 +1,75 @@
+package boxinit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// errNotRegular wraps os.ErrNotExist: for a reader there is no file there.
+var errNotRegular = fmt.Errorf("not a regular file: %w", os.ErrNotExist)
+
+// writeFile puts data at path as a whole: a reader sees the old file or the new
+// one. A symbolic link at path is replaced, not followed.
+func writeFile(path string, data io.Reader, size int64, mode fs.FileMode, onlyNew bool) error {
+	if onlyNew {
+		if _, err := os.Lstat(path); err == nil {
+			return nil
+		}
+	}
+	if mode = mode.Perm(); mode == 0 {
+		mode = 0o644
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, ".boxinit-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	defer tmp.Close()
+	n, err := io.Copy(tmp, data)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if n != size {
+		return fmt.Errorf("write %s: %d of %d bytes arrived", path, n, size)
+	}
+	if err := tmp.Chmod(mode); err != nil {
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	if !onlyNew {
+		return os.Rename(tmp.Name(), path)
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// receive is `boxinit write`.
+func receive(from io.Reader, path string, size int64, onlyNew bool) error {
+	// Read all that comes even where nothing is to be written, so that the sender
+	// is not cut off.
+	defer io.Copy(io.Discard, io.LimitReader(from, size))
+	return writeFile(path, io.LimitReader(from, size), size, 0, onlyNew)
+}
+
+// send is `boxinit read`.
+func send(to io.Writer, path string, max int64) error {
+	f, _, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(to, io.LimitReader(f, max))
+	return err
+}

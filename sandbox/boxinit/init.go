@@ -1,0 +1,111 @@
+package boxinit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Door is where programs in a box reach the gateway.
+	Door = "127.0.0.1:3128"
+	// GatewaySocket is the gateway's socket in a box.
+	GatewaySocket = "/run/gateway/sock"
+	// farewell is how long processes have when the box ends.
+	farewell = 300 * time.Millisecond
+)
+
+// serve is PID 1: it reaps, forwards, and ends on SIGTERM.
+func (p *Program) serve() int {
+	debug.SetGCPercent(25)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
+	if err := raiseLoopback(); err != nil {
+		fmt.Fprintln(p.Stderr, "boxinit: raise lo:", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	listener, err := net.Listen("tcp", Door)
+	if err != nil {
+		// Without a door there is no model, but a person can still look around.
+		fmt.Fprintln(p.Stderr, "boxinit: open the door:", err)
+	} else {
+		defer listener.Close()
+		f := forwarder{Socket: GatewaySocket}
+		go f.serve(ctx, listener)
+	}
+	for s := range signals {
+		if s == unix.SIGCHLD {
+			reap()
+			continue
+		}
+		break
+	}
+	goodbye(store{p.Dir})
+	return 0
+}
+
+// reap collects all children that have ended.
+func reap() {
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+	}
+}
+
+// goodbye asks all processes to end and waits a moment. Supervisors go first and
+// unasked: a run that ends because its box does was interrupted, and must not be
+// noted as ended.
+func goodbye(s store) {
+	entries, _ := os.ReadDir(s.runs())
+	for _, e := range entries {
+		var sup supervisorRecord
+		if readJSON(s.file(e.Name(), "supervisor.json"), &sup) != nil {
+			continue
+		}
+		if p, err := processOf(sup.PID); err == nil && p.ticks == sup.Ticks {
+			unix.Kill(sup.PID, unix.SIGKILL)
+		}
+	}
+	for end := time.Now().Add(farewell); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		reap()
+		if unix.Kill(-1, unix.SIGTERM) != nil { // nobody is left
+			return
+		}
+	}
+}
+
+// raiseLoopback brings lo up. Runtimes do it, as a rule, and the box has no right
+// to; where it is up already nothing happens.
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	ifreq, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, ifreq); err != nil {
+		return err
+	}
+	flags := ifreq.Uint16()
+	if flags&unix.IFF_UP != 0 {
+		return nil
+	}
+	ifreq.SetUint16(flags | unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifreq)
+}

@@ -1,0 +1,114 @@
+package boxinit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+)
+
+// Exit codes of the commands; 0 means done.
+const (
+	exitError    = 1
+	exitUsage    = 2
+	exitNotFound = 3
+)
+
+// Dir is where the runs lie in a box.
+const Dir = "/var/lib/boxinit"
+
+// Program is boxinit with what it needs from the world around it.
+type Program struct {
+	// Dir holds the runs; Dir of the package in a box.
+	Dir string
+	// Self is the command line that starts this program again.
+	Self []string
+	// Stdin, Stdout and Stderr are the streams of the process.
+	Stdin          *os.File
+	Stdout, Stderr io.Writer
+}
+
+const usage = `usage: boxinit                         as PID 1
+       boxinit run                     start a run, JSON on stdin
+       boxinit tail [-attached] ID OFF its stdout until the end, then the status on stderr
+       boxinit status ID
+       boxinit stop ID
+       boxinit remove ID
+       boxinit write [-new] PATH SIZE  a file from stdin
+       boxinit read PATH MAX           a file to stdout`
+
+// Main runs one command and returns its exit code. Without arguments it is PID 1
+// and returns when the box is to end.
+func (p *Program) Main(args []string) int {
+	if len(args) == 0 {
+		return p.serve()
+	}
+	err := p.command(args[0], args[1:])
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(p.Stderr, usage)
+		return exitUsage
+	case errors.Is(err, os.ErrNotExist):
+		fmt.Fprintln(p.Stderr, "boxinit:", err)
+		return exitNotFound
+	}
+	fmt.Fprintln(p.Stderr, "boxinit:", err)
+	return exitError
+}
+
+var errUsage = errors.New("usage")
+
+func (p *Program) command(name string, args []string) error {
+	s := store{p.Dir}
+	flag := false
+	if len(args) > 0 && (name == "tail" && args[0] == "-attached" || name == "write" && args[0] == "-new") {
+		flag, args = true, args[1:]
+	}
+	want := map[string]int{"run": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
+	if n, ok := want[name]; !ok || n != len(args) {
+		return errUsage
+	}
+	switch name {
+	case "run":
+		return p.run(s)
+	case "write":
+		size, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil {
+			return errUsage
+		}
+		return receive(p.Stdin, args[0], size, flag)
+	case "read":
+		max, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil {
+			return errUsage
+		}
+		return send(p.Stdout, args[0], max)
+	}
+	id := args[0]
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	switch name {
+	case "tail":
+		offset, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil || offset < 0 {
+			return errUsage
+		}
+		return p.tail(s, id, offset, flag)
+	case "status":
+		status, err := s.status(id)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(p.Stdout).Encode(status)
+	case "stop":
+		return stop(s, id)
+	case "remove":
+		return s.remove(id)
+	}
+	return supervise(s, id)
+}

@@ -1,0 +1,108 @@
+package boxinit
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+// lastKept is how much of the end of an output beyond its bound is kept, in bytes.
+const lastKept = 256 << 10
+
+// output keeps the beginning of a stream in a file, up to a bound, and its end in
+// memory. What cannot be written (a full disk) counts as beyond the bound.
+type output struct {
+	file    io.Writer
+	left    int64 // bytes that the file still takes
+	newline bool  // the file ends with a newline (or is empty)
+	last    []byte
+	dropped int64 // bytes that are neither in the file nor in last
+}
+
+func newOutput(file io.Writer, bound int64) *output {
+	if bound <= 0 {
+		bound = DefaultMaxOutput
+	}
+	return &output{file: file, left: bound, newline: true}
+}
+
+// Write takes all of b, whatever becomes of it.
+func (o *output) Write(b []byte) (int, error) {
+	all := len(b)
+	if o.left > 0 {
+		n, err := o.file.Write(b[:min(int64(len(b)), o.left)])
+		if n > 0 {
+			o.newline = b[n-1] == '\n'
+		}
+		o.left -= int64(n)
+		if err != nil {
+			o.left = 0
+		}
+		b = b[n:]
+	}
+	o.last = append(o.last, b...)
+	if extra := len(o.last) - 2*lastKept; extra > 0 {
+		o.trim(lastKept)
+	}
+	return all, nil
+}
+
+func (o *output) trim(keep int) {
+	extra := len(o.last) - keep
+	if extra <= 0 {
+		return
+	}
+	o.dropped += int64(extra)
+	o.last = append(o.last[:0], o.last[extra:]...)
+}
+
+// finish writes what was kept of the end after a line that says what is missing.
+// The end begins with a whole line where it has one.
+func (o *output) finish() error {
+	if len(o.last) == 0 {
+		return nil
+	}
+	o.trim(lastKept)
+	if i := bytes.IndexByte(o.last, '\n'); i >= 0 && i+1 < len(o.last) {
+		o.trim(len(o.last) - i - 1)
+	}
+	mark := fmt.Sprintf("{\"type\":\"truncated\",\"dropped\":%d}\n", o.dropped)
+	if !o.newline {
+		mark = "\n" + mark
+	}
+	_, err := o.file.Write(append([]byte(mark), o.last...))
+	o.last = nil
+	return err
+}
+
+// rotating keeps the end of a stream in two files of at most size bytes each.
+type rotating struct {
+	path string
+	size int64
+	file *os.File
+	used int64
+}
+
+func newRotating(path string, size int64) (*rotating, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &rotating{path: path, size: size, file: f}, nil
+}
+
+// Write takes all of b, whatever becomes of it.
+func (r *rotating) Write(b []byte) (int, error) {
+	if r.used > 0 && r.used+int64(len(b)) > r.size && os.Rename(r.path, r.path+".1") == nil {
+		if f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
+			r.file.Close()
+			r.file, r.used = f, 0
+		}
+	}
+	if r.used < 2*r.size {
+		n, _ := r.file.Write(b)
+		r.used += int64(n)
+	}
+	return len(b), nil
+}

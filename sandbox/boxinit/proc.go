@@ -1,0 +1,138 @@
+package boxinit
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// process is one line of /proc.
+type process struct {
+	pid, parent, session int
+	ticks                uint64 // start, in clock ticks since boot
+	dead                 bool   // a zombie: it only waits to be reaped
+}
+
+// processes returns all processes of the box. One that ends meanwhile is left out.
+func processes() ([]process, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var list []process
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if p, err := processOf(pid); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+func processOf(pid int) (process, error) {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return process{}, err
+	}
+	return parseStat(string(data))
+}
+
+// parseStat reads a line of /proc/PID/stat (proc_pid_stat(5)). The name in it can
+// hold anything, spaces and parentheses too.
+func parseStat(line string) (process, error) {
+	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return process{}, fmt.Errorf("stat line %q: no name", line)
+	}
+	fields := strings.Fields(line[end+1:])
+	if len(fields) < 20 {
+		return process{}, fmt.Errorf("stat line %q: %d fields", line, len(fields))
+	}
+	var p process
+	var threads int
+	var errs [5]error
+	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(line[:open]))
+	p.parent, errs[1] = strconv.Atoi(fields[1])
+	p.session, errs[2] = strconv.Atoi(fields[3])
+	threads, errs[3] = strconv.Atoi(fields[17])
+	p.ticks, errs[4] = strconv.ParseUint(fields[19], 10, 64)
+	for _, err := range errs {
+		if err != nil {
+			return process{}, fmt.Errorf("stat line %q: %w", line, err)
+		}
+	}
+	// A leader that has ended shows as a zombie while its threads go on.
+	p.dead = fields[0] == "X" || fields[0] == "Z" && threads <= 1
+	return p, nil
+}
+
+// markOf returns the run that a process is marked with, "" for none.
+func markOf(pid int) string {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return ""
+	}
+	for kv := range bytes.SplitSeq(data, []byte{0}) {
+		if value, ok := bytes.CutPrefix(kv, []byte(RunVariable+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// belonging returns the living processes that a run started: the descendants of
+// its supervisor, and where that is gone, what carries the run's mark or shares a
+// session with such a process. Nothing older than the supervisor belongs.
+func belonging(all []process, sup supervisorRecord, id string, mark func(pid int) string) []process {
+	children := make(map[int][]process)
+	sessions := make(map[int]bool)
+	found := make(map[int]bool)
+	var queue []int
+	add := func(p process) {
+		if p.pid != sup.PID && p.pid != 1 && !found[p.pid] {
+			found[p.pid] = true
+			queue = append(queue, p.pid)
+		}
+	}
+	alive := false
+	for _, p := range all {
+		children[p.parent] = append(children[p.parent], p)
+		if p.pid == sup.PID && p.ticks == sup.Ticks {
+			alive = true
+			queue = append(queue, p.pid)
+		}
+	}
+	if !alive {
+		for _, p := range all {
+			if p.ticks >= sup.Ticks && mark(p.pid) == id {
+				add(p)
+				sessions[p.session] = p.session != 0
+			}
+		}
+		for _, p := range all {
+			if sessions[p.session] && p.ticks >= sup.Ticks {
+				add(p)
+			}
+		}
+	}
+	for len(queue) > 0 {
+		pid := queue[0]
+		queue = queue[1:]
+		for _, child := range children[pid] {
+			add(child)
+		}
+	}
+	var list []process
+	for _, p := range all {
+		if found[p.pid] && !p.dead {
+			list = append(list, p)
+		}
+	}
+	return list
+}

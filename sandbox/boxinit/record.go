@@ -1,0 +1,155 @@
+package boxinit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// store is the folder of all runs. Each run has a folder of its own in it:
+//
+//	lock             held (flock) by the run's supervisor while that lives
+//	begin.json       written before the command is executed; without it there is no run
+//	supervisor.json  who supervises
+//	out              stdout, bounded
+//	err, err.1       the end of stderr, bounded
+//	end.json         how the command ended
+type store struct{ dir string }
+
+func (s store) runs() string         { return filepath.Join(s.dir, "runs") }
+func (s store) run(id string) string { return filepath.Join(s.runs(), id) }
+func (s store) file(id, name string) string {
+	return filepath.Join(s.run(id), name)
+}
+
+type beginRecord struct {
+	Started   time.Time
+	Watch     []Watched
+	MaxOutput int64
+	OOMKills  int64
+}
+
+type supervisorRecord struct {
+	PID int
+	// Ticks is the process's start time since boot, as /proc tells it: with the
+	// PID it names one process for good.
+	Ticks uint64
+}
+
+type endRecord struct {
+	Code   int
+	Signal string
+	OOM    bool
+	Ended  time.Time
+	Watch  []Watched
+}
+
+// status says what is known about a run.
+func (s store) status(id string) (RunStatus, error) {
+	var begin beginRecord
+	err := readJSON(s.file(id, "begin.json"), &begin)
+	if errors.Is(err, os.ErrNotExist) {
+		return RunStatus{State: RunNone}, nil
+	}
+	if err != nil {
+		return RunStatus{}, fmt.Errorf("read begin of run %s: %w", id, err)
+	}
+	status := RunStatus{State: RunInterrupted, Started: begin.Started}
+	var end endRecord
+	switch {
+	case readJSON(s.file(id, "end.json"), &end) == nil:
+		status.State = RunExited
+	case held(s.file(id, "lock")):
+		status.State = RunRunning
+	case readJSON(s.file(id, "end.json"), &end) == nil: // it ended between the two looks
+		status.State = RunExited
+	}
+	status.Stderr = s.stderr(id)
+	info, err := os.Stat(s.file(id, "out"))
+	if err == nil {
+		status.Size = info.Size()
+	}
+	if status.State == RunExited {
+		status.Code, status.Signal, status.OOM = end.Code, end.Signal, end.OOM
+		status.Ended, status.Watch = end.Ended, end.Watch
+		return status, nil
+	}
+	status.Watch = look(begin.Watch)
+	status.OOM = oomKills() > begin.OOMKills
+	if status.State == RunInterrupted && info != nil {
+		status.Ended = info.ModTime()
+	}
+	return status, nil
+}
+
+// stderr returns the end of the run's stderr.
+func (s store) stderr(id string) string {
+	older, _ := tailOf(s.file(id, "err.1"), stderrShown)
+	newer, _ := tailOf(s.file(id, "err"), stderrShown)
+	return validTail(append(older, newer...), stderrShown)
+}
+
+// remove deletes what is kept of a run that has ended.
+func (s store) remove(id string) error {
+	status, err := s.status(id)
+	if err != nil {
+		return err
+	}
+	if status.State == RunRunning {
+		return fmt.Errorf("remove run %s: it still runs", id)
+	}
+	return os.RemoveAll(s.run(id))
+}
+
+// alive returns the IDs of the runs whose command has not ended.
+func (s store) alive() []string {
+	entries, _ := os.ReadDir(s.runs())
+	var ids []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if _, err := os.Stat(s.file(e.Name(), "end.json")); err == nil {
+			continue
+		}
+		if held(s.file(e.Name(), "lock")) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
+}
+
+// held says whether a living process has locked the file.
+func held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// writeJSON replaces path as a whole, so that a reader sees all of it or none.
+func writeJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,161 @@
+package boxinit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxRequest bounds the request on stdin, in bytes.
+const maxRequest = 64 << 20
+
+// run is `boxinit run`: the request on stdin, the answer on stdout.
+func (p *Program) run(s store) error {
+	var spec RunSpec
+	dec := json.NewDecoder(io.LimitReader(p.Stdin, maxRequest))
+	if err := dec.Decode(&spec); err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	answer := Answer{}
+	existed, err := s.start(spec, p.Self)
+	answer.Existed = existed
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	return json.NewEncoder(p.Stdout).Encode(answer)
+}
+
+// start starts a run, unless it is known already.
+func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
+	if err := spec.Check(); err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(s.runs(), 0o700); err != nil {
+		return false, err
+	}
+	// One start at a time: two callers with one ID, and a look at who is alive.
+	gate, err := lockFile(s.dir + "/lock")
+	if err != nil {
+		return false, err
+	}
+	defer gate.Close()
+	if _, err := os.Stat(s.file(spec.ID, "begin.json")); err == nil {
+		return true, nil
+	}
+	s.prune(keepRuns-1, keepBytes)
+	if err := os.RemoveAll(s.run(spec.ID)); err != nil { // of a start that was cut off
+		return false, err
+	}
+	if err := os.Mkdir(s.run(spec.ID), 0o700); err != nil {
+		return false, err
+	}
+	unknown, err := s.launch(spec, self)
+	if err != nil && !unknown {
+		os.RemoveAll(s.run(spec.ID))
+	}
+	return false, err
+}
+
+// launch prepares the files, notes the beginning and starts the supervisor. Where
+// unknown is true the command may have been executed all the same.
+func (s store) launch(spec RunSpec, self []string) (unknown bool, err error) {
+	if len(s.alive()) == 0 {
+		for _, path := range spec.Remove {
+			if err := os.RemoveAll(path); err != nil {
+				return false, err
+			}
+		}
+	}
+	for _, f := range spec.Files {
+		if err := writeFile(f.Path, bytes.NewReader(f.Data), int64(len(f.Data)), f.Mode, f.New); err != nil {
+			return false, err
+		}
+	}
+	lock, err := lockFile(s.file(spec.ID, "lock"))
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	if err := os.WriteFile(s.file(spec.ID, "out"), nil, 0o600); err != nil {
+		return false, err
+	}
+	begin := beginRecord{Started: time.Now(), Watch: measure(spec.Watch), MaxOutput: spec.MaxOutput, OOMKills: oomKills()}
+	if err := writeJSON(s.file(spec.ID, "begin.json"), begin); err != nil {
+		return false, err
+	}
+	spec.Files, spec.Remove = nil, nil
+	return superviseIn(s, spec, self, lock)
+}
+
+// Descriptors that a supervisor finds open.
+const (
+	fdLock    = 3
+	fdRequest = 4
+	fdReady   = 5
+)
+
+// superviseIn starts the supervisor as a process of its own, which holds the lock
+// from now on, and waits until it has executed the command.
+func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown bool, err error) {
+	request, requestIn, err := os.Pipe()
+	if err != nil {
+		return false, err
+	}
+	defer requestIn.Close()
+	readyOut, ready, err := os.Pipe()
+	if err != nil {
+		request.Close()
+		return false, err
+	}
+	defer readyOut.Close()
+	cmd := exec.Command(self[0], append(self[1:len(self):len(self)], "supervise", spec.ID)...)
+	cmd.ExtraFiles = []*os.File{lock, request, ready}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Dir = "/"
+	err = cmd.Start()
+	request.Close()
+	ready.Close()
+	if err != nil {
+		return false, fmt.Errorf("start supervisor: %w", err)
+	}
+	if err := json.NewEncoder(requestIn).Encode(spec); err != nil {
+		return true, fmt.Errorf("hand over to supervisor: %w", err)
+	}
+	requestIn.Close()
+	var answer Answer
+	if err := json.NewDecoder(readyOut).Decode(&answer); err != nil {
+		return true, fmt.Errorf("supervisor of run %s ended before it answered: %w", spec.ID, err)
+	}
+	if answer.Error != "" {
+		cmd.Wait()
+		return false, errors.New(answer.Error)
+	}
+	return false, nil
+}
+
+// lockFile opens path and locks it until the file, in whatever process, is closed.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,91 @@
+package boxinit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// stopGrace is how long processes have between SIGTERM and SIGKILL.
+	stopGrace = 2 * time.Second
+	// stopLimit bounds the whole of a stop.
+	stopLimit = 20 * time.Second
+	stopPoll  = 10 * time.Millisecond
+)
+
+// stop is `boxinit stop`: it ends all that the run started, and returns when
+// nothing of it is left and its end is noted.
+func stop(s store, id string) error {
+	var sup supervisorRecord
+	if err := readJSON(s.file(id, "supervisor.json"), &sup); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // it never started
+		}
+		return fmt.Errorf("stop run %s: %w", id, err)
+	}
+	asked := make(map[process]bool)
+	ours := func() ([]process, error) {
+		all, err := processes()
+		return belonging(all, sup, id, markOf), err
+	}
+	begun := time.Now()
+	for time.Since(begun) < stopGrace {
+		list, err := ours()
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return s.settled(id)
+		}
+		for _, p := range list {
+			if !asked[p] {
+				asked[p] = true
+				unix.Kill(p.pid, unix.SIGTERM)
+				unix.Kill(p.pid, unix.SIGCONT)
+			}
+		}
+		time.Sleep(stopPoll)
+	}
+	for time.Since(begun) < stopLimit {
+		// Hold all of them first: a tree that forks faster than it is read would
+		// get away otherwise.
+		held := make(map[process]bool)
+		for grown := true; grown; {
+			grown = false
+			list, err := ours()
+			if err != nil {
+				return err
+			}
+			for _, p := range list {
+				if !held[p] {
+					held[p], grown = true, true
+					unix.Kill(p.pid, unix.SIGSTOP)
+				}
+			}
+		}
+		if len(held) == 0 {
+			return s.settled(id)
+		}
+		for p := range held {
+			unix.Kill(p.pid, unix.SIGKILL)
+		}
+		time.Sleep(stopPoll)
+	}
+	return fmt.Errorf("stop run %s: processes are left after %s", id, stopLimit)
+}
+
+// settled waits until the supervisor has noted the end.
+func (s store) settled(id string) error {
+	for range 200 {
+		status, err := s.status(id)
+		if err != nil || status.State != RunRunning {
+			return err
+		}
+		time.Sleep(stopPoll)
+	}
+	return fmt.Errorf("stop run %s: its end was not noted", id)
+}

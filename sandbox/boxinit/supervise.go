@@ -1,0 +1,223 @@
+package boxinit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stderrKept is how much of stderr is kept, in each of two files, in bytes.
+const stderrKept = 64 << 10
+
+// supervise is the process that owns one run. All that the run starts stays its
+// descendant, daemons included, for it is their subreaper. It lives until the last
+// of them is gone; the run itself has ended when its command has.
+func supervise(s store, id string) error {
+	for _, fd := range []int{fdLock, fdRequest, fdReady} {
+		unix.CloseOnExec(fd)
+	}
+	request := os.NewFile(fdRequest, "request")
+	ready := os.NewFile(fdReady, "ready")
+	var spec RunSpec
+	if err := json.NewDecoder(request).Decode(&spec); err != nil {
+		return err
+	}
+	request.Close()
+	run, err := begin(s, spec)
+	answer := Answer{}
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	if err := json.NewEncoder(ready).Encode(answer); err != nil {
+		return err
+	}
+	ready.Close()
+	if run == nil {
+		return nil
+	}
+	return run.wait()
+}
+
+// supervised is a run seen from its supervisor.
+type supervised struct {
+	store store
+	id    string
+	begin beginRecord
+	main  int // PID of the command
+	pump  *pump
+	out   *output
+	file  *os.File
+}
+
+// begin executes the command.
+func begin(s store, spec RunSpec) (*supervised, error) {
+	r := &supervised{store: s, id: spec.ID}
+	if err := readJSON(s.file(spec.ID, "begin.json"), &r.begin); err != nil {
+		return nil, err
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become subreaper: %w", err)
+	}
+	// A signal meant for the command must not take its supervisor along. Notify,
+	// not Ignore: children would inherit that.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	self, err := processOf(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	if err := writeJSON(s.file(spec.ID, "supervisor.json"), supervisorRecord{self.pid, self.ticks}); err != nil {
+		return nil, err
+	}
+	r.file, err = os.OpenFile(s.file(spec.ID, "out"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	r.out = newOutput(r.file, spec.MaxOutput)
+	errs, err := newRotating(s.file(spec.ID, "err"), stderrKept)
+	if err != nil {
+		return nil, err
+	}
+	r.pump, err = newPump(r.out, errs)
+	if err != nil {
+		return nil, err
+	}
+	r.main, err = execute(spec, r.pump.outIn, r.pump.errIn)
+	r.pump.closeInputs()
+	if err != nil {
+		return nil, err
+	}
+	go r.pump.run()
+	return r, nil
+}
+
+// execute starts the command in a session of its own; an error means that it was
+// not executed.
+func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
+	env := environment(os.Environ(), spec.Env, spec.ID)
+	dir := spec.Dir
+	if dir == "" {
+		dir = "/workspace"
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return 0, fmt.Errorf("run %s: there is no directory %s", spec.ID, dir)
+	}
+	path, err := lookPath(spec.Argv[0], dir, env)
+	if err != nil {
+		return 0, fmt.Errorf("run %s: %w", spec.ID, err)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	pid, err = syscall.ForkExec(path, spec.Argv, &syscall.ProcAttr{
+		Dir: dir, Env: env,
+		Files: []uintptr{null.Fd(), uintptr(stdout), uintptr(stderr)},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("run %s: execute %s: %w", spec.ID, path, err)
+	}
+	return pid, nil
+}
+
+// environment is base with the additions over it, and the mark of the run.
+func environment(base, additions []string, id string) []string {
+	var env []string
+	at := make(map[string]int)
+	home := []string{"HOME=/root"}
+	for _, list := range [][]string{home, base, additions, {RunVariable + "=" + id}} {
+		for _, kv := range list {
+			key, _, ok := strings.Cut(kv, "=")
+			if !ok || strings.ContainsRune(kv, 0) {
+				continue
+			}
+			if i, known := at[key]; known {
+				env[i] = kv
+				continue
+			}
+			at[key] = len(env)
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// lookPath finds a command as a shell would, by the PATH of env.
+func lookPath(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, kv := range env {
+		list, ok := strings.CutPrefix(kv, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, folder := range filepath.SplitList(list) {
+			if !filepath.IsAbs(folder) {
+				folder = filepath.Join(dir, folder)
+			}
+			path := filepath.Join(folder, name)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("command %s is not on the PATH", name)
+}
+
+// wait reaps all that the run started. When the command has ended it notes how;
+// when the last process is gone it returns.
+func (r *supervised) wait() error {
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD):
+			return nil
+		case err != nil:
+			return err
+		case pid == r.main && (ws.Exited() || ws.Signaled()):
+			if err := r.end(ws); err != nil {
+				return err
+			}
+			debug.FreeOSMemory() // a daemon may keep this process for days
+		}
+	}
+}
+
+// end keeps what the command has printed and notes how it ended.
+func (r *supervised) end(ws unix.WaitStatus) error {
+	r.pump.drain()
+	r.out.finish()
+	end := endRecord{
+		Code:  ws.ExitStatus(),
+		OOM:   oomKills() > r.begin.OOMKills,
+		Ended: time.Now(),
+		Watch: look(r.begin.Watch),
+	}
+	if ws.Signaled() {
+		end.Code, end.Signal = 128+int(ws.Signal()), ws.Signal().String()
+	}
+	if err := writeJSON(r.store.file(r.id, "end.json"), end); err != nil {
+		return err
+	}
+	// After the record, so that a follower need not wait for the disk: a power
+	// failure before this line leaves an interrupted run.
+	r.file.Sync()
+	if f, err := os.Open(r.store.file(r.id, "end.json")); err == nil {
+		f.Sync()
+		f.Close()
+	}
+	return r.file.Close()
+}

@@ -1,0 +1,109 @@
+package boxinit
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// tailPoll is how often a file is looked at where inotify is not to be had.
+	tailPoll = 20 * time.Millisecond
+	// tailLook is how often a follower asks whether the supervisor still lives.
+	tailLook = 250 * time.Millisecond
+)
+
+// tail is `boxinit tail`: the run's stdout from offset on until the run has ended,
+// then its status as JSON on stderr. An attached one ends when its stdin is
+// closed, so that nobody follows for a caller who is gone.
+func (p *Program) tail(s store, id string, offset int64, attached bool) error {
+	if attached {
+		go func() {
+			io.Copy(io.Discard, p.Stdin)
+			os.Exit(0)
+		}()
+	}
+	changes := newChanges(s.run(id))
+	defer changes.close()
+	status, err := s.status(id)
+	if err != nil {
+		return err
+	}
+	if status.State != RunNone {
+		out, err := os.Open(s.file(id, "out"))
+		if err != nil {
+			return err
+		}
+		defer out.Close()
+		if _, err := out.Seek(offset, io.SeekStart); err != nil {
+			return err
+		}
+		status, err = follow(s, id, out, p.Stdout, changes)
+		if err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(p.Stderr).Encode(status)
+}
+
+// follow copies until the run has ended, and what came before the end was noted.
+func follow(s store, id string, out io.Reader, to io.Writer, changes *changes) (RunStatus, error) {
+	looked := time.Time{}
+	for {
+		ended := sizeOf(s.file(id, "end.json")) >= 0
+		if ended || time.Since(looked) >= tailLook {
+			looked = time.Now()
+			status, err := s.status(id)
+			if err != nil {
+				return status, err
+			}
+			if status.State != RunRunning {
+				_, err := io.Copy(to, out)
+				return status, err
+			}
+		}
+		if _, err := io.Copy(to, out); err != nil {
+			return RunStatus{}, err
+		}
+		changes.wait()
+	}
+}
+
+// changes waits for something to happen in a folder.
+type changes struct{ fd int }
+
+func newChanges(dir string) *changes {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return &changes{-1}
+	}
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_MOVED_TO); err != nil {
+		unix.Close(fd)
+		return &changes{-1}
+	}
+	return &changes{fd}
+}
+
+// wait returns soon after a change, and at the latest after tailLook.
+func (c *changes) wait() {
+	if c.fd < 0 {
+		time.Sleep(tailPoll)
+		return
+	}
+	unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(tailLook.Milliseconds()))
+	var events [4096]byte
+	for {
+		if n, err := unix.Read(c.fd, events[:]); err != nil || n <= 0 {
+			return
+		}
+	}
+}
+
+func (c *changes) close() {
+	if c.fd >= 0 {
+		unix.Close(c.fd)
+	}
+}
