@@ -42,10 +42,14 @@ func (r *Rule) text(groups []string) string {
 		return expand(r.Say, groups)
 	}
 	n := r.SayRepeat.Bytes
-	return strings.Repeat(r.SayRepeat.Text, n/len(r.SayRepeat.Text)+1)[:n]
+	var b strings.Builder
+	for i := 1; b.Len() < n; i++ {
+		b.WriteString(strings.ReplaceAll(r.SayRepeat.Text, "{{n}}", strconv.Itoa(i)))
+	}
+	return strings.ToValidUTF8(b.String()[:n], "")
 }
 
-// parts is the content of the whole answer, text first.
+// calls are the parts of the answer that ask for tools.
 func (r *Rule) calls(groups []string) []part {
 	var out []part
 	for _, c := range r.Call {
@@ -113,6 +117,8 @@ func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, 
 		panic(http.ErrAbortHandler)
 	}
 	switch {
+	case r.silent():
+		panic(http.ErrAbortHandler)
 	case r.Status != 0:
 		sendError(w, r.Status, expand(r.Body, groups), r.RetryAfter)
 		return

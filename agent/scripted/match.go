@@ -7,7 +7,7 @@ import (
 
 // match tells whether the rule answers the request, and with which submatches.
 func (r *Rule) match(v view) (groups []string, ok bool) {
-	if v.json != r.JSON {
+	if v.json != r.JSON || (v.digest && r.When == nil) {
 		return nil, false
 	}
 	if (r.System != nil && !r.System.MatchString(v.system)) || (r.Sent != nil && !r.Sent.MatchString(v.all)) {

@@ -46,6 +46,21 @@ type view struct {
 	tool   string // function responses that end the request; "" if it ends otherwise
 	json   bool
 	schema json.RawMessage
+	digest bool // the CLI wants the history in short
+}
+
+// What Gemini CLI puts before the first prompt of a session: date, folders, names of files.
+const contextOpen, contextClose = "<session_context>", "</session_context>"
+
+// withoutContext cuts that, so that no rule matches the name of a file that happens to lie around.
+func withoutContext(user string) string {
+	if !strings.HasPrefix(user, contextOpen) {
+		return user
+	}
+	if _, rest, ok := strings.Cut(user, contextClose); ok {
+		return strings.TrimSpace(rest)
+	}
+	return user
 }
 
 // parse reads the body of a generateContent, countTokens or embedContent request.
@@ -71,11 +86,12 @@ func parse(body []byte) (view, error) {
 	for i := len(w.Contents) - 1; i >= 0; i-- {
 		// Where no role is given the API takes the content as the user's.
 		if c := w.Contents[i]; c.Role == "user" || c.Role == "" {
-			if v.user = c.text(); v.user != "" {
+			if v.user = withoutContext(c.text()); v.user != "" {
 				break
 			}
 		}
 	}
+	v.digest = strings.Contains(v.user, "<state_snapshot>")
 	if n := len(w.Contents); n > 0 {
 		v.tool = w.Contents[n-1].responses()
 	}

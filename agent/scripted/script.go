@@ -58,7 +58,7 @@ type Call struct {
 	Args map[string]any `yaml:"args"`
 }
 
-// Repeat is Text over and over, cut at Bytes.
+// Repeat is Text over and over, cut at Bytes. {{n}} in it is the number of the repetition.
 type Repeat struct {
 	Text  string `yaml:"text"`
 	Bytes int    `yaml:"bytes"`
@@ -122,6 +122,7 @@ func Load(data []byte) (*Script, error) {
 // check finds what would make the rule useless or harmful.
 func (r *Rule) check() error {
 	failure := r.Status != 0 || r.Garbage
+	bulk := r.SayRepeat
 	switch {
 	case r.Status != 0 && (r.Status < 400 || r.Status > 599):
 		return fmt.Errorf("status %d is not an HTTP error (400 to 599)", r.Status)
@@ -133,11 +134,11 @@ func (r *Rule) check() error {
 		return errors.New("status and garbage exclude each other")
 	case r.Empty && (r.Say != "" || r.SayRepeat != nil || len(r.Call) > 0):
 		return errors.New("empty leaves no place for say, say_repeat and call")
-	case !failure && !r.Empty && !r.Break && r.Hang == 0 && r.Say == "" && r.SayRepeat == nil && len(r.Call) == 0:
+	case r.silent() && !r.Break && r.Hang == 0:
 		return errors.New("no answer: give say, call, say_repeat, empty, status, garbage, break or hang")
 	case r.Say != "" && r.SayRepeat != nil:
 		return errors.New("say and say_repeat exclude each other")
-	case r.SayRepeat != nil && (r.SayRepeat.Text == "" || r.SayRepeat.Bytes < 1 || r.SayRepeat.Bytes > maxRepeat):
+	case bulk != nil && (bulk.Text == "" || bulk.Bytes < 1 || bulk.Bytes > maxRepeat):
 		return fmt.Errorf("say_repeat needs a text and 1 to %d bytes", maxRepeat)
 	case r.Chunks < 0 || r.Chunks > maxChunks:
 		return fmt.Errorf("chunks is 0 to %d", maxChunks)
@@ -175,6 +176,11 @@ func (r *Rule) checkSubmatches(texts []string) error {
 		}
 	}
 	return nil
+}
+
+// silent is true where the rule has nothing to send: after its hang the connection is cut.
+func (r *Rule) silent() bool {
+	return r.Status == 0 && !r.Garbage && !r.Empty && r.Say == "" && r.SayRepeat == nil && len(r.Call) == 0
 }
 
 // capturing is the pattern whose submatches the answer may use.

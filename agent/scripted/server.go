@@ -178,6 +178,8 @@ func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, id str
 	case v.json:
 		text, _ := json.Marshal(fit(v.schema)) // made of JSON
 		rule = &Rule{Say: string(text)}
+	case v.digest:
+		rule = &Rule{Say: "<state_snapshot>scripted digest of the history</state_snapshot>"}
 	default:
 		rule = s.script.Default
 	}
