@@ -7,6 +7,7 @@ ROOT=$(dirname "$DEPLOY")
 CACHE=${MATRIX_TUI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/matrix-tui}
 BIN=$CACHE/bin
 LOGS=$CACHE/logs
+# shellcheck disable=SC2034 # for the scripts
 IMAGE=${SANDBOX_IMAGE:-localhost/matrix-tui-sandbox:latest}
 mkdir -p "$BIN" "$LOGS"
 
@@ -16,6 +17,8 @@ export GOFLAGS="-buildvcs=false -tags=remote,containers_image_openpgp,goolm,excl
 say() { printf 'deploy: %s\n' "$*"; }
 die() { printf 'deploy: %s\n' "$@" >&2; exit 1; }
 
+# Locks are held on descriptors 8 and 9; what outlives a script must not inherit them.
+
 # step WHAT HINT COMMAND… runs one step with its output in a log; on failure shows the log's end and what to do.
 step() {
 	local what=$1 hint=$2 log rc
@@ -23,7 +26,7 @@ step() {
 	log=$LOGS/$(tr -cs 'a-z0-9' - <<<"${what,,}" | cut -c1-40).$$.log
 	say "$what"
 	set +e
-	(set -e; "$@") >"$log" 2>&1 </dev/null
+	(set -e; "$@") >"$log" 2>&1 </dev/null 8>&- 9>&-
 	rc=$?
 	set -e
 	if [ "$rc" -ne 0 ]; then
@@ -105,7 +108,11 @@ fetch_go() {
 need_podman() {
 	need_packages podman runc netavark aardvark-dns uidmap ca-certificates
 	need_dropin
-	podman info >/dev/null 2>"$LOGS/podman-info.log" || {
+	if [ "$(id -u)" != 0 ] && ! grep -q "^$(id -un):" /etc/subuid; then
+		say "giving $(id -un) user IDs for rootless containers"
+		as_root usermod --add-subuids 1000000-1999999 --add-subgids 1000000-1999999 "$(id -un)"
+	fi
+	podman info >/dev/null 2>"$LOGS/podman-info.log" 8>&- 9>&- || {
 		tail -n 5 "$LOGS/podman-info.log" >&2
 		die "podman does not work here; the lines above are its own." "Mend that first: 'podman info' has to succeed."
 	}
@@ -160,16 +167,21 @@ need_socket() {
 	export CONTAINER_HOST=unix://$sock
 }
 
-# start_job LOG COMMAND… starts a process in a group of its own; stop_jobs, at the end of the script, ends them all.
+# start_job LOG COMMAND… starts a process in a group of its own (LOG "-": it says what it does here); its ID is in JOB.
+# stop_jobs, at the end of the script, ends them all.
 JOBS=()
 start_job() {
 	local log=$1
 	shift
 	set -m
-	"$@" >"$log" 2>&1 </dev/null &
+	if [ "$log" = - ]; then
+		"$@" </dev/null 8>&- 9>&- &
+	else
+		"$@" >"$log" 2>&1 </dev/null 8>&- 9>&- &
+	fi
 	set +m
-	JOBS+=("$!")
 	JOB=$!
+	JOBS+=("$JOB")
 }
 stop_jobs() {
 	local pid
@@ -183,6 +195,28 @@ stop_jobs() {
 		wait "$pid" 2>/dev/null || true
 	done
 	JOBS=()
+}
+
+# need_image_and_homeserver builds both, side by side.
+need_image_and_homeserver() {
+	local image homeserver failed=0
+	start_job - "$DEPLOY/image/build"
+	image=$JOB
+	start_job - "$DEPLOY/homeserver/build"
+	homeserver=$JOB
+	wait "$image" || failed=1
+	wait "$homeserver" || failed=1
+	[ "$failed" = 0 ] || die "the set-up did not succeed; the lines above tell why."
+}
+
+# http_answers PORT PATH succeeds when 127.0.0.1 answers 200 there; no curl needed.
+http_answers() {
+	local line
+	exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
+	printf 'GET %s HTTP/1.0\r\n\r\n' "$2" >&3
+	IFS= read -r -t 5 line <&3 || line=
+	exec 3>&-
+	[[ $line == HTTP/1.?" 200"* ]]
 }
 
 # wait_for WHAT SECONDS LOG COMMAND… waits until the command succeeds, as long as the last started job lives.
