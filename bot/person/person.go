@@ -220,3 +220,20 @@ func (p *Person) Upgrade(ctx context.Context, room, version string) (string, err
 	}
 	return resp.Room, nil
 }
+
+// Register makes the account without a session and returns its user ID. An
+// account that is there already is no error when the password fits.
+func Register(ctx context.Context, cfg Config) (string, error) {
+	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	if err != nil {
+		return "", fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
+	}
+	cli.Log = cfg.Log
+	if err := enter(ctx, cli, cfg); err != nil {
+		return "", err
+	}
+	if _, err := cli.Logout(ctx); err != nil {
+		return "", fmt.Errorf("log out %s: %w", cfg.Name, err)
+	}
+	return cli.UserID.String(), nil
+}

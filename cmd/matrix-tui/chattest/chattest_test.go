@@ -1,0 +1,66 @@
+package chattest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestVerbs plays scripts without a bot: people, files, hosts.
+func TestVerbs(t *testing.T) { Run(t, "testdata") }
+
+func TestRename(t *testing.T) {
+	in := "# kill it\nkill\nstop\nstopwatch\n  kill\n-- kill.txt --\nkill\n"
+	want := "# kill it\nbot-kill\nbot-stop\nstopwatch\n  kill\n-- kill.txt --\nkill\n"
+	if diff := cmp.Diff(want, rename(in)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	var v any
+	if err := json.Unmarshal([]byte(`{"containers":{"!a.b:c":"box"},"history":{"!a.b:c":[{"content":"x"},{"content":"y"}]}}`), &v); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{"den": "!a.b:c"}
+	for path, want := range map[string]any{
+		".containers[den]":          "box",
+		".history[den][0].content":  "x",
+		".history[den][-1].content": "y",
+		".history[den][7].content":  nil,
+		".containers[attic]":        nil,
+		".nothing.at.all":           nil,
+	} {
+		got, err := walk(v, path, names)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+	for _, path := range []string{"containers", ".history[den][x]", ".a..b"} {
+		if got, err := walk(v, path, names); err == nil {
+			t.Errorf("%s gave %v", path, got)
+		}
+	}
+}
+
+func TestVerbTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, v := range verbs {
+		if seen[v.name] {
+			t.Errorf("%s is there twice", v.name)
+		}
+		seen[v.name] = true
+		if v.max >= 0 && v.max < v.min {
+			t.Errorf("%s takes %d to %d arguments", v.name, v.min, v.max)
+		}
+	}
+	for from, to := range renamed {
+		if !seen[to] {
+			t.Errorf("%s is renamed to %s, which is no verb", from, to)
+		}
+	}
+}

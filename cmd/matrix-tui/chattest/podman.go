@@ -1,0 +1,119 @@
+package chattest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// podmanService is a script's own API service on a socket of its own. The
+// containers outlive it, as they do on a real host.
+type podmanService struct {
+	socket, log string
+	proc        *process
+}
+
+func (s *podmanService) uri() string { return "unix://" + s.socket }
+
+// start runs the service and returns when its socket takes connections.
+func (s *podmanService) start(ctx context.Context) error {
+	if s.proc.alive() {
+		return nil
+	}
+	_ = os.Remove(s.socket)
+	proc, err := launch(filepath.Dir(s.socket), s.log, os.Environ(),
+		"podman", "system", "service", "--time=0", s.uri())
+	if err != nil {
+		return err
+	}
+	s.proc = proc
+	err = poll(ctx, func() (bool, error) {
+		if !proc.alive() {
+			return false, fmt.Errorf("podman service ended: %w", proc.err)
+		}
+		conn, err := net.Dial("unix", s.socket)
+		if err != nil {
+			return false, nil
+		}
+		conn.Close()
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("start podman service: %w\n%s", err, tail(s.log, 2000))
+	}
+	return nil
+}
+
+// stop kills the service; connections break in the middle.
+func (s *podmanService) stop(ctx context.Context) error {
+	if s.proc == nil {
+		return nil
+	}
+	return s.proc.signal(ctx, syscall.SIGKILL)
+}
+
+// podman runs the command line tool. A non-zero exit is told by code, not by err.
+func podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, "podman", argv...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
+		err = nil
+		code = cmd.ProcessState.ExitCode()
+	}
+	return out.String(), errs.String(), code, err
+}
+
+// mustPodman is podman for what has to work.
+func mustPodman(ctx context.Context, argv ...string) (string, error) {
+	stdout, stderr, code, err := podman(ctx, argv...)
+	if err != nil {
+		return "", fmt.Errorf("podman %s: %w", argv[0], err)
+	}
+	if code != 0 {
+		return "", fmt.Errorf("podman %s: exit %d: %s", argv[0], code, strings.TrimSpace(stderr))
+	}
+	return stdout, nil
+}
+
+// boxFiles are the volumes that belong to a container name of ours.
+func boxVolumes(name string) []string {
+	slug := strings.TrimPrefix(name, "sandbox-")
+	return []string{"workspace-" + slug, "home-" + slug}
+}
+
+// removeBoxes removes containers and their volumes, those that exist of them.
+func removeBoxes(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if _, err := mustPodman(ctx, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...); err != nil {
+		return fmt.Errorf("remove boxes: %w", err)
+	}
+	var volumes []string
+	for _, name := range names {
+		volumes = append(volumes, boxVolumes(name)...)
+	}
+	have, err := mustPodman(ctx, "volume", "ls", "--quiet")
+	if err != nil {
+		return err
+	}
+	there := strings.Fields(have)
+	volumes = slices.DeleteFunc(volumes, func(v string) bool { return !slices.Contains(there, v) })
+	if len(volumes) == 0 {
+		return nil
+	}
+	if _, err := mustPodman(ctx, append([]string{"volume", "rm", "--force"}, volumes...)...); err != nil {
+		return fmt.Errorf("remove volumes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// verb is one word of the scripts.
+type verb struct {
+	name     string
+	args     string // as a person writes them
+	min, max int    // number of arguments; max -1 = any
+	negates  bool   // may stand behind "!", also without a space
+	do       func(ctx context.Context, sc *script, neg bool, args []string) error
+}
+
+// verbs is the whole language. ROOM, USER are names of the script's own; `bot`
+// is the bot. Patterns are Go regular expressions. In arguments outside quotes
+// $alice is the user ID, $den the room ID, $den_box the container's name,
+// $den_workspace and $den_home its volumes, $state the state folder.
+var verbs = []verb{
+	// the bot
+	{"start", "[KEY=VALUE…]", 0, -1, true, doStart},    // run it with these settings (they stay) until it is ready; !start: it must refuse, and stderr has what it says
+	{"launch", "[KEY=VALUE…]", 0, -1, false, doLaunch}, // the same without waiting
+	{"ready", "", 0, 0, false, doReady},                // wait until the bot's log says ready
+	{"bot-stop", "", 0, 0, false, doStop},              // `stop`: SIGTERM, and it must end with code 0
+	{"bot-kill", "", 0, 0, false, doKill},              // `kill`: SIGKILL
+	{"killat", "POINT", 1, 1, false, doKillAt},         // crash point of the next start; a running bot is restarted with it
+	{"died", "", 0, 0, false, doDied},                  // wait until it has killed itself there
+	{"reboot", "", 0, 0, false, doReboot},              // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
+	{"log", "REGEXP", 1, 1, true, doLog},               // the bot's log since its start has this
+	{"memory-below", "MB", 1, 1, false, doMemory},      // resident memory of the bot
+	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},        // run a subcommand with the bot's settings
+	{"quiet", "", 0, 0, false, doQuiet},                // wait until the bot has finished all that was said to it
+
+	// people
+	{"user", "NAME…", 1, -1, false, doUser},
+	{"room", "ROOM USER… [encrypted]", 2, -1, false, doRoom}, // the first one makes it, the others are invited and join
+	{"invite", "USER ROOM WHO", 3, 3, false, doInvite},
+	{"join", "USER ROOM", 2, 2, false, doJoin},
+	{"leave", "USER ROOM", 2, 2, false, doLeave},
+	{"kick", "USER ROOM WHO", 3, 3, false, doKick},
+	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade}, // the room gets a tombstone, NEW is its successor
+	{"say", "USER ROOM TEXT", 3, 3, false, doSay},
+	{"say-file", "USER ROOM FILE", 3, 3, false, doSayFile}, // the file's text, its last newline cut
+	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON},  // the text as a JSON string: for what a script cannot hold; !say-json: the homeserver refuses it
+	{"notice", "USER ROOM TEXT", 3, 3, false, doNotice},
+	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
+	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},
+	{"react", "USER ROOM REGEXP KEY", 4, 4, false, doReact},
+	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
+	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
+	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
+
+	// what they see; the line goes to stdout
+	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},     // anything somebody else says, each message once; !expect: nobody has ever said it
+	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},       // the same for the bot's results: text, not edited, in reply to a task
+	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder}, // finals that come in this order
+	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},              // exactly so many messages of others, edits aside, when all is quiet
+	{"finals", "USER ROOM N", 3, 3, false, doFinals},                   // exactly so many finals when all is quiet, none of them twice for one task
+	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},            // the bot types; !typing: it no longer does
+	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},        // WHO is in the room; !joined: is out
+	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},         // a message that fits mentions USER
+	{"html", "USER ROOM REGEXP", 3, 3, false, doHTML},                  // formatted body of any message of others
+
+	// the box
+	{"box", "ROOM ARGV…", 2, -1, true, doBox},
+	{"podman", "ARGV…", 1, -1, true, doPodman},
+	{"podman-service", "stop|start", 1, 1, false, doPodmanService},
+	{"box-running", "ROOM", 1, 1, true, doBoxRunning},       // wait until Gemini runs in the box; !box-running: until it does not
+	{"process", "ROOM", 1, 1, false, doProcess},             // remember the Gemini process that runs in the box
+	{"same-process", "ROOM", 1, 1, false, doSameProcess},    // it is still that one
+	{"container", "ROOM", 1, 1, false, doContainer},         // remember the container's ID
+	{"same-container", "ROOM", 1, 1, true, doSameContainer}, // it is still that one
+
+	// the model
+	{"model", "FILE", 1, 1, false, doModel},
+	{"model-saw", "REGEXP", 1, 1, true, doModelSaw},        // sent since the last model-saw; !model-saw: in the whole script
+	{"model-count", "REGEXP N", 2, 2, false, doModelCount}, // number of requests of the script whose newest user text fits
+
+	// the host
+	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
+	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir}, // the state folder on a file system of its own
+	{"statefile", "truncate-half|readonly|writable|fill|free", 1, 1, false, doStateFile},
+	{"state", "PATH REGEXP", 2, 2, true, doState}, // a value in state.json: .containers[den]
+	{"deadline", "DURATION", 1, 1, false, doDeadline},
+}
+
+// commands makes testscript commands of the verbs.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	cmds := map[string]func(*testscript.TestScript, bool, []string){}
+	for _, v := range verbs {
+		cmds[v.name] = v.run
+		if v.negates {
+			cmds["!"+v.name] = func(ts *testscript.TestScript, _ bool, args []string) { v.run(ts, true, args) }
+		}
+	}
+	return cmds
+}
+
+func (v verb) run(ts *testscript.TestScript, neg bool, args []string) {
+	sc := ts.Value(scriptKey{}).(*script)
+	sc.ts = ts
+	if len(args) < v.min || (v.max >= 0 && len(args) > v.max) {
+		ts.Fatalf("usage: %s %s", v.name, v.args)
+	}
+	if neg && !v.negates {
+		ts.Fatalf("%s cannot be negated", v.name)
+	}
+	wait := sc.wait
+	if v.max == len(args) && v.max > v.min { // the last optional argument is a deadline
+		if d, err := time.ParseDuration(args[len(args)-1]); err == nil {
+			wait, args = d, args[:len(args)-1]
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	if err := v.do(ctx, sc, neg, args); err != nil {
+		ts.Fatalf("%s: %v", v.name, err)
+	}
+}
+
+func doDeadline(_ context.Context, sc *script, _ bool, args []string) error {
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return fmt.Errorf("no duration: %w", err)
+	}
+	sc.wait = d
+	return nil
+}

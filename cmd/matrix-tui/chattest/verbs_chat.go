@@ -1,0 +1,336 @@
+package chattest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/person"
+)
+
+func (sc *script) person(name string) (*person.Person, error) {
+	if p := sc.people[name]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("nobody is called %s: user %s comes first", name, name)
+}
+
+// who finds a person and a room by their names.
+func (sc *script) who(name, place string) (*person.Person, string, error) {
+	p, err := sc.person(name)
+	if err != nil {
+		return nil, "", err
+	}
+	r := sc.rooms[place]
+	if r == nil {
+		return nil, "", fmt.Errorf("no room is called %s", place)
+	}
+	return p, r.id, nil
+}
+
+// userID is the ID of a person or of the bot.
+func (sc *script) userID(ctx context.Context, name string) (string, error) {
+	if name == "bot" {
+		err := sc.account(ctx)
+		return sc.bot.id, err
+	}
+	p, err := sc.person(name)
+	if err != nil {
+		return "", err
+	}
+	return p.ID(), nil
+}
+
+func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
+	for _, name := range args {
+		p, err := person.Enter(ctx, person.Config{
+			Homeserver: sc.home.url(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
+		})
+		if err != nil {
+			return err
+		}
+		sc.people[name] = p
+		sc.ts.Setenv(name, p.ID())
+	}
+	return nil
+}
+
+func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
+	name, users := args[0], args[1:]
+	spec := person.RoomSpec{Name: name}
+	if users[len(users)-1] == "encrypted" {
+		spec.Encrypted, users = true, users[:len(users)-1]
+	}
+	maker, err := sc.person(users[0])
+	if err != nil {
+		return err
+	}
+	for _, user := range users[1:] {
+		id, err := sc.userID(ctx, user)
+		if err != nil {
+			return err
+		}
+		spec.Invite = append(spec.Invite, id)
+	}
+	id, err := maker.CreateRoom(ctx, spec)
+	if err != nil {
+		return err
+	}
+	sc.enroll(name, id, users[0])
+	for _, user := range users[1:] {
+		if err := sc.enter(ctx, user, id, maker); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enroll makes a room known to the script.
+func (sc *script) enroll(name, id, by string) {
+	sc.rooms[name] = &room{id: id, by: by}
+	box := sc.box(id)
+	volumes := boxVolumes(box)
+	sc.ts.Setenv(name, id)
+	sc.ts.Setenv(name+"_box", box)
+	sc.ts.Setenv(name+"_workspace", volumes[0])
+	sc.ts.Setenv(name+"_home", volumes[1])
+}
+
+// enter lets an invited one in: a person joins, a running bot is waited for.
+func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.Person) error {
+	if user != "bot" {
+		p, err := sc.person(user)
+		if err != nil {
+			return err
+		}
+		if err := p.WaitInvite(ctx, room); err != nil {
+			return err
+		}
+		return p.Join(ctx, room)
+	}
+	if !sc.bot.proc.alive() {
+		return nil
+	}
+	return membership(ctx, seenBy, room, sc.bot.id, true)
+}
+
+// membership waits until the newest member event of the user says so.
+func membership(ctx context.Context, p *person.Person, room, user string, in bool) error {
+	state := ""
+	_, err := p.Wait(ctx, room, func(m person.Msg) bool {
+		if m.Type == "m.room.member" && m.Member == user {
+			state = m.Membership
+		}
+		return state != "" && (state == "join") == in
+	})
+	if err != nil {
+		return fmt.Errorf("%s in the room %v: membership is %q: %w", user, in, state, err)
+	}
+	return nil
+}
+
+func doInvite(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	id, err := sc.userID(ctx, args[2])
+	if err != nil {
+		return err
+	}
+	return p.Invite(ctx, room, id)
+}
+
+func doJoin(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Join(ctx, room)
+}
+
+func doLeave(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Leave(ctx, room)
+}
+
+func doKick(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	id, err := sc.userID(ctx, args[2])
+	if err != nil {
+		return err
+	}
+	return p.Kick(ctx, room, id)
+}
+
+func doUpgrade(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	next, err := p.Upgrade(ctx, room, "11")
+	if err != nil {
+		return err
+	}
+	sc.enroll(args[2], next, args[0])
+	return nil
+}
+
+// tell sends one message and notes it as something the bot has to finish, when
+// the bot is in the room.
+func (sc *script) tell(ctx context.Context, name, place string, send func(p *person.Person, room string) (string, error)) error {
+	p, room, err := sc.who(name, place)
+	if err != nil {
+		return err
+	}
+	event, err := send(p, room)
+	if err != nil {
+		return err
+	}
+	sc.note(p, room, event)
+	return nil
+}
+
+// hint is tell for what is no message: nothing waits for it.
+func (sc *script) hint(name, place, pattern string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
+	p, room, err := sc.who(name, place)
+	if err != nil {
+		return err
+	}
+	m, err := newest(p, room, pattern, mine)
+	if err != nil {
+		return err
+	}
+	_, err = send(p, room, m.Event)
+	return err
+}
+
+// note remembers an event for quiet if the bot is a member by what p has seen.
+func (sc *script) note(p *person.Person, room, event string) {
+	state := ""
+	for _, m := range p.Messages(room) {
+		if m.Type == "m.room.member" && m.Member == sc.bot.id {
+			state = m.Membership
+		}
+	}
+	if state == "join" {
+		sc.said[room] = append(sc.said[room], event)
+	}
+}
+
+func doSay(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		return p.Say(ctx, room, args[2])
+	})
+}
+
+func doSayFile(ctx context.Context, sc *script, neg bool, args []string) error {
+	text := strings.TrimSuffix(sc.ts.ReadFile(args[2]), "\n")
+	return doSay(ctx, sc, neg, []string{args[0], args[1], text})
+}
+
+func doSayJSON(ctx context.Context, sc *script, neg bool, args []string) error {
+	var text string
+	if err := json.Unmarshal([]byte(args[2]), &text); err != nil {
+		return fmt.Errorf("no JSON string: %w", err)
+	}
+	err := doSay(ctx, sc, neg, []string{args[0], args[1], text})
+	if neg && err == nil {
+		return fmt.Errorf("the homeserver took it")
+	}
+	if neg {
+		sc.ts.Logf("refused: %v", err)
+		return nil
+	}
+	return err
+}
+
+func doNotice(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		return p.Notice(ctx, room, args[2])
+	})
+}
+
+func doFlood(ctx context.Context, sc *script, _ bool, args []string) error {
+	n, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		err := sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+			return p.Say(ctx, room, fmt.Sprintf("%s %d", args[3], i+1))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newest is the newest message of the room whose text fits; mine: one's own.
+func newest(p *person.Person, room, pattern string, mine bool) (person.Msg, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return person.Msg{}, err
+	}
+	for _, m := range slices.Backward(p.Messages(room)) {
+		if m.Type == "m.room.message" && m.EditOf == "" && (!mine || m.Sender == p.ID()) && re.MatchString(m.Body) {
+			return m, nil
+		}
+	}
+	return person.Msg{}, fmt.Errorf("no message fits %q", pattern)
+}
+
+// about sends something that is about an earlier message.
+func (sc *script) about(ctx context.Context, args []string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		m, err := newest(p, room, args[2], mine)
+		if err != nil {
+			return "", err
+		}
+		return send(p, room, m.Event)
+	})
+}
+
+func doReplyTo(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.about(ctx, args, false, func(p *person.Person, room, target string) (string, error) {
+		return p.Reply(ctx, room, target, args[3])
+	})
+}
+
+func doReact(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.hint(args[0], args[1], args[2], false, func(p *person.Person, room, target string) (string, error) {
+		return p.React(ctx, room, target, args[3])
+	})
+}
+
+func doEdit(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.about(ctx, args, true, func(p *person.Person, room, target string) (string, error) {
+		return p.Edit(ctx, room, target, args[3])
+	})
+}
+
+func doRedact(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.hint(args[0], args[1], args[2], true, func(p *person.Person, room, target string) (string, error) {
+		return p.Redact(ctx, room, target)
+	})
+}
+
+func doUpload(ctx context.Context, sc *script, _ bool, args []string) error {
+	data := []byte(sc.ts.ReadFile(args[2]))
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		return p.Upload(ctx, room, args[2], data)
+	})
+}
