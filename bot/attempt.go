@@ -1,0 +1,169 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"matrix-tui/agent"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/workspace"
+)
+
+// attempt brings the box up and has the run of the present attempt done in it:
+// started if it never was, followed if it was. Errors of podman and the agent
+// become an outcome with a sentence; an error is returned for our own books.
+func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
+	if t.rec.Attempt == 0 {
+		t.plan("")
+	}
+	begun := t.rec.Box != ""
+	box, err := t.ensure(ctx, begun)
+	if err != nil {
+		return t.trouble(ctx, err)
+	}
+	crash("ensured")
+	attached := false
+	if begun {
+		if box.ID != t.rec.Box {
+			return agent.Outcome{Ended: agent.Interrupted, Detail: interruptedOften}, nil
+		}
+		status, err := t.runStatus(ctx, box)
+		if err != nil {
+			return t.trouble(ctx, err)
+		}
+		attached = status.State != sandbox.RunNone
+	}
+	if !attached {
+		if err := t.claim(ctx, box.ID); err != nil {
+			return agent.Outcome{}, err
+		}
+	}
+	if attached {
+		t.noted, err = t.countTools()
+		if err != nil {
+			return agent.Outcome{}, err
+		}
+	}
+	out, err := t.bot.Agent.Run(ctx, crashing(box), t.agentTask(attached), t.event)
+	if err != nil {
+		return t.trouble(ctx, err)
+	}
+	crash("ended")
+	return out, nil
+}
+
+const interruptedOften = "My container went down again and again while I worked on this; please look at the host, then send the task once more."
+
+// trouble makes an outcome of an error that is not our own books'.
+func (t *task) trouble(ctx context.Context, err error) (agent.Outcome, error) {
+	if ctx.Err() != nil {
+		return agent.Outcome{}, ctx.Err()
+	}
+	return agent.Outcome{Ended: agent.Crashed, Detail: t.bot.sentence(err)}, nil
+}
+
+// ensure brings the room's box up. Podman's service may just be restarting:
+// it is waited for, longer when a run of ours is in there.
+func (t *task) ensure(ctx context.Context, begun bool) (*sandbox.Box, error) {
+	patience := time.Now().Add(30 * time.Second)
+	if begun && t.rec.Deadline.After(patience) {
+		patience = t.rec.Deadline
+	}
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		box, err := t.ensureOnce(ctx)
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(patience) {
+			return box, err
+		}
+		t.shown.set("podman does not answer, I keep trying")
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (t *task) ensureOnce(ctx context.Context) (*sandbox.Box, error) {
+	b := t.bot
+	dir, err := b.Gateway.Open(t.id)
+	if err != nil {
+		return nil, fmt.Errorf("open gateway: %w", err)
+	}
+	name := b.Store.Container(t.id)
+	box, err := b.Podman.Ensure(ctx, sandbox.Spec{
+		Room: t.id, Name: name, Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
+		Gateway: dir, Version: b.Version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ensure box: %w", err)
+	}
+	if name == "" {
+		if err := b.Store.SetContainer(ctx, t.id, box.Name); err != nil {
+			b.log.Warn().Err(err).Str("room", t.id).Msg("save container name") // goes with the next write
+		}
+	}
+	return box, nil
+}
+
+// runStatus asks the box for the run, over a restart of podman's service.
+func (t *task) runStatus(ctx context.Context, box *sandbox.Box) (sandbox.RunStatus, error) {
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		status, err := box.RunStatus(ctx, t.rec.Run)
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(t.rec.Deadline) {
+			return status, err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return status, err
+		}
+	}
+}
+
+// claim writes down which run is about to be started, and where, before it is.
+func (t *task) claim(ctx context.Context, boxID string) error {
+	t.rec.Box = boxID
+	data, err := json.Marshal(t.rec)
+	if err != nil {
+		return fmt.Errorf("marshal task record: %w", err)
+	}
+	if t.rec.Attempt == 1 {
+		if err := t.bot.Transcripts.Begin(sandbox.NameFor(t.id), t.row.Event, t.text); err != nil {
+			return fmt.Errorf("begin transcript: %w", err)
+		}
+	}
+	if err := t.bot.Journal.Claim(ctx, t.id, t.row.Event, data); err != nil {
+		return fmt.Errorf("claim task: %w", err)
+	}
+	crash("claimed")
+	return nil
+}
+
+// agentTask is the attempt as the agent gets it.
+func (t *task) agentTask(attached bool) agent.Task {
+	asker, _, _ := strings.Cut(strings.TrimPrefix(t.row.Sender, "@"), ":")
+	in := workspace.Input{Task: t.text, Asker: asker, Interrupted: t.rec.Interrupted}
+	if !t.rec.Resume {
+		for _, turn := range t.bot.Store.History(t.id) {
+			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
+		}
+	}
+	return agent.Task{
+		Run: t.rec.Run, Session: t.rec.Session, Resume: t.rec.Resume,
+		Prompt: workspace.Prompt(in), Model: t.bot.Model, Deadline: t.rec.Deadline,
+		Files:    workspaceFiles(t.text),
+		Watch:    []string{workspace.StatusPath},
+		Attached: attached,
+	}
+}
+
+// workspaceFiles are what the box must have before the run: task.md anew, the
+// two memories only where they are missing.
+func workspaceFiles(text string) []sandbox.File {
+	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}
+	for path, first := range workspace.FirstFiles() {
+		files = append(files, sandbox.File{Path: path, Data: []byte(first), Mode: 0o644, New: true})
+	}
+	return files
+}

@@ -1,0 +1,196 @@
+// Package bot is one Matrix account at work: it logs in, follows /sync, keeps
+// each room's queue, has the tasks done by an agent in the room's own
+// container, and says in the room what is going on.
+//
+// Everything that must survive a crash goes through [state.Journal] before it
+// is acted on: events come in and messages go out as rows, and each step of a
+// task is a state of its row, so that the walk is taken up where it stopped.
+// The package is the only one that imports mautrix. It never talks to podman
+// but through [sandbox], and never logs the text of a message or a secret.
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/agent"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state"
+)
+
+// Config is what the operator decides about the account and its tasks.
+type Config struct {
+	Homeserver  string // base URL of the client-server API
+	User        string // full ID or localpart
+	Password    string // used once; afterwards the stored token and device are
+	AccessToken string // instead of a password
+	Owners      []string
+	Allow       []string // user IDs and globs such as @*:example.org; empty: the owners
+	StateDir    string
+
+	Image  string
+	Memory int64 // bytes
+	CPUs   float64
+	PIDs   int64
+
+	Model         string
+	CodingTimeout time.Duration // of one task
+	MaxParallel   int           // tasks at once, over all rooms
+	Version       string
+	Log           zerolog.Logger
+}
+
+// Agent does one task in a box. [agent.Gemini] is the one there is; its
+// makers may replace it, and others speak ACP.
+type Agent interface {
+	Run(ctx context.Context, box agent.Box, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
+}
+
+// Parts are what the bot works with; whoever made them closes them, after
+// [Bot.Run] has returned.
+type Parts struct {
+	Store       *state.Store
+	Journal     *state.Journal
+	Transcripts *state.Transcripts
+	Podman      *sandbox.Podman
+	Gateway     *gateway.Gateway
+	Agent       Agent
+}
+
+// Bot is one account and its rooms.
+type Bot struct {
+	Config
+	Parts
+	client *mautrix.Client
+	log    zerolog.Logger
+	slots  *semaphore.Weighted // one for each task that may run
+	synced gate                // opened by each sync that was committed
+
+	mu       sync.Mutex
+	rooms    map[string]*room
+	draining bool
+	cutSync  context.CancelCauseFunc // ends the /sync that is held open
+	ctx      context.Context         // of everything the rooms do; ends when Run is told to end
+	work     sync.WaitGroup
+}
+
+// New prepares a bot; nothing is contacted before [Bot.Run].
+func New(cfg Config, parts Parts) (*Bot, error) {
+	client, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	if err != nil {
+		return nil, fmt.Errorf("read homeserver address %q: %w", cfg.Homeserver, err)
+	}
+	client.Log = cfg.Log.Level(zerolog.ErrorLevel)
+	client.UserAgent = "matrix-tui/" + cfg.Version
+	client.DefaultHTTPRetries = 0 // waits are ours: they end with the context and count syncs
+	if cfg.MaxParallel < 1 {
+		cfg.MaxParallel = 1
+	}
+	return &Bot{
+		Config: cfg,
+		Parts:  parts,
+		client: client,
+		log:    cfg.Log,
+		slots:  semaphore.NewWeighted(int64(cfg.MaxParallel)),
+		synced: newGate(),
+		rooms:  map[string]*room{},
+	}, nil
+}
+
+// UserID is the account's full ID; empty before the login.
+func (b *Bot) UserID() string { return b.client.UserID.String() }
+
+// Run logs in, takes up what was left, and serves until ctx ends. Tasks that
+// run then go on in their boxes; the next Run finds them by the journal. It
+// returns nil after an orderly end.
+func (b *Bot) Run(ctx context.Context) error {
+	begun := time.Now()
+	b.ctx = ctx
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.serve(ctx, begun) })
+	err := group.Wait()
+	b.mu.Lock()
+	b.draining = true
+	b.mu.Unlock()
+	b.work.Wait()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	b.log.Info().Msg("stopped")
+	return err
+}
+
+func (b *Bot) serve(ctx context.Context, begun time.Time) error {
+	running, err := b.reconcile(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.login(ctx); err != nil {
+		return err
+	}
+	if err := b.syncOnce(ctx, 0); err != nil {
+		return err
+	}
+	if err := b.takeUp(ctx); err != nil {
+		return err
+	}
+	b.startStopped(ctx, running)
+	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
+	return b.follow(ctx)
+}
+
+// takeUp wakes each room that has unfinished work or unsent messages.
+func (b *Bot) takeUp(ctx context.Context) error {
+	rooms, err := b.Journal.UnfinishedRooms(ctx)
+	if err != nil {
+		return fmt.Errorf("list unfinished rooms: %w", err)
+	}
+	for _, name := range rooms {
+		b.room(name).wake()
+	}
+	rooms, err = b.Journal.UnsentRooms(ctx)
+	if err != nil {
+		return fmt.Errorf("list rooms with unsent messages: %w", err)
+	}
+	for _, name := range rooms {
+		b.room(name).outbox.wake()
+	}
+	return nil
+}
+
+// room returns the queue of a room, made at the first call.
+func (b *Bot) room(name string) *room {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.rooms[name]
+	if r == nil {
+		r = newRoom(b, name)
+		b.rooms[name] = r
+	}
+	return r
+}
+
+// start runs f as part of the bot, unless it is going down already.
+func (b *Bot) start(f func()) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return false
+	}
+	b.work.Go(f)
+	return true
+}
+
+func (b *Bot) isSelf(user string) bool { return user == string(b.client.UserID) }
+
+func roomID(name string) id.RoomID { return id.RoomID(name) }

@@ -1,0 +1,114 @@
+package bot
+
+import "strings"
+
+// split cuts markdown into parts of at most max bytes, at the emptiest place
+// there is: between paragraphs, else between lines, else anywhere between two
+// characters. A code fence is kept whole where it fits; where it does not, it
+// is closed at the end of a part and opened again in the next.
+func split(text string, max int) []string {
+	var parts []string
+	fence := "" // the line that opened the fence we are in
+	for len(text) > 0 {
+		head := ""
+		if fence != "" {
+			head = fence + "\n"
+		}
+		if len(head)+len(text) <= max {
+			return append(parts, head+text)
+		}
+		cut, open := cutAt(text, max-len(head)-len("\n```````"), fence)
+		part := head + strings.TrimRight(text[:cut], "\n")
+		if open != "" {
+			part += "\n" + marker(open)
+		}
+		parts = append(parts, part)
+		text = strings.TrimLeft(text[cut:], "\n")
+		fence = open
+	}
+	return parts
+}
+
+// cutAt finds the best place at or before limit to cut text, which begins
+// inside of fence if that is not empty, and tells which fence is open there.
+func cutAt(text string, limit int, fence string) (cut int, open string) {
+	type place struct {
+		at    int
+		fence string
+	}
+	var paragraph, line, inFence place
+	at := 0
+	for at < len(text) {
+		end := strings.IndexByte(text[at:], '\n')
+		if end < 0 {
+			break
+		}
+		end += at + 1
+		if end > limit {
+			break
+		}
+		content := strings.TrimRight(text[at:end], "\r\n")
+		fence = next(fence, content)
+		switch {
+		case fence != "":
+			inFence = place{end, fence}
+		case strings.TrimSpace(content) == "":
+			paragraph = place{end, ""}
+		default:
+			line = place{end, ""}
+		}
+		at = end
+	}
+	switch {
+	case fence != "" && max(paragraph.at, line.at) > 0:
+		// The limit is in a fence that begins after one of these: keep it whole,
+		// in the next part.
+		return max(paragraph.at, line.at), ""
+	case paragraph.at > limit/2:
+		return paragraph.at, ""
+	case line.at > 0:
+		return line.at, ""
+	case inFence.at > 0:
+		return inFence.at, inFence.fence
+	}
+	cut = limit
+	for cut > 0 && text[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return cut, fence
+}
+
+// next is the fence that is open after a line.
+func next(fence, line string) string {
+	trimmed := strings.TrimLeft(line, " ")
+	if len(line)-len(trimmed) > 3 {
+		return fence
+	}
+	if fence == "" {
+		if m := marker(trimmed); len(m) >= 3 && !(m[0] == '`' && strings.Contains(trimmed[len(m):], "`")) {
+			if len(trimmed) > 100 {
+				return m // an info string that long is none of ours to repeat
+			}
+			return trimmed
+		}
+		return ""
+	}
+	m := marker(trimmed)
+	if len(m) >= len(marker(fence)) && m[0] == fence[0] && strings.TrimSpace(trimmed[len(m):]) == "" {
+		return ""
+	}
+	return fence
+}
+
+// marker is the run of backticks or tildes that a line begins with, of at most
+// seven; longer runs count as seven.
+func marker(line string) string {
+	if line == "" || line[0] != '`' && line[0] != '~' {
+		return ""
+	}
+	n := 0
+	for n < len(line) && n < 7 && line[n] == line[0] {
+		n++
+	}
+	return line[:n]
+}

@@ -1,0 +1,136 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"maunium.net/go/mautrix"
+)
+
+const (
+	gapPage  = 100 // events a /messages request asks for
+	gapPages = 100 // so a gap of 10,000 events is filled, no more
+)
+
+// timeline returns a room's new events, oldest first, with the gap of a
+// limited timeline filled from /messages back to the last known event. What
+// was said while we were not in the room is left out: it was not said to us.
+// old tells that the events are from before this state folder, and are kept
+// as context only.
+func (b *Bot) timeline(ctx context.Context, room, since string, joined joinedRoom) (events []json.RawMessage, old bool, err error) {
+	events = joined.Timeline.Events
+	last, err := b.Journal.LastEvent(ctx, room)
+	if err != nil {
+		return nil, false, fmt.Errorf("read last event: %w", err)
+	}
+	if joined.Timeline.Limited && joined.Timeline.PrevBatch != "" && since != "" && !b.joinsIn(events) {
+		older, err := b.fillGap(ctx, room, joined.Timeline.PrevBatch)
+		if err != nil && (transient(err) || ctx.Err() != nil) {
+			return nil, false, err
+		}
+		if err != nil {
+			b.log.Warn().Err(err).Str("room", room).Msg("the gap stays open")
+		}
+		events = append(older, events...)
+	}
+	return whileJoined(events, b.UserID()), last == "" && since == "", nil
+}
+
+// whileJoined leaves out what was sent while user was not in the room: before
+// a join, and after a leave up to the next join.
+func whileJoined(events []json.RawMessage, user string) []json.RawMessage {
+	var kept []json.RawMessage
+	in := true
+	for _, raw := range events {
+		e, ok := parseEvent(raw)
+		if !ok {
+			continue
+		}
+		switch e.ownMembership(user) {
+		case "join":
+			if in {
+				kept = nil // no leave before it: we were outside from the start
+			}
+			in = true
+		case "leave":
+			kept, in = append(kept, raw), false
+			continue
+		}
+		if in {
+			kept = append(kept, raw)
+		}
+	}
+	return kept
+}
+
+// joinsIn tells whether our own join is among the events.
+func (b *Bot) joinsIn(events []json.RawMessage) bool {
+	return slices.ContainsFunc(events, func(raw json.RawMessage) bool {
+		e, ok := parseEvent(raw)
+		return ok && e.ownMembership(b.UserID()) == "join"
+	})
+}
+
+// fillGap reads backwards until an event is known, or until our own join.
+func (b *Bot) fillGap(ctx context.Context, room, from string) ([]json.RawMessage, error) {
+	var older []json.RawMessage
+	for page := 0; page < gapPages && from != ""; page++ {
+		chunk, end, err := b.messages(ctx, room, from)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]string, 0, len(chunk))
+		for _, raw := range chunk {
+			e, _ := parseEvent(raw)
+			ids = append(ids, e.ID)
+		}
+		seen, err := b.Journal.Known(ctx, room, ids)
+		if err != nil {
+			return nil, fmt.Errorf("look up events: %w", err)
+		}
+		for _, raw := range chunk {
+			e, ok := parseEvent(raw)
+			if ok && seen[e.ID] {
+				slices.Reverse(older)
+				return older, nil
+			}
+			older = append(older, raw)
+			if ok && e.ownMembership(b.UserID()) == "join" {
+				slices.Reverse(older)
+				return older, nil
+			}
+		}
+		if end == from || len(chunk) == 0 {
+			break
+		}
+		from = end
+	}
+	b.log.Info().Str("room", room).Int("events", len(older)).Msg("gap filled to the beginning or to the limit")
+	slices.Reverse(older)
+	return older, nil
+}
+
+func (b *Bot) messages(ctx context.Context, room, from string) (chunk []json.RawMessage, end string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var resp struct {
+		Chunk []json.RawMessage `json:"chunk"`
+		End   string            `json:"end"`
+	}
+	_, err = b.client.MakeFullRequest(ctx, mautrix.FullRequest{
+		Method: http.MethodGet,
+		URL: b.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", roomID(room), "messages"}, map[string]string{
+			"from": from, "dir": "b", "limit": fmt.Sprint(gapPage),
+		}),
+		ResponseJSON: &resp,
+		MaxAttempts:  1,
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("read messages of %s: %w", room, err)
+	}
+	return resp.Chunk, resp.End, nil
+}

@@ -1,0 +1,154 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+const callTimeout = 30 * time.Second // of one request to the homeserver
+
+const greeting = "Hello! Write me what you want done, in your own words. I work on it in a container that belongs to this room alone, " +
+	"and everything in its /workspace stays from one task to the next. While I work, a notice shows how far I am; the result comes as a reply."
+
+// doInvite joins when somebody invites us who may, and declines otherwise.
+func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
+	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	defer cancel()
+	if !r.bot.allowed(row.Sender) {
+		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: sender is not in MATRIX_ALLOW")
+		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
+			return fmt.Errorf("decline invite: %w", err)
+		}
+		return r.finish(ctx, row)
+	}
+	if _, err := r.bot.client.JoinRoomByID(call, roomID(r.id)); err != nil {
+		if transient(err) {
+			return fmt.Errorf("join room: %w", err)
+		}
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("the invite is no longer good")
+	}
+	return r.finish(ctx, row)
+}
+
+func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
+	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(greeting))); err != nil {
+		return err
+	}
+	return r.finish(ctx, row)
+}
+
+// doLeft leaves the room when nobody but us is in it any more.
+func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	members, err := r.bot.client.JoinedMembers(call, roomID(r.id))
+	if err != nil {
+		if transient(err) {
+			return fmt.Errorf("list members: %w", err)
+		}
+		return r.finish(ctx, row)
+	}
+	for user := range members.Joined {
+		if !r.bot.isSelf(user.String()) {
+			return r.finish(ctx, row)
+		}
+	}
+	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving too")
+	if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
+		return fmt.Errorf("leave room: %w", err)
+	}
+	return r.doGone(ctx, row)
+}
+
+// doGone gives up what the room had on this host, except its volumes and its
+// history: the container is stopped and its entry dropped.
+func (r *room) doGone(ctx context.Context, row state.Inbound) error {
+	r.abandon(errRoomGone)
+	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
+	if err != nil {
+		return fmt.Errorf("read unfinished rows: %w", err)
+	}
+	if name := r.bot.Store.Container(r.id); name != "" {
+		call, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		if err := r.bot.Podman.Stop(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+			return fmt.Errorf("stop box %s: %w", name, err)
+		}
+		if err := r.bot.Store.DropContainer(ctx, r.id); err != nil {
+			return fmt.Errorf("drop container of %s: %w", r.id, err)
+		}
+	}
+	if err := r.bot.Gateway.Shut(r.id); err != nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
+	}
+	for _, older := range rows {
+		if older.Seq >= row.Seq {
+			break
+		}
+		if err := r.finish(ctx, older); err != nil {
+			return err
+		}
+	}
+	return r.finish(ctx, row)
+}
+
+// doTombstone follows the room to its successor: the binding, the history and
+// what is not sent yet move there. It stands in the line of the tasks, so what
+// came before it is done; the container is made anew for the new room, on the
+// same volumes.
+func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
+	e, _ := parseEvent(row.Raw)
+	var t wireTombstone
+	if err := json.Unmarshal(e.Content, &t); err != nil || t.ReplacementRoom == "" || t.ReplacementRoom == r.id {
+		return r.finish(ctx, row)
+	}
+	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	defer cancel()
+	if _, err := r.bot.client.JoinRoomByID(call, roomID(t.ReplacementRoom)); err != nil {
+		if transient(err) {
+			return fmt.Errorf("join successor: %w", err)
+		}
+		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", t.ReplacementRoom).Msg("successor cannot be joined yet: an invite will do")
+	}
+	if name := r.bot.Store.Container(r.id); name != "" {
+		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+			return fmt.Errorf("destroy box %s: %w", name, err)
+		}
+	}
+	if err := r.bot.Gateway.Shut(r.id); err != nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
+	}
+	if err := r.bot.Store.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
+		return fmt.Errorf("move room: %w", err)
+	}
+	if err := r.finish(ctx, row); err != nil {
+		return err
+	}
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
+		return fmt.Errorf("move rows: %w", err)
+	}
+	next := r.bot.room(t.ReplacementRoom)
+	next.wake()
+	next.outbox.wake()
+	return nil
+}
+
+// doUnsupported says that a message was not read.
+func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
+	text, txn := "I can read text messages only, so far: please write what you want done.", taskKey(row)+"-u"
+	if row.Type == "m.room.encrypted" {
+		text, txn = "This room is encrypted, and I cannot read encrypted messages yet: please invite me to a room without encryption.", hash(r.id)+"-enc"
+	}
+	c := notice(text)
+	c.RelatesTo = replyTo(row.Event)
+	if err := r.queue(ctx, r.out(txn, "", c)); err != nil {
+		return err
+	}
+	return r.finish(ctx, row)
+}

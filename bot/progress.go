@@ -1,0 +1,183 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"matrix-tui/agent"
+)
+
+const (
+	editEvery  = 2 * time.Second  // at most so often is the notice edited
+	idleEvery  = 10 * time.Second // and so often when only the time has changed
+	lateEvery  = 30 * time.Second // and so often after a minute of that
+	typingTime = 30 * time.Second
+)
+
+// progress is the notice that a running task keeps up to date, and the typing
+// sign beside it. Its goroutine ends with stop.
+type progress struct {
+	t     *task
+	since time.Time
+	ctx   context.Context
+	end   context.CancelFunc
+	done  chan struct{}
+
+	mu      sync.Mutex
+	last    string // the last tool with its main argument
+	note    string // what is unusual, if anything
+	changed bool
+	tools   int
+}
+
+// showProgress queues the notice, which is the same after a restart, and keeps
+// it up to date until stop.
+func (t *task) showProgress(ctx context.Context) (*progress, error) {
+	since := t.rec.Begun
+	if since.IsZero() {
+		since = time.Now()
+	}
+	p := &progress{t: t, since: since, done: make(chan struct{})}
+	n := notice("⏳ Working on it …")
+	n.RelatesTo = replyTo(t.row.Event)
+	if err := t.queue(ctx, t.room.out(t.key+"-n", "", n)); err != nil {
+		return nil, err
+	}
+	p.ctx, p.end = context.WithCancel(ctx)
+	go p.run()
+	return p, nil
+}
+
+// stop ends the notice's edits; the last word on it is the answer's.
+func (p *progress) stop() {
+	p.end()
+	<-p.done
+}
+
+// tool says which tool runs now.
+func (p *progress) tool(name, detail string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tools++
+	p.last, p.note, p.changed = strings.TrimSpace(name+" "+code(detail)), "", true
+}
+
+// set says what is unusual; "" takes it back.
+func (p *progress) set(note string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.note != note {
+		p.note, p.changed = note, true
+	}
+}
+
+func (p *progress) run() {
+	defer close(p.done)
+	tick := time.NewTicker(editEvery)
+	defer tick.Stop()
+	typing := p.type_(p.ctx, time.Time{})
+	edited := time.Now()
+	for {
+		select {
+		case <-tick.C:
+		case <-p.ctx.Done():
+			p.farewell()
+			return
+		}
+		typing = p.type_(p.ctx, typing)
+		if text, due := p.due(edited); due && p.edit(p.ctx, text) {
+			edited = time.Now()
+		}
+	}
+}
+
+// type_ renews the typing sign when it is about to end.
+func (p *progress) type_(ctx context.Context, last time.Time) time.Time {
+	if time.Since(last) < typingTime*2/3 {
+		return last
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := p.t.bot.client.UserTyping(ctx, roomID(p.t.id), true, typingTime); err != nil {
+		p.t.bot.log.Debug().Err(err).Str("room", p.t.id).Msg("typing")
+	}
+	return time.Now()
+}
+
+// due returns the notice's text and whether it is time to show it.
+func (p *progress) due(edited time.Time) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	every := idleEvery
+	if time.Since(p.since) > time.Minute {
+		every = lateEvery
+	}
+	if !p.changed && time.Since(edited) < every {
+		return "", false
+	}
+	p.changed = false
+	return progressText(time.Since(p.since), p.tools, p.last, p.note), true
+}
+
+// edit shows text in the notice, if the notice is there yet.
+func (p *progress) edit(ctx context.Context, text string) bool {
+	b := p.t.bot
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	sent, err := b.Journal.Outbound(ctx, p.t.key+"-n")
+	if err != nil || sent.Event == "" {
+		return false
+	}
+	_, err = b.client.SendMessageEvent(ctx, roomID(p.t.id), messageType, edit(sent.Event, notice(text)))
+	if err != nil {
+		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
+		_ = sleep(ctx, retryAfter(err, 0))
+	}
+	return true
+}
+
+// farewell takes the typing sign back and, when it is the bot that goes down
+// and not the task that ends, says so.
+func (p *progress) farewell() {
+	b := p.t.bot
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
+	defer cancel()
+	if b.ctx.Err() != nil {
+		p.edit(ctx, "🔄 I am restarting. The work goes on meanwhile, and so do I in a moment.")
+	}
+	_, _ = b.client.UserTyping(ctx, roomID(p.t.id), false, 0)
+}
+
+// progressText is the notice while the task runs.
+func progressText(elapsed time.Duration, tools int, last, note string) string {
+	text := "⏳ Working on it · " + short(elapsed)
+	if tools > 0 {
+		text += fmt.Sprintf(" · step %d: %s", tools, last)
+	}
+	if note != "" {
+		text += "\n\n" + note
+	}
+	return text
+}
+
+// summary is the notice at the end.
+func summary(rec record, out agent.Outcome) string {
+	text, count := "✅ Done in ", 0
+	if out.Ended != agent.Completed {
+		text = "❌ Ended after "
+	}
+	text += short(time.Since(rec.Begun))
+	for _, n := range out.Tools {
+		count += n
+	}
+	if count > 0 {
+		text += fmt.Sprintf(" · %d steps", count)
+	}
+	if out.Usage.Total > 0 {
+		text += fmt.Sprintf(" · %d tokens", out.Usage.Total)
+	}
+	return text
+}

@@ -1,0 +1,105 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// reconcile holds the containers we know against the ones that are there, with
+// one list call, and returns those that should run and do not. A container
+// that has vanished is dropped; its history stays, and the next message makes
+// it anew on its old volumes.
+func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
+	call, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	infos, err := b.Podman.List(call)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// A room's next task tells what is wrong; nothing is dropped unseen.
+		b.log.Error().Err(err).Msg(b.sentence(err))
+		return nil, nil
+	}
+	there := make(map[string]sandbox.Info, len(infos))
+	for _, info := range infos {
+		there[info.Name] = info
+	}
+	if b.Store.Corrupt() != "" {
+		if err := b.refill(ctx, infos); err != nil {
+			return nil, err
+		}
+	}
+	running := 0
+	for room, name := range b.Store.Containers() {
+		info, ok := there[name]
+		if !ok || info.Room != room {
+			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: its history stays, the next message makes it anew")
+			if err := b.Store.DropContainer(ctx, room); err != nil {
+				b.log.Warn().Err(err).Msg("save state") // goes with the next write
+			}
+			continue
+		}
+		if _, err := b.Gateway.Open(room); err != nil {
+			b.log.Error().Err(err).Str("room", room).Msg("open gateway")
+		}
+		if info.State == "running" {
+			running++
+		} else {
+			stopped = append(stopped, room)
+		}
+	}
+	b.log.Info().Int("running", running).Int("stopped", len(stopped)).Msg("containers found")
+	return stopped, nil
+}
+
+// refill finds again what a corrupt state.json has lost: containers by their
+// labels, histories from the transcripts.
+func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
+	b.log.Error().Str("moved_to", b.Store.Corrupt()).Msg("state.json could not be read: filling it again from labels and transcripts")
+	for _, info := range infos {
+		if err := b.Store.SetContainer(ctx, info.Room, info.Name); err != nil {
+			return fmt.Errorf("refill state: %w", err)
+		}
+		lines, _, err := b.Transcripts.Load(sandbox.NameFor(info.Room))
+		if err != nil {
+			b.log.Warn().Err(err).Str("room", info.Room).Msg("read transcript")
+			continue
+		}
+		if err := b.Store.RestoreHistory(ctx, info.Room, state.HistoryFrom(lines)); err != nil {
+			return fmt.Errorf("refill state: %w", err)
+		}
+	}
+	return nil
+}
+
+// startStopped starts the stopped containers in the background, a few at a
+// time; a task that comes meanwhile starts its own.
+func (b *Bot) startStopped(ctx context.Context, rooms []string) {
+	if len(rooms) == 0 {
+		return
+	}
+	b.start(func() {
+		var group errgroup.Group
+		group.SetLimit(2)
+		for _, name := range rooms {
+			group.Go(func() error {
+				if ctx.Err() != nil {
+					return nil
+				}
+				t := &task{room: b.room(name)}
+				if _, err := t.ensureOnce(ctx); err != nil && ctx.Err() == nil {
+					b.log.Warn().Err(err).Str("room", name).Msg("start container")
+				}
+				return nil
+			})
+		}
+		_ = group.Wait()
+	})
+}

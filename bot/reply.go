@@ -1,0 +1,127 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/renderer/html"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/format"
+	"maunium.net/go/mautrix/format/mdext"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/state"
+)
+
+const (
+	// maxEvent is what we let one event's content be. The limit of the whole
+	// event is 64 KiB, with the server's own fields and signatures
+	// (https://spec.matrix.org/v1.11/client-server-api/#size-limits).
+	maxEvent = 56 << 10
+	// partSize is how much markdown goes into one message to begin with.
+	partSize = 16 << 10
+	// maxParts is how many messages one answer may be; a longer answer goes as
+	// a file behind its beginning.
+	maxParts = 4
+)
+
+var messageType = event.EventMessage
+
+// message is the content of an m.room.message of ours.
+type message struct {
+	event.MessageEventContent
+	Txn string `json:"io.matrix-tui.txn,omitempty"`
+}
+
+// markdown renders what the agent wrote. HTML in it is shown, not obeyed, and
+// dangerous links are dropped.
+var markdown = goldmark.New(format.Extensions, goldmark.WithRendererOptions(html.WithHardWraps()), goldmark.WithExtensions(mdext.EscapeHTML))
+
+// notice is a message that no bot answers and no phone rings for.
+func notice(text string) *message {
+	m := rendered(text)
+	m.MsgType = event.MsgNotice
+	return m
+}
+
+// rendered is a text message; nobody is mentioned.
+func rendered(text string) *message {
+	c := format.RenderMarkdownCustom(text, markdown)
+	m := &message{}
+	m.MsgType = event.MsgText
+	m.Body = text
+	m.Mentions = &event.Mentions{}
+	if c.FormattedBody != "" {
+		m.Format, m.FormattedBody = event.FormatHTML, c.FormattedBody
+	}
+	return m
+}
+
+// replyTo relates a message to the one it answers.
+func replyTo(eventID string) *event.RelatesTo {
+	return &event.RelatesTo{InReplyTo: &event.InReplyTo{EventID: id.EventID(eventID)}}
+}
+
+// edit makes a message replace an older one. It carries a fallback for clients
+// that do not know edits.
+func edit(original string, m *message) *message {
+	inner := m.MessageEventContent
+	inner.RelatesTo = nil
+	out := &message{}
+	out.MsgType = m.MsgType
+	out.Body = "* " + m.Body
+	if m.FormattedBody != "" {
+		out.Format, out.FormattedBody = m.Format, "* "+m.FormattedBody
+	}
+	out.Mentions = &event.Mentions{}
+	out.NewContent = &inner
+	out.RelatesTo = &event.RelatesTo{Type: event.RelReplace, EventID: id.EventID(original)}
+	return out
+}
+
+// answer makes the messages of a result: the first replies to the task and
+// mentions who asked; each fits into an event.
+func answer(text, asker, task string) []*message {
+	var out []*message
+	for _, part := range fitting(text, partSize) {
+		out = append(out, rendered(part))
+	}
+	out[0].RelatesTo = replyTo(task)
+	out[0].Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
+	return out
+}
+
+// fitting splits text so that each part, rendered, fits into an event.
+func fitting(text string, size int) []string {
+	var out []string
+	for _, part := range split(text, size) {
+		if encoded, _ := json.Marshal(rendered(part)); len(encoded) > maxEvent && size > 512 {
+			out = append(out, fitting(part, size/2)...)
+			continue
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// fileMessage refers to an uploaded file.
+func fileMessage(name string, uri id.ContentURIString, size int) *message {
+	m := &message{}
+	m.MsgType = event.MsgFile
+	m.Body, m.FileName = name, name
+	m.URL = uri
+	m.Info = &event.FileInfo{MimeType: "text/markdown", Size: size}
+	m.Mentions = &event.Mentions{}
+	return m
+}
+
+// out makes the outbox row of a message; task is the event it answers, if any.
+func (r *room) out(txn, task string, m *message) state.Outbound {
+	m.Txn = txn
+	content, err := json.Marshal(m)
+	if err != nil {
+		panic(fmt.Sprintf("marshal message: %v", err)) // plain strings and numbers cannot fail
+	}
+	return state.Outbound{Txn: txn, Room: r.id, Type: messageType.Type, Content: content, Task: task}
+}

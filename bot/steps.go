@@ -1,0 +1,64 @@
+package bot
+
+import (
+	"fmt"
+
+	"matrix-tui/agent"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// event shows a step of the run.
+func (t *task) event(e agent.Event) {
+	switch e.Kind {
+	case agent.EventTool:
+		t.shown.tool(e.Tool, e.Detail)
+		t.noteTool(e)
+	case agent.EventText:
+		t.shown.set("")
+	case agent.EventSlow:
+		t.shown.set(fmt.Sprintf("the model is slow: nothing has come for %s", short(e.Quiet)))
+	}
+	crash("streaming")
+}
+
+// noteTool puts a tool call into the transcript, unless a former life has.
+func (t *task) noteTool(e agent.Event) {
+	if t.noted > 0 {
+		t.noted--
+		return
+	}
+	err := t.bot.Transcripts.Append(sandbox.NameFor(t.id), state.Line{
+		Kind: state.KindTool, Room: t.id, Event: t.row.Event, Tool: e.Tool, Text: e.Detail})
+	if err != nil {
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("write transcript")
+	}
+}
+
+// countTools counts the tool calls of this task in the transcript.
+func (t *task) countTools() (int, error) {
+	lines, _, err := t.bot.Transcripts.Load(sandbox.NameFor(t.id))
+	if err != nil {
+		return 0, fmt.Errorf("read transcript: %w", err)
+	}
+	count := 0
+	for _, line := range lines {
+		if line.Kind == state.KindTool && line.Event == t.row.Event {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// endTranscript writes the answer and the end of the task, once.
+func (t *task) endTranscript(name string) error {
+	ended, err := t.bot.Transcripts.HasEnd(name, t.row.Event)
+	if ended || err != nil {
+		return err
+	}
+	answered := state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.row.Event, Text: t.rec.Answer}
+	if err := t.bot.Transcripts.Append(name, answered); err != nil {
+		return err
+	}
+	return t.bot.Transcripts.End(name, t.row.Event, string(t.rec.Ended))
+}

@@ -1,0 +1,256 @@
+package bot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"maunium.net/go/mautrix"
+
+	"matrix-tui/state"
+)
+
+// syncTimeout is how long the homeserver may hold one /sync open.
+const syncTimeout = 30 * time.Second
+
+// syncFilter asks for what we read and nothing more; events stay raw, so that
+// one malformed event cannot spoil a batch.
+const syncFilter = `{"account_data":{"types":[]},"presence":{"types":[]},"room":{` +
+	`"account_data":{"types":[]},"ephemeral":{"types":[]},` +
+	`"state":{"types":["m.room.member","m.room.tombstone","m.room.name"],"lazy_load_members":true},` +
+	`"timeline":{"limit":50,"lazy_load_members":true}}}`
+
+// syncResponse is the part of a /sync answer that we read
+// (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
+type syncResponse struct {
+	NextBatch string `json:"next_batch"`
+	Rooms     struct {
+		Join   map[string]joinedRoom `json:"join"`
+		Invite map[string]struct {
+			State rawEvents `json:"invite_state"`
+		} `json:"invite"`
+		Leave map[string]struct {
+			Timeline rawEvents `json:"timeline"`
+		} `json:"leave"`
+	} `json:"rooms"`
+}
+
+type joinedRoom struct {
+	State    rawEvents `json:"state"`
+	Timeline struct {
+		rawEvents
+		Limited   bool   `json:"limited"`
+		PrevBatch string `json:"prev_batch"`
+	} `json:"timeline"`
+}
+
+type rawEvents struct {
+	Events []json.RawMessage `json:"events"`
+}
+
+// follow syncs until ctx ends. A homeserver that is away is waited for.
+func (b *Bot) follow(ctx context.Context) error {
+	for {
+		if err := b.syncOnce(ctx, syncTimeout); err != nil {
+			return err
+		}
+	}
+}
+
+// hurry ends the /sync that is held open, so that the next one tells at once
+// what the homeserver has.
+func (b *Bot) hurry() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cutSync != nil {
+		b.cutSync(errHurry)
+	}
+}
+
+var errHurry = errors.New("the sync was hurried")
+
+// syncOnce brings one batch into the journal, however often it must ask, and
+// wakes the rooms that have something new.
+func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		err := b.trySync(ctx, hold)
+		hold = 0 // after trouble we want to know where we are, at once
+		switch {
+		case err == nil:
+			b.synced.open()
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errHurry):
+		case errors.Is(err, mautrix.MUnknownToken):
+			if err := b.login(ctx); err != nil {
+				return err
+			}
+		default:
+			b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg("sync did not work")
+			if err := sleep(ctx, wait); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
+	since, err := b.Journal.NextBatch(ctx)
+	if err != nil {
+		return fmt.Errorf("read sync token: %w", err)
+	}
+	resp, err := b.requestSync(ctx, since, hold)
+	if err != nil {
+		return err
+	}
+	return b.admit(ctx, since, resp)
+}
+
+func (b *Bot) requestSync(ctx context.Context, since string, hold time.Duration) (*syncResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, hold+time.Minute)
+	defer cancel()
+	ctx, cutSync := context.WithCancelCause(ctx)
+	b.setCutSync(cutSync)
+	defer b.setCutSync(nil)
+	query := map[string]string{"timeout": strconv.FormatInt(hold.Milliseconds(), 10), "filter": syncFilter}
+	if since != "" {
+		query["since"] = since
+	}
+	var resp syncResponse
+	_, err := b.client.MakeFullRequest(ctx, mautrix.FullRequest{
+		Method:       http.MethodGet,
+		URL:          b.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "sync"}, query),
+		ResponseJSON: &resp,
+		MaxAttempts:  1,
+	})
+	if context.Cause(ctx) == errHurry {
+		return nil, errHurry
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sync: %w", err)
+	}
+	if resp.NextBatch == "" {
+		return nil, errors.New("sync: the answer has no next_batch")
+	}
+	return &resp, nil
+}
+
+func (b *Bot) setCutSync(cut context.CancelCauseFunc) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cutSync = cut
+}
+
+// admit commits a batch: one transaction with its events and the token after
+// them. What it finds to do is done from the journal.
+func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error {
+	var rows []state.Inbound
+	var echoes []echo
+	for name, joined := range resp.Rooms.Join {
+		events, old, err := b.timeline(ctx, name, since, joined)
+		if err != nil {
+			return err
+		}
+		for _, raw := range events {
+			e, ok := parseEvent(raw)
+			if !ok {
+				continue
+			}
+			if txn := ownTransaction(e, b.UserID()); txn != "" {
+				echoes = append(echoes, echo{txn, e.ID})
+			}
+			k := classify(e, b.UserID(), b.allowed)
+			if old {
+				k = kindArchive
+			}
+			rows = append(rows, inbound(name, e, raw, k))
+		}
+	}
+	for name, invited := range resp.Rooms.Invite {
+		rows = append(rows, b.inviteRow(name, resp.NextBatch, invited.State.Events)...)
+	}
+	for name := range resp.Rooms.Leave {
+		if since != "" {
+			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch))
+		}
+	}
+	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
+	if err != nil {
+		return fmt.Errorf("commit sync batch: %w", err)
+	}
+	crashIfTask(fresh, "committed")
+	for _, e := range echoes {
+		if err := b.Journal.MarkSent(ctx, e.txn, e.event); err != nil {
+			b.log.Warn().Err(err).Str("txn", e.txn).Msg("mark echoed message")
+		}
+	}
+	for _, row := range fresh {
+		b.dispatch(row)
+	}
+	return nil
+}
+
+// dispatch wakes the room of a new row.
+func (b *Bot) dispatch(row state.Inbound) {
+	if row.Status != state.Pending {
+		return
+	}
+	r := b.room(row.Room)
+	if row.Type == typeGone {
+		r.abandon(errRoomGone)
+	}
+	r.wake()
+}
+
+// echo is one of our own messages that came back.
+type echo struct{ txn, event string }
+
+// ownTransaction is the transaction ID of a message that this account sent.
+func ownTransaction(e wireEvent, self string) string {
+	if e.Sender != self {
+		return ""
+	}
+	if m, ok := e.message(); ok && m.Txn != "" {
+		return m.Txn
+	}
+	return e.Unsigned.TransactionID
+}
+
+// standIn makes the row for a thing that has no event ID; key makes it the
+// same row when the same batch comes again.
+func standIn(room, kind, sender, key string) state.Inbound {
+	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
+	e := wireEvent{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}
+	raw, _ := json.Marshal(map[string]any{"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time})
+	return inbound(room, e, raw, kindInvite)
+}
+
+// inviteRow makes a row of an invite; who invited is in the stripped state.
+func (b *Bot) inviteRow(room, key string, stripped []json.RawMessage) []state.Inbound {
+	for _, raw := range stripped {
+		var e wireEvent
+		if json.Unmarshal(raw, &e) != nil {
+			continue
+		}
+		if user, m, ok := e.member(); ok && b.isSelf(user) && m.Membership == "invite" {
+			return []state.Inbound{standIn(room, typeInvite, e.Sender, key)}
+		}
+	}
+	return nil
+}
+
+// crashIfTask is the crash point of a batch that holds a task.
+func crashIfTask(fresh []state.Inbound, point string) {
+	for _, row := range fresh {
+		if row.Status == state.Pending && row.Type == "m.room.message" {
+			crash(point)
+		}
+	}
+}

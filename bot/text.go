@@ -1,0 +1,55 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"maunium.net/go/mautrix/format"
+)
+
+// short writes a duration as people say it: "8 s", "3 min 5 s", "2 h 4 min".
+func short(d time.Duration) string {
+	s := int(d.Seconds())
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 3600:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	}
+	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
+}
+
+// size writes a number of bytes as people read it.
+func size(n int) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+// cut keeps at most max bytes of text, and says when there was more.
+func cut(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	const more = " …"
+	end := max - len(more)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + more
+}
+
+// code quotes one line of somebody else's text so that markdown leaves it be.
+func code(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
+	if text == "" {
+		return ""
+	}
+	return format.SafeMarkdownCode(cut(text, 200))
+}
