@@ -200,7 +200,9 @@ func (sc *script) tell(ctx context.Context, name, place string, send func(p *per
 		return err
 	}
 	sc.note(p, room, event)
-	return nil
+	// what one has said stands in one's own view before one goes on
+	_, err = p.Wait(ctx, room, func(m person.Msg) bool { return m.Event == event })
+	return err
 }
 
 // hint is tell for what is no message: nothing waits for it.
@@ -268,13 +270,16 @@ func doFlood(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
 	for i := range n {
-		err := sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
-			return p.Say(ctx, room, fmt.Sprintf("%s %d", args[3], i+1))
-		})
+		event, err := p.Say(ctx, room, fmt.Sprintf("%s %d", args[3], i+1))
 		if err != nil {
 			return err
 		}
+		sc.note(p, room, event)
 	}
 	return nil
 }
