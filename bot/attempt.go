@@ -10,7 +10,6 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/sandbox"
-	"matrix-tui/state"
 	"matrix-tui/workspace"
 )
 
@@ -50,8 +49,11 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		}
 	}
 	out, err := t.bot.Agent.Run(ctx, crashing(box), t.agentTask(attached), t.event)
+	if err != nil && ctx.Err() == nil {
+		return agent.Outcome{}, &lostRun{err}
+	}
 	if err != nil {
-		return t.trouble(ctx, err)
+		return agent.Outcome{}, err
 	}
 	crash("ended")
 	return out, nil
@@ -108,6 +110,14 @@ func (t *task) ensureOnce(ctx context.Context) (*sandbox.Box, error) {
 	return box, nil
 }
 
+// boxName names the room's container, and its transcript.
+func (r *room) boxName() string {
+	if name := r.bot.Store.Container(r.id); name != "" {
+		return name
+	}
+	return sandbox.NameFor(r.id)
+}
+
 // runStatus asks the box for the run, over a restart of podman's service.
 func (t *task) runStatus(ctx context.Context, box *sandbox.Box) (sandbox.RunStatus, error) {
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -129,7 +139,7 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 		return fmt.Errorf("marshal task record: %w", err)
 	}
 	if t.rec.Attempt == 1 {
-		if err := t.bot.Transcripts.Begin(sandbox.NameFor(t.id), t.row.Event, t.text); err != nil {
+		if err := t.bot.Transcripts.Begin(t.boxName(), t.row.Event, t.text); err != nil {
 			return fmt.Errorf("begin transcript: %w", err)
 		}
 	}

@@ -139,16 +139,25 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	return true
 }
 
-// farewell takes the typing sign back and, when it is the bot that goes down
-// and not the task that ends, says so.
+// farewell says so when it is the bot that goes down and not the task that
+// ends.
 func (p *progress) farewell() {
-	b := p.t.bot
+	if p.t.bot.ctx.Err() == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
 	defer cancel()
-	if b.ctx.Err() != nil {
-		p.edit(ctx, "🔄 I am restarting. The work goes on meanwhile, and so do I in a moment.")
-	}
-	_, _ = b.client.UserTyping(ctx, roomID(p.t.id), false, 0)
+	p.edit(ctx, "🔄 I am restarting. The work goes on meanwhile, and so do I in a moment.")
+}
+
+// untype takes the typing sign back; the answer does not wait for it.
+func (r *room) untype() {
+	b := r.bot
+	b.start(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+		defer cancel()
+		_, _ = b.client.UserTyping(ctx, roomID(r.id), false, 0)
+	})
 }
 
 // progressText is the notice while the task runs.

@@ -41,6 +41,9 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		info, ok := there[name]
 		if !ok || info.Room != room {
 			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: its history stays, the next message makes it anew")
+			if name != sandbox.NameFor(room) {
+				continue // it came with a room's predecessor: the name leads to its volumes
+			}
 			if err := b.Store.DropContainer(ctx, room); err != nil {
 				b.log.Warn().Err(err).Msg("save state") // goes with the next write
 			}
@@ -67,7 +70,7 @@ func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
 		if err := b.Store.SetContainer(ctx, info.Room, info.Name); err != nil {
 			return fmt.Errorf("refill state: %w", err)
 		}
-		lines, _, err := b.Transcripts.Load(sandbox.NameFor(info.Room))
+		lines, _, err := b.Transcripts.Load(info.Name)
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", info.Room).Msg("read transcript")
 			continue

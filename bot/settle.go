@@ -89,8 +89,7 @@ func (t *task) upload(ctx context.Context, name, text string) (id.ContentURIStri
 func (t *task) settle(ctx context.Context) error {
 	b := t.bot
 	t.outbox.wake()
-	name := sandbox.NameFor(t.id)
-	if err := t.endTranscript(name); err != nil {
+	if err := t.endTranscript(); err != nil {
 		return fmt.Errorf("end transcript: %w", err)
 	}
 	if t.rec.Resuming {

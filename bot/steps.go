@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"matrix-tui/agent"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -28,7 +27,7 @@ func (t *task) noteTool(e agent.Event) {
 		t.noted--
 		return
 	}
-	err := t.bot.Transcripts.Append(sandbox.NameFor(t.id), state.Line{
+	err := t.bot.Transcripts.Append(t.boxName(), state.Line{
 		Kind: state.KindTool, Room: t.id, Event: t.row.Event, Tool: e.Tool, Text: e.Detail})
 	if err != nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("write transcript")
@@ -37,7 +36,7 @@ func (t *task) noteTool(e agent.Event) {
 
 // countTools counts the tool calls of this task in the transcript.
 func (t *task) countTools() (int, error) {
-	lines, _, err := t.bot.Transcripts.Load(sandbox.NameFor(t.id))
+	lines, _, err := t.bot.Transcripts.Load(t.boxName())
 	if err != nil {
 		return 0, fmt.Errorf("read transcript: %w", err)
 	}
@@ -51,7 +50,8 @@ func (t *task) countTools() (int, error) {
 }
 
 // endTranscript writes the answer and the end of the task, once.
-func (t *task) endTranscript(name string) error {
+func (t *task) endTranscript() error {
+	name := t.boxName()
 	ended, err := t.bot.Transcripts.HasEnd(name, t.row.Event)
 	if ended || err != nil {
 		return err

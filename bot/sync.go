@@ -181,20 +181,30 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch))
 		}
 	}
+	for _, e := range echoes { // before the token that has them told only once
+		if err := b.Journal.MarkSent(ctx, e.txn, e.event); err != nil {
+			return fmt.Errorf("mark echoed message: %w", err)
+		}
+	}
 	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
 	if err != nil {
+		b.alarmRooms(ctx, rows, err)
 		return fmt.Errorf("commit sync batch: %w", err)
 	}
 	crashIfTask(fresh, "committed")
-	for _, e := range echoes {
-		if err := b.Journal.MarkSent(ctx, e.txn, e.event); err != nil {
-			b.log.Warn().Err(err).Str("txn", e.txn).Msg("mark echoed message")
-		}
-	}
 	for _, row := range fresh {
 		b.dispatch(row)
 	}
 	return nil
+}
+
+// alarmRooms tells those who wrote that their messages cannot be taken yet.
+func (b *Bot) alarmRooms(ctx context.Context, rows []state.Inbound, err error) {
+	for _, row := range rows {
+		if row.Status == state.Pending && row.Type == "m.room.message" && ctx.Err() == nil {
+			b.room(row.Room).alarm(ctx, err)
+		}
+	}
 }
 
 // dispatch wakes the room of a new row.

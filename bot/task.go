@@ -36,6 +36,13 @@ type record struct {
 	Resuming bool        `json:"resuming,omitempty"` // the session can be gone on with
 }
 
+// lostRun is a run that could not be followed to its end: its box may be gone,
+// or only podman's answer.
+type lostRun struct{ err error }
+
+func (e *lostRun) Error() string { return "lose sight of run: " + e.err.Error() }
+func (e *lostRun) Unwrap() error { return e.err }
+
 // task is one row on its walk.
 type task struct {
 	*room
@@ -63,14 +70,15 @@ func (r *room) doTask(ctx context.Context, row state.Inbound) error {
 	if row.Status == state.Answered {
 		return t.settle(ctx)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.setCancel(cancel)
 	defer r.setCancel(nil)
+	defer r.untype()
 
-	out, err := t.perform(ctx)
-	if errors.Is(context.Cause(ctx), errRoomGone) {
-		return r.finish(r.bot.ctx, row)
+	out, err := t.perform(working)
+	if errors.Is(context.Cause(working), errRoomGone) {
+		return r.finish(ctx, row)
 	}
 	if err != nil {
 		return err
@@ -103,8 +111,19 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 	}
 	defer t.bot.slots.Release(1)
 	t.shown.set("")
-	for {
+	for lost := 0; ; {
 		out, err := t.attempt(ctx)
+		var gone *lostRun
+		if errors.As(err, &gone) {
+			if lost++; lost < maxAttempts {
+				t.bot.log.Warn().Err(err).Str("room", t.id).Msg("looking for the run again")
+				if err := sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
+					return out, err
+				}
+				continue
+			}
+			return t.trouble(ctx, gone.err)
+		}
 		if err != nil {
 			return out, err
 		}

@@ -1,0 +1,138 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const self = "@bot:here"
+
+func TestClassify(t *testing.T) {
+	cfg := Config{Owners: []string{"@ann:here"}, Allow: []string{"@*:friends"}}
+	message := func(sender, content string) string {
+		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":%q,"content":%s}`, sender, content)
+	}
+	member := func(sender, whose, now, before string) string {
+		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.member","sender":%q,"state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
+			sender, whose, now, before)
+	}
+	for _, c := range []struct {
+		name, event string
+		want        kind
+	}{
+		{"a task of an owner", message("@ann:here", `{"msgtype":"m.text","body":"do it"}`), kindTask},
+		{"a task of an allowed server", message("@bob:friends", `{"msgtype":"m.text","body":"do it"}`), kindTask},
+		{"an emote", message("@ann:here", `{"msgtype":"m.emote","body":"wants tea"}`), kindTask},
+		{"a stranger", message("@eve:there", `{"msgtype":"m.text","body":"do it"}`), kindArchive},
+		{"a server with a longer name", message("@eve:friends.evil", `{"msgtype":"m.text","body":"do it"}`), kindArchive},
+		{"ourselves", message(self, `{"msgtype":"m.text","body":"do it"}`), kindArchive},
+		{"a notice", message("@ann:here", `{"msgtype":"m.notice","body":"beep"}`), kindArchive},
+		{"an edit", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindArchive},
+		{"a reply", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`), kindTask},
+		{"nothing but space", message("@ann:here", `{"msgtype":"m.text","body":" \n"}`), kindArchive},
+		{"an image", message("@ann:here", `{"msgtype":"m.image","body":"cat.png"}`), kindUnsupported},
+		{"content of another shape", message("@ann:here", `{"msgtype":["m.text"],"body":7}`), kindArchive},
+		{"a redacted message", message("@ann:here", `{}`), kindArchive},
+		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, kindUnsupported},
+		{"our join", member(self, self, "join", "invite"), kindGreeting},
+		{"our new name", member(self, self, "join", "join"), kindArchive},
+		{"somebody's join", member("@ann:here", "@ann:here", "join", ""), kindArchive},
+		{"somebody's leave", member("@ann:here", "@ann:here", "leave", "join"), kindLeft},
+		{"a tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","state_key":"","content":{}}`, kindTombstone},
+		{"a false tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","content":{}}`, kindArchive},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, ok := parseEvent(json.RawMessage(c.event))
+			if !ok {
+				t.Fatal("event does not parse")
+			}
+			if got := classify(e, self, cfg.allowed); got != c.want {
+				t.Errorf("classify = %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAllowedByDefaultIsTheOwners(t *testing.T) {
+	cfg := Config{Owners: []string{"@ann:here"}}
+	got := map[string]bool{}
+	for _, user := range []string{"@ann:here", "@bob:here", "ann:here", ""} {
+		got[user] = cfg.allowed(user)
+	}
+	want := map[string]bool{"@ann:here": true, "@bob:here": false, "ann:here": false, "": false}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhileJoined(t *testing.T) {
+	say := func(n int) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"event_id":"$%d","type":"m.room.message","sender":"@ann:here","content":{}}`, n))
+	}
+	own := func(now, before string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"event_id":"$%s-%s","type":"m.room.member","sender":"@ann:here","state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
+			before, now, self, now, before))
+	}
+	for _, c := range []struct {
+		name   string
+		events []json.RawMessage
+		want   []string
+	}{
+		{"in the room all the time", []json.RawMessage{say(1), own("join", "join"), say(2)}, []string{"$1", "$join-join", "$2"}},
+		{"joined", []json.RawMessage{say(1), own("invite", ""), say(2), own("join", "invite"), say(3)}, []string{"$invite-join", "$3"}},
+		{"left and came back", []json.RawMessage{say(1), own("leave", "join"), say(2), own("join", "leave"), say(3)},
+			[]string{"$1", "$join-leave", "$leave-join", "$3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, raw := range whileJoined(c.events, self) {
+				e, _ := parseEvent(raw)
+				got = append(got, e.ID)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTaskText(t *testing.T) {
+	for _, c := range []struct{ content, want string }{
+		{`{"body":"hello"}`, "hello"},
+		{`{"body":"> quoted by me\nhello"}`, "> quoted by me\nhello"},
+		{`{"body":"> <@ann:here> old\n> words\n\nhello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "hello"},
+		{`{"body":"> <@ann:here> old","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "> <@ann:here> old"},
+	} {
+		var m wireMessage
+		if err := json.Unmarshal([]byte(c.content), &m); err != nil {
+			t.Fatal(err)
+		}
+		if got := taskText(m); got != c.want {
+			t.Errorf("taskText(%s) = %q, want %q", c.content, got, c.want)
+		}
+	}
+}
+
+// FuzzEvent feeds any bytes through all that reads events.
+func FuzzEvent(f *testing.F) {
+	f.Add([]byte(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`))
+	f.Add([]byte(`{"event_id":"$1","type":"m.room.member","sender":"@a:b","state_key":"@bot:here","content":{"membership":"join"}}`))
+	f.Add([]byte(`{"event_id":1,"type":[],"content":null,"unsigned":{"prev_content":7}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, ok := parseEvent(raw)
+		if !ok {
+			return
+		}
+		k := classify(e, self, func(string) bool { return true })
+		if m, isMessage := e.message(); isMessage {
+			_ = taskText(m)
+		}
+		if k == kindTask && e.Sender == self {
+			t.Fatal("our own message is a task")
+		}
+		whileJoined([]json.RawMessage{raw}, self)
+	})
+}

@@ -1,0 +1,52 @@
+package bot
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// However often a lane is woken, and by whom: one worker at a time, and none
+// of the work stays undone.
+func TestLane(t *testing.T) {
+	var group sync.WaitGroup
+	var queue, done, workers atomic.Int64
+	l := &lane{
+		start: func(f func()) bool { group.Go(f); return true },
+		work: func() {
+			if workers.Add(1) != 1 {
+				t.Error("two workers at once")
+			}
+			for n := queue.Load(); n > 0 && queue.CompareAndSwap(n, n-1); n = queue.Load() {
+				done.Add(1)
+			}
+			workers.Add(-1)
+		},
+	}
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 200 {
+				queue.Add(1)
+				l.wake()
+			}
+		})
+	}
+	callers.Wait()
+	group.Wait()
+	if queue.Load() != 0 || done.Load() != 1600 {
+		t.Errorf("%d left, %d done", queue.Load(), done.Load())
+	}
+	if !l.idle() {
+		t.Error("the lane's goroutine is still alive")
+	}
+}
+
+func TestLaneStaysDownWhenRefused(t *testing.T) {
+	l := &lane{start: func(func()) bool { return false }, work: func() { t.Error("worked") }}
+	l.wake()
+	l.wake()
+	if !l.idle() {
+		t.Error("alive")
+	}
+}

@@ -1,0 +1,102 @@
+package bot
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+func TestRendered(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"plain", "hello", ""},
+		{"markdown", "**bold** and `code`", "<strong>bold</strong> and <code>code</code>"},
+		{"HTML is shown", "<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"},
+		{"dangerous link", "[x](javascript:alert(1))", `<a href="">x</a>`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := rendered(c.text)
+			if m.Body != c.text {
+				t.Errorf("body %q", m.Body)
+			}
+			if diff := cmp.Diff(c.want, m.FormattedBody); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A text that names other people pings nobody but who asked.
+func TestAnswerMentions(t *testing.T) {
+	parts := answer("ask @bob:here or [him](https://matrix.to/#/@bob:here)\n\n"+strings.Repeat("more\n\n", 5000), "@ann:here", "$task")
+	if len(parts) < 2 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	if diff := cmp.Diff(&event.Mentions{UserIDs: []id.UserID{"@ann:here"}}, parts[0].Mentions); diff != "" {
+		t.Error(diff)
+	}
+	if parts[0].RelatesTo.GetReplyTo() != "$task" {
+		t.Error("the first part does not reply to the task")
+	}
+	for _, p := range parts[1:] {
+		if diff := cmp.Diff(&event.Mentions{}, p.Mentions); diff != "" || p.RelatesTo != nil {
+			t.Errorf("a later part mentions or relates: %s", diff)
+		}
+	}
+}
+
+// Whatever the text is, each of its events is far enough under 64 KiB.
+func TestAnswerFits(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("<&>", 30_000),
+		strings.Repeat("\x01", 60_000),
+		strings.Repeat("* *a* `b`\n", 9_000),
+		"```\n" + strings.Repeat("\"x\"\n", 20_000) + "```",
+	} {
+		for i, m := range answer(text, "@ann:here", "$task") {
+			data, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(data) > maxEvent+1<<10 {
+				t.Errorf("part %d of %.10q… has %d bytes", i, text, len(data))
+			}
+		}
+	}
+}
+
+func TestEdit(t *testing.T) {
+	data, err := json.Marshal(edit("$orig", notice("**new**")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want any
+	_ = json.Unmarshal(data, &got)
+	_ = json.Unmarshal([]byte(`{"msgtype":"m.notice","body":"* **new**","format":"org.matrix.custom.html","formatted_body":"* <strong>new</strong>",
+		"m.mentions":{},"m.relates_to":{"rel_type":"m.replace","event_id":"$orig"},
+		"m.new_content":{"msgtype":"m.notice","body":"**new**","format":"org.matrix.custom.html","formatted_body":"<strong>new</strong>","m.mentions":{}}}`), &want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	limited := mautrix.RespError{ErrCode: "M_LIMIT_EXCEEDED", ExtraData: map[string]any{"retry_after_ms": 1500.0}}
+	if got := retryAfter(limited, 9); got.Milliseconds() != 1500 {
+		t.Errorf("retryAfter = %v", got)
+	}
+	if got := retryAfter(mautrix.MForbidden, 9); got != 9 {
+		t.Errorf("retryAfter = %v", got)
+	}
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	text := strings.Repeat("Some *text* with `code` in it.\n\n", 100)
+	for b.Loop() {
+		answer(text, "@ann:here", "$task")
+	}
+}
