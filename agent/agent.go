@@ -132,7 +132,8 @@ type Outcome struct {
 	// Text is the final answer: what the assistant said after its last tool
 	// call, or all it said when it said nothing after that. At most MaxText.
 	Text string
-	// Session is the CLI's session, to be resumed by the next task.
+	// Session is the CLI's session, to be resumed by the next task; "" when
+	// there is nothing to resume, because the session's first turn failed.
 	Session string
 	Usage   Usage
 	// Tools counts the calls of each tool.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -41,10 +40,20 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 	case c.timedOut:
 		return TimedOut, "I stopped " + after(c.limit) + " (CODING_TIMEOUT_SECONDS). What was done so far is in /workspace: say “go on” and I continue, or give me a smaller step."
 	case s.result != nil:
-		return decideError(st, s)
+		return decideError(t, st, s)
 	}
 	return decideSilence(t, st, s)
 }
+
+// What the room is told where more than one sign leads to it.
+const (
+	stoppedSay    = "I was stopped. What was done so far is in /workspace."
+	turnLimitSay  = "Gemini CLI reached its limit of turns for one task. Say “go on” and I continue, or give me a smaller step."
+	noAuthSay     = "The model's API refused the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
+	noModelSay    = "The model's API does not know the model. The operator can set another GEMINI_MODEL."
+	tooManySay    = "The model's API takes no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes; if it stays so, the operator can look at the plan behind GEMINI_API_KEY."
+	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
+)
 
 func decideSuccess(s *stream) (Ended, string) {
 	said := strings.Join(s.errors, "\n")
@@ -52,7 +61,7 @@ func decideSuccess(s *stream) (Ended, string) {
 	case strings.Contains(said, "Loop detected"):
 		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Put the task in other words, or in smaller steps."
 	case strings.Contains(said, "Maximum session turns"):
-		return turnLimit()
+		return TurnLimit, turnLimitSay
 	case s.answer() != "":
 		return Completed, ""
 	}
@@ -66,64 +75,24 @@ func empty(s *stream) (Ended, string) {
 	return Empty, "The model gave an empty answer. Send the task again, or put it in other words."
 }
 
-func turnLimit() (Ended, string) {
-	return TurnLimit, "Gemini CLI reached its limit of turns for one task. Say “go on” and I continue, or give me a smaller step."
-}
-
-// faults are the errors that a room or its operator can do something about, by
-// what the API or the CLI says; the first match counts.
-var faults = []struct {
-	match *regexp.Regexp
-	ended Ended
-	say   string
-}{
-	{regexp.MustCompile(`FatalAuthentication|API[_ ]KEY[_ ]INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|\b(401|403)\b|reported as leaked`),
-		NoAuth, "The model's API refused the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."},
-	{regexp.MustCompile(`FatalTurnLimited|max session turns`),
-		TurnLimit, ""},
-	{regexp.MustCompile(`FatalCancellation`),
-		Stopped, "I was stopped. What was done so far is in /workspace."},
-	{regexp.MustCompile(`(?i)no space left|ENOSPC|no_space_left`),
-		Crashed, "There is no space left on the disk. Delete what is not needed in /workspace, or let the operator make room, and send the task again."},
-	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|context window|too large for the context|request payload size exceeds`),
-		ModelError, "This room's conversation has grown too long for the model. Start a new one, or give me a smaller task."},
-	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
-		ModelError, "The answer was longer than the model may give at once. Ask for it in smaller parts."},
-	{regexp.MustCompile(`(?i)blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
-		ModelError, "The model's filters blocked its answer. Put the task in other words."},
-	{regexp.MustCompile(`(?i)per ?day|daily (quota|limit)|billing|exceeded your current quota|TerminalQuota|quota exhausted`),
-		ModelError, "The quota of the model's API is used up. Try again later, or let the operator look at the plan behind GEMINI_API_KEY."},
-	{regexp.MustCompile(`(?i)\b429\b|RESOURCE_EXHAUSTED|too many requests|rate limit|RetryableQuota|capacity`),
-		ModelError, "The model's API has too many requests at the moment (429). Send the task again in a few minutes."},
-	{regexp.MustCompile(`(?i)ModelNotFound|\b404\b|NOT_FOUND|is not found for API version`),
-		ModelError, "The model's API does not know the model. The operator can set another GEMINI_MODEL."},
-	{regexp.MustCompile(`(?i)overloaded|\b50[0-9]\b|UNAVAILABLE|INTERNAL|DEADLINE_EXCEEDED`),
-		ModelError, "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."},
-	{regexp.MustCompile(`(?i)fetch failed|ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|network|terminated|premature close`),
-		ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
-	{regexp.MustCompile(`(?i)incomplete json|unexpected token|not valid JSON|JSON at position|invalid stream|malformed`),
-		ModelError, "The model's API sent an answer that made no sense. Send the task again."},
-}
-
-func decideError(st sandbox.RunStatus, s *stream) (Ended, string) {
-	said := s.result.error
+func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
+	said := plainError(s.result.error)
 	if said == "" {
 		said = strings.Join(s.errors, "\n") // the result of a broken answer is bare
 	}
 	if strings.Contains(said, "empty response") || strings.Contains(said, "no final response text") {
 		return empty(s)
 	}
-	whole := s.result.kind + " " + said
-	for _, f := range faults {
-		switch {
-		case !f.match.MatchString(whole):
-		case f.ended == TurnLimit:
-			return turnLimit()
-		default:
-			return f.ended, f.say
-		}
+	if t.Attached && broken.MatchString(said) {
+		return Interrupted, "The connection to the model broke while I was away."
+	}
+	if ended, say, known := byFault(faults, s.result.kind+" "+said); known {
+		return ended, say
 	}
 	if ended, say, known := byCode(st.Code); known {
+		return ended, say
+	}
+	if ended, say, known := byFault(vagueFaults, said+"\n"+st.Stderr); known {
 		return ended, say
 	}
 	if said == "" {
@@ -132,16 +101,24 @@ func decideError(st sandbox.RunStatus, s *stream) (Ended, string) {
 	return ModelError, "The model's API answered with an error: " + oneLine(said, 300)
 }
 
-// byCode knows the exit codes that the CLI keeps for itself.
+// byCode knows the exit codes that the CLI keeps for itself, and those that are
+// what is left of an HTTP status.
 func byCode(code int) (Ended, string, bool) {
 	switch code {
 	case exitNoAuth:
 		return NoAuth, "Gemini CLI has no way to sign in. The operator can check GEMINI_API_KEY with `matrix-tui doctor`.", true
 	case exitTurnLimit:
-		e, say := turnLimit()
-		return e, say, true
+		return TurnLimit, turnLimitSay, true
 	case exitCancelled:
-		return Stopped, "I was stopped. What was done so far is in /workspace.", true
+		return Stopped, stoppedSay, true
+	case 401 & 255, 403 & 255:
+		return NoAuth, noAuthSay, true
+	case 404 & 255:
+		return ModelError, noModelSay, true
+	case 429 & 255:
+		return ModelError, tooManySay, true
+	case 500 & 255, 502 & 255, 503 & 255, 504 & 255, 529 & 255:
+		return ModelError, overloadedSay, true
 	}
 	return "", "", false
 }
@@ -156,17 +133,15 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	case st.Code == exitBadInput && sessionRefused(st.Stderr):
 		return SessionGone, "The agent's own memory of this room cannot be resumed; I go on with the conversation as it stands in the room."
 	case st.Code == 0 && s.began, st.Code == 128+15, st.Code == 128+2:
-		return Stopped, "I was stopped. What was done so far is in /workspace."
+		return Stopped, stoppedSay
 	case st.Code == 126, st.Code == 127:
 		return Crashed, "Gemini CLI is not in the sandbox image. The operator can build it anew with `./deploy/image/build`."
 	}
 	if ended, say, known := byCode(st.Code); known {
 		return ended, say
 	}
-	for _, f := range faults {
-		if f.say != "" && st.Code != 0 && f.match.MatchString(st.Stderr) {
-			return f.ended, f.say
-		}
+	if ended, say, known := byFault(faults, st.Stderr); known {
+		return ended, say
 	}
 	return Crashed, fmt.Sprintf("Gemini CLI broke off (exit code %d, run %s). Send the task again; the operator finds more in the log.", st.Code, t.Run)
 }

@@ -147,5 +147,8 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 		o.Duration = st.Ended.Sub(st.Started)
 	}
 	o.Ended, o.Detail = decide(t, st, s, c)
+	if !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
+		o.Session = "" // the CLI takes a first turn that failed back, and keeps no session
+	}
 	return o
 }

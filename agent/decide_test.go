@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"matrix-tui/sandbox"
+)
+
+func TestDecide(t *testing.T) {
+	began := `{"type":"init","session_id":"s"}` + "\n"
+	spoke := `{"type":"message","role":"assistant","content":"Done."}` + "\n"
+	tool := `{"type":"tool_use","tool_name":"write_file","tool_id":"a"}` + "\n"
+	good := `{"type":"result","status":"success"}` + "\n"
+	bad := func(kind, message string) string {
+		return began + `{"type":"result","status":"error","error":{"type":"` + kind + `","message":"` + message + `"}}`
+	}
+	exited := func(code int) sandbox.RunStatus { return sandbox.RunStatus{State: sandbox.RunExited, Code: code} }
+	printed := func(code int, stderr string) sandbox.RunStatus {
+		st := exited(code)
+		st.Stderr = stderr
+		return st
+	}
+	for _, c := range []struct {
+		name   string
+		out    string
+		st     sandbox.RunStatus
+		c      cause
+		ended  Ended
+		detail string // a part of it
+	}{
+		{"answer", began + spoke + good, exited(0), cause{}, Completed, ""},
+		{"answer, then a stop", began + spoke + good, exited(0), cause{stopped: true}, Completed, ""},
+		{"answer, then the deadline", began + spoke + good, exited(0), cause{timedOut: true, limit: time.Hour}, Completed, ""},
+		{"answer although the output lost its beginning", spoke + good, exited(0), cause{}, Completed, ""},
+		{"no word", began + good, exited(0), cause{}, Empty, "empty answer"},
+		{"no word after tools", began + tool + good, exited(0), cause{}, Empty, "1 tool calls"},
+		{"empty answer as the CLI says it", began + `{"type":"error","severity":"error","message":"The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, Empty, "empty answer"},
+		{"a loop", began + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
+		{"time is over", began + tool, exited(0), cause{timedOut: true, limit: 40 * time.Minute}, TimedOut, "after 40 minutes (CODING_TIMEOUT_SECONDS)"},
+		{"time is over, start not known", began, exited(0), cause{timedOut: true}, TimedOut, "when the time for it was over (CODING_TIMEOUT_SECONDS)"},
+		{"told to stop", began + tool, exited(137), cause{stopped: true}, Stopped, "as told"},
+		{"stopped from elsewhere: SIGTERM leaves 0", began + tool, exited(0), cause{}, Stopped, "stopped"},
+		{"stopped from elsewhere, before it began", "", exited(143), cause{}, Stopped, "stopped"},
+		{"killed", began + tool, sandbox.RunStatus{State: sandbox.RunExited, Code: 137, Signal: "killed"}, cause{}, OutOfMemory, "SANDBOX_MEMORY"},
+		{"out of memory by the counter", began, sandbox.RunStatus{State: sandbox.RunExited, Code: 1, OOM: true}, cause{}, OutOfMemory, "SANDBOX_MEMORY"},
+		{"out of the heap", began, printed(134, "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"), cause{}, OutOfMemory, "SANDBOX_MEMORY"},
+		{"a child out of memory, and an answer", began + spoke + good, sandbox.RunStatus{State: sandbox.RunExited, OOM: true}, cause{}, Completed, ""},
+		{"the box went down", began + tool, sandbox.RunStatus{State: sandbox.RunInterrupted}, cause{}, Interrupted, "went down"},
+		{"the box is another", "", sandbox.RunStatus{State: sandbox.RunNone}, cause{}, Interrupted, "made anew"},
+		{"session gone", "", printed(42, "YOLO mode\nError resuming session: Invalid session identifier \"x\".\n"), cause{}, SessionGone, "conversation"},
+		{"session there already", "", printed(42, "Error starting session: Session ID \"x\" already exists."), cause{}, SessionGone, "conversation"},
+		{"bad input", "", printed(42, "Error: what is this?"), cause{}, Crashed, "exit code 42, run R"},
+		{"no way to sign in", "", exited(41), cause{}, NoAuth, "GEMINI_API_KEY"},
+		{"turn limit", bad("FatalTurnLimitedError", "Reached max session turns for this session."), exited(53), cause{}, TurnLimit, "limit of turns"},
+		{"turn limit by the code alone", "", exited(53), cause{}, TurnLimit, "limit of turns"},
+		{"cancelled", bad("FatalCancellationError", "Operation cancelled."), exited(130), cause{}, Stopped, "stopped"},
+		{"no CLI", "", exited(127), cause{}, Crashed, "./deploy/image/build"},
+		{"broke off", began, exited(7), cause{}, Crashed, "exit code 7, run R"},
+		{"never began", "", exited(0), cause{}, Crashed, "exit code 0, run R"},
+		{"key", bad("unknown", `[API Error: {\"error\":{\"code\":400,\"message\":\"API key not valid. Please pass a valid API key.\",\"status\":\"INVALID_ARGUMENT\",\"details\":[{\"reason\":\"API_KEY_INVALID\"}]}}]`), exited(144), cause{}, NoAuth, "refused the key"},
+		{"forbidden, by the code", bad("unknown", "[API Error: no]"), exited(147), cause{}, NoAuth, "refused the key"},
+		{"too many requests", bad("unknown", `[API Error: You exceeded your current quota, please check your plan and billing details.]\nPlease wait and try again later.`), exited(173), cause{}, ModelError, "429"},
+		{"too many requests, by the code", bad("unknown", `[API Error: slow down]`), exited(173), cause{}, ModelError, "429"},
+		{"overloaded", bad("unknown", `[API Error: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}]`), exited(247), cause{}, ModelError, "overloaded"},
+		{"overloaded, by the code", bad("unknown", "[API Error: oops]"), exited(244), cause{}, ModelError, "overloaded"},
+		{"no such model", bad("unknown", "[API Error: models/x is not found for API version v1beta]"), exited(1), cause{}, ModelError, "GEMINI_MODEL"},
+		{"no such model, by what it printed", bad("unknown", "[API Error: gone]"), printed(1, "ModelNotFoundError: gone"), cause{}, ModelError, "GEMINI_MODEL"},
+		{"garbage", bad("unknown", "[API Error: Bad control character in string literal in JSON at position 22]"), exited(1), cause{}, ModelError, "made no sense"},
+		{"cut stream", bad("unknown", "[API Error: terminated]"), exited(1), cause{}, ModelError, "connection"},
+		{"too long", bad("unknown", "[API Error: The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).]"), exited(144), cause{}, ModelError, "too long"},
+		{"blocked", began + `{"type":"error","message":"The model response was blocked due to safety settings."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, ModelError, "filters"},
+		{"full disk", bad("no_space_left", "Error executing tool write_file: No space left on device"), exited(54), cause{}, Crashed, "no space left"},
+		{"an error of no known kind", bad("unknown", `[API Error: {\"error\":{\"code\":400,\"message\":\"Bad thing.\",\"status\":\"INVALID_ARGUMENT\"}}]`), exited(144), cause{}, ModelError, "error: Bad thing. (INVALID_ARGUMENT)"},
+		{"an error without a word", began + `{"type":"result","status":"error"}`, exited(1), cause{}, ModelError, "without saying why"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := read(t, c.out, 0)
+			ended, detail := decide(Task{Run: "R"}, c.st, s, c.c)
+			if ended != c.ended || !strings.Contains(detail, c.detail) {
+				t.Errorf("= %s, %q; want %s, … %q …", ended, detail, c.ended, c.detail)
+			}
+			if (detail == "") != (ended == Completed) || strings.Contains(detail, "\n") {
+				t.Errorf("%s with the detail %q", ended, detail)
+			}
+		})
+	}
+}
+
+// A stream that was cut while nobody was there to forward it is no fault of the
+// API: the task is to be resumed.
+func TestDecideCutWhileAway(t *testing.T) {
+	s, _ := read(t, `{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: terminated]"}}`, 0)
+	if ended, _ := decide(Task{Attached: true}, sandbox.RunStatus{State: sandbox.RunExited, Code: 1}, s, cause{}); ended != Interrupted {
+		t.Errorf("= %s, want %s", ended, Interrupted)
+	}
+}
+
+func TestSpoken(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Second: "1 second", 3 * time.Second: "3 seconds", 89 * time.Second: "89 seconds",
+		2400 * time.Second: "40 minutes", 90 * time.Second: "2 minutes", 3 * time.Hour: "180 minutes",
+	} {
+		if got := spoken(d); got != want {
+			t.Errorf("spoken(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// fault is an error that a room or its operator can do something about, by what
+// the API or the CLI says.
+type fault struct {
+	match *regexp.Regexp
+	ended Ended
+	say   string
+}
+
+// faults name their reason; the first that matches counts.
+var faults = []fault{
+	{regexp.MustCompile(`FatalAuthentication|API_KEY_INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|reported as leaked`),
+		NoAuth, noAuthSay},
+	{regexp.MustCompile(`FatalTurnLimited|max session turns`),
+		TurnLimit, turnLimitSay},
+	{regexp.MustCompile(`FatalCancellation`),
+		Stopped, stoppedSay},
+	{regexp.MustCompile(`(?i)no space left|ENOSPC|no_space_left`),
+		Crashed, "There is no space left on the disk. Delete what is not needed in /workspace, or let the operator make room, and send the task again."},
+	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
+		ModelError, "This room's conversation has grown too long for the model. Start a new one, or give me a smaller task."},
+	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
+		ModelError, "The answer was longer than the model may give at once. Ask for it in smaller parts."},
+	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
+		ModelError, "The model's filters blocked its answer. Put the task in other words."},
+	{regexp.MustCompile(`RESOURCE_EXHAUSTED|TerminalQuota|RetryableQuota|(?i:exceeded your current quota|too many requests|rate limit)`),
+		ModelError, tooManySay},
+	{regexp.MustCompile(`ModelNotFound|is not found for API version`),
+		ModelError, noModelSay},
+	{regexp.MustCompile(`UNAVAILABLE|DEADLINE_EXCEEDED|(?i:overloaded)`),
+		ModelError, overloadedSay},
+}
+
+// vagueFaults are looked for where neither the text nor the exit code was
+// clear, also in what the CLI printed for people.
+var vagueFaults = append([]fault{
+	{regexp.MustCompile(`(?i)incomplete json|unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
+		ModelError, "The model's API sent an answer that made no sense. Send the task again."},
+	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
+	{regexp.MustCompile(`\b429\b|(?i:quota)`), ModelError, tooManySay},
+	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, overloadedSay},
+}, faults...)
+
+// broken is a connection that was lost. The CLI tries again when it is refused
+// or reset, but not when it ends in the middle of an answer ("terminated").
+var broken = regexp.MustCompile(`(?im)fetch failed|\bECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|^terminated$|other side closed|premature close`)
+
+func byFault(table []fault, said string) (Ended, string, bool) {
+	for _, f := range table {
+		if f.match.MatchString(said) {
+			return f.ended, f.say, true
+		}
+	}
+	return "", "", false
+}
+
+// plainError takes an error's own words out of what the CLI wraps them in:
+// "[API Error: …]", around text or around Google's JSON.
+func plainError(s string) string {
+	body, found := strings.CutPrefix(s, "[API Error: ")
+	if !found {
+		return s
+	}
+	if i := strings.LastIndexByte(body, ']'); i >= 0 {
+		body = body[:i]
+	}
+	var google struct {
+		Error struct {
+			Message string `json:"message"`
+			Status  string `json:"status"`
+			Details []struct {
+				Reason string `json:"reason"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(body), &google) != nil || google.Error.Message == "" {
+		return body
+	}
+	said := google.Error.Message
+	for _, d := range google.Error.Details {
+		said += " " + d.Reason
+	}
+	if google.Error.Status != "" {
+		said += " (" + google.Error.Status + ")"
+	}
+	return strings.TrimSpace(said)
+}
