@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 )
 
@@ -12,7 +14,7 @@ type Cmd struct {
 	Env []string
 	// Dir is where the command starts, "" = /workspace.
 	Dir string
-	// Stdin is the command's input, nil = empty.
+	// Stdin is the command's input, nil = empty. Exec waits for a Read that blocks.
 	Stdin io.Reader
 	// MaxOutput bounds stdout and stderr, each, in bytes; 0 = 1 MiB. More is cut
 	// and Result.Truncated is set.
@@ -28,7 +30,48 @@ type Result struct {
 	Truncated bool
 }
 
+// defaultMaxOutput bounds a stream of a command that has no bound of its own.
+const defaultMaxOutput = 1 << 20
+
 // Exec runs a command in the box and waits for its end. A non-zero exit code is
 // a result, not an error. When ctx ends, Exec returns its error; the command in
 // the box may go on.
-func (b *Box) Exec(ctx context.Context, cmd Cmd) (Result, error) { return Result{}, errTodo }
+func (b *Box) Exec(ctx context.Context, cmd Cmd) (Result, error) {
+	if len(cmd.Argv) == 0 {
+		return Result{}, errors.New("exec in box: no command")
+	}
+	if cmd.MaxOutput <= 0 {
+		cmd.MaxOutput = defaultMaxOutput
+	}
+	if cmd.Dir == "" {
+		cmd.Dir = workspace
+	}
+	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
+	code, err := b.podman.attach(ctx, b.ID, process{
+		argv: cmd.Argv, env: cmd.Env, dir: cmd.Dir,
+		stdin: cmd.Stdin, stdout: &stdout, stderr: &stderr,
+	})
+	if err != nil {
+		return Result{}, explain(err, "exec in box", b.Name)
+	}
+	return Result{
+		Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Code: code,
+		Truncated: stdout.cut || stderr.cut,
+	}, nil
+}
+
+// bounded keeps the first bytes of a stream and drops the rest.
+type bounded struct {
+	bytes.Buffer
+	left int64
+	cut  bool
+}
+
+// Write takes all of b, whatever becomes of it.
+func (w *bounded) Write(b []byte) (int, error) {
+	keep := b[:min(int64(len(b)), w.left)]
+	w.left -= int64(len(keep))
+	w.cut = w.cut || len(keep) < len(b)
+	w.Buffer.Write(keep)
+	return len(b), nil
+}

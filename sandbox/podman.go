@@ -2,81 +2,139 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/containers/podman/v5/pkg/bindings"
+	"github.com/containers/podman/v5/pkg/bindings/images"
+	"github.com/containers/podman/v5/pkg/bindings/system"
 	"github.com/rs/zerolog"
 )
 
 // Podman is the connection to podman's service. It is safe for concurrent use.
 type Podman struct {
-	log zerolog.Logger
+	log    zerolog.Logger
+	values context.Context // carries the bindings' client; never cancelled
+	client *bindings.Connection
+	host   host
+
+	names  keyed      // one Ensure, Stop or Destroy of a name at a time
+	slots  sync.Mutex // held while a slot is chosen and noted on a volume
+	warned sync.Map   // warnings said once
 }
+
+// host is what matters of the machine that podman runs on.
+type host struct {
+	version     string
+	rootless    bool
+	controllers []string // cgroup controllers that podman can use
+}
+
+func (h host) can(controller string) bool { return slices.Contains(h.controllers, controller) }
 
 // Connect reaches podman's service at uri ("unix:///…/podman.sock"). An empty uri
 // means $CONTAINER_HOST, else the default socket of the user the process runs as.
 // It returns ErrUnreachable when nobody answers there.
 func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, error) {
-	return nil, errTodo
+	if uri == "" {
+		uri = os.Getenv("CONTAINER_HOST")
+	}
+	if uri == "" {
+		uri = defaultSocket(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"))
+	}
+	if !strings.HasPrefix(uri, "unix:") {
+		return nil, fmt.Errorf("connect to podman at %q: want unix:///path/of/podman.sock", uri)
+	}
+	values, err := bindings.NewConnection(ctx, uri)
+	if err != nil {
+		return nil, explain(err, "connect to podman at", uri)
+	}
+	p := &Podman{log: log, values: context.WithoutCancel(values)}
+	if p.client, err = bindings.GetClient(values); err != nil {
+		return nil, err
+	}
+	if t, ok := p.client.Client.Transport.(*http.Transport); ok {
+		t.MaxIdleConnsPerHost = 8
+		t.IdleConnTimeout = 30 * time.Second
+	}
+	info, err := system.Info(p.with(ctx), nil)
+	if err != nil {
+		p.Close()
+		return nil, explain(err, "ask podman at", uri)
+	}
+	p.host = host{
+		version:     info.Version.Version,
+		rootless:    info.Host.Security.Rootless,
+		controllers: info.Host.CgroupControllers,
+	}
+	return p, nil
 }
+
+// defaultSocket is where podman's service listens for a user.
+func defaultSocket(uid int, runtimeDir string) string {
+	if uid == 0 {
+		return "unix:///run/podman/podman.sock"
+	}
+	if runtimeDir == "" {
+		runtimeDir = fmt.Sprintf("/run/user/%d", uid)
+	}
+	return "unix://" + filepath.Join(runtimeDir, "podman/podman.sock")
+}
+
+// Close lets go of idle connections. Boxes and runs are not touched.
+func (p *Podman) Close() { p.client.Client.CloseIdleConnections() }
 
 // Version returns the version of podman's service, as "4.3.1".
-func (p *Podman) Version(ctx context.Context) (string, error) { return "", errTodo }
+func (p *Podman) Version(ctx context.Context) (string, error) {
+	report, err := system.Version(p.with(ctx), nil)
+	if err != nil {
+		return "", explain(err, "ask", "podman's version")
+	}
+	return report.Server.Version, nil
+}
+
+// Rootless says whether podman's service runs without root's rights.
+func (p *Podman) Rootless() bool { return p.host.rootless }
+
+// Socket is the path of podman's socket.
+func (p *Podman) Socket() string { return p.client.URI.Path }
 
 // ImageID returns the ID of a local image, or ErrImageMissing.
-func (p *Podman) ImageID(ctx context.Context, image string) (string, error) { return "", errTodo }
-
-// Spec is what a room's box is to be like.
-type Spec struct {
-	// Room is the room's ID, as on the label.
-	Room string
-	// Name is the container's name; "" = NameFor(Room).
-	Name  string
-	Image string
-	// Memory is the limit in bytes, swap included; 0 = none.
-	Memory int64
-	// CPUs is the number of processors the box may use; 0 = no limit.
-	CPUs float64
-	// PIDs is the limit on processes and threads; 0 = no limit.
-	PIDs int64
-	// Gateway is the directory on the host that holds the gateway's socket,
-	// mounted read-only at /run/gateway. "" = none.
-	Gateway string
-	// Version is the bot's version, for the label.
-	Version string
+func (p *Podman) ImageID(ctx context.Context, image string) (string, error) {
+	report, err := images.GetImage(p.with(ctx), image, nil)
+	if err != nil {
+		return "", explain(err, "look for image", image)
+	}
+	return report.ID, nil
 }
 
-// Box is a running container that belongs to one room.
-type Box struct {
-	ID, Name, Room string
-	// Created says that this Ensure made the container, Started that it started
-	// it (a new one or a stopped one). Neither: it was running.
-	Created, Started bool
-
-	podman *Podman
+// with returns the caller's context with the bindings' client in it.
+func (p *Podman) with(ctx context.Context) context.Context {
+	return callContext{ctx, p.values}
 }
 
-// Ensure returns the room's box, running: found and running it is used as it is,
-// stopped it is started, paused it goes on, missing or broken it is made anew on
-// its old volumes. A container of that name whose label is not Spec.Room is left
-// alone: ErrNameTaken.
-func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Box, error) { return nil, errTodo }
-
-// Info is one line of List.
-type Info struct {
-	ID, Name, Room string
-	// State is podman's word: "running", "exited", "created", "paused", …
-	State   string
-	Image   string
-	Created time.Time
+// callContext ends when the caller's does and has the bindings' values.
+type callContext struct {
+	context.Context
+	values context.Context
 }
 
-// List returns every box, running or not, found by the room label in one call.
-func (p *Podman) List(ctx context.Context) ([]Info, error) { return nil, errTodo }
+func (c callContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.values.Value(key)
+}
 
-// Stop stops the container; its volumes, and its own layer, stay. ErrNotFound
-// when there is none; one that is stopped already is no error.
-func (p *Podman) Stop(ctx context.Context, name string) error { return errTodo }
-
-// Destroy removes the container, running or not; its volumes stay. ErrNotFound
-// when there is none.
-func (p *Podman) Destroy(ctx context.Context, name string) error { return errTodo }
+// warnOnce logs a warning the first time its key is seen.
+func (p *Podman) warnOnce(key, message string) {
+	if _, said := p.warned.LoadOrStore(key, true); !said {
+		p.log.Warn().Str("reason", key).Msg(message)
+	}
+}

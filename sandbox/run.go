@@ -1,9 +1,15 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"time"
 
 	"matrix-tui/sandbox/boxinit"
 )
@@ -30,31 +36,180 @@ const (
 	RunInterrupted = boxinit.RunInterrupted
 )
 
-var errTodo = errors.New("sandbox: not written yet")
+// startPatience is how long StartRun rides out a service that is away. The same
+// request again is harmless: a run that started is found, not started twice.
+const startPatience = 15 * time.Second
 
 // StartRun starts a run and returns once its command has been executed. It is
 // idempotent by spec.ID: a run of that ID, ended or not, is left as it is and
 // existed is true.
 func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err error) {
-	return false, errTodo
-}
-
-// FollowRun writes the run's stdout from offset on to w until the run has ended
-// and returns its status. When podman's service goes away it connects again and
-// goes on at the next byte, until ctx ends. It returns at once with State RunNone
-// where the box does not know the run.
-func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
-	return RunStatus{}, errTodo
+	if err := spec.Check(); err != nil {
+		return false, err
+	}
+	request, err := json.Marshal(spec)
+	if err != nil {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
+	}
+	var answer boxinit.Answer
+	var result Result
+	again := backoff{until: time.Now().Add(startPatience)}
+	for {
+		result, err = b.Exec(ctx, Cmd{Argv: []string{initPath, "run"}, Dir: "/", Stdin: bytes.NewReader(request)})
+		if err == nil || !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil {
+			break
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
+	}
+	if err := failure(result, "start run "+spec.ID); err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(result.Stdout, &answer); err != nil {
+		return false, fmt.Errorf("start run %s: read answer: %w", spec.ID, err)
+	}
+	if strings.Contains(answer.Error, "no space left on device") {
+		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrNoSpace, answer.Error)
+	}
+	if answer.Error != "" {
+		return false, fmt.Errorf("start run %s: %s", spec.ID, answer.Error)
+	}
+	return answer.Existed, nil
 }
 
 // RunStatus returns what the box knows about the run; State RunNone is no error.
 func (b *Box) RunStatus(ctx context.Context, id string) (RunStatus, error) {
-	return RunStatus{}, errTodo
+	result, err := b.command(ctx, "status", id)
+	if err != nil {
+		return RunStatus{}, err
+	}
+	var status RunStatus
+	if err := json.Unmarshal(result.Stdout, &status); err != nil {
+		return RunStatus{}, fmt.Errorf("status of run %s: %w", id, err)
+	}
+	return status, nil
 }
 
 // StopRun ends everything the run started, and nothing older, and returns when
 // all of it is gone. A run that has ended or that the box does not know is no error.
-func (b *Box) StopRun(ctx context.Context, id string) error { return errTodo }
+func (b *Box) StopRun(ctx context.Context, id string) error {
+	_, err := b.command(ctx, "stop", id)
+	return err
+}
 
 // RemoveRun deletes the run's output and record. It refuses while the run runs.
-func (b *Box) RemoveRun(ctx context.Context, id string) error { return errTodo }
+func (b *Box) RemoveRun(ctx context.Context, id string) error {
+	_, err := b.command(ctx, "remove", id)
+	return err
+}
+
+func (b *Box) command(ctx context.Context, verb, id string) (Result, error) {
+	if err := boxinit.CheckID(id); err != nil {
+		return Result{}, err
+	}
+	result, err := b.Exec(ctx, Cmd{Argv: []string{initPath, verb, id}, Dir: "/"})
+	if err != nil {
+		return Result{}, fmt.Errorf("%s run %s: %w", verb, id, err)
+	}
+	return result, failure(result, verb+" run "+id)
+}
+
+// maxStatus bounds the status that follows a run's output, in bytes.
+const maxStatus = 1 << 20
+
+// followTries bounds how often a follower may break off in a box, with podman
+// answering, and nothing read.
+const followTries = 10
+
+// FollowRun writes the run's stdout from offset on to w until the run has ended
+// and returns its status. When podman's service goes away it connects again and
+// goes on at the next byte, until ctx ends. It returns at once with State RunNone
+// where the box does not know the run, or is gone, and with RunInterrupted where
+// the box went down before the run had ended.
+func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
+	if err := boxinit.CheckID(id); err != nil {
+		return RunStatus{}, err
+	}
+	out := &counting{to: w, n: offset}
+	again := backoff{}
+	for failures := 0; failures < followTries; {
+		from := out.n
+		status, err := b.followOnce(ctx, id, out)
+		switch {
+		case err == nil:
+			return status, nil
+		case ctx.Err() != nil:
+			return RunStatus{}, ctx.Err()
+		case out.err != nil:
+			return RunStatus{}, fmt.Errorf("follow run %s: %w", id, out.err)
+		case errors.Is(err, ErrNotFound):
+			return RunStatus{State: RunNone}, nil
+		case errors.Is(err, ErrNotRunning):
+			paused, err := b.paused(ctx)
+			if err == nil && !paused {
+				return RunStatus{State: RunInterrupted}, nil
+			}
+		case !errors.Is(err, ErrUnreachable):
+			failures++
+		}
+		if out.n > from {
+			failures, again = 0, backoff{}
+		}
+		b.podman.log.Debug().Str("box", b.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("follower broke off; it tries again")
+		if err := again.wait(ctx); err != nil {
+			return RunStatus{}, err
+		}
+	}
+	return RunStatus{}, fmt.Errorf("follow run %s in box %s: it breaks off again and again", id, b.Name)
+}
+
+// followOnce follows over one connection.
+func (b *Box) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
+	stderr := bounded{left: maxStatus}
+	code, err := b.podman.attach(ctx, b.ID, process{
+		argv: []string{initPath, "tail", "-attached", id, strconv.FormatInt(out.n, 10)},
+		dir:  "/", hold: true, stdout: out, stderr: &stderr,
+	})
+	if err != nil {
+		return RunStatus{}, explain(err, "follow run in box", b.Name)
+	}
+	if err := failure(Result{Code: code, Stderr: stderr.Bytes()}, "follow run "+id); err != nil {
+		return RunStatus{}, err
+	}
+	var status RunStatus
+	if err := json.Unmarshal(stderr.Bytes(), &status); err != nil {
+		return RunStatus{}, fmt.Errorf("follow run %s: no status at the end: %w", id, err)
+	}
+	return status, nil
+}
+
+// counting counts what it passes on, and keeps the error of its writer.
+type counting struct {
+	to  io.Writer
+	n   int64
+	err error
+}
+
+func (c *counting) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	c.err = err
+	return n, err
+}
+
+// backoff waits 100 ms, and twice as long each time up to two seconds.
+type backoff struct {
+	last  time.Duration
+	until time.Time // zero = for ever
+}
+
+var errPatience = errors.New("waited long enough")
+
+func (b *backoff) wait(ctx context.Context) error {
+	b.last = min(max(2*b.last, 100*time.Millisecond), 2*time.Second)
+	if !b.until.IsZero() && time.Now().Add(b.last).After(b.until) {
+		return errPatience
+	}
+	return sleep(ctx, b.last)
+}

@@ -119,7 +119,7 @@ func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown b
 	cmd := exec.Command(self[0], append(self[1:len(self):len(self)], "supervise", spec.ID)...)
 	cmd.ExtraFiles = []*os.File{lock, request, ready}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Dir = "/"
+	cmd.Args[0], cmd.Dir = "boxinit", "/"
 	err = cmd.Start()
 	request.Close()
 	ready.Close()

@@ -1,0 +1,172 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/containers/podman/v5/pkg/api/handlers"
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/errorhandling"
+)
+
+// process is a command in a box, attached to.
+type process struct {
+	argv, env []string
+	dir       string
+	// stdin is copied to the command and then closed. With hold it is kept open
+	// until the command has ended or the caller leaves, which the command can see.
+	stdin          io.Reader
+	hold           bool
+	stdout, stderr io.Writer
+}
+
+// errLost says that the attach ended before the command did.
+var errLost = fmt.Errorf("attach was cut off: %w", ErrUnreachable)
+
+// attach runs a command in a container and returns its exit code. The bindings'
+// own ExecStartAndAttach replaces the shared client's transport, leaks goroutines
+// and ignores its context; this one has a connection of its own. When ctx ends the
+// command goes on.
+func (p *Podman) attach(ctx context.Context, id string, c process) (code int, err error) {
+	config := new(handlers.ExecCreateConfig)
+	config.Cmd, config.Env, config.WorkingDir = c.argv, c.env, c.dir
+	config.AttachStdin = c.stdin != nil || c.hold
+	config.AttachStdout, config.AttachStderr = true, true
+	session, err := containers.ExecCreate(p.with(ctx), id, config)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.converse(ctx, session, c); err != nil {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		return 0, err
+	}
+	return p.exitCode(ctx, session)
+}
+
+// converse starts the session and copies its streams until the service closes
+// them, which it does too when it goes away.
+func (p *Podman) converse(ctx context.Context, session string, c process) error {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", p.Socket())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	answers, err := upgrade(conn, session)
+	if err != nil {
+		return err
+	}
+	var input sync.WaitGroup
+	defer input.Wait()
+	defer conn.Close() // before the wait: it ends a copy that blocks on writing
+	if c.stdin != nil {
+		input.Go(func() {
+			io.Copy(conn, c.stdin)
+			if !c.hold {
+				conn.(*net.UnixConn).CloseWrite()
+			}
+		})
+	}
+	return demultiplex(answers, c.stdout, c.stderr)
+}
+
+// upgrade asks the service to start the session on this connection.
+func upgrade(conn net.Conn, session string) (*bufio.Reader, error) {
+	request, err := http.NewRequest(http.MethodPost, "http://d/v4.0.0/libpod/exec/"+session+"/start",
+		bytes.NewReader([]byte(`{"Detach":false,"Tty":false}`)))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", "tcp")
+	if err := request.Write(conn); err != nil {
+		return nil, err
+	}
+	reader := bufio.NewReaderSize(conn, 64<<10)
+	response, err := http.ReadResponse(reader, request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusSwitchingProtocols || response.StatusCode == http.StatusOK {
+		return reader, nil // the rest of the connection is the stream, not a body
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	model := &errorhandling.ErrorModel{Message: string(text), ResponseCode: response.StatusCode}
+	json.Unmarshal(text, model) // what is not JSON stays the message
+	return nil, model
+}
+
+// maxFrame bounds what a frame's header may announce; podman's hold 32 KiB.
+const maxFrame = 16 << 20
+
+// demultiplex reads frames of a stream number, three zero bytes, a big-endian
+// length and that many bytes, until the end.
+func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
+	var header [8]byte
+	for {
+		if _, err := io.ReadFull(r, header[:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		length := int64(binary.BigEndian.Uint32(header[4:]))
+		if length > maxFrame {
+			return fmt.Errorf("attach: frame of %d bytes", length)
+		}
+		to := io.Discard
+		switch header[0] {
+		case 1:
+			to = stdout
+		case 2:
+			to = stderr
+		case 3:
+			text, _ := io.ReadAll(io.LimitReader(r, min(length, 64<<10)))
+			return &errorhandling.ErrorModel{Message: string(text)}
+		}
+		if to == nil {
+			to = io.Discard
+		}
+		if n, err := io.CopyN(to, r, length); err != nil {
+			if n < length && errors.Is(err, io.EOF) {
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+}
+
+// exitCode asks for the end of a session whose streams are closed. While the
+// service still says that it runs, its record is late, or the service had gone
+// away and came back.
+func (p *Podman) exitCode(ctx context.Context, session string) (int, error) {
+	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
+		data, err := containers.ExecInspect(p.with(ctx), session, nil)
+		if err != nil {
+			return 0, err
+		}
+		if !data.Running {
+			return data.ExitCode, nil
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return 0, err
+		}
+	}
+	return 0, errLost
+}

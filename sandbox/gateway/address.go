@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+var errNotPublic = errors.New("only public addresses are reached from here")
+
+// notPublic are the ranges that netip has no method for. Source: IANA's special-purpose address registries, and
+// the address of Azure's metadata service, which looks public.
+var notPublic = prefixes(
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32",
+	"2001::/23", "2001:db8::/32", "3fff::/20",
+)
+
+var (
+	unicast6  = netip.MustParsePrefix("2000::/3")
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// public tells whether an address belongs to the internet at large. Addresses that stand for an IPv4 address
+// (mapped, NAT64, 6to4) are judged by that one.
+func public(a netip.Addr) bool {
+	if !a.IsValid() || a.Zone() != "" {
+		return false
+	}
+	a = a.Unmap()
+	if a.Is6() {
+		b := a.As16()
+		switch {
+		case nat64.Contains(a):
+			return public(netip.AddrFrom4([4]byte(b[12:16])))
+		case sixToFour.Contains(a):
+			return public(netip.AddrFrom4([4]byte(b[2:6])))
+		case !unicast6.Contains(a):
+			return false
+		}
+	}
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range notPublic {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// foreign is public, and not an address of this host: what listens here is behind no firewall for us.
+func foreign(a netip.Addr) bool {
+	if !public(a) {
+		return false
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, o := range own {
+		if n, ok := o.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap() == a.Unmap() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// control is asked by the dialer about each address a name turned out to be, so that what is judged is what is
+// dialled.
+func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !g.cfg.reachable(ap.Addr()) {
+		return errNotPublic
+	}
+	return nil
+}
+
+// target reads where a proxy request wants to go: a host with a port, or without one where the scheme has one
+// (port 0 = a port is needed). The answer can be dialled.
+func target(authority string, port uint16) (string, error) {
+	host, p, err := net.SplitHostPort(authority)
+	if err != nil {
+		if port == 0 {
+			return "", errors.New("host and port are needed")
+		}
+		host, p = authority, strconv.Itoa(int(port))
+		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+			host = host[1 : len(host)-1]
+		}
+	}
+	n, err := strconv.ParseUint(p, 10, 16)
+	if err != nil || n == 0 {
+		return "", errors.New("the port is not a number from 1 to 65535")
+	}
+	if n == 25 {
+		return "", fmt.Errorf("no mail is sent from here: %w", errNotPublic)
+	}
+	if !isHost(host) {
+		return "", errors.New("the host is neither a name nor an address")
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
+}
+
+// isHost takes addresses without zone, and names of letters, digits, dots, hyphens and underscores.
+func isHost(s string) bool {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return a.Zone() == ""
+	}
+	if s == "" || len(s) > 253 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '.' && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	stdlog "log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// door is the service of one room.
+type door struct {
+	g     *Gateway
+	room  string
+	ln    *listener
+	http  *http.Server
+	plain *http.Transport // for plain HTTP; a connection is never shared between rooms
+	proxy *httputil.ReverseProxy
+	meter *meter
+	log   zerolog.Logger
+	ended chan error // of Serve
+
+	live context.Context // of every request
+	kill context.CancelFunc
+
+	mu      sync.Mutex
+	closing bool
+	active  int           // handlers
+	asking  int           // of these, requests to the model
+	quiet   chan struct{} // closed and renewed whenever a handler leaves
+}
+
+func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
+	d := &door{g: g, room: room, meter: m, ended: make(chan error, 1), quiet: make(chan struct{})}
+	d.log = g.cfg.Log.With().Str("room", room).Logger()
+	d.plain = g.plainTransport()
+	d.proxy = plainProxy(d.plain)
+	d.ln = &listener{UnixListener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{}), idle: g.cfg.idle}
+	d.live, d.kill = context.WithCancel(context.Background())
+	d.http = &http.Server{
+		Handler:           d,
+		BaseContext:       func(net.Listener) context.Context { return d.live },
+		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeaders,
+		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would quote requests
+	}
+	go func() { d.ended <- d.http.Serve(d.ln) }()
+	return d
+}
+
+// ServeHTTP sends a request to the service its form asks for.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	kind, handle := "none", d.refuse
+	switch {
+	case r.Method == http.MethodConnect:
+		kind, handle = "connect", d.connect
+	case r.URL.IsAbs():
+		kind, handle = "http", d.forward
+	case len(r.URL.Path) > len(modelPrefix) && r.URL.Path[:len(modelPrefix)] == modelPrefix:
+		kind, handle = "model", d.ask
+	}
+	if !d.enter(kind == "model") {
+		panic(http.ErrAbortHandler)
+	}
+	defer d.leave(kind == "model")
+	out := &status{ResponseWriter: w, code: http.StatusOK}
+	begun := time.Now()
+	defer func() {
+		d.log.Debug().Str("kind", kind).Str("method", method(r.Method)).Int("status", out.code).Dur("took", time.Since(begun)).Msg("gateway request")
+	}()
+	handle(out, r)
+}
+
+func (d *door) refuse(w http.ResponseWriter, _ *http.Request) {
+	sendError(w, http.StatusNotFound, "the gateway has no such path")
+}
+
+// method keeps what a box may put into the log to what HTTP knows.
+func method(m string) string {
+	switch m {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":
+		return m
+	}
+	return "other"
+}
+
+func (d *door) enter(asks bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return false
+	}
+	d.active++
+	if asks {
+		d.asking++
+	}
+	return true
+}
+
+func (d *door) leave(asked bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.active--
+	if asked {
+		d.asking--
+	}
+	close(d.quiet)
+	d.quiet = make(chan struct{})
+}
+
+// wait returns when idle() is true, or ctx ends.
+func (d *door) wait(ctx context.Context, idle func() bool) {
+	for {
+		d.mu.Lock()
+		ok, quiet := idle(), d.quiet
+		d.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close takes nothing new, lets the model's answers end until ctx does, cuts the rest and joins it.
+func (d *door) close(ctx context.Context) error {
+	err := d.ln.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	d.mu.Lock()
+	d.closing = true
+	d.mu.Unlock()
+	d.http.SetKeepAlivesEnabled(false)
+	d.wait(ctx, func() bool { return d.asking == 0 })
+	d.kill()
+	d.http.Close()
+	<-d.ended
+	d.wait(context.Background(), func() bool { return d.active == 0 }) // all contexts and connections are gone
+	d.plain.CloseIdleConnections()
+	if err != nil {
+		return fmt.Errorf("shut gateway: %w", err)
+	}
+	return nil
+}
+
+// listen makes the socket. It appears under its name only when it can be used, and takes the place of one that a
+// gateway before this one left behind.
+func listen(dir string) (*net.UnixListener, error) {
+	path := filepath.Join(dir, "sock")
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes and a socket's has at most %d, choose a shorter STATE_DIR", path, len(path), maxPath)
+	}
+	fresh := filepath.Join(dir, "new")
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("make gateway socket: %w", err)
+	}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("make gateway socket: %w", err)
+	}
+	ln.SetUnlinkOnClose(false)
+	if err = os.Chmod(fresh, 0o666); err == nil {
+		err = os.Rename(fresh, path)
+	}
+	if err != nil {
+		ln.Close()
+		return nil, fmt.Errorf("make gateway socket: %w", err)
+	}
+	return ln, nil
+}
+
+// status remembers the status of an answer for the log.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *status) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }

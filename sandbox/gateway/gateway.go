@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Placeholder is what the box has as GEMINI_API_KEY. It opens nothing.
+const Placeholder = "placeholder-key-of-the-room"
+
+// Bounds of what a room may use.
+const (
+	maxConns   = 256              // connections of one room; more wait
+	maxBody    = 64 << 20         // bytes of a request to the model
+	maxPath    = 107              // bytes of a unix socket's path on Linux
+	maxIdle    = 10 * time.Minute // without a byte in either direction
+	maxDial    = 15 * time.Second // to reach an address
+	maxHeaders = 64 << 10         // bytes of a request's header
+)
+
+// Config is what a gateway needs.
+type Config struct {
+	Dir      string   // where the rooms' directories are made
+	Upstream *url.URL // base of the Gemini API; may be on loopback, the operator chose it
+	Key      string   // the real API key
+	Log      zerolog.Logger
+
+	reachable func(netip.Addr) bool // tests reach loopback; nil = public addresses only
+	idle      time.Duration         // tests do not wait ten minutes; 0 = maxIdle
+}
+
+// String hides the key.
+func (c Config) String() string { return fmt.Sprintf("gateway.Config{Dir: %s}", c.Dir) }
+
+// GoString hides the key from %#v.
+func (c Config) GoString() string { return c.String() }
+
+// Gateway holds the doors of all rooms.
+type Gateway struct {
+	cfg   Config
+	model *http.Transport
+
+	mu     sync.Mutex
+	doors  map[string]*door
+	usage  map[string]*meter
+	closed bool
+}
+
+// String hides the key.
+func (g *Gateway) String() string { return fmt.Sprintf("gateway.Gateway{Dir: %s}", g.cfg.Dir) }
+
+// GoString hides the key from %#v.
+func (g *Gateway) GoString() string { return g.String() }
+
+// New is a gateway without doors. It does nothing before Open.
+func New(cfg Config) *Gateway {
+	if cfg.idle == 0 {
+		cfg.idle = maxIdle
+	}
+	if cfg.reachable == nil {
+		cfg.reachable = foreign
+	}
+	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}}
+}
+
+// Usage is what a room asked of the model since the gateway began.
+type Usage struct {
+	Requests     int64 // sent to the model, failed ones too
+	InputTokens  int64
+	OutputTokens int64 // thoughts included
+}
+
+// Usage tells what the room used; zero for a room that is not known.
+func (g *Gateway) Usage(room string) Usage {
+	g.mu.Lock()
+	m := g.usage[room]
+	g.mu.Unlock()
+	if m == nil {
+		return Usage{}
+	}
+	return m.sum()
+}
+
+// Open makes the room's directory, serves on the socket "sock" in it, and returns the directory, to be mounted
+// into the room's box. A room that is open stays as it is.
+func (g *Gateway) Open(room string) (dir string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return "", errors.New("gateway is closed")
+	}
+	sum := sha256.Sum256([]byte(room))
+	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
+	// The box mounts the directory, so it must stay the same one; and its root is somebody else out here.
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make gateway directory: %w", err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", fmt.Errorf("open gateway directory to the box: %w", err)
+	}
+	if old := g.doors[room]; old != nil {
+		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
+			return dir, nil
+		}
+		// Somebody cleaned up under our feet; nobody can reach that door any more.
+		delete(g.doors, room)
+		if err := old.close(ended()); err != nil {
+			return "", err
+		}
+	}
+	ln, err := listen(dir)
+	if err != nil {
+		return "", err
+	}
+	if g.usage[room] == nil {
+		g.usage[room] = new(meter)
+	}
+	g.doors[room] = g.serve(room, ln, g.usage[room])
+	return dir, nil
+}
+
+// Shut ends the room's service at once, connections included. The directory stays, so that a box that has it
+// mounted finds the socket again after the next Open. A room that is not open is no error.
+func (g *Gateway) Shut(room string) error {
+	g.mu.Lock()
+	d := g.doors[room]
+	delete(g.doors, room)
+	g.mu.Unlock()
+	if d == nil {
+		return nil
+	}
+	return d.close(ended())
+}
+
+// ended is a context that leaves no time.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// Close ends all service. Nothing new is taken; answers of the model that are under way may end until ctx does.
+// It returns when every goroutine of the gateway has ended.
+func (g *Gateway) Close(ctx context.Context) error {
+	g.mu.Lock()
+	g.closed = true
+	doors := g.doors
+	g.doors = map[string]*door{}
+	g.mu.Unlock()
+	errs := make(chan error, len(doors))
+	for _, d := range doors {
+		go func() { errs <- d.close(ctx) }()
+	}
+	var all []error
+	for range doors {
+		all = append(all, <-errs)
+	}
+	g.model.CloseIdleConnections()
+	return errors.Join(all...)
+}

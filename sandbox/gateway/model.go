@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const modelPrefix = "/model/"
+
+// The methods of the API that a room may use. Source: https://ai.google.dev/api
+var (
+	listPath = regexp.MustCompile(`^/v1(?:beta|alpha)?/models(?:/[A-Za-z0-9._-]{1,128})?$`)
+	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/[A-Za-z0-9._-]{1,128}:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
+)
+
+// What passes through; everything else of a header or a query stays here, the key first of all.
+var (
+	requestHeaders = []string{"Content-Type", "Accept", "Accept-Language", "User-Agent", "X-Goog-Api-Client"}
+	answerHeaders  = []string{"Content-Type", "Retry-After"}
+	queryKeys      = []string{"alt", "pageSize", "pageToken"}
+)
+
+func modelTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment, // the operator's way out, not the box's
+		DialContext:           (&net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		TLSHandshakeTimeout:   maxDial,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       time.Minute,
+		MaxIdleConnsPerHost:   32,
+		DisableCompression:    true, // a compressed stream arrives in lumps
+	}
+}
+
+// ask is the model route.
+func (d *door) ask(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path[len(modelPrefix)-1:]
+	asks := r.Method == http.MethodPost && askPath.MatchString(path)
+	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
+		sendError(w, http.StatusNotFound, "the gateway does not pass this method of the API on")
+		return
+	}
+	if r.ContentLength > maxBody {
+		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
+		return
+	}
+	if asks {
+		d.meter.request()
+	}
+	ctx, watch := newWatch(r.Context(), d.g.cfg.idle)
+	defer watch.stop()
+	resp, err := d.g.model.RoundTrip(d.g.upstream(ctx, w, r, path, watch))
+	if err != nil {
+		d.askFailed(w, r, err)
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		sendError(w, http.StatusBadGateway, "the model's server answered with a redirection")
+		return
+	}
+	d.answer(w, resp, watch, asks)
+}
+
+// upstream makes the request that leaves the host.
+func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.Request, path string, watch *watch) *http.Request {
+	u := *g.cfg.Upstream
+	u.Path, u.RawPath, u.Fragment = strings.TrimSuffix(u.Path, "/")+path, "", ""
+	query, given := url.Values{}, r.URL.Query()
+	for _, k := range queryKeys {
+		if given.Has(k) {
+			query.Set(k, given.Get(k))
+		}
+	}
+	u.RawQuery = query.Encode()
+	out := (&http.Request{Method: r.Method, URL: &u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	if r.ContentLength != 0 {
+		out.ContentLength = r.ContentLength
+		out.Body = watch.body(http.MaxBytesReader(w, r.Body, maxBody))
+	}
+	for _, k := range requestHeaders {
+		if v := r.Header.Get(k); v != "" {
+			out.Header.Set(k, v)
+		}
+	}
+	if out.Header.Get("User-Agent") == "" {
+		out.Header.Set("User-Agent", "matrix-tui") // or net/http puts in its own
+	}
+	out.Header.Set("X-Goog-Api-Key", g.cfg.Key)
+	return out
+}
+
+// answer streams the model's answer to the box, each piece as it comes.
+func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool) {
+	key := scrubber{key: []byte(d.g.cfg.Key)}
+	for _, k := range answerHeaders {
+		if v := resp.Header.Get(k); v != "" {
+			w.Header().Set(k, key.text(v))
+		}
+	}
+	switch {
+	case resp.ContentLength >= 0:
+		w.Header().Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		w.Header().Set("Transfer-Encoding", "identity") // ends with the connection, see the package comment
+	}
+	w.WriteHeader(resp.StatusCode)
+	flush := http.NewResponseController(w)
+	flush.Flush()
+	var tail tail
+	body, buf := watch.body(resp.Body), make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buf)
+		tail.write(buf[:n])
+		out := key.next(buf[:n])
+		if err != nil {
+			out = append(out, key.rest()...)
+		}
+		if len(out) > 0 {
+			if _, werr := w.Write(out); werr != nil {
+				break
+			}
+			flush.Flush()
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil { // cut by the other side: so must ours be
+			d.count(count, &tail)
+			panic(http.ErrAbortHandler)
+		}
+	}
+	d.count(count, &tail)
+}
+
+func (d *door) count(asked bool, t *tail) {
+	if asked {
+		d.meter.add(t.usage())
+	}
+}
+
+// askFailed answers for a server that did not. The box learns no more than that.
+func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
+	case r.Context().Err() != nil:
+		panic(http.ErrAbortHandler) // the box is gone, or we are going
+	case errors.Is(err, context.Canceled):
+		sendError(w, http.StatusGatewayTimeout, "the model's server said nothing for too long")
+	default:
+		d.log.Warn().Err(err).Msg("model's server is not reachable")
+		sendError(w, http.StatusServiceUnavailable, "the model's server is not reachable")
+	}
+}
+
+var statusNames = map[int]string{
+	http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND", http.StatusBadRequest: "INVALID_ARGUMENT",
+	http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusBadGateway: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
+}
+
+// sendError writes an error in the shape of Google's APIs. Source: https://google.aip.dev/193
+func sendError(w http.ResponseWriter, code int, message string) {
+	data, _ := json.Marshal(map[string]any{"error": map[string]any{ // strings and numbers only
+		"code": code, "message": "gateway: " + message, "status": statusNames[code],
+	}})
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(code)
+	w.Write(data)
+}

@@ -1,0 +1,45 @@
+package gateway
+
+import (
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// pipe copies both ways until both sides have ended, one of them fails, or no byte has come for idle.
+func pipe(a, b net.Conn, idle time.Duration) {
+	alive := func() {
+		until := time.Now().Add(idle)
+		a.SetDeadline(until)
+		b.SetDeadline(until)
+	}
+	alive()
+	var wg sync.WaitGroup
+	wg.Go(func() { oneWay(a, b, alive) })
+	oneWay(b, a, alive)
+	wg.Wait()
+}
+
+// oneWay copies until the end of from, which it passes on; after an error both are closed.
+func oneWay(to, from net.Conn, alive func()) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			alive()
+			if _, err := to.Write(buf[:n]); err != nil {
+				to.Close()
+				from.Close()
+				return
+			}
+		}
+		if err != nil {
+			if half, ok := to.(interface{ CloseWrite() error }); !ok || err != io.EOF || half.CloseWrite() != nil {
+				to.Close()
+				from.Close()
+			}
+			return
+		}
+	}
+}

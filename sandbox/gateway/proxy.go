@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	stdlog "log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"time"
+)
+
+func (g *Gateway) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second, Control: g.control}
+	return d.DialContext(ctx, network, address)
+}
+
+// connect is the tunnel of CONNECT.
+func (d *door) connect(w http.ResponseWriter, r *http.Request) {
+	address, err := target(r.Host, 0)
+	if err != nil {
+		proxyError(w, err)
+		return
+	}
+	far, err := d.g.dial(r.Context(), "tcp", address)
+	if err != nil {
+		proxyError(w, err)
+		return
+	}
+	defer far.Close()
+	near, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		d.log.Warn().Err(err).Msg("cannot take over a connection for a tunnel")
+		return
+	}
+	defer near.Close()
+	// What the box sent early stands in the buffer.
+	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	if _, err := far.Write(early); err != nil {
+		return
+	}
+	// A hijacked connection is the server's no more: the door's end is to be its end.
+	defer context.AfterFunc(d.live, func() { near.Close(); far.Close() })()
+	pipe(near, far, d.g.cfg.idle)
+}
+
+// forward is the proxy for plain HTTP.
+func (d *door) forward(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Scheme != "http" {
+		sendError(w, http.StatusBadRequest, "only http is asked for by address, https goes through CONNECT")
+		return
+	}
+	address, err := target(r.URL.Host, 80)
+	if err != nil {
+		proxyError(w, err)
+		return
+	}
+	r.URL.Host = address
+	ctx, watch := newWatch(r.Context(), d.g.cfg.idle)
+	defer watch.stop()
+	d.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, watchKey{}, watch)))
+}
+
+type watchKey struct{}
+
+func (g *Gateway) plainTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:         g.dial,
+		IdleConnTimeout:     30 * time.Second,
+		MaxIdleConns:        32,
+		MaxIdleConnsPerHost: 4,
+		DisableCompression:  true,
+	}
+}
+
+func plainProxy(t *http.Transport) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			// Upgrades would outlive the request; they go through CONNECT.
+			p.Out.Header.Del("Upgrade")
+			p.Out.Header.Del("Connection")
+			p.Out.Host = p.In.Host
+			if watch, ok := p.Out.Context().Value(watchKey{}).(*watch); ok && p.Out.Body != nil && p.Out.Body != http.NoBody {
+				p.Out.Body = watch.body(p.Out.Body)
+			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode == http.StatusSwitchingProtocols {
+				return errors.New("upgrade without being asked")
+			}
+			if watch, ok := resp.Request.Context().Value(watchKey{}).(*watch); ok {
+				resp.Body = watch.body(resp.Body)
+			}
+			return nil
+		},
+		Transport:     t,
+		FlushInterval: -1,
+		ErrorLog:      stdlog.New(io.Discard, "", 0), // it would quote addresses
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			proxyError(w, err)
+		},
+	}
+}
+
+// proxyError says why without saying what was found: a box must not learn which inner addresses exist.
+func proxyError(w http.ResponseWriter, err error) {
+	var op net.Error
+	switch {
+	case errors.Is(err, errNotPublic):
+		sendError(w, http.StatusForbidden, errNotPublic.Error())
+	case errors.As(err, &op) && op.Timeout():
+		sendError(w, http.StatusGatewayTimeout, "the host did not answer in time")
+	case errors.As(err, &op):
+		sendError(w, http.StatusBadGateway, "the host is not reachable")
+	default:
+		sendError(w, http.StatusBadRequest, err.Error())
+	}
+}

@@ -1,0 +1,41 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// watch cancels a request when no byte has come from either side for a while.
+type watch struct {
+	idle   time.Duration
+	timer  *time.Timer
+	cancel context.CancelFunc
+}
+
+func newWatch(parent context.Context, idle time.Duration) (context.Context, *watch) {
+	ctx, cancel := context.WithCancel(parent)
+	return ctx, &watch{idle: idle, timer: time.AfterFunc(idle, cancel), cancel: cancel}
+}
+
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.cancel()
+}
+
+// body is b; each read that brings bytes starts the time anew.
+func (w *watch) body(b io.ReadCloser) io.ReadCloser { return watched{b, w} }
+
+type watched struct {
+	io.ReadCloser
+	w *watch
+}
+
+// Read starts the time anew.
+func (b watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.w.timer.Reset(b.w.idle)
+	}
+	return n, err
+}

@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+)
+
+// Info is one line of List.
+type Info struct {
+	ID, Name, Room string
+	// State is podman's word: "running", "exited", "created", "paused", …
+	State   string
+	Image   string
+	Created time.Time
+}
+
+// List returns every box, running or not, found by the room label in one call.
+func (p *Podman) List(ctx context.Context) ([]Info, error) {
+	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelRoom}})
+	list, err := containers.List(p.with(ctx), options)
+	if err != nil {
+		return nil, explain(err, "list", "boxes")
+	}
+	infos := make([]Info, 0, len(list))
+	for _, c := range list {
+		info := Info{ID: c.ID, Room: c.Labels[labelRoom], State: c.State, Image: c.Image, Created: c.Created}
+		if len(c.Names) > 0 {
+			info.Name = c.Names[0]
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}
+
+// Stop stops the container; its volumes, and its own layer, stay. ErrNotFound
+// when there is none; one that is stopped already is no error. A container without
+// a room's label is left alone: ErrNameTaken.
+func (p *Podman) Stop(ctx context.Context, name string) error {
+	unlock, err := p.names.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	data, err := containers.Inspect(p.with(ctx), name, nil)
+	if err != nil {
+		return explain(err, "stop box", name)
+	}
+	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
+		return explain(ErrNameTaken, "stop box", name)
+	}
+	if data.State.Status == "paused" {
+		if err := containers.Unpause(p.with(ctx), data.ID, nil); err != nil {
+			return explain(err, "unpause box", name)
+		}
+	}
+	if !data.State.Running && !data.State.Paused && data.State.Status != "stopping" {
+		return nil
+	}
+	return explain(containers.Stop(p.with(ctx), data.ID, nil), "stop box", name)
+}
+
+// Destroy removes the container, running or not; its volumes stay. ErrNotFound
+// when there is none. A container without a room's label is left alone:
+// ErrNameTaken.
+func (p *Podman) Destroy(ctx context.Context, name string) error {
+	unlock, err := p.names.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	data, err := containers.Inspect(p.with(ctx), name, nil)
+	if err != nil {
+		return explain(err, "destroy box", name)
+	}
+	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
+		return explain(ErrNameTaken, "destroy box", name)
+	}
+	return p.remove(ctx, data.ID)
+}
+
+// remove removes a container, its volumes stay. The first try may meet a mount
+// that is still busy.
+func (p *Podman) remove(ctx context.Context, id string) error {
+	options := new(containers.RemoveOptions).WithForce(true).WithVolumes(false)
+	var err error
+	for range 3 {
+		reports, failed := containers.Remove(p.with(ctx), id, options)
+		err = failed
+		for _, r := range reports {
+			if err == nil && r != nil {
+				err = r.Err
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		if !strings.Contains(err.Error(), "busy") {
+			break
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if err = explain(err, "remove box", id); errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// paused says whether the box is paused. One that is gone is not.
+func (b *Box) paused(ctx context.Context) (bool, error) {
+	data, err := containers.Inspect(b.podman.with(ctx), b.ID, nil)
+	if err = explain(err, "inspect box", b.Name); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		return false, err
+	}
+	return data.State.Status == "paused", nil
+}

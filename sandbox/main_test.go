@@ -1,0 +1,192 @@
+package sandbox
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/bindings/images"
+	"github.com/containers/podman/v5/pkg/bindings/volumes"
+	"github.com/rs/zerolog"
+)
+
+// The tests work on real podman, on an image of boxinit and busybox that they make.
+var (
+	testPodman *Podman
+	testImage  string
+	skipReason string
+)
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	remove, err := prepare(ctx)
+	if err != nil {
+		skipReason = err.Error()
+		if os.Getenv("MATRIX_TUI_E2E") == "require" {
+			fmt.Fprintln(os.Stderr, "sandbox tests need podman:", err)
+			return 1
+		}
+		fmt.Fprintln(os.Stderr, "SKIPPING all tests on real podman:", err)
+	} else {
+		defer remove()
+	}
+	return m.Run()
+}
+
+// prepare connects to podman and imports the image.
+func prepare(ctx context.Context) (remove func(), err error) {
+	p, err := Connect(ctx, "", zerolog.New(zerolog.TestWriter{}).Level(zerolog.Disabled))
+	if err != nil {
+		return nil, err
+	}
+	layer, err := testLayer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(layer)
+	image := fmt.Sprintf("localhost/matrix-tui-test-box:%s-%d", hex.EncodeToString(sum[:6]), os.Getpid())
+	options := new(images.ImportOptions).WithReference(image).WithChanges([]string{
+		"ENTRYPOINT " + initPath, "ENV PATH=/usr/bin:/bin",
+	})
+	if _, err := images.Import(p.with(ctx), bytes.NewReader(layer), options); err != nil {
+		return nil, fmt.Errorf("import test image: %w", err)
+	}
+	testPodman, testImage = p, image
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		images.Remove(p.with(ctx), []string{image}, nil)
+		p.Close()
+	}, nil
+}
+
+// testLayer is a file system with boxinit and busybox.
+func testLayer(ctx context.Context) ([]byte, error) {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return nil, fmt.Errorf("the Debian package busybox-static is needed: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "boxinit")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	boxinit := filepath.Join(dir, "boxinit")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", boxinit, "matrix-tui/cmd/boxinit")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build boxinit: %w: %s", err, out)
+	}
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	for _, name := range []string{"bin", "dev", "etc", "proc", "root", "run", "sys", "tmp", "usr", "usr/bin", "var", "var/lib", "workspace"} {
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: 0o755})
+	}
+	for name, from := range map[string]string{"usr/bin/boxinit": boxinit, "bin/busybox": busybox} {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(data))})
+		w.Write(data)
+	}
+	for name, text := range map[string]string{"etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "etc/group": "root:x:0:\n"} {
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text))})
+		io.WriteString(w, text)
+	}
+	for _, applet := range strings.Fields("sh cat chown dd echo env false head id kill ls mkdir nc printf ps pwd rm setsid sleep stat tail touch true wc yes") {
+		w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + applet, Linkname: "busybox", Mode: 0o777})
+	}
+	err = w.Close()
+	return layer.Bytes(), err
+}
+
+// needPodman skips the test where there is no podman; with MATRIX_TUI_E2E=require
+// TestMain has failed already.
+func needPodman(t testing.TB) *Podman {
+	t.Helper()
+	if testPodman == nil {
+		t.Skip("no podman: ", skipReason)
+	}
+	return testPodman
+}
+
+// testRoom makes up a room whose container and volumes are removed after the test.
+func testRoom(t testing.TB) string {
+	t.Helper()
+	p := needPodman(t)
+	var digits [5]byte
+	rand.Read(digits[:])
+	room := "!test-sandbox-" + hex.EncodeToString(digits[:]) + ":localhost"
+	t.Cleanup(func() { sweep(t, p, room, NameFor(room)) })
+	return room
+}
+
+func sweep(t testing.TB, p *Podman, room, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	containers.Remove(p.with(ctx), name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true))
+	for _, volume := range []string{workspaceVolume(room), homeVolume(room)} {
+		volumes.Remove(p.with(ctx), volume, new(volumes.RemoveOptions).WithForce(true))
+	}
+}
+
+// testSpec is a box for a made-up room.
+func testSpec(t testing.TB) Spec {
+	t.Helper()
+	room := testRoom(t)
+	gateway := filepath.Join(t.TempDir(), "gateway")
+	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Gateway: gateway, Version: "test"}
+}
+
+// testBox is a running box.
+func testBox(t testing.TB) *Box {
+	t.Helper()
+	box, err := testPodmanOf(t).Ensure(t.Context(), testSpec(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+func testPodmanOf(t testing.TB) *Podman { return needPodman(t) }
+
+// sh runs a shell script in the box and returns its stdout; it fails the test when
+// the script does.
+func sh(t testing.TB, box *Box, script string) string {
+	t.Helper()
+	result, err := box.Exec(t.Context(), Cmd{Argv: []string{"/bin/sh", "-c", script}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Code != 0 {
+		t.Fatalf("%s: exit code %d: %s", script, result.Code, result.Stderr)
+	}
+	return strings.TrimSpace(string(result.Stdout))
+}
+
+// until waits for something that another process brings about.
+func until(t testing.TB, what string, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if true() {
+			return
+		}
+	}
+	t.Fatal("not within 20 s: ", what)
+}

@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"math"
+	"syscall"
+
+	"github.com/containers/podman/v5/pkg/specgen"
+	rspec "github.com/opencontainers/runtime-spec/specs-go"
+	"go.podman.io/storage/pkg/idtools"
+	"go.podman.io/storage/types"
+)
+
+// Spec is what a room's box is to be like.
+type Spec struct {
+	// Room is the room's ID, as on the label.
+	Room string
+	// Name is the container's name; "" = NameFor(Room).
+	Name  string
+	Image string
+	// Memory is the limit in bytes, swap included; 0 = none.
+	Memory int64
+	// CPUs is the number of processors the box may use; 0 = no limit.
+	CPUs float64
+	// PIDs is the limit on processes and threads; 0 = no limit.
+	PIDs int64
+	// Gateway is the directory on the host that holds the gateway's socket,
+	// mounted read-only at /run/gateway. "" = none.
+	Gateway string
+	// Version is the bot's version, for the label.
+	Version string
+}
+
+// Labels on a box and on its volumes.
+const (
+	labelRoom    = "io.matrix-tui.room"
+	labelVersion = "io.matrix-tui.version"
+	labelImage   = "io.matrix-tui.image"
+	labelSlot    = "io.matrix-tui.slot"
+)
+
+const (
+	gatewayMount = "/run/gateway"
+	initPath     = "/usr/bin/boxinit"
+	workspace    = "/workspace"
+	homeDir      = "/root"
+
+	// Each room has idsPerSlot user IDs of the host for its own, from firstID on:
+	// a range that systemd's map of user IDs leaves unused
+	// (https://systemd.io/UIDS-GIDS/). Slots end where that range does.
+	firstID    = 0x70000000
+	idsPerSlot = 65536
+	maxSlots   = (0x7FFE0000 - firstID) / idsPerSlot
+
+	// Limits on open files and processes of each user in a box. They are always
+	// set: podman's own defaults are above what some hosts allow.
+	softFiles, hardFiles = 1024, 4096
+	processes            = 4096
+
+	cpuPeriod = 100_000 // microseconds
+	logBytes  = 1 << 20 // of PID 1's own words
+)
+
+// capabilities are what root in a box keeps: package managers and build tools want
+// to own files and to change users, no more.
+var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
+
+// volume names of a room.
+func workspaceVolume(room string) string { return "workspace-" + slug(room) }
+func homeVolume(room string) string      { return "home-" + slug(room) }
+
+// generator says in podman's words what a box is. Slot is the room's range of user
+// IDs, -1 where podman is rootless and keeps its boxes apart from the host itself.
+func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
+	g := specgen.NewSpecGenerator(s.Image, false)
+	g.Name = s.Name
+	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID}
+	g.Hostname = "sandbox"
+	g.Entrypoint = []string{initPath}
+	g.Command = []string{}
+	g.WorkDir = workspace
+	g.Env = map[string]string{"HOME": homeDir}
+	g.HTTPProxy = new(false)
+	g.Systemd = "false"
+	g.RestartPolicy = "always"
+	g.StopSignal = new(syscall.SIGTERM)
+	g.StopTimeout = new(uint(5))
+	g.LogConfiguration = &specgen.LogConfig{Driver: "k8s-file", Size: logBytes}
+	g.ImageVolumeMode = "ignore"
+	g.Volumes = []*specgen.NamedVolume{
+		{Name: workspaceVolume(s.Room), Dest: workspace},
+		{Name: homeVolume(s.Room), Dest: homeDir},
+	}
+	if s.Gateway != "" {
+		g.Mounts = []rspec.Mount{{
+			Destination: gatewayMount, Source: s.Gateway, Type: "bind",
+			Options: []string{"bind", "ro", "nosuid", "nodev", "noexec"},
+		}}
+	}
+	g.NoNewPrivileges = new(true)
+	g.CapDrop = []string{"all"}
+	g.CapAdd = capabilities
+	g.NetNS = specgen.Namespace{NSMode: specgen.NoNetwork}
+	g.ResourceLimits = limits
+	g.Rlimits = []rspec.POSIXRlimit{
+		{Type: "nofile", Soft: softFiles, Hard: hardFiles},
+		{Type: "nproc", Soft: processes, Hard: processes},
+	}
+	if slot >= 0 {
+		ids := []idtools.IDMap{{ContainerID: 0, HostID: firstID + slot*idsPerSlot, Size: idsPerSlot}}
+		g.UserNS = specgen.Namespace{NSMode: specgen.Private}
+		g.IDMappings = &types.IDMappingOptions{UIDMap: ids, GIDMap: ids}
+	}
+	return g
+}
+
+// resources says which limits the host can hold, and names the cgroup controllers
+// that are missing for the others.
+func (s Spec) resources(h host) (limits *rspec.LinuxResources, missing []string) {
+	limits = &rspec.LinuxResources{}
+	if s.Memory > 0 {
+		if h.can("memory") {
+			limits.Memory = &rspec.LinuxMemory{Limit: &s.Memory, Swap: &s.Memory}
+		} else {
+			missing = append(missing, "memory")
+		}
+	}
+	if s.CPUs > 0 {
+		if h.can("cpu") {
+			quota := int64(math.Ceil(s.CPUs * cpuPeriod))
+			limits.CPU = &rspec.LinuxCPU{Quota: &quota, Period: new(uint64(cpuPeriod))}
+		} else {
+			missing = append(missing, "cpu")
+		}
+	}
+	if s.PIDs > 0 {
+		if h.can("pids") {
+			limits.Pids = &rspec.LinuxPids{Limit: s.PIDs}
+		} else {
+			missing = append(missing, "pids")
+		}
+	}
+	return limits, missing
+}

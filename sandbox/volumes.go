@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/containers/podman/v5/pkg/bindings/volumes"
+	"github.com/containers/podman/v5/pkg/domain/entities/types"
+)
+
+// noSlot stands for "no range of user IDs".
+const noSlot = -1
+
+// volumesFor makes the room's two volumes where they are missing and returns the
+// room's slot. The slot is noted on the volumes, for it is they that hold files
+// owned by its user IDs; a container comes and goes.
+func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err error) {
+	p.slots.Lock()
+	defer p.slots.Unlock()
+	names := []string{workspaceVolume(room), homeVolume(room)}
+	var missing []string
+	slot = noSlot
+	for _, name := range names {
+		found, err := p.slotOf(ctx, name, room)
+		if errors.Is(err, ErrNotFound) {
+			missing = append(missing, name)
+			continue
+		}
+		if err != nil {
+			return noSlot, err
+		}
+		if slot != noSlot && found != slot {
+			return noSlot, fmt.Errorf("volume %s: its slot %d is not %d: %w", name, found, slot, ErrNameTaken)
+		}
+		slot = found
+	}
+	if p.host.rootless {
+		slot = noSlot
+	} else if slot == noSlot {
+		if len(missing) < len(names) {
+			return noSlot, fmt.Errorf("volumes of %s: no slot is noted on them: %w", room, ErrNameTaken)
+		}
+		if slot, err = p.freeSlot(ctx); err != nil {
+			return noSlot, err
+		}
+	}
+	for _, name := range missing {
+		labels := map[string]string{labelRoom: room}
+		if slot != noSlot {
+			labels[labelSlot] = strconv.Itoa(slot)
+		}
+		if _, err := volumes.Create(p.with(ctx), types.VolumeCreateOptions{Name: name, Labels: labels, Label: labels}, nil); err != nil {
+			return noSlot, explain(err, "create volume", name)
+		}
+	}
+	return slot, nil
+}
+
+// slotOf returns the slot on a volume's label, noSlot if it has none. A volume
+// that is not the room's is ErrNameTaken.
+func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
+	volume, err := volumes.Inspect(p.with(ctx), name, nil)
+	if err != nil {
+		return noSlot, explain(err, "inspect volume", name)
+	}
+	if volume.Labels[labelRoom] != room {
+		return noSlot, fmt.Errorf("volume %s: it is labelled for room %q: %w", name, volume.Labels[labelRoom], ErrNameTaken)
+	}
+	return parseSlot(volume.Labels), nil
+}
+
+// freeSlot returns the lowest slot that no volume has.
+func (p *Podman) freeSlot(ctx context.Context) (int, error) {
+	list, err := volumes.List(p.with(ctx), new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelSlot}}))
+	if err != nil {
+		return noSlot, explain(err, "list", "volumes")
+	}
+	var taken []int
+	for _, v := range list {
+		taken = append(taken, parseSlot(v.Labels))
+	}
+	return lowestFree(taken)
+}
+
+func lowestFree(taken []int) (int, error) {
+	used := make(map[int]bool)
+	for _, slot := range taken {
+		used[slot] = true
+	}
+	for slot := range maxSlots {
+		if !used[slot] {
+			return slot, nil
+		}
+	}
+	return noSlot, ErrNoSlot
+}
+
+func parseSlot(labels map[string]string) int {
+	slot, err := strconv.Atoi(labels[labelSlot])
+	if err != nil || slot < 0 || slot >= maxSlots {
+		return noSlot
+	}
+	return slot
+}
