@@ -53,7 +53,7 @@ func TestEverySetting(t *testing.T) {
 	dir := t.TempDir()
 	got, err := load(t,
 		"MATRIX_HOMESERVER=http://[::1]:8008/", "MATRIX_USER=@bot:example.org", "MATRIX_PASSWORD= p # w ", "MATRIX_ACCESS_TOKEN=tok",
-		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80",
+		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*",
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
@@ -64,7 +64,7 @@ func TestEverySetting(t *testing.T) {
 	}
 	want := &Config{
 		Homeserver: "http://[::1]:8008", User: "@bot:example.org", Password: NewSecret(" p # w "), AccessToken: NewSecret("tok"),
-		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80"},
+		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"},
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
 		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
@@ -100,7 +100,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"MATRIX_PASSWORD=one\ntwo", "is not right: it holds a line break or another control character; it takes the password of the bot's account, in one line"},
 		{"MATRIX_OWNERS=@a:x,alice", `is "@a:x,alice", and "alice" in it is not one; it takes user IDs with commas between them, such as @alice:example.org,@bob:example.org`},
 		{"MATRIX_OWNERS=@*:x", `is "@*:x", and "@*:x" in it is not one; it takes user IDs with commas between them, such as @alice:example.org,@bob:example.org`},
-		{"MATRIX_ALLOW=*", `is "*", and "*" in it is not one; it takes user IDs with commas between them, * for any characters, such as @alice:example.org,@*:example.com`},
+		{"MATRIX_ALLOW=*", `is "*", and "*" in it is not one; it takes user IDs with commas between them, @*:server for everybody of a server, such as @alice:example.org,@*:example.com`},
+		{"MATRIX_ALLOW=@a:x @b*:y", `is "@a:x @b*:y", and "@b*:y" in it is not one; it takes user IDs with commas between them, @*:server for everybody of a server, such as @alice:example.org,@*:example.com`},
 		{"GEMINI_MODEL=-m x", `is "-m x"; it takes the name of a model, such as gemini-2.5-pro`},
 		{"GEMINI_BASE_URL=localhost:80", `is "localhost:80"; it takes the address of the Gemini API, such as https://generativelanguage.googleapis.com`},
 		{"STATE_DIR=state", `is "state"; it takes an absolute path, such as /home/matrix-tui`},

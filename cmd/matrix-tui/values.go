@@ -24,7 +24,7 @@ type (
 	UserName string
 	// UserIDs are full Matrix user IDs.
 	UserIDs []string
-	// UserGlobs are user IDs in which * stands for any characters.
+	// UserGlobs are user IDs, and @*:server for everybody of a server.
 	UserGlobs []string
 	// Bytes is an amount of memory; 0 means no limit.
 	Bytes int64
@@ -72,7 +72,7 @@ func (a *WebAddress) UnmarshalText(text []byte) error {
 
 func (n *UserName) UnmarshalText(text []byte) error {
 	name := string(text)
-	if strings.HasPrefix(name, "@") != strings.Contains(name, ":") || !isUser(name, false) {
+	if strings.HasPrefix(name, "@") != strings.Contains(name, ":") || !isUser(name) {
 		return errValue
 	}
 	*n = UserName(name)
@@ -92,7 +92,13 @@ func (globs *UserGlobs) UnmarshalText(text []byte) error {
 func splitUsers(list string, globs bool, out *[]string) error {
 	parts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
 	for _, part := range parts {
-		if part[0] != '@' || !strings.Contains(part, ":") || !isUser(part, globs) {
+		user := part // or, for a glob, one of the users that it stands for
+		if globs && part == "@*:*" {
+			user = "@any:any"
+		} else if server, ok := strings.CutPrefix(part, "@*:"); ok && globs {
+			user = "@any:" + server
+		}
+		if user[0] != '@' || !strings.Contains(user, ":") || !isUser(user) {
 			return fmt.Errorf("%q in it is not one", part)
 		}
 	}
@@ -102,9 +108,9 @@ func splitUsers(list string, globs bool, out *[]string) error {
 
 // isUser checks a localpart or a full ID: graphic characters only, at most 255
 // bytes, nothing empty.
-func isUser(name string, globs bool) bool {
+func isUser(name string) bool {
 	for _, r := range name {
-		if r <= ' ' || r == 0x7f || r == ',' || r == '*' && !globs {
+		if r <= ' ' || r == 0x7f || r == ',' || r == '*' {
 			return false
 		}
 	}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+
+	"matrix-tui/sandbox"
+)
+
+const (
+	checkTime = 15 * time.Second // of one check
+	minPodman = "4.3"
+	minSpace  = 512 << 20 // free bytes that a state folder needs
+)
+
+// finding is what one check found; the zero value of bad and skipped is "ok".
+type finding struct {
+	bad, skipped bool
+	text         string // with the mend where it is bad
+}
+
+func good(format string, args ...any) finding { return finding{text: fmt.Sprintf(format, args...)} }
+func bad(format string, args ...any) finding {
+	return finding{bad: true, text: fmt.Sprintf(format, args...)}
+}
+func skipped(format string, args ...any) finding {
+	return finding{skipped: true, text: fmt.Sprintf(format, args...)}
+}
+
+// String is the line of the report.
+func (f finding) String() string {
+	word := "ok  "
+	switch {
+	case f.bad:
+		word = "FAIL"
+	case f.skipped:
+		word = "skip"
+	}
+	return word + " " + shorten(f.text, 600)
+}
+
+func doctorCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("doctor")
+	offline := flags.Bool("offline", false, "leave out what needs the homeserver or the model")
+	if err := parseFlags(flags, args); err != nil {
+		return err
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	if !examine(ctx, cfg, *offline, a.stdout) {
+		return errSaid
+	}
+	return nil
+}
+
+// examine makes every check, prints a line for each, and tells whether all is
+// well. It changes nothing that a running bot would notice.
+func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
+	well := true
+	say := func(f finding) {
+		well = well && !f.bad
+		fmt.Fprintln(w, f)
+	}
+	stored := loadLogin(cfg)
+	missing := cfg.Missing(stored.fits(cfg))
+	for _, problem := range missing {
+		say(bad("setting %s", problem))
+	}
+	if len(missing) == 0 {
+		say(good("settings are complete"))
+	}
+	say(checkState(string(cfg.StateDir)))
+	checkPodman(ctx, cfg, say)
+	checks := []struct {
+		name  string
+		ready bool
+		run   func(context.Context, *Config) finding
+	}{
+		{"homeserver", cfg.Homeserver != "", checkHomeserver},
+		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), func(ctx context.Context, cfg *Config) finding {
+			return checkLogin(ctx, cfg, stored)
+		}},
+		{"model", cfg.GeminiKey.Set(), checkModel},
+	}
+	for _, c := range checks {
+		switch {
+		case offline:
+			say(skipped("%s is not checked offline", c.name))
+		case !c.ready:
+			say(skipped("%s cannot be checked before its settings are there", c.name))
+		default:
+			limited, cancel := context.WithTimeout(ctx, checkTime)
+			say(c.run(limited, cfg))
+			cancel()
+		}
+	}
+	return well
+}
+
+// checkState looks whether the state folder can be written and has space. It
+// leaves nothing behind and takes no lock.
+func checkState(dir string) finding {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		parent := filepath.Dir(dir)
+		for parent != "/" {
+			if _, err := os.Stat(parent); err == nil {
+				break
+			}
+			parent = filepath.Dir(parent)
+		}
+		if unix.Access(parent, unix.W_OK) != nil {
+			return bad("state folder %s is not there: make it and give it to the bot's user (install -d -m 0700 -o USER %s), or set STATE_DIR", dir, dir)
+		}
+		return good("state folder %s is made at the first start", dir)
+	}
+	if err != nil {
+		return bad("state folder %s cannot be looked at (%v): give it to the bot's user, or set STATE_DIR", dir, reason(err))
+	}
+	if !info.IsDir() {
+		return bad("state folder %s is a file: move it away, or set STATE_DIR to a folder", dir)
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err == nil {
+		_, err = probe.Write(make([]byte, 4096))
+		err = errors.Join(err, probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return bad("state folder %s cannot be written (%v): give it to the bot's user, make it writable, or set STATE_DIR", dir, reason(err))
+	}
+	var space unix.Statfs_t
+	if err := unix.Statfs(dir, &space); err != nil {
+		return bad("state folder %s: its free space is not told (%v)", dir, err)
+	}
+	free := space.Bavail * uint64(space.Bsize)
+	if free < minSpace {
+		return bad("state folder %s has %s free and needs %s: make room, or set STATE_DIR to a folder on a larger disk", dir, amount(free), amount(minSpace))
+	}
+	return good("state folder %s is writable, %s free", dir, amount(free))
+}
+
+// checkPodman looks for the socket, the service behind it, its version and the
+// image, as far as each of them leads to the next.
+func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	uri, found := socketURI(cfg)
+	if !found.bad {
+		say(found)
+	} else {
+		say(found)
+		say(skipped("podman and image cannot be checked without the socket"))
+		return
+	}
+	podman, err := sandbox.Connect(ctx, uri, zerolog.Nop())
+	if err != nil {
+		say(bad("podman at %s: %s", uri, sentence(err)))
+		return
+	}
+	have, err := podman.Version(ctx)
+	switch {
+	case err != nil:
+		say(bad("podman at %s does not tell its version: %s", uri, sentence(err)))
+	case !atLeast(have, minPodman):
+		say(bad("podman %s at %s is too old: install %s or later (Debian 12, Ubuntu 24.04 or later have it)", have, uri, minPodman))
+	default:
+		say(good("podman %s at %s", have, uri))
+	}
+	image := string(cfg.Image)
+	switch id, err := podman.ImageID(ctx, image); {
+	case errors.Is(err, sandbox.ErrImageMissing):
+		say(bad("image %s is missing: run ./deploy/image/build, or set SANDBOX_IMAGE to one that `podman images` shows", image))
+	case err != nil:
+		say(bad("image %s: %s", image, sentence(err)))
+	default:
+		say(good("image %s (%s)", image, id[:min(len(id), 12)]))
+	}
+}
+
+// socketURI is podman's socket, from the setting or where podman puts it.
+func socketURI(cfg *Config) (string, finding) {
+	uri := string(cfg.ContainerHost)
+	unit := "systemctl enable --now podman.socket"
+	if uid := os.Geteuid(); uid != 0 {
+		unit = "systemctl --user enable --now podman.socket"
+		if uri == "" {
+			folder := os.Getenv("XDG_RUNTIME_DIR")
+			if folder == "" {
+				folder = "/run/user/" + strconv.Itoa(uid)
+			}
+			uri = "unix://" + folder + "/podman/podman.sock"
+		}
+	} else if uri == "" {
+		uri = "unix:///run/podman/podman.sock"
+	}
+	path := strings.TrimPrefix(uri, "unix://")
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return uri, bad("socket %s: %v; start it with `%s`, or set CONTAINER_HOST", path, reason(err), unit)
+	case info.Mode()&fs.ModeSocket == 0:
+		return uri, bad("socket %s is no socket: set CONTAINER_HOST to podman's, or start that with `%s`", path, unit)
+	case unix.Access(path, unix.R_OK|unix.W_OK) != nil:
+		return uri, bad("socket %s does not let this user in: use a rootless podman (`systemctl --user enable --now podman.socket`), or run as its owner", path)
+	}
+	return uri, good("socket %s", path)
+}
+
+// atLeast compares versions by their numbers; what follows a number, such as
+// -dev, does not count.
+func atLeast(have, want string) bool {
+	h, w := strings.Split(have, "."), strings.Split(want, ".")
+	for i := range w {
+		var a, b int
+		if i < len(h) {
+			_, _ = fmt.Sscanf(h[i], "%d", &a) // no number counts as 0
+		}
+		_, _ = fmt.Sscanf(w[i], "%d", &b)
+		if a != b {
+			return a > b
+		}
+	}
+	return true
+}
+
+// amount writes bytes as people read them.
+func amount(n uint64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}

@@ -1,0 +1,177 @@
+// Command matrix-tui is a Matrix bot that has the tasks of each room done by
+// Gemini CLI in a podman container of the room's own.
+//
+//	matrix-tui run       serve the account that the settings name
+//	matrix-tui demo      try it in this terminal, on a homeserver of one's own
+//	matrix-tui doctor    check what the bot needs, and say what mends it
+//	matrix-tui rooms     list the rooms and their containers
+//	matrix-tui version   print the version
+//
+// This package reads the settings and wires the parts; what the bot does is
+// decided elsewhere. It never talks to podman or Matrix but through them.
+//
+// The exit code is 0 after an orderly end, 2 when the settings or the command
+// line are not right, 1 for everything else.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/rs/zerolog"
+)
+
+// app is what a subcommand gets of the process.
+type app struct {
+	environ        []string
+	dir            string // working folder
+	stdin          *os.File
+	stdout, stderr io.Writer
+}
+
+// command is one subcommand. It reads its own flags from args.
+type command struct {
+	name, about string
+	run         func(ctx context.Context, a *app, args []string) error
+}
+
+var commands = []command{
+	{"run", "serve the account that the settings name", runCommand},
+	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
+	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
+	{"rooms", "list the rooms and their containers", roomsCommand},
+	{"version", "print the version", versionCommand},
+}
+
+func main() {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "/"
+	}
+	ctx, stop := untilSignal(context.Background())
+	a := &app{environ: os.Environ(), dir: dir, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	code := a.main(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// main runs one subcommand and returns the exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	if len(args) == 0 {
+		a.usage(a.stderr)
+		return 2
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		a.usage(a.stdout)
+		return 0
+	}
+	for _, c := range commands {
+		if c.name == args[0] {
+			return a.exitCode(c.run(ctx, a, args[1:]))
+		}
+	}
+	fmt.Fprintf(a.stderr, "matrix-tui: there is no subcommand %q\n", args[0])
+	a.usage(a.stderr)
+	return 2
+}
+
+func (a *app) usage(w io.Writer) {
+	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.about)
+	}
+	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
+}
+
+// errSaid ends the process with code 1 when all was said already.
+var errSaid = errors.New("said already")
+
+// usageError is a command line that is not right.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+// exitCode tells the operator what went wrong and how the process ends.
+func (a *app) exitCode(err error) int {
+	var settings *SettingsError
+	var usage *usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errSaid):
+		return 1
+	case errors.As(err, &settings), errors.As(err, &usage):
+		fmt.Fprintf(a.stderr, "matrix-tui: %s\n", err)
+		return 2
+	}
+	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence(err))
+	return 1
+}
+
+// flags makes the flag set of a subcommand that takes no arguments.
+func (a *app) flags(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
+	flags.SetOutput(a.stderr)
+	return flags
+}
+
+func parseFlags(flags *flag.FlagSet, args []string) error {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return &usageError{err.Error()}
+	case flags.NArg() > 0:
+		return &usageError{fmt.Sprintf("%s takes no argument %q", flags.Name(), flags.Arg(0))}
+	}
+	return nil
+}
+
+// config reads the settings of a subcommand; fixed are those that it decides.
+func (a *app) config(fixed map[string]string) (*Config, error) {
+	return LoadConfig(fixed, a.environ, a.dir)
+}
+
+// logger writes JSON lines, or lines for people when w is a terminal.
+func logger(w io.Writer, level Level) zerolog.Logger {
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
+	}
+	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()
+}
+
+// untilSignal gives a context that ends with the first SIGTERM or SIGINT, so
+// that everything can end in order; the second one ends the process at once.
+// The returned function ends the watching.
+func untilSignal(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 0; ; n++ {
+			sig, ok := <-signals
+			if !ok {
+				return
+			}
+			if number, is := sig.(syscall.Signal); is && n > 0 {
+				os.Exit(128 + int(number))
+			}
+			cancel()
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		<-done
+		cancel()
+	}
+}

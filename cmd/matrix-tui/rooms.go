@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// roomLine is one line of the table.
+type roomLine struct {
+	Room, Name, Container, State string
+	Task                         time.Time // of the last task, zero when there was none
+	Doing, Text                  string    // how far it is, and its beginning
+}
+
+func roomsCommand(ctx context.Context, a *app, args []string) error {
+	if err := parseFlags(a.flags("rooms"), args); err != nil {
+		return err
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	lines, boxErr, err := readRooms(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if err := printRooms(a.stdout, lines); err != nil {
+		return err
+	}
+	if boxErr != nil {
+		return fmt.Errorf("list containers: %w", boxErr)
+	}
+	return nil
+}
+
+// readRooms joins state.json, the journal and one list of the containers. It
+// only reads, and may be used while the bot runs. Without podman the table is
+// still there, with a question mark as each state, and boxErr says why.
+func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, boxErr, err error) {
+	dir := string(cfg.StateDir)
+	store, err := state.ReadStore(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	infos, boxErr := listBoxes(ctx, cfg)
+	lines = joinRooms(store, infos, boxErr == nil)
+
+	journal, err := state.ReadJournal(ctx, filepath.Join(dir, "journal.db"))
+	if errors.Is(err, state.ErrNotFound) {
+		return sortRooms(lines), boxErr, nil
+	}
+	if err != nil {
+		return nil, boxErr, err
+	}
+	defer closing(&err, journal.Close)
+	for i := range lines {
+		if err := lines[i].readTask(ctx, journal); err != nil {
+			return nil, boxErr, err
+		}
+	}
+	return sortRooms(lines), boxErr, nil
+}
+
+func listBoxes(ctx context.Context, cfg *Config) ([]sandbox.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
+	if err != nil {
+		return nil, err
+	}
+	return podman.List(ctx)
+}
+
+// joinRooms holds what state.json knows against what podman has; listed says
+// whether podman answered.
+func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine {
+	byRoom := map[string]*roomLine{}
+	line := func(room string) *roomLine {
+		if byRoom[room] == nil {
+			byRoom[room] = &roomLine{Room: room, Name: displayName(store, room)}
+		}
+		return byRoom[room]
+	}
+	for _, room := range store.Rooms() {
+		l := line(room)
+		l.Container = store.Container(room)
+		switch {
+		case l.Container == "":
+			l.State = "none"
+		case listed:
+			l.State = "gone"
+		default:
+			l.State = "?"
+		}
+	}
+	for _, box := range infos {
+		l := line(box.Room)
+		if l.Container == "" || l.Container == box.Name {
+			l.Container, l.State = box.Name, box.State
+		}
+	}
+	lines := make([]roomLine, 0, len(byRoom))
+	for _, l := range byRoom {
+		lines = append(lines, *l)
+	}
+	return lines
+}
+
+// displayName is the room's name where the bot has noted it, else its ID.
+func displayName(store *state.Store, room string) string {
+	if named, ok := any(store).(interface{ Name(room string) string }); ok {
+		if name := named.Name(room); name != "" {
+			return name
+		}
+	}
+	return room
+}
+
+// readTask adds the newest task that was begun in the room.
+func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
+	row, err := journal.LastTask(ctx, l.Room)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var event struct {
+		Content struct {
+			Body string `json:"body"`
+		} `json:"content"`
+	}
+	_ = json.Unmarshal(row.Raw, &event) // an event without a text has none to show
+	l.Task, l.Doing, l.Text = row.Time, doing(row.Status), event.Content.Body
+	return nil
+}
+
+func doing(s state.Status) string {
+	switch s {
+	case state.Pending:
+		return "waits"
+	case state.Running:
+		return "runs"
+	case state.Answered, state.Done:
+		return "done"
+	}
+	return ""
+}
+
+// sortRooms puts what happened last first.
+func sortRooms(lines []roomLine) []roomLine {
+	slices.SortFunc(lines, func(a, b roomLine) int {
+		return cmp.Or(b.Task.Compare(a.Task), cmp.Compare(a.Room, b.Room))
+	})
+	return lines
+}
+
+// printRooms prints the table. Names and texts are other people's: they cannot
+// break a line or steer the terminal.
+func printRooms(w io.Writer, lines []roomLine) error {
+	if len(lines) == 0 {
+		_, err := fmt.Fprintln(w, "There is no room yet: invite the bot to one.")
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tLAST TASK")
+	for _, l := range lines {
+		container, task := l.Container, "-"
+		if container == "" {
+			container = "-"
+		}
+		if !l.Task.IsZero() {
+			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format("2006-01-02 15:04"), l.Doing, harmless(shorten(l.Text, 40)))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(l.Name, 30)), container, l.State, task)
+	}
+	return table.Flush()
+}

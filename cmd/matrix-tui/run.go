@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state"
+)
+
+// gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
+// It is not a temporary one: the boxes that podman brings back after a reboot
+// need it before the bot is up.
+const gatewayFolder = "gateway"
+
+func runCommand(ctx context.Context, a *app, args []string) error {
+	if err := parseFlags(a.flags("run"), args); err != nil {
+		return err
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
+		return &SettingsError{missing}
+	}
+	log := logger(a.stderr, cfg.LogLevel)
+	log.Info().Str("version", version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
+		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
+	if err := serve(ctx, cfg, log); err != nil {
+		log.Error().Err(err).Msg("ended")
+		return err
+	}
+	return nil
+}
+
+// serve opens what the bot works with, runs it until ctx ends and closes
+// everything in the reverse order, also when a part cannot be opened.
+func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
+	dir := string(cfg.StateDir)
+	lock, err := state.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, lock.Close)
+
+	store, err := state.OpenStore(dir, log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, func() error { return withGrace(ctx, store.Flush) })
+	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, journal.Close)
+	transcripts, err := state.OpenTranscripts(dir, log)
+	if err != nil {
+		return err
+	}
+	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
+	if err != nil {
+		return fmt.Errorf("connect to podman: %w", err)
+	}
+	upstream, err := url.Parse(string(cfg.GeminiURL))
+	if err != nil {
+		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
+	}
+	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Log: log})
+	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
+
+	b, err := bot.New(botConfig(cfg, log), bot.Parts{
+		Store: store, Journal: journal, Transcripts: transcripts, Podman: podman, Gateway: gate,
+		Agent: &agent.Gemini{Key: gateway.Placeholder, Log: log},
+	})
+	if err != nil {
+		return err
+	}
+	return b.Run(ctx)
+}
+
+func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
+	return bot.Config{
+		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
+		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
+		Owners: cfg.Owners, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
+		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
+		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
+		Version: version(), Log: log,
+	}
+}
+
+// closing adds what goes wrong in a close to the error of the function that
+// defers it.
+func closing(err *error, close func() error) {
+	*err = errors.Join(*err, close())
+}
+
+// withGrace gives a close five seconds, although its context has ended.
+func withGrace(ctx context.Context, close func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return close(ctx)
+}
