@@ -45,8 +45,8 @@ var verbs = []verb{
 	{"kick", "USER ROOM WHO", 3, 3, false, doKick},
 	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade}, // the room gets a tombstone, NEW is its successor
 	{"say", "USER ROOM TEXT", 3, 3, false, doSay},
-	{"say-file", "USER ROOM FILE", 3, 3, false, doSayFile}, // the file's text, its last newline cut
-	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON},  // the text as a JSON string: for what a script cannot hold; !say-json: the homeserver refuses it
+	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile}, // the file's text, its last newline cut
+	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON}, // the text as a JSON string: for what a script cannot hold; ! for both: the homeserver refuses it
 	{"notice", "USER ROOM TEXT", 3, 3, false, doNotice},
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
 	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},

@@ -240,7 +240,7 @@ func doSay(ctx context.Context, sc *script, _ bool, args []string) error {
 
 func doSayFile(ctx context.Context, sc *script, neg bool, args []string) error {
 	text := strings.TrimSuffix(sc.ts.ReadFile(args[2]), "\n")
-	return doSay(ctx, sc, neg, []string{args[0], args[1], text})
+	return sc.sayOrNot(ctx, neg, args[0], args[1], text)
 }
 
 func doSayJSON(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -248,7 +248,12 @@ func doSayJSON(ctx context.Context, sc *script, neg bool, args []string) error {
 	if err := json.Unmarshal([]byte(args[2]), &text); err != nil {
 		return fmt.Errorf("no JSON string: %w", err)
 	}
-	err := doSay(ctx, sc, neg, []string{args[0], args[1], text})
+	return sc.sayOrNot(ctx, neg, args[0], args[1], text)
+}
+
+// sayOrNot says something; neg: the homeserver has to refuse it.
+func (sc *script) sayOrNot(ctx context.Context, neg bool, name, place, text string) error {
+	err := doSay(ctx, sc, false, []string{name, place, text})
 	if neg && err == nil {
 		return fmt.Errorf("the homeserver took it")
 	}
