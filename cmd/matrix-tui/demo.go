@@ -37,7 +37,7 @@ func demoCommand(ctx context.Context, a *app, args []string) (err error) {
 	flags := a.flags("demo")
 	homeserver := flags.String("homeserver", "", "`URL` of a homeserver where anybody may register")
 	dir := flags.String("dir", "", "`folder` that keeps everything between two starts")
-	if err := parseFlags(flags, args); err != nil {
+	if err := a.parse(flags, args); err != nil {
 		return err
 	}
 	d := &demo{app: a}

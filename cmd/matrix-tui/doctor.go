@@ -21,7 +21,8 @@ import (
 const (
 	checkTime = 15 * time.Second // of one check
 	minPodman = "4.3"
-	minSpace  = 512 << 20 // free bytes that a state folder needs
+	minSpace  = 512 << 20                                             // free bytes that a state folder needs
+	maxState  = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: a socket lies below it
 )
 
 // finding is what one check found; the zero value of bad and skipped is "ok".
@@ -53,7 +54,7 @@ func (f finding) String() string {
 func doctorCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("doctor")
 	offline := flags.Bool("offline", false, "leave out what needs the homeserver or the model")
-	if err := parseFlags(flags, args); err != nil {
+	if err := a.parse(flags, args); err != nil {
 		return err
 	}
 	cfg, err := a.config(nil)
@@ -113,6 +114,9 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 // checkState looks whether the state folder can be written and has space. It
 // leaves nothing behind and takes no lock.
 func checkState(dir string) finding {
+	if len(dir) > maxState {
+		return bad("state folder %s has a path of %d bytes, and sockets below it allow %d: set STATE_DIR to a shorter one", dir, len(dir), maxState)
+	}
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		parent := filepath.Dir(dir)
@@ -157,11 +161,9 @@ func checkState(dir string) finding {
 func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	uri, found := socketURI(cfg)
-	if !found.bad {
-		say(found)
-	} else {
-		say(found)
+	uri, socket := socketURI(cfg)
+	say(socket)
+	if socket.bad {
 		say(skipped("podman and image cannot be checked without the socket"))
 		return
 	}
@@ -170,6 +172,7 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 		say(bad("podman at %s: %s", uri, sentence(err)))
 		return
 	}
+	defer podman.Close()
 	have, err := podman.Version(ctx)
 	switch {
 	case err != nil:

@@ -118,13 +118,17 @@ func (a *app) exitCode(err error) int {
 // flags makes the flag set of a subcommand that takes no arguments.
 func (a *app) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
-	flags.SetOutput(a.stderr)
+	flags.SetOutput(io.Discard) // an error is told once, by exitCode
+	flags.Usage = func() {}
 	return flags
 }
 
-func parseFlags(flags *flag.FlagSet, args []string) error {
+func (a *app) parse(flags *flag.FlagSet, args []string) error {
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(a.stdout, "usage: %s [flags]\n", flags.Name())
+		flags.SetOutput(a.stdout)
+		flags.PrintDefaults()
 		return err
 	case err != nil:
 		return &usageError{err.Error()}

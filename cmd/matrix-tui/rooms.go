@@ -26,7 +26,7 @@ type roomLine struct {
 }
 
 func roomsCommand(ctx context.Context, a *app, args []string) error {
-	if err := parseFlags(a.flags("rooms"), args); err != nil {
+	if err := a.parse(a.flags("rooms"), args); err != nil {
 		return err
 	}
 	cfg, err := a.config(nil)
@@ -81,6 +81,7 @@ func listBoxes(ctx context.Context, cfg *Config) ([]sandbox.Info, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer podman.Close()
 	return podman.List(ctx)
 }
 

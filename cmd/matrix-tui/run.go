@@ -23,7 +23,7 @@ import (
 const gatewayFolder = "gateway"
 
 func runCommand(ctx context.Context, a *app, args []string) error {
-	if err := parseFlags(a.flags("run"), args); err != nil {
+	if err := a.parse(a.flags("run"), args); err != nil {
 		return err
 	}
 	cfg, err := a.config(nil)
@@ -71,6 +71,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
 	if err != nil {
 		return fmt.Errorf("connect to podman: %w", err)
 	}
+	defer podman.Close()
 	upstream, err := url.Parse(string(cfg.GeminiURL))
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)

@@ -11,7 +11,7 @@ import (
 var commit string
 
 func versionCommand(_ context.Context, a *app, args []string) error {
-	if err := parseFlags(a.flags("version"), args); err != nil {
+	if err := a.parse(a.flags("version"), args); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "matrix-tui %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
