@@ -37,18 +37,21 @@ func (t *told) Sentence() string { return t.sentence }
 // file system or from SQLite while path was in use. An error whose mend is not
 // known comes back as it is.
 func explain(err error, path string) error {
+	return explainIn(err, filepath.Dir(path), path)
+}
+
+func explainIn(err error, dir, path string) error {
 	var known interface{ Sentence() string }
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	if sentence := sentenceFor(err, path); sentence != "" {
+	if sentence := sentenceFor(err, dir, path); sentence != "" {
 		return &told{err, sentence}
 	}
 	return err
 }
 
-func sentenceFor(err error, path string) string {
-	dir := filepath.Dir(path)
+func sentenceFor(err error, dir, path string) string {
 	code := sqliteCode(err)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqlite3.SQLITE_FULL:

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +37,16 @@ type Inbound struct {
 	Task   json.RawMessage // the caller's own record of the walk, nil before Claim
 }
 
-const inboundColumns = "seq, room, event, sender, type, time, raw, status, task"
+// What is asked of inbound rows; a test holds that none of it scans the table.
+const (
+	inboundColumns = "seq, room, event, sender, type, time, raw, status, task"
+
+	queryEvent           = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND event = ?"
+	queryLastEvent       = "SELECT event FROM inbound WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryLastTask        = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND task IS NOT NULL ORDER BY seq DESC LIMIT 1"
+	queryUnfinished      = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND " + unfinished + " ORDER BY seq LIMIT ?"
+	queryUnfinishedRooms = "SELECT DISTINCT room FROM inbound WHERE " + unfinished + " ORDER BY room"
+)
 
 // NextBatch is the sync token of the last Commit, "" before the first.
 func (j *Journal) NextBatch(ctx context.Context) (string, error) {
@@ -111,7 +119,7 @@ func (j *Journal) Known(ctx context.Context, room string, events []string) (map[
 			args = append(args, event)
 		}
 		marks := strings.Repeat("?, ", len(chunk)-1) + "?"
-		found, err := queryAll(ctx, j.db, func(row scanner) (event string, err error) { return event, row.Scan(&event) },
+		found, err := queryAll(ctx, j.db, scanText,
 			"SELECT event FROM inbound WHERE room = ? AND event IN ("+marks+")", args...)
 		if err != nil {
 			return nil, j.failed("look up events", err)
@@ -126,7 +134,7 @@ func (j *Journal) Known(ctx context.Context, room string, events []string) (map[
 // LastEvent is the event of the room that came last, "" when none is known.
 func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
 	var event string
-	err := j.db.QueryRowContext(ctx, "SELECT event FROM inbound WHERE room = ? ORDER BY seq DESC LIMIT 1", room).Scan(&event)
+	err := j.db.QueryRowContext(ctx, queryLastEvent, room).Scan(&event)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -135,34 +143,36 @@ func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
 
 // Event gives one event, or ErrNotFound.
 func (j *Journal) Event(ctx context.Context, room, event string) (Inbound, error) {
-	in, err := scanInbound(j.db.QueryRowContext(ctx, "SELECT "+inboundColumns+" FROM inbound WHERE room = ? AND event = ?", room, event))
+	in, err := scanInbound(j.db.QueryRowContext(ctx, queryEvent, room, event))
 	return in, j.failed("look up event", err)
 }
 
 // LastTask is the newest event of the room that was ever claimed, or
 // ErrNotFound.
 func (j *Journal) LastTask(ctx context.Context, room string) (Inbound, error) {
-	in, err := scanInbound(j.db.QueryRowContext(ctx, "SELECT "+inboundColumns+
-		" FROM inbound WHERE room = ? AND task IS NOT NULL ORDER BY seq DESC LIMIT 1", room))
+	in, err := scanInbound(j.db.QueryRowContext(ctx, queryLastTask, room))
 	return in, j.failed("look up last task", err)
 }
 
 // Unfinished gives what is to be done in a room, in order of arrival: Pending,
 // Running and Answered rows, at most MaxBatch of them.
 func (j *Journal) Unfinished(ctx context.Context, room string) ([]Inbound, error) {
-	rows, err := queryAll(ctx, j.db, scanInbound,
-		fmt.Sprintf("SELECT %s FROM inbound WHERE room = ? AND %s ORDER BY seq LIMIT %d", inboundColumns, unfinished, MaxBatch), room)
+	rows, err := queryAll(ctx, j.db, scanInbound, queryUnfinished, room, MaxBatch)
 	return rows, j.failed("look up unfinished events", err)
 }
 
 // UnfinishedRooms are the rooms in which there is something to be done.
 func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, func(row scanner) (room string, err error) { return room, row.Scan(&room) },
-		"SELECT DISTINCT room FROM inbound WHERE "+unfinished+" ORDER BY room")
+	rooms, err := queryAll(ctx, j.db, scanText, queryUnfinishedRooms)
 	return rooms, j.failed("look up rooms with unfinished events", err)
 }
 
 type scanner interface{ Scan(...any) error }
+
+func scanText(row scanner) (text string, err error) {
+	err = row.Scan(&text)
+	return text, err
+}
 
 func scanInbound(row scanner) (Inbound, error) {
 	var in Inbound
@@ -176,7 +186,10 @@ func scanInbound(row scanner) (Inbound, error) {
 	if err != nil {
 		return Inbound{}, err
 	}
-	in.Time, in.Raw = time.UnixMilli(ms).UTC(), json.RawMessage(raw)
+	in.Time = time.UnixMilli(ms).UTC()
+	if raw != "" {
+		in.Raw = json.RawMessage(raw)
+	}
 	if task.Valid {
 		in.Task = json.RawMessage(task.String)
 	}

@@ -134,6 +134,9 @@ func (j *Journal) open(ctx context.Context) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
+	if err := syncDir(filepath.Dir(j.path)); err != nil {
+		return err
+	}
 	err = j.connect(url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
 	}})

@@ -67,7 +67,7 @@ func heldBy(file *os.File, dir string) error {
 // there keeps its mode: it is the operator's.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return explain(fmt.Errorf("make state directory: %w", err), filepath.Join(dir, "."))
+		return explainIn(fmt.Errorf("make state directory: %w", err), dir, dir)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -31,7 +30,14 @@ type Outbound struct {
 	Error   string // why it was Refused
 }
 
-const outboundColumns = "txn, room, type, content, task, event, seq, status, error"
+// What is asked of outbound rows; a test holds that none of it scans the table.
+const (
+	outboundColumns = "txn, room, type, content, task, event, seq, status, error"
+
+	queryOutbound    = "SELECT " + outboundColumns + " FROM outbound WHERE txn = ?"
+	queryUnsent      = "SELECT " + outboundColumns + " FROM outbound WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
+	queryUnsentRooms = "SELECT DISTINCT room FROM outbound WHERE status = 0 ORDER BY room"
+)
 
 // Queue stores messages to be sent, in one transaction. One whose transaction
 // ID is known is left as it is.
@@ -62,21 +68,19 @@ func insertOutbound(ctx context.Context, tx *sql.Tx, out []Outbound) error {
 // Unsent gives the messages of a room that are to be sent, in order, at most
 // MaxBatch of them.
 func (j *Journal) Unsent(ctx context.Context, room string) ([]Outbound, error) {
-	rows, err := queryAll(ctx, j.db, scanOutbound,
-		fmt.Sprintf("SELECT %s FROM outbound WHERE room = ? AND status = 0 ORDER BY seq LIMIT %d", outboundColumns, MaxBatch), room)
+	rows, err := queryAll(ctx, j.db, scanOutbound, queryUnsent, room, MaxBatch)
 	return rows, j.failed("look up unsent messages", err)
 }
 
 // UnsentRooms are the rooms in which there is something to be sent.
 func (j *Journal) UnsentRooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, func(row scanner) (room string, err error) { return room, row.Scan(&room) },
-		"SELECT DISTINCT room FROM outbound WHERE status = 0 ORDER BY room")
+	rooms, err := queryAll(ctx, j.db, scanText, queryUnsentRooms)
 	return rooms, j.failed("look up rooms with unsent messages", err)
 }
 
 // Outbound gives one message, or ErrNotFound.
 func (j *Journal) Outbound(ctx context.Context, txn string) (Outbound, error) {
-	out, err := scanOutbound(j.db.QueryRowContext(ctx, "SELECT "+outboundColumns+" FROM outbound WHERE txn = ?", txn))
+	out, err := scanOutbound(j.db.QueryRowContext(ctx, queryOutbound, txn))
 	return out, j.failed("look up message", err)
 }
 

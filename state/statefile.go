@@ -77,9 +77,9 @@ func (c *contents) set(key string, value json.RawMessage) error {
 			return err
 		}
 		for room, ts := range c.history {
-			for i, raw := range ts {
-				if err := json.Unmarshal(raw, &Turn{}); err != nil {
-					return fmt.Errorf("turn %d of %s: %w", i, room, err)
+			for i, raw := range ts { // decoded when asked for: most rooms are quiet
+				if !bytes.HasPrefix(raw, []byte("{")) {
+					return fmt.Errorf("turn %d of %s is no object", i, room)
 				}
 			}
 		}

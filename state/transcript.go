@@ -1,12 +1,10 @@
 package state
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +18,10 @@ import (
 // MaxTranscript is the size at which a transcript is moved to .1, in bytes; an
 // older .1 goes. So a container's transcripts take at most twice that.
 const MaxTranscript = 32 << 20
+
+// searched is how far back Begin and End look for the line that they are about
+// to write, in bytes: after a crash it is among the last.
+const searched = 4 << 20
 
 // Transcripts are the files transcripts/<container>.jsonl in the state
 // directory: what was said and done in each container, a line each, with a
@@ -43,7 +45,9 @@ func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
 }
 
 // Begin writes that a task begins, on the disk when it returns. text is what
-// the user asked. Begun already, nothing is written.
+// the user asked. Begun already, nothing is written, unless that was more than
+// 4 MiB of lines ago: then there are two begin lines, which HistoryFrom takes
+// for one.
 func (t *Transcripts) Begin(name, event, text string) error {
 	return t.once(name, Line{Kind: KindBegin, Event: event, Text: text})
 }
@@ -66,7 +70,7 @@ func (t *Transcripts) Append(name string, line Line) error {
 func (t *Transcripts) HasEnd(name, event string) (bool, error) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return t.has(name, KindEnd, event)
+	return t.has(name, KindEnd, event, math.MaxInt64)
 }
 
 // Load reads a container's transcript, oldest line first. torn says that the
@@ -108,7 +112,7 @@ func (t *Transcripts) path(name string) (string, error) {
 func (t *Transcripts) once(name string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if there, err := t.has(name, line.Kind, line.Event); there || err != nil {
+	if there, err := t.has(name, line.Kind, line.Event, searched); there || err != nil {
 		return err
 	}
 	return t.add(name, line, true)
@@ -175,114 +179,4 @@ func (t *Transcripts) rotate(path string, more int64) error {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
-}
-
-// mend cuts off a last line that was not written to its end, and says so.
-func (t *Transcripts) mend(path string) (bool, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || info.Size() == 0 {
-		return false, err
-	}
-	end, err := lastLineEnd(file, info.Size())
-	if err != nil || end == info.Size() {
-		return false, err
-	}
-	t.log.Warn().Str("transcript", path).Int64("bytes", info.Size()-end).Msg("last line was not written to its end: cut off")
-	return true, file.Truncate(end)
-}
-
-// lastLineEnd is the offset behind the last newline.
-func lastLineEnd(file io.ReaderAt, size int64) (int64, error) {
-	buf := make([]byte, 1)
-	for step := int64(1); size > 0; step = 64 << 10 {
-		if int64(len(buf)) < step {
-			buf = make([]byte, step)
-		}
-		from := max(0, size-step)
-		part := buf[:size-from]
-		if _, err := file.ReadAt(part, from); err != nil && err != io.EOF {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
-			return from + int64(i) + 1, nil
-		}
-		size = from
-	}
-	return 0, nil
-}
-
-// readEnd reads at most the last limit bytes of a file, from the beginning of a
-// line on; a missing file is empty.
-func readEnd(path string, limit int64) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	from := max(0, info.Size()-limit)
-	data, err := io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
-	if err != nil {
-		return nil, err
-	}
-	if from > 0 {
-		_, data, _ = bytes.Cut(data, []byte("\n"))
-	}
-	return data, nil
-}
-
-// has looks for a line of a kind that belongs to an event.
-func (t *Transcripts) has(name, kind, event string) (bool, error) {
-	path, err := t.path(name)
-	if err != nil {
-		return false, err
-	}
-	for _, part := range []string{path, path + ".1"} {
-		found, err := fileHas(part, kind, clip(event, maxField))
-		if found || err != nil {
-			return found, explain(err, path)
-		}
-	}
-	return false, nil
-}
-
-func fileHas(path, kind, event string) (bool, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("search transcript: %w", err)
-	}
-	defer file.Close()
-	needle := encodeJSON(event)
-	lines := bufio.NewScanner(file)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	for lines.Scan() {
-		if !bytes.Contains(lines.Bytes(), needle) {
-			continue
-		}
-		found, _, _ := parseLines(append(bytes.Clone(lines.Bytes()), '\n'))
-		if len(found) == 1 && found[0].Kind == kind && found[0].Event == event {
-			return true, nil
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return false, fmt.Errorf("search transcript: %w", err)
-	}
-	return false, nil
 }

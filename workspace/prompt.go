@@ -68,8 +68,8 @@ func conversation(turns []Turn) string {
 	for first > 0 {
 		turn := turns[first-1]
 		line := said(turn.Role, turn.Content) + "\n"
-		if len(line) > left && first == len(turns) { // the newest is always told
-			line = said(turn.Role, cut(turn.Content, MaxHistory/2)) + "\n"
+		if len(line) > left && first == len(turns) { // the newest is always told; escaping at most doubles it
+			line = said(turn.Role, cut(turn.Content, MaxHistory/2-200)) + "\n"
 		}
 		if len(line) > left {
 			break

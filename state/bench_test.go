@@ -1,0 +1,133 @@
+package state
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fullStore has rooms with 50 turns of about 200 bytes each.
+func fullStore(b *testing.B, rooms int) *Store {
+	b.Helper()
+	s := openStore(b, b.TempDir())
+	text := strings.Repeat("Created utils.py with is_prime(). ", 6)[:200]
+	for r := range rooms {
+		room := fmt.Sprintf("!room%04d:example.org", r)
+		all := make([]Turn, MaxTurns)
+		for i := range all {
+			all[i] = Turn{Role: []string{"user", "assistant"}[i%2], Content: text, Event: fmt.Sprintf("$event-%04d-%02d", r, i/2)}
+		}
+		s.now.history[room], _ = turns(nil).with(all)
+		s.now.containers[room] = fmt.Sprintf("sandbox-room%04d-0badcafe", r)
+	}
+	must(b, s.write(s.now))
+	return s
+}
+
+// One room changes, the whole file is on the disk again. Goal: under 100 ms.
+func BenchmarkStoreSave1000Rooms(b *testing.B) {
+	s := fullStore(b, 1000)
+	info, err := os.Stat(s.path)
+	must(b, err)
+	i := 0
+	for b.Loop() {
+		i++
+		must(b, s.AppendHistory(ctx, "!room0500:example.org", Turn{"user", "another prime checker, please", fmt.Sprint("$new", i)}))
+	}
+	b.ReportMetric(float64(info.Size())/1e6, "MB")
+}
+
+// Ten savers at once. Goal: one or two writes.
+func BenchmarkStoreTenSavers(b *testing.B) {
+	s := fullStore(b, 1000)
+	begun := s.attempts
+	i := 0
+	for b.Loop() {
+		i++
+		var group sync.WaitGroup
+		for k := range 10 {
+			group.Go(func() {
+				must(b, s.AppendHistory(ctx, fmt.Sprintf("!room%04d:example.org", k), Turn{"user", "another", fmt.Sprint("$new", i)}))
+			})
+		}
+		group.Wait()
+	}
+	b.ReportMetric(float64(s.attempts-begun)/float64(b.N), "writes/op")
+}
+
+func BenchmarkStoreOpen1000Rooms(b *testing.B) {
+	dir := filepath.Dir(fullStore(b, 1000).path)
+	for b.Loop() {
+		openStore(b, dir)
+	}
+}
+
+func batch(from, n int) []Inbound {
+	body := strings.Repeat("a message of some length, ", 12)
+	events := make([]Inbound, n)
+	for i := range events {
+		e := event(fmt.Sprintf("!room%04d:example.org", i%20), fmt.Sprintf("$%d-abcdefghijklmnopqrstuvwxyz0123456789", from+i), Archived)
+		e.Raw = []byte(`{"type":"m.room.message","sender":"@alice:example.org","content":{"msgtype":"m.text","body":"` + body + `"}}`)
+		events[i] = e
+	}
+	return events
+}
+
+// A sync of 100 events and its token. Goal: under 20 ms.
+func BenchmarkJournalCommit100(b *testing.B) {
+	j := newJournal(b)
+	from := 0
+	for b.Loop() {
+		commit(b, j, fmt.Sprint("s", from), batch(from, 100)...)
+		from += 100
+	}
+}
+
+func bigJournal(b *testing.B) string {
+	path := filepath.Join(b.TempDir(), "journal.db")
+	j := openJournal(b, path)
+	for from := 0; from < 100_000; from += 5000 {
+		commit(b, j, "s", batch(from, 5000)...)
+	}
+	must(b, j.Close())
+	return path
+}
+
+// Open a journal of 100,000 rows and ask what is to be done.
+func BenchmarkJournalOpen100k(b *testing.B) {
+	path := bigJournal(b)
+	for b.Loop() {
+		j := openJournal(b, path)
+		_, err := j.UnfinishedRooms(ctx)
+		must(b, err)
+		_, err = j.UnsentRooms(ctx)
+		must(b, err)
+		must(b, j.Close())
+	}
+}
+
+// A sync of 100 events into a journal of 100,000 rows.
+func BenchmarkJournalCommit100Into100k(b *testing.B) {
+	j := openJournal(b, bigJournal(b))
+	from := 100_000
+	for b.Loop() {
+		commit(b, j, fmt.Sprint("s", from), batch(from, 100)...)
+		from += 100
+	}
+}
+
+// Begin and End of a task on a transcript that is as long as it can be.
+func BenchmarkTranscriptTaskInLongFile(b *testing.B) {
+	tr, dir := openTranscripts(b)
+	line := Line{Kind: KindTool, Event: "$before", Tool: "run_shell_command", Text: strings.Repeat("output ", 100)}.encode()
+	must(b, os.WriteFile(filepath.Join(dir, "box.jsonl"), []byte(strings.Repeat(string(line), (MaxTranscript-1<<20)/len(line))), 0o600))
+	i := 0
+	for b.Loop() {
+		i++
+		must(b, tr.Begin("box", fmt.Sprint("$", i), "task"))
+		must(b, tr.End("box", fmt.Sprint("$", i), "completed"))
+	}
+}

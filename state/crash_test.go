@@ -1,0 +1,162 @@
+package state
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+)
+
+const perCommit = 7 // events in each commit of the child
+
+// runChild works in dir until it is killed, and says after each step that the
+// step is on the disk.
+func runChild(job, dir string) error {
+	ctx := context.Background()
+	switch job {
+	case "lock":
+		if _, err := Lock(dir); err != nil {
+			return err
+		}
+		fmt.Println(0)
+		select {}
+	case "store":
+		s, err := OpenStore(dir, zerolog.Nop())
+		if err != nil {
+			return err
+		}
+		for i := range 1_000_000 {
+			if err := s.AppendHistory(ctx, fmt.Sprint("!r", i%50), Turn{"user", strings.Repeat("x", 5000), fmt.Sprint("$", i)}); err != nil {
+				return err
+			}
+			fmt.Println(i)
+		}
+	case "journal":
+		j, err := OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
+		if err != nil {
+			return err
+		}
+		token, err := j.NextBatch(ctx)
+		if err != nil {
+			return err
+		}
+		from, _ := strconv.Atoi(token)
+		for i := from + 1; ; i++ {
+			var events []Inbound
+			for k := range perCommit {
+				events = append(events, Inbound{Room: "!r", Event: fmt.Sprintf("$%d-%d", i, k), Raw: []byte(`{}`), Status: Archived})
+			}
+			if _, err := j.Commit(ctx, strconv.Itoa(i), events); err != nil {
+				return err
+			}
+			fmt.Println(i)
+		}
+	}
+	return fmt.Errorf("no job %q", job)
+}
+
+// killChild runs a child until it has said steps lines, kills it in the middle
+// of what it does then, and gives the last number it said.
+func killChild(t *testing.T, job, dir string, steps int) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childJob+"="+job+":"+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	last := -1
+	for lines := bufio.NewScanner(out); lines.Scan(); steps-- {
+		if last, err = strconv.Atoi(lines.Text()); err != nil {
+			t.Fatal(err)
+		}
+		if steps == 1 {
+			must(t, cmd.Process.Kill())
+		}
+	}
+	if err := cmd.Wait(); err == nil || steps > 0 {
+		t.Fatalf("the child ended by itself: %v", err)
+	}
+	return last
+}
+
+// After kill -9 in the middle of a commit the token and the events agree, and
+// nothing that was acknowledged is missing.
+func TestJournalSurvivesKill(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "journal.db")
+	for _, steps := range []int{1, 2, 30, 3, 11} {
+		said := killChild(t, "journal", dir, steps)
+		j := openJournal(t, path)
+		token, err := j.NextBatch(ctx)
+		must(t, err)
+		n, err := strconv.Atoi(token)
+		must(t, err)
+		if n < said {
+			t.Errorf("commit %d was acknowledged, token is %d", said, n)
+		}
+		if rows := countRows(t, j, "inbound"); rows != n*perCommit {
+			t.Errorf("token %d with %d events, want %d", n, rows, n*perCommit)
+		}
+		if j.Corrupt() != "" {
+			t.Errorf("journal was moved to %s", j.Corrupt())
+		}
+		must(t, j.db.Close())
+	}
+}
+
+// After kill -9 in the middle of a save the file parses and has everything that
+// was acknowledged.
+func TestStoreSurvivesKill(t *testing.T) {
+	dir := t.TempDir()
+	for _, steps := range []int{1, 60, 7} {
+		said := killChild(t, "store", dir, steps)
+		s := openStore(t, dir)
+		if s.Corrupt() != "" {
+			t.Fatalf("state was moved to %s", s.Corrupt())
+		}
+		events := map[string]bool{}
+		for _, room := range s.Rooms() {
+			for _, turn := range s.History(room) {
+				events[turn.Event] = true
+			}
+		}
+		for i := range said + 1 {
+			if !events[fmt.Sprint("$", i)] {
+				t.Errorf("turn %d was acknowledged and is gone", i)
+			}
+		}
+		left, err := filepath.Glob(filepath.Join(dir, ".state.json*"))
+		must(t, err)
+		if len(left) > 0 {
+			t.Errorf("leftovers %v", left)
+		}
+	}
+}
+
+func TestLockIsForOneProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	first, err := Lock(dir)
+	must(t, err)
+	_, err = Lock(dir)
+	wantSentence(t, err, fmt.Sprintf("process %d", os.Getpid()))
+	must(t, first.Close())
+
+	killChild(t, "lock", dir, 1) // a killed owner holds nothing
+	second, err := Lock(dir)
+	must(t, err)
+	must(t, second.Close())
+}
+
+func countRows(t *testing.T, j *Journal, table string) (n int) {
+	t.Helper()
+	must(t, j.db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
+	return n
+}

@@ -1,0 +1,146 @@
+package state
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+func TestStoreOnFullDisk(t *testing.T) {
+	dir := smallDisk(t, "1m")
+	s := openStore(t, dir)
+	must(t, s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: "before"}))
+	free := fill(t, dir)
+	before := readState(t, dir)
+	for i := range 3 {
+		err := s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: strings.Repeat("x", 9000), Event: fmt.Sprint("$", i)})
+		wantSentence(t, err, "no space left in "+dir)
+	}
+	if diff := cmp.Diff(before, readState(t, dir)); diff != "" {
+		t.Error("a failed save touched the file:", diff)
+	}
+	if got := len(s.History("!r")); got != 4 {
+		t.Errorf("%d turns in memory, want 4", got)
+	}
+	_, err := OpenStore(dir, zerolog.Nop())
+	wantSentence(t, err, "no space left")
+
+	free()
+	must(t, s.SetContainer(ctx, "!r", "box"))
+	again := openStore(t, dir)
+	if diff := cmp.Diff(s.History("!r"), again.History("!r")); diff != "" {
+		t.Error("what could not be saved did not go with the next write:", diff)
+	}
+}
+
+func TestStoreInReadOnlyFolder(t *testing.T) {
+	dir := smallDisk(t, "1m")
+	s := openStore(t, dir)
+	must(t, s.SetContainer(ctx, "!r", "box"))
+	setReadOnly(t, dir, true)
+	wantSentence(t, s.SetSession(ctx, "!r", "s"), "read-only")
+	_, err := OpenStore(dir, zerolog.Nop())
+	wantSentence(t, err, "read-only")
+	_, err = OpenStore(filepath.Join(dir, "sub"), zerolog.Nop())
+	wantSentence(t, err, "read-only")
+	_, err = Lock(filepath.Join(dir, "sub"))
+	wantSentence(t, err, "read-only")
+	_, err = OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
+	wantSentence(t, err, "read-only")
+	_, err = OpenTranscripts(dir, zerolog.Nop())
+	wantSentence(t, err, "read-only")
+	looked, err := ReadStore(dir)
+	must(t, err)
+	if looked.Container("!r") != "box" {
+		t.Error("a read-only store cannot be looked at")
+	}
+	setReadOnly(t, dir, false)
+	must(t, s.Flush(ctx))
+	if got := openStore(t, dir).Session("!r"); got != "s" {
+		t.Errorf("session %q", got)
+	}
+}
+
+func TestStoreWhereAFileIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(path, nil, 0o600))
+	_, err := OpenStore(path, zerolog.Nop())
+	wantSentence(t, err, "not a folder")
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "state.json"), 0o700))
+	_, err = OpenStore(dir, zerolog.Nop())
+	wantSentence(t, err, "is a folder")
+}
+
+// On a full disk a commit is refused as a whole, and what was committed stays.
+func TestJournalOnFullDisk(t *testing.T) {
+	dir := smallDisk(t, "4m")
+	path := filepath.Join(dir, "journal.db")
+	j := openJournal(t, path)
+	must(t, os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 1<<20), 0o600))
+
+	raw := []byte(`{"content":{"body":"` + strings.Repeat("x", 2000) + `"}}`)
+	commit := func(i int) error {
+		var events []Inbound
+		for k := range 50 {
+			events = append(events, Inbound{Room: "!r", Event: fmt.Sprintf("$%d-%d", i, k), Raw: raw, Status: Archived})
+		}
+		_, err := j.Commit(ctx, strconv.Itoa(i), events)
+		return err
+	}
+	good := 0
+	var err error
+	for err == nil && good < 1000 {
+		if err = commit(good + 1); err == nil {
+			good++
+		}
+	}
+	wantSentence(t, err, "no space left in "+dir)
+	for range 2 {
+		if err := commit(good + 1); err == nil {
+			t.Fatal("a commit went through on a full disk")
+		}
+	}
+	check := func(j *Journal, want int) {
+		t.Helper()
+		token, err := j.NextBatch(ctx)
+		must(t, err)
+		if rows := countRows(t, j, "inbound"); token != strconv.Itoa(want) || rows != want*50 {
+			t.Errorf("token %q with %d events, want %d with %d", token, rows, want, want*50)
+		}
+	}
+	check(j, good)
+
+	must(t, os.Remove(filepath.Join(dir, "ballast")))
+	must(t, commit(good+1))
+	check(j, good+1)
+	must(t, j.db.Close())
+	check(openJournal(t, path), good+1)
+	if good == 0 {
+		t.Error("not one commit fitted: the test tests nothing")
+	}
+}
+
+func TestTranscriptOnFullDisk(t *testing.T) {
+	dir := smallDisk(t, "1m")
+	tr, err := OpenTranscripts(dir, zerolog.Nop())
+	must(t, err)
+	must(t, tr.Begin("box", "$1", "task"))
+	free := fill(t, dir)
+	for range 3 {
+		wantSentence(t, tr.Append("box", Line{Kind: KindAssistant, Text: strings.Repeat("x", 9000)}), "no space left")
+	}
+	free()
+	must(t, tr.End("box", "$1", "done"))
+	lines, torn, err := tr.Load("box")
+	must(t, err)
+	if torn || len(lines) != 2 || lines[1].Outcome != "done" {
+		t.Errorf("torn %v, lines %v", torn, lines)
+	}
+}

@@ -1,0 +1,335 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var ctx = context.Background()
+
+// seedFile is the example of seed 001, Phase 1.
+const seedFile = `{
+  "containers": {
+    "!roomid:matrix.org": "container-name"
+  },
+  "history": {
+    "!roomid:matrix.org": [
+      {"role": "user", "content": "..."},
+      {"role": "assistant", "content": "..."}
+    ]
+  }
+}
+`
+
+func writeState(t testing.TB, dir, text string) {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(dir, "state.json"), []byte(text), 0o600))
+}
+
+func readState(t testing.TB, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	must(t, err)
+	return string(data)
+}
+
+func TestStoreLoadsSeedFile(t *testing.T) {
+	dir := t.TempDir()
+	writeState(t, dir, seedFile)
+	s := openStore(t, dir)
+	if got := s.Container("!roomid:matrix.org"); got != "container-name" {
+		t.Errorf("container %q", got)
+	}
+	want := []Turn{{Role: "user", Content: "..."}, {Role: "assistant", Content: "..."}}
+	if diff := cmp.Diff(want, s.History("!roomid:matrix.org")); diff != "" {
+		t.Error(diff)
+	}
+	if s.Corrupt() != "" || readState(t, dir) != seedFile {
+		t.Error("opening changed the file")
+	}
+}
+
+func TestStoreRemembers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	s := openStore(t, dir)
+	must(t, s.SetContainer(ctx, "!a:x", "sandbox-a"))
+	must(t, s.SetContainer(ctx, "!b:x", "sandbox-b"))
+	must(t, s.DropContainer(ctx, "!b:x"))
+	must(t, s.DropContainer(ctx, "!never:x"))
+	must(t, s.SetSession(ctx, "!a:x", "session-1"))
+	must(t, s.AppendHistory(ctx, "!a:x", Turn{"user", "hi <b> & \"q\"\n\x00☃", "$1"}, Turn{"assistant", "ho", "$1"}))
+	must(t, s.AppendHistory(ctx, "!c:x", Turn{Role: "user", Content: "only said"}))
+
+	again := openStore(t, dir)
+	if diff := cmp.Diff(map[string]string{"!a:x": "sandbox-a"}, again.Containers()); diff != "" {
+		t.Error(diff)
+	}
+	if got := again.Session("!a:x"); got != "session-1" {
+		t.Errorf("session %q", got)
+	}
+	if diff := cmp.Diff(s.History("!a:x"), again.History("!a:x")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"!a:x", "!c:x"}, again.Rooms()); diff != "" {
+		t.Error(diff)
+	}
+	looked, err := ReadStore(dir)
+	must(t, err)
+	if diff := cmp.Diff(again.Rooms(), looked.Rooms()); diff != "" {
+		t.Error(diff)
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "state.json"): 0o600} {
+		info, err := os.Stat(path)
+		must(t, err)
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+}
+
+func TestStoreHistoryRules(t *testing.T) {
+	user := func(event, text string) Turn { return Turn{Role: "user", Content: text, Event: event} }
+	many := make([]Turn, 60)
+	for i := range many {
+		many[i] = user(fmt.Sprint("$", i), fmt.Sprint(i))
+	}
+	long := strings.Repeat("ä", MaxContent)
+	tests := []struct {
+		name     string
+		has, add []Turn
+		want     []Turn
+	}{
+		{"same event and role is there once", []Turn{user("$1", "a")}, []Turn{user("$1", "a"), user("$2", "b"), user("$2", "b")}, []Turn{user("$1", "a"), user("$2", "b")}},
+		{"same event, other role", []Turn{user("$1", "a")}, []Turn{{"assistant", "b", "$1"}}, []Turn{user("$1", "a"), {"assistant", "b", "$1"}}},
+		{"no event is never the same", []Turn{user("", "a")}, []Turn{user("", "a")}, []Turn{user("", "a"), user("", "a")}},
+		{"the newest fifty stay", many[:45], many[45:], many[10:]},
+		{"more than fifty at once", nil, many, many[10:]},
+		{"long content is cut and marked", nil, []Turn{user("$1", long)}, []Turn{user("$1", clip(long, MaxContent))}},
+		{"bytes that are no text", nil, []Turn{user("$1", "a\xffb")}, []Turn{user("$1", "a\uFFFDb")}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := openStore(t, t.TempDir())
+			must(t, s.AppendHistory(ctx, "!r", test.has...))
+			must(t, s.AppendHistory(ctx, "!r", test.add...))
+			must(t, s.AppendHistory(ctx, "!r", test.add[len(test.add):]...))
+			if diff := cmp.Diff(test.want, s.History("!r")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestClip(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"", ""},
+		{strings.Repeat("a", 100), strings.Repeat("a", 100)},
+		{strings.Repeat("a", 101), strings.Repeat("a", 52) + "\n[… 49 bytes left out]"},
+		{strings.Repeat("€", 34), strings.Repeat("€", 17) + "\n[… 51 bytes left out]"},
+	}
+	for _, test := range tests {
+		got := clip(test.text, 100)
+		if got != test.want || len(got) > 100 {
+			t.Errorf("clip(%q) = %q, %d bytes", test.text, got, len(got))
+		}
+		if again := clip(got, 100); again != got {
+			t.Errorf("clip twice gives %q", again)
+		}
+	}
+}
+
+func TestStoreSetAndRestoreHistory(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	a, b := []Turn{{Role: "user", Content: "a"}}, []Turn{{Role: "user", Content: "b"}}
+	must(t, s.RestoreHistory(ctx, "!r", a))
+	must(t, s.RestoreHistory(ctx, "!r", b))
+	if diff := cmp.Diff(a, s.History("!r")); diff != "" {
+		t.Error("restored over what was there:", diff)
+	}
+	must(t, s.SetHistory(ctx, "!r", b))
+	if diff := cmp.Diff(b, s.History("!r")); diff != "" {
+		t.Error(diff)
+	}
+	must(t, s.SetHistory(ctx, "!r", nil))
+	if len(s.Rooms()) != 0 {
+		t.Error("an emptied history is still there")
+	}
+}
+
+func TestStoreMoveRoom(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	must(t, s.SetContainer(ctx, "!old", "box"))
+	must(t, s.SetSession(ctx, "!old", "session"))
+	must(t, s.AppendHistory(ctx, "!old", Turn{"user", "before", "$1"}))
+	must(t, s.AppendHistory(ctx, "!new", Turn{"user", "after", "$2"}))
+	for range 2 {
+		must(t, s.MoveRoom(ctx, "!old", "!new"))
+	}
+	must(t, s.MoveRoom(ctx, "!new", "!new"))
+	s = openStore(t, dir)
+	if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" {
+		t.Error(diff)
+	}
+	if s.Container("!new") != "box" || s.Session("!new") != "session" {
+		t.Error("container or session did not move")
+	}
+	if diff := cmp.Diff([]Turn{{"user", "before", "$1"}, {"user", "after", "$2"}}, s.History("!new")); diff != "" {
+		t.Error(diff)
+	}
+
+	must(t, s.SetContainer(ctx, "!third", "own"))
+	must(t, s.MoveRoom(ctx, "!new", "!third"))
+	if got := s.Container("!third"); got != "own" {
+		t.Errorf("the successor's own container became %q", got)
+	}
+}
+
+func TestStoreKeepsUnknownKeys(t *testing.T) {
+	unknown := map[string]string{
+		"executions": `{"!r": {"id":  "x1",  "n": 1.50e3, "<&>": "é\u00e9"}}`,
+		"version":    `12345678901234567890`,
+		"weird \"k":  "[ ]",
+	}
+	var b strings.Builder
+	b.WriteString(`{"executions": ` + unknown["executions"] + `, "containers": {"!r": "c"}, "version":` + unknown["version"] +
+		`, "history": {"!r": [{"role":"user","content":"x","mood":"good","event":"$1"}]}, "weird \"k": ` + unknown["weird \"k"] + `}`)
+	dir := t.TempDir()
+	writeState(t, dir, b.String())
+	s := openStore(t, dir)
+	must(t, s.SetContainer(ctx, "!other", "d"))
+	must(t, s.AppendHistory(ctx, "!r", Turn{Role: "user", Content: "more"}))
+	saved := readState(t, dir)
+	for key, value := range unknown {
+		if !strings.Contains(saved, string(encodeJSON(key))+": "+value) {
+			t.Errorf("%s: %s is gone from\n%s", key, value, saved)
+		}
+	}
+	if !strings.Contains(saved, `{"role":"user","content":"x","mood":"good","event":"$1"}`) {
+		t.Errorf("a turn's unknown key is gone from\n%s", saved)
+	}
+	if i, j := strings.Index(saved, `"executions"`), strings.Index(saved, `"version"`); i > j {
+		t.Error("unknown keys changed their order")
+	}
+}
+
+func TestStoreMovesCorruptFileAside(t *testing.T) {
+	tests := map[string]string{
+		"cut in half":       seedFile[:len(seedFile)/2],
+		"empty":             "",
+		"no object":         `[1, 2]`,
+		"something follows": `{} {}`,
+		"containers a list": `{"containers": []}`,
+		"turn a number":     `{"history": {"!r": [1]}}`,
+		"zeros":             strings.Repeat("\x00", 512),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeState(t, dir, text)
+			if _, err := ReadStore(dir); err == nil {
+				t.Error("a damaged file was read")
+			} else {
+				wantSentence(t, err, "damaged")
+			}
+			s := openStore(t, dir)
+			if !strings.HasPrefix(s.Corrupt(), filepath.Join(dir, "state.json.corrupt-")) {
+				t.Fatalf("moved to %q", s.Corrupt())
+			}
+			kept, err := os.ReadFile(s.Corrupt())
+			must(t, err)
+			if string(kept) != text {
+				t.Errorf("the moved file says %q", kept)
+			}
+			must(t, s.SetContainer(ctx, "!r", "again"))
+			if again := openStore(t, dir); again.Corrupt() != "" || again.Container("!r") != "again" {
+				t.Error("the store did not begin anew")
+			}
+			writeState(t, dir, text) // a second one in the same second takes another name
+			if second := openStore(t, dir); second.Corrupt() == s.Corrupt() || second.Corrupt() == "" {
+				t.Errorf("second file moved to %q", second.Corrupt())
+			}
+		})
+	}
+}
+
+// Writers that come while a write runs share the next one.
+func TestStoreSaversShareWrites(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	<-s.writing // as a write that runs
+	var group sync.WaitGroup
+	for i := range 10 {
+		group.Go(func() {
+			if err := s.SetContainer(ctx, fmt.Sprint("!", i), "box"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for {
+		s.mu.Lock()
+		all := s.changed == 10
+		s.mu.Unlock()
+		if all {
+			break
+		}
+		runtime.Gosched()
+	}
+	s.writing <- struct{}{}
+	group.Wait()
+	if s.attempts != 1 {
+		t.Errorf("ten savers made %d writes", s.attempts)
+	}
+	if got := len(openStore(t, dir).Containers()); got != 10 {
+		t.Errorf("%d of 10 containers on disk", got)
+	}
+	must(t, s.SetContainer(ctx, "!1", "box"))
+	if s.attempts != 1 {
+		t.Error("a change that changes nothing was written")
+	}
+}
+
+func TestStoreHonoursContext(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	<-s.writing
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.SetContainer(gone, "!r", "box"); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	s.writing <- struct{}{}
+	must(t, s.Flush(ctx))
+	if got := openStore(t, dir).Container("!r"); got != "box" {
+		t.Errorf("the change did not go with the next write: %q", got)
+	}
+}
+
+func TestStoreClearsLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	leftover, other := filepath.Join(dir, ".state.json123456"), filepath.Join(dir, ".state.json.mine")
+	for _, path := range []string{leftover, other} {
+		must(t, os.WriteFile(path, []byte("half"), 0o600))
+	}
+	openStore(t, dir)
+	if _, err := os.Stat(leftover); !os.IsNotExist(err) {
+		t.Error("the leftover of a killed write is still there")
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error("somebody else's file is gone")
+	}
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) != 2 { // state.json and the other
+		t.Errorf("%v", entries)
+	}
+}

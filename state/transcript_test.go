@@ -1,0 +1,250 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rs/zerolog"
+)
+
+func openTranscripts(t testing.TB) (*Transcripts, string) {
+	t.Helper()
+	dir := t.TempDir()
+	tr, err := OpenTranscripts(dir, zerolog.Nop())
+	must(t, err)
+	return tr, filepath.Join(dir, "transcripts")
+}
+
+var ignoreTime = cmpopts.IgnoreFields(Line{}, "Time")
+
+func TestTranscript(t *testing.T) {
+	tr, dir := openTranscripts(t)
+	at := time.Date(2026, 2, 24, 2, 30, 0, 0, time.UTC)
+	for range 2 { // as after a crash
+		must(t, tr.Begin("box", "$1", "write a prime checker"))
+	}
+	must(t, tr.Append("box", Line{Time: at, Kind: KindTool, Event: "$1", Tool: "write_file", Text: "utils.py\n\"x\""}))
+	if ended, err := tr.HasEnd("box", "$1"); ended || err != nil {
+		t.Errorf("ended %v, %v", ended, err)
+	}
+	for range 2 {
+		must(t, tr.End("box", "$1", "completed"))
+	}
+	must(t, tr.Begin("box", "$2", "next"))
+	for event, want := range map[string]bool{"$1": true, "$2": false, "completed": false} {
+		if ended, err := tr.HasEnd("box", event); ended != want || err != nil {
+			t.Errorf("%s ended: %v, %v", event, ended, err)
+		}
+	}
+	lines, torn, err := tr.Load("box")
+	must(t, err)
+	want := []Line{
+		{Kind: KindBegin, Event: "$1", Text: "write a prime checker"},
+		{Kind: KindTool, Event: "$1", Tool: "write_file", Text: "utils.py\n\"x\""},
+		{Kind: KindEnd, Event: "$1", Outcome: "completed"},
+		{Kind: KindBegin, Event: "$2", Text: "next"},
+	}
+	if diff := cmp.Diff(want, lines, ignoreTime); diff != "" || torn {
+		t.Error(torn, diff)
+	}
+	if !lines[1].Time.Equal(at) || time.Since(lines[0].Time) > time.Minute {
+		t.Errorf("times %v, %v", lines[0].Time, lines[1].Time)
+	}
+	info, err := os.Stat(filepath.Join(dir, "box.jsonl"))
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %o", info.Mode().Perm())
+	}
+	if lines, torn, err := tr.Load("other"); len(lines) > 0 || torn || err != nil {
+		t.Errorf("a missing transcript: %v %v %v", lines, torn, err)
+	}
+}
+
+func TestTranscriptNames(t *testing.T) {
+	tr, _ := openTranscripts(t)
+	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "a\x00", strings.Repeat("a", 201), "a\n"} {
+		if err := tr.Append(name, Line{Kind: KindNote}); err == nil {
+			t.Errorf("name %q was taken", name)
+		}
+		if _, _, err := tr.Load(name); err == nil {
+			t.Errorf("name %q was loaded", name)
+		}
+	}
+}
+
+// A line that was not written to its end is cut, by Load and before anything is
+// added; whole lines stay.
+func TestTornTranscript(t *testing.T) {
+	first := Line{Kind: KindBegin, Event: "$1", Text: "task"}.encode()
+	end := Line{Kind: KindEnd, Event: "$1", Outcome: "completed"}.encode()
+	long := Line{Kind: KindAssistant, Text: strings.Repeat("x", MaxText)}.encode()
+	tests := map[string]struct {
+		file []byte
+		want int // lines that are whole
+	}{
+		"half a line":          {append(bytes.Clone(first), end[:20]...), 1},
+		"no newline":           {append(bytes.Clone(first), end[:len(end)-1]...), 1},
+		"only half a line":     {first[:10], 0},
+		"half a long line":     {append(bytes.Clone(first), long[:len(long)-5]...), 1},
+		"zeros at the end":     {append(bytes.Clone(first), make([]byte, 4096)...), 1},
+		"a long line, half of": {long[:len(long)-1], 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			tr, dir := openTranscripts(t)
+			for _, file := range []string{"load.jsonl", "add.jsonl"} {
+				must(t, os.WriteFile(filepath.Join(dir, file), test.file, 0o600))
+			}
+			if ended, err := tr.HasEnd("load", "$1"); ended || err != nil {
+				t.Errorf("half an end line counts: %v %v", ended, err)
+			}
+			lines, torn, err := tr.Load("load")
+			must(t, err)
+			if !torn || len(lines) != test.want {
+				t.Errorf("torn %v, %d lines, want %d", torn, len(lines), test.want)
+			}
+			if _, torn, _ := tr.Load("load"); torn {
+				t.Error("the torn line is still there")
+			}
+			must(t, tr.End("add", "$1", "completed"))
+			lines, torn, err = tr.Load("add")
+			must(t, err)
+			if torn || len(lines) != test.want+1 || lines[test.want].Kind != KindEnd {
+				t.Errorf("torn %v, lines %+v", torn, lines)
+			}
+		})
+	}
+}
+
+func TestTranscriptBounds(t *testing.T) {
+	tr, dir := openTranscripts(t)
+	tr.max = 200 << 10
+	nasty := strings.Repeat("\x01", MaxText+10) // six bytes each in JSON
+	for i := range 20 {
+		must(t, tr.Append("box", Line{Kind: KindTool, Event: fmt.Sprint("$", i), Tool: strings.Repeat("t", maxField+1), Text: nasty[:len(nasty)/4]}))
+	}
+	var total int64
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		info, err := e.Info()
+		must(t, err)
+		total += info.Size()
+	}
+	if len(entries) != 2 || total > 2*tr.max {
+		t.Errorf("%d files of %d bytes", len(entries), total)
+	}
+	lines, _, err := tr.Load("box")
+	must(t, err)
+	if len(lines) < 2 || lines[len(lines)-1].Event != "$19" || lines[len(lines)-2].Event != "$18" {
+		t.Fatalf("%d lines", len(lines))
+	}
+	if got := len(lines[0].Tool); got > maxField {
+		t.Errorf("tool of %d bytes", got)
+	}
+	if got := len(Line{Kind: KindTool, Text: nasty, Tool: nasty, Room: nasty, Event: nasty, Outcome: nasty}.encode()); got > maxLine {
+		t.Errorf("a line of %d bytes is longer than what is read", got)
+	}
+}
+
+// A begin line from before the rotation is found again, one from long ago is
+// not looked for; the end of a task is found wherever it is.
+func TestTranscriptSearch(t *testing.T) {
+	tr, dir := openTranscripts(t)
+	path := filepath.Join(dir, "box.jsonl")
+	must(t, tr.Begin("box", "$1", "task"))
+	must(t, tr.End("box", "$1", "completed"))
+	must(t, os.Rename(path, path+".1"))
+	must(t, tr.Begin("box", "$1", "task"))
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error("a second begin line was written")
+	}
+	must(t, os.WriteFile(path, bytes.Repeat(Line{Kind: KindTool, Text: strings.Repeat("x", 1000)}.encode(), searched/1000), 0o600))
+	if ended, err := tr.HasEnd("box", "$1"); !ended || err != nil {
+		t.Errorf("ended %v, %v", ended, err)
+	}
+	must(t, tr.Begin("box", "$1", "task"))
+	lines, _, err := tr.Load("box")
+	must(t, err)
+	if diff := cmp.Diff([]Turn{{"user", "task", "$1"}}, HistoryFrom(lines)); diff != "" || lines[len(lines)-1].Kind != KindBegin {
+		t.Error(diff)
+	}
+}
+
+func TestTranscriptSkipsForeignLines(t *testing.T) {
+	tr, dir := openTranscripts(t)
+	file := "no json\n\n[1]\n{}\n" + strings.Repeat("x", maxLine+5) + "\n" + string(Line{Kind: KindEnd, Event: "$1"}.encode())
+	must(t, os.WriteFile(filepath.Join(dir, "box.jsonl"), []byte(file), 0o600))
+	lines, torn, err := tr.Load("box")
+	must(t, err)
+	if diff := cmp.Diff([]Line{{Kind: KindEnd, Event: "$1"}}, lines); diff != "" || torn {
+		t.Error(torn, diff)
+	}
+	if ended, err := tr.HasEnd("box", "$1"); !ended || err != nil {
+		t.Errorf("%v, %v", ended, err)
+	}
+}
+
+func TestHistoryFrom(t *testing.T) {
+	lines := []Line{
+		{Kind: KindBegin, Event: "$1", Text: "task one"},
+		{Kind: KindUser, Event: "$1", Text: "task one"},
+		{Kind: KindTool, Event: "$1", Tool: "shell", Text: "ls"},
+		{Kind: KindBegin, Event: "$1", Text: "task one"},
+		{Kind: KindAssistant, Event: "$1", Text: "half"},
+		{Kind: KindAssistant, Event: "$1", Text: "done"},
+		{Kind: KindEnd, Event: "$1", Outcome: "completed"},
+		{Kind: KindUser, Text: "an aside"},
+		{Kind: KindUser, Text: "an aside"},
+		{Kind: KindBegin, Event: "$2", Text: "task two"},
+	}
+	want := []Turn{
+		{"user", "task one", "$1"}, {"assistant", "done", "$1"},
+		{"user", "an aside", ""}, {"user", "an aside", ""}, {"user", "task two", "$2"},
+	}
+	if diff := cmp.Diff(want, HistoryFrom(lines)); diff != "" {
+		t.Error(diff)
+	}
+	var many []Line
+	for i := range 200 {
+		many = append(many, Line{Kind: KindUser, Event: fmt.Sprint("$", i), Text: "x"})
+	}
+	if got := HistoryFrom(many); len(got) != MaxTurns || got[MaxTurns-1].Event != "$199" {
+		t.Errorf("%d turns", len(got))
+	}
+}
+
+func FuzzTranscript(f *testing.F) {
+	whole := append(Line{Kind: KindBegin, Event: "$1", Text: "x"}.encode(), Line{Kind: KindEnd, Event: "$1"}.encode()...)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-3])
+	f.Add([]byte("\n\n\x00{\"kind\":\"end\",\"event\":\"$1\"}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		lines, torn, bad := parseLines(data)
+		end, err := lastLineEnd(bytes.NewReader(data), int64(len(data)))
+		must(t, err)
+		if end != int64(len(data)-torn) {
+			t.Errorf("a torn line of %d bytes, but %d are cut", torn, int64(len(data))-end)
+		}
+		count := 0
+		_, err = anyLine(bytes.NewReader(data), func([]byte) bool { count++; return false })
+		must(t, err)
+		if count < len(lines)+bad {
+			t.Errorf("%d lines are searched, %d are read", count, len(lines)+bad)
+		}
+		if len(HistoryFrom(lines)) > MaxTurns {
+			t.Error("too much history")
+		}
+		again := Line{Kind: KindNote, Text: string(data), Tool: string(data)}.encode()
+		if lines, torn, bad := parseLines(again); len(again) > maxLine || len(lines) != 1 || torn+bad > 0 {
+			t.Errorf("what was written is not one line: %q", again)
+		}
+	})
+}

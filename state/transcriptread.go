@@ -1,0 +1,146 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// mend cuts off a last line that was not written to its end, and says so.
+func (t *Transcripts) mend(path string) (bool, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	end, err := lastLineEnd(file, info.Size())
+	if err != nil || end == info.Size() {
+		return false, err
+	}
+	t.log.Warn().Str("transcript", path).Int64("bytes", info.Size()-end).Msg("last line was not written to its end: cut off")
+	return true, file.Truncate(end)
+}
+
+// lastLineEnd is the offset behind the last newline.
+func lastLineEnd(file io.ReaderAt, size int64) (int64, error) {
+	buf := make([]byte, 1)
+	for step := int64(1); size > 0; step = 64 << 10 {
+		if int64(len(buf)) < step {
+			buf = make([]byte, step)
+		}
+		from := max(0, size-step)
+		part := buf[:size-from]
+		if _, err := file.ReadAt(part, from); err != nil && err != io.EOF {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		size = from
+	}
+	return 0, nil
+}
+
+// readEnd reads at most the last limit bytes of a file, from the beginning of a
+// line on; a missing file is empty.
+func readEnd(path string, limit int64) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-limit)
+	data, err := io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
+	if err != nil {
+		return nil, err
+	}
+	if from > 0 {
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+	return data, nil
+}
+
+// has looks for a line of a kind that belongs to an event, in the newest limit
+// bytes.
+func (t *Transcripts) has(name, kind, event string, limit int64) (bool, error) {
+	path, err := t.path(name)
+	if err != nil {
+		return false, err
+	}
+	event = clip(event, maxField)
+	needle := encodeJSON(event)
+	ok := func(text []byte) bool {
+		var line Line
+		return bytes.Contains(text, needle) && json.Unmarshal(text, &line) == nil && line.Kind == kind && line.Event == event
+	}
+	for _, part := range []string{path, path + ".1"} {
+		size, found, err := searchEnd(part, limit, ok)
+		if found || err != nil {
+			return found, explain(err, path)
+		}
+		if limit -= size; limit <= 0 {
+			break
+		}
+	}
+	return false, nil
+}
+
+// searchEnd reports the size of a file, and whether ok holds for a line in its
+// last limit bytes. A missing file is empty.
+func searchEnd(path string, limit int64, ok func([]byte) bool) (size int64, found bool, err error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("search transcript: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, false, fmt.Errorf("search transcript: %w", err)
+	}
+	size = info.Size()
+	from := max(0, size-limit)
+	found, err = anyLine(io.NewSectionReader(file, from, size-from), ok)
+	return size, found, err
+}
+
+// anyLine reports whether ok holds for a line. What has no newline yet, and a
+// line longer than maxLine, was not written by us to its end and does not
+// count.
+func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
+	in := bufio.NewReaderSize(r, maxLine)
+	for tooLong := false; ; {
+		text, err := in.ReadSlice('\n')
+		switch {
+		case err == nil && !tooLong && ok(text):
+			return true, nil
+		case err == io.EOF:
+			return false, nil
+		case err != nil && err != bufio.ErrBufferFull:
+			return false, fmt.Errorf("search transcript: %w", err)
+		}
+		tooLong = err == bufio.ErrBufferFull
+	}
+}
