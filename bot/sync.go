@@ -182,7 +182,8 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		}
 	}
 	for _, e := range echoes { // before the token that has them told only once
-		if err := b.Journal.MarkSent(ctx, e.txn, e.event); err != nil {
+		err := b.Journal.MarkSent(ctx, e.txn, e.event)
+		if err != nil && !errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
 	}
