@@ -145,16 +145,15 @@ func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, 
 		if err != nil {
 			panic(http.ErrAbortHandler) // checked at Load, cannot be
 		}
+		if mode == sse {
+			data = fmt.Appendf(nil, "data: %s\r\n\r\n", data)
+		}
 		if r.Break && i == len(out)-1 {
 			w.Write(data[:len(data)/2])
 			rc.Flush()
 			panic(http.ErrAbortHandler)
 		}
-		if mode == sse {
-			fmt.Fprintf(w, "data: %s\r\n\r\n", data)
-		} else {
-			w.Write(data)
-		}
+		w.Write(data)
 		rc.Flush()
 	}
 	io.WriteString(w, after)
