@@ -41,16 +41,17 @@ var faults = []fault{
 // vagueFaults are looked for where neither the text nor the exit code was
 // clear, also in what the CLI printed for people.
 var vagueFaults = append([]fault{
-	{regexp.MustCompile(`(?i)incomplete json|unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
-		ModelError, "The model's API sent an answer that made no sense. Send the task again."},
 	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
+	{regexp.MustCompile(`(?i)unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
+		ModelError, "The model's API sent an answer that made no sense. Send the task again."},
 	{regexp.MustCompile(`\b429\b|(?i:quota)`), ModelError, tooManySay},
 	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, overloadedSay},
 }, faults...)
 
-// broken is a connection that was lost. The CLI tries again when it is refused
-// or reset, but not when it ends in the middle of an answer ("terminated").
-var broken = regexp.MustCompile(`(?im)fetch failed|\bECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|^terminated$|other side closed|premature close`)
+// broken is a connection that was lost, once the CLI has given up: it asks again
+// when a connection is refused or reset, and when an answer stops in its middle,
+// but not when a chunked answer lacks its end ("terminated").
+var broken = regexp.MustCompile(`(?im)fetch failed|\bECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|^terminated$|other side closed|premature close|incomplete json`)
 
 func byFault(table []fault, said string) (Ended, string, bool) {
 	for _, f := range table {
