@@ -182,11 +182,13 @@ func summary(rec record, out agent.Outcome) string {
 	for _, n := range out.Tools {
 		count += n
 	}
-	if count > 0 {
+	if count == 1 {
+		text += " · 1 step"
+	} else if count > 1 {
 		text += fmt.Sprintf(" · %d steps", count)
 	}
 	if out.Usage.Total > 0 {
-		text += fmt.Sprintf(" · %d tokens", out.Usage.Total)
+		text += " · " + thousands(out.Usage.Total) + " tokens"
 	}
 	return text
 }
