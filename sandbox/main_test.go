@@ -19,6 +19,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
+	"github.com/containers/podman/v5/pkg/domain/entities/types"
 	"github.com/rs/zerolog"
 )
 
@@ -109,7 +110,7 @@ func testLayer(ctx context.Context) ([]byte, error) {
 		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text))})
 		io.WriteString(w, text)
 	}
-	for _, applet := range strings.Fields("sh cat chown dd echo env false head id kill ls mkdir nc printf ps pwd rm setsid sleep stat tail touch true wc yes") {
+	for _, applet := range strings.Fields("sh cat chmod cut grep mkfifo sed tr seq sort ulimit usleep chown dd echo env false head id kill ls mkdir nc printf ps pwd rm setsid sleep stat tail touch true wc yes") {
 		w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + applet, Linkname: "busybox", Mode: 0o777})
 	}
 	err = w.Close()
@@ -157,14 +158,17 @@ func testSpec(t testing.TB) Spec {
 // testBox is a running box.
 func testBox(t testing.TB) *Box {
 	t.Helper()
-	box, err := testPodmanOf(t).Ensure(t.Context(), testSpec(t))
+	return ensure(t, testSpec(t))
+}
+
+func ensure(t testing.TB, spec Spec) *Box {
+	t.Helper()
+	box, err := testPodman.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return box
 }
-
-func testPodmanOf(t testing.TB) *Podman { return needPodman(t) }
 
 // sh runs a shell script in the box and returns its stdout; it fails the test when
 // the script does.
@@ -189,4 +193,8 @@ func until(t testing.TB, what string, true func() bool) {
 		}
 	}
 	t.Fatal("not within 20 s: ", what)
+}
+
+func volumeOptions(name string) types.VolumeCreateOptions {
+	return types.VolumeCreateOptions{Name: name}
 }

@@ -2,26 +2,388 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestRun(t *testing.T) {
-	box := testBox(t)
-	existed, err := box.StartRun(t.Context(), RunSpec{
-		ID: "one", Argv: []string{"sh", "-c", `echo "hello $MATRIX_TUI_RUN $X"; echo oops >&2; pwd; exit 3`}, Env: []string{"X=y"},
-	})
-	if err != nil || existed {
-		t.Fatal(existed, err)
+// start starts a shell script as a run.
+func start(t testing.TB, box *Box, id, script string) {
+	t.Helper()
+	if _, err := box.StartRun(t.Context(), RunSpec{ID: id, Argv: []string{"sh", "-c", script}}); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// follow reads a run to its end.
+func follow(t testing.TB, box *Box, id string) (string, RunStatus) {
+	t.Helper()
 	var out bytes.Buffer
-	status, err := box.FollowRun(t.Context(), "one", 0, &out)
+	status, err := box.FollowRun(t.Context(), id, 0, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := out.String(), "hello one y\n/workspace\n"; got != want {
-		t.Errorf("stdout %q, want %q", got, want)
+	return out.String(), status
+}
+
+func TestRun(t *testing.T) {
+	box := testBox(t)
+	spec := RunSpec{
+		ID: "one", Env: []string{"X=y"},
+		Argv: []string{"sh", "-c", `echo "hello $MATRIX_TUI_RUN $X"; echo oops >&2; pwd; cat; exit 3`},
 	}
-	if status.State != RunExited || status.Code != 3 || status.Stderr != "oops\n" || status.Size != int64(out.Len()) {
-		t.Errorf("status %+v", status)
+	if existed, err := box.StartRun(t.Context(), spec); err != nil || existed {
+		t.Fatal(existed, err)
+	}
+	out, status := follow(t, box, "one")
+	if want := "hello one y\n/workspace\n"; out != want {
+		t.Errorf("stdout %q, want %q", out, want)
+	}
+	want := RunStatus{State: RunExited, Code: 3, Stderr: "oops\n", Size: int64(len(out))}
+	if diff := cmp.Diff(want, status, cmpopts.IgnoreFields(RunStatus{}, "Started", "Ended")); diff != "" {
+		t.Error(diff)
+	}
+	if status.Started.IsZero() || status.Ended.Before(status.Started) {
+		t.Errorf("from %s to %s", status.Started, status.Ended)
+	}
+	if existed, err := box.StartRun(t.Context(), spec); err != nil || !existed {
+		t.Errorf("started again: %v, %v", existed, err)
+	}
+	var rest bytes.Buffer
+	if _, err := box.FollowRun(t.Context(), "one", 6, &rest); err != nil || rest.String() != out[6:] {
+		t.Errorf("from byte 6: %q, %v", rest.String(), err)
+	}
+	if err := box.StopRun(t.Context(), "one"); err != nil {
+		t.Error("stop after the end:", err)
+	}
+	if err := box.RemoveRun(t.Context(), "one"); err != nil {
+		t.Error(err)
+	}
+	for what, id := range map[string]string{"removed": "one", "unknown": "two"} {
+		if _, status := follow(t, box, id); status.State != RunNone {
+			t.Errorf("%s: %+v", what, status)
+		}
+		if status, err := box.RunStatus(t.Context(), id); err != nil || status.State != RunNone {
+			t.Errorf("%s: %+v, %v", what, status, err)
+		}
+		if err := box.StopRun(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A run is followed as it prints, its state is told, and it cannot be removed.
+func TestFollowIsPrompt(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		status, err := box.FollowRun(t.Context(), "r", 0, w)
+		if err == nil && status.State != RunExited {
+			err = fmt.Errorf("%+v", status)
+		}
+		w.Close()
+		done <- err
+	}()
+	var first [6]byte
+	if _, err := io.ReadFull(r, first[:]); err != nil || string(first[:]) != "first\n" {
+		t.Fatalf("%q, %v", first, err)
+	}
+	if status, err := box.RunStatus(t.Context(), "r"); err != nil || status.State != RunRunning || status.Size != 6 {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if err := box.RemoveRun(t.Context(), "r"); err == nil {
+		t.Error("removed while it runs")
+	}
+	sh(t, box, "touch /workspace/go")
+	if rest, err := io.ReadAll(r); err != nil || string(rest) != "second\n" {
+		t.Errorf("%q, %v", rest, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartRunRefuses(t *testing.T) {
+	box := testBox(t)
+	long := strings.Repeat("x", 200_000)
+	for name, c := range map[string]struct {
+		spec RunSpec
+		want string
+	}{
+		"no such command": {RunSpec{Argv: []string{"no-such-command"}}, "command no-such-command is not on the PATH"},
+		"no such path":    {RunSpec{Argv: []string{"/no/such"}}, "no such file"},
+		"no such dir":     {RunSpec{Argv: []string{"true"}, Dir: "/no/such"}, "there is no directory /no/such"},
+		"long argument":   {RunSpec{Argv: []string{"true", long}}, "argument list too long"},
+		"no command":      {RunSpec{}, "no command"},
+		"file in the way": {RunSpec{Argv: []string{"true"}, Files: []File{{Path: "/etc/passwd/x"}}}, "not a directory"},
+	} {
+		c.spec.ID = "same"
+		if _, err := box.StartRun(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := box.StartRun(t.Context(), RunSpec{ID: "../x", Argv: []string{"true"}}); err == nil {
+		t.Error("an ID with a path was taken")
+	}
+	// What could not start left nothing in the way.
+	if existed, err := box.StartRun(t.Context(), RunSpec{ID: "same", Argv: []string{"true"}}); err != nil || existed {
+		t.Error(existed, err)
+	}
+}
+
+func TestRunBigArgument(t *testing.T) {
+	box := testBox(t)
+	argument := strings.Repeat("é\n\"$x", 100_000/7) // 7 bytes each
+	if _, err := box.StartRun(t.Context(), RunSpec{ID: "big", Argv: []string{"printf", "%s", argument}}); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := follow(t, box, "big"); out != argument {
+		t.Errorf("%d bytes came back, want %d", len(out), len(argument))
+	}
+}
+
+func TestRunFiles(t *testing.T) {
+	box := testBox(t)
+	sh(t, box, "echo mine > /workspace/status.md; touch /root/lock")
+	spec := RunSpec{
+		ID: "first", Argv: []string{"sh", "-c", "echo more >> /workspace/status.md; cat /root/.x/settings.json; stat -c %a /root/.x/settings.json; until [ -e /workspace/go ]; do sleep 0.05; done"},
+		Files: []File{
+			{Path: "/root/.x/settings.json", Data: []byte("{}\n"), Mode: 0o600},
+			{Path: "/workspace/status.md", Data: []byte("new"), New: true},
+			{Path: "/workspace/context.md", Data: []byte("# Context\n"), New: true},
+		},
+		Remove: []string{"/root/lock", "/root/not-there"},
+		Watch:  []string{"/workspace/status.md", "/workspace/none"},
+	}
+	if _, err := box.StartRun(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, box, "test ! -e /root/lock; touch /root/lock")
+	second := RunSpec{ID: "second", Argv: []string{"true"}, Remove: []string{"/root/lock"}}
+	if _, err := box.StartRun(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, box, "test -e /root/lock; touch /workspace/go") // another run is alive: not removed
+	out, status := follow(t, box, "first")
+	if out != "{}\n600\n" {
+		t.Errorf("stdout %q", out)
+	}
+	want := []Watched{
+		{Path: "/workspace/status.md", Before: 5, After: 10, Tail: "mine\nmore\n"},
+		{Path: "/workspace/none", Before: -1, After: -1},
+	}
+	if diff := cmp.Diff(want, status.Watch); diff != "" {
+		t.Error(diff)
+	}
+	if got := sh(t, box, "cat /workspace/context.md"); got != "# Context" {
+		t.Errorf("context.md holds %q", got)
+	}
+}
+
+// However much is printed, what is kept is bounded and ends with the end.
+func TestRunMaxOutput(t *testing.T) {
+	box := testBox(t)
+	const bound = 1 << 20
+	_, err := box.StartRun(t.Context(), RunSpec{
+		ID: "loud", MaxOutput: bound, Argv: []string{"sh", "-c", "seq 1000000; echo the end; seq 100000 >&2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, status := follow(t, box, "loud")
+	if int64(len(out)) != status.Size || len(out) < bound || len(out) > bound+256<<10+100 {
+		t.Errorf("%d bytes came, %d kept", len(out), status.Size)
+	}
+	begin, end, cut := strings.Cut(out, "\n{\"type\":\"truncated\",\"dropped\":")
+	if !cut || len(begin) > bound || !strings.HasPrefix(begin, "1\n2\n") || !strings.HasSuffix(end, "\n1000000\nthe end\n") {
+		t.Errorf("no mark between beginning and end: cut %v, %d and %d bytes", cut, len(begin), len(end))
+	}
+	if len(status.Stderr) > 4096 || !strings.HasSuffix(status.Stderr, "99999\n100000\n") {
+		t.Errorf("stderr %d bytes", len(status.Stderr))
+	}
+}
+
+// Started by many at once, a run starts once.
+func TestStartRunOnce(t *testing.T) {
+	box := testBox(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	fresh := 0
+	for range 6 {
+		wg.Go(func() {
+			existed, err := box.StartRun(t.Context(), RunSpec{ID: "once", Argv: []string{"sh", "-c", "echo x >> /workspace/times"}})
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if !existed {
+				fresh++
+			}
+		})
+	}
+	wg.Wait()
+	follow(t, box, "once")
+	if got := sh(t, box, "cat /workspace/times"); got != "x" || fresh != 1 {
+		t.Errorf("ran %q, %d of 6 say that it was they", got, fresh)
+	}
+}
+
+// Who follows can leave, and come back to what it has not read.
+func TestRunOutlivesFollower(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		_, err := box.FollowRun(ctx, "r", 0, w)
+		done <- err
+	}()
+	io.ReadFull(r, make([]byte, 6))
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+	until(t, "the follower's process has left the box", func() bool {
+		return !strings.Contains(sh(t, box, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
+	})
+	sh(t, box, "touch /workspace/go")
+	var rest bytes.Buffer
+	if status, err := box.FollowRun(t.Context(), "r", 6, &rest); err != nil || rest.String() != "second\n" || status.State != RunExited {
+		t.Errorf("%q, %+v, %v", rest.String(), status, err)
+	}
+}
+
+// A run that its box took down is interrupted; in a box made anew it never was.
+func TestRunInterrupted(t *testing.T) {
+	spec := testSpec(t)
+	box := ensure(t, spec)
+	start(t, box, "r", "echo first; echo oops >&2; exec sleep 1000")
+	start(t, box, "ended", "exit 5")
+	follow(t, box, "ended")
+	result := make(chan RunStatus, 1)
+	go func() {
+		status, err := box.FollowRun(t.Context(), "r", 0, io.Discard)
+		if err != nil {
+			t.Error(err)
+		}
+		result <- status
+	}()
+	until(t, "it is followed", func() bool {
+		return strings.Contains(sh(t, box, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
+	})
+	began := time.Now()
+	if err := testPodman.Stop(t.Context(), box.Name); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("stop took %s: PID 1 did not end on SIGTERM", took)
+	}
+	if status := <-result; status.State != RunInterrupted {
+		t.Errorf("followed while the box went down: %+v", status)
+	}
+	box = ensure(t, spec)
+	out, status := follow(t, box, "r")
+	if out != "first\n" || status.State != RunInterrupted || status.Stderr != "oops\n" {
+		t.Errorf("after the start: %q, %+v", out, status)
+	}
+	if existed, err := box.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil || !existed {
+		t.Errorf("started again: %v, %v", existed, err)
+	}
+	if _, status := follow(t, box, "ended"); status.State != RunExited || status.Code != 5 {
+		t.Errorf("ended before: %+v", status)
+	}
+	if err := testPodman.Destroy(t.Context(), box.Name); err != nil {
+		t.Fatal(err)
+	}
+	if _, status := follow(t, box, "r"); status.State != RunNone {
+		t.Errorf("in a box that is gone: %+v", status)
+	}
+	if _, status := follow(t, ensure(t, spec), "r"); status.State != RunNone {
+		t.Errorf("in a box made anew: %+v", status)
+	}
+}
+
+// Its supervisor killed, a run is interrupted, and its processes can be stopped.
+func TestRunWithoutSupervisor(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "sleep 1001 & setsid sleep 1002 & sleep 1003")
+	sh(t, box, "kill -9 $(cat /var/lib/boxinit/runs/r/supervisor.json | tr -dc '0-9,' | cut -d, -f1)")
+	if _, status := follow(t, box, "r"); status.State != RunInterrupted {
+		t.Errorf("%+v", status)
+	}
+	if got := sleepers(t, box); len(got) != 3 {
+		t.Fatalf("sleeping: %q", got)
+	}
+	if err := box.StopRun(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if got := sleepers(t, box); len(got) != 0 {
+		t.Errorf("still sleeping: %q", got)
+	}
+}
+
+// A paused box is waited for.
+func TestFollowPaused(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "echo hello")
+	if err := containers.Pause(testPodman.with(t.Context()), box.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if status, err := box.FollowRun(ctx, "r", 0, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("paused: %+v, %v", status, err)
+	}
+	if err := containers.Unpause(testPodman.with(t.Context()), box.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := follow(t, box, "r"); out != "hello\n" || status.State != RunExited {
+		t.Errorf("%q, %+v", out, status)
+	}
+}
+
+// An error of the writer ends the following.
+func TestFollowWriterFails(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "echo hello; exec sleep 1000")
+	full := errors.New("full")
+	if _, err := box.FollowRun(t.Context(), "r", 0, failing{full}); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A command killed for want of memory says so.
+func TestRunOutOfMemory(t *testing.T) {
+	if !needPodman(t).host.can("memory") {
+		t.Skip("this host has no memory controller")
+	}
+	spec := testSpec(t)
+	spec.Memory = 64 << 20
+	box := ensure(t, spec)
+	start(t, box, "greedy", "exec dd if=/dev/zero of=/dev/null bs=200M count=1")
+	_, status := follow(t, box, "greedy")
+	if status.Code != 137 || status.Signal != "killed" || !status.OOM {
+		t.Errorf("%+v", status)
+	}
+	start(t, box, "modest", "true")
+	if _, status := follow(t, box, "modest"); status.OOM {
+		t.Errorf("a run after it: %+v", status)
 	}
 }

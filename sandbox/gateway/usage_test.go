@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTail(t *testing.T) {
+	const numbers = `"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "toolUsePromptTokenCount": 1, "totalTokenCount": 18}`
+	for name, c := range map[string]struct {
+		body    string
+		in, out int64
+	}{
+		"single":           {`{"candidates": [], ` + numbers + `, "modelVersion": "x"}`, 11, 7},
+		"last of a stream": {"data: {\"usageMetadata\": {\"promptTokenCount\": 99}}\r\n\r\ndata: {" + numbers + "}\r\n\r\n", 11, 7},
+		"long":             {strings.Repeat("x", 5*maxTail) + numbers + "}", 11, 7},
+		"said by a model":  {`{` + numbers + `, "text": "\"usageMetadata\": {\"promptTokenCount\": 7000}"}`, 11, 7},
+		"none":             {`{"candidates": []}`, 0, 0},
+		"cut":              {`{"usageMetadata": {"promptTokenCount": 1`, 0, 0},
+		"no colon":         {`"usageMetadata"`, 0, 0},
+		"nonsense":         {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9e18}}`, 0, 0},
+		"huge":             {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9000000000000000000}}`, 0, 1 << 32},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tl tail
+			for s := c.body; s != ""; {
+				n := min(len(s), 1000)
+				tl.write([]byte(s[:n]))
+				s = s[n:]
+			}
+			if in, out := tl.usage(); in != c.in || out != c.out {
+				t.Errorf("%d in, %d out; want %d and %d", in, out, c.in, c.out)
+			}
+			if cap(tl.buf) > 4*maxTail {
+				t.Errorf("%d bytes kept", cap(tl.buf))
+			}
+		})
+	}
+}
+
+func FuzzTail(f *testing.F) {
+	f.Add([]byte(`"usageMetadata": {"promptTokenCount": 10}`))
+	f.Add([]byte(`"usageMetadata"x:[1]`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var tl tail
+		tl.write(body)
+		if in, out := tl.usage(); in < 0 || out < 0 || in > 1<<33 || out > 1<<33 {
+			t.Errorf("%d in, %d out", in, out)
+		}
+	})
+}

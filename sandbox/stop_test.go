@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// sleepers returns the arguments of the sleep commands in the box.
+func sleepers(t testing.TB, box *Box) []string {
+	t.Helper()
+	lines := sh(t, box, `for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' < $f 2>/dev/null; echo; done | sed -n 's/^sleep \([0-9][0-9]*\) $/\1/p' | sort`)
+	return strings.Fields(lines)
+}
+
+func TestStopRun(t *testing.T) {
+	box := testBox(t)
+	// Older things: a daemon of a run that has ended, and one of a run that goes on.
+	start(t, box, "older", "setsid sleep 2001 & true")
+	start(t, box, "beside", "env -i setsid sleep 2002 & sleep 2003")
+	if _, status := follow(t, box, "older"); status.State != RunExited {
+		t.Fatalf("a daemon in the background keeps the run running: %+v", status)
+	}
+	for name, script := range map[string]string{
+		"plain":           "sleep 1000",
+		"background":      "sleep 1000 & sleep 1000 & wait",
+		"session":         "setsid sleep 1000 & sleep 1000",
+		"double-fork":     "(setsid sh -c 'sleep 1000 & sleep 1000 & exit' &) ; sleep 1000",
+		"no-environment":  "env -i setsid sh -c 'sleep 1000 & env -i setsid sleep 1000 & exit 0' & sleep 1000",
+		"ignores-sigterm": "trap '' TERM; sh -c 'trap \"\" TERM; sleep 1000; sleep 1000' & sleep 1000; sleep 1000; sleep 1000",
+		"stopped":         "sleep 1000 & kill -STOP $!; sleep 1000",
+		"grows":           "trap '' TERM; while true; do setsid sleep 1000 & usleep 20000; done",
+		"ended-already":   "env -i setsid sleep 1000 & exit 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			start(t, box, name, script)
+			until(t, "something sleeps", func() bool { return len(sleepers(t, box)) > 3 })
+			began := time.Now()
+			if err := box.StopRun(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 6*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			if got := strings.Join(sleepers(t, box), " "); got != "2001 2002 2003" {
+				t.Errorf("sleeping after the stop: %s", got)
+			}
+			_, status := follow(t, box, name)
+			if status.State != RunExited {
+				t.Errorf("%+v", status)
+			}
+		})
+	}
+	_, status := follow(t, box, "plain")
+	if status.Signal != "terminated" || status.Code != 143 {
+		t.Errorf("stopped: %+v", status)
+	}
+	if status, err := box.RunStatus(t.Context(), "beside"); err != nil || status.State != RunRunning {
+		t.Errorf("the run beside: %+v, %v", status, err)
+	}
+}
+
+// Orphans are reaped: whoever the parent is, no zombie stays.
+func TestNoZombies(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "for i in 1 2 3 4 5 6 7 8 9; do (setsid sleep 0.1 &); done; exec sleep 1000")
+	sh(t, box, "for i in 1 2 3 4 5 6 7 8 9; do (setsid sleep 0.1 &); done")
+	until(t, "no zombie is left", func() bool {
+		states := sh(t, box, "sed -n 's/^State:.//p' /proc/[0-9]*/status | sort")
+		return !strings.Contains(states, "Z") && len(sleepers(t, box)) == 1
+	})
+}
