@@ -276,6 +276,9 @@ func TestJournalMoveRoom(t *testing.T) {
 	if rows, err := j.Unfinished(ctx, "!old"); len(rows) > 0 || err != nil {
 		t.Errorf("left in the old room: %v, %v", ids(rows), err)
 	}
+	if last, err := j.LastTask(ctx, "!old"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the old room still has the task %s, %v", last.Event, err)
+	}
 	if fresh := commit(t, j, "t", event("!old", "$1", Pending)); len(fresh) > 0 {
 		t.Error("a moved event came again and was taken for new")
 	}

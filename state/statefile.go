@@ -16,6 +16,7 @@ type contents struct {
 	containers map[string]string
 	history    map[string]turns
 	sessions   map[string]string
+	volumes    map[string]string // room: the room whose volumes it works on
 	unknown    []member // in the order of the file
 }
 
@@ -31,6 +32,7 @@ func newContents() *contents {
 		containers: map[string]string{},
 		history:    map[string]turns{},
 		sessions:   map[string]string{},
+		volumes:    map[string]string{},
 	}
 }
 
@@ -72,6 +74,8 @@ func (c *contents) set(key string, value json.RawMessage) error {
 		return decodeMap(value, &c.containers)
 	case "sessions":
 		return decodeMap(value, &c.sessions)
+	case "volumes":
+		return decodeMap(value, &c.volumes)
 	case "history":
 		if err := decodeMap(value, &c.history); err != nil {
 			return err
@@ -108,6 +112,7 @@ func (c *contents) snapshot() *contents {
 	copied.containers = cloneMap(c.containers)
 	copied.history = cloneMap(c.history)
 	copied.sessions = cloneMap(c.sessions)
+	copied.volumes = cloneMap(c.volumes)
 	return &copied
 }
 
@@ -129,6 +134,10 @@ func (c *contents) writeTo(w io.Writer) error {
 	writeObject(buf, c.history, func(ts turns) { writeTurns(buf, ts) })
 	buf.WriteString(",\n  \"sessions\": ")
 	writeObject(buf, c.sessions, func(id string) { buf.Write(encodeJSON(id)) })
+	if len(c.volumes) > 0 {
+		buf.WriteString(",\n  \"volumes\": ")
+		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
+	}
 	for _, m := range c.unknown {
 		buf.WriteString(",\n  ")
 		buf.Write(encodeJSON(m.key))

@@ -66,6 +66,21 @@ func (s *Store) SetSession(ctx context.Context, room, id string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) })
 }
 
+// VolumesOf is the room whose volumes this room works on: itself, unless it is
+// the successor of another.
+func (s *Store) VolumesOf(room string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now.volumesOf(room)
+}
+
+func (c *contents) volumesOf(room string) string {
+	if origin := c.volumes[room]; origin != "" {
+		return origin
+	}
+	return room
+}
+
 // History is what was said in the room, oldest first, at most MaxTurns turns.
 func (s *Store) History(room string) []Turn {
 	s.mu.Lock()
@@ -111,16 +126,22 @@ func (s *Store) RestoreHistory(ctx context.Context, room string, all []Turn) err
 	})
 }
 
-// MoveRoom gives container, history and session of a room to its successor
-// (m.room.tombstone). What the successor has already stays: its own container
-// and session win, and the old history goes before its own.
+// MoveRoom gives volumes, history and session of a room to its successor
+// (m.room.tombstone); its container is dropped, for it is labelled with the old
+// room. What the successor has already stays: its own container with its
+// volumes, and its session, win, and the old history goes before its own.
 func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	if from == to {
 		return nil
 	}
 	return s.update(ctx, func(c *contents) bool {
-		changed := moveKey(c.containers, from, to)
-		changed = moveKey(c.sessions, from, to) || changed
+		_, changed := c.containers[from]
+		delete(c.containers, from)
+		if _, own := c.containers[to]; !own {
+			changed = put(c.volumes, to, c.volumesOf(from)) || changed
+			changed = put(c.volumes, from, "") || changed
+			changed = moveKey(c.sessions, from, to) || changed
+		}
 		old, had := c.history[from]
 		if !had {
 			return changed

@@ -125,6 +125,9 @@ func TestStoreHistoryRules(t *testing.T) {
 			if diff := cmp.Diff(test.want, s.History("!r")); diff != "" {
 				t.Error(diff)
 			}
+			if n := len(s.now.history["!r"]); n > MaxTurns {
+				t.Errorf("%d turns are kept", n)
+			}
 		})
 	}
 }

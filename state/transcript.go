@@ -118,7 +118,7 @@ func (t *Transcripts) once(name string, line Line) error {
 	return t.add(name, line, true)
 }
 
-// add appends one line: whole, or not at all.
+// add appends one line.
 func (t *Transcripts) add(name string, line Line, sync bool) error {
 	path, err := t.path(name)
 	if err != nil {
@@ -151,8 +151,7 @@ func appendFile(path string, text []byte, sync bool) error {
 		return err
 	}
 	if _, err := file.Write(text); err != nil {
-		_ = file.Truncate(info.Size()) // what did not fit would be a torn line
-		return err
+		return err // what did fit is a torn line: mend cuts it
 	}
 	if !sync {
 		return nil
