@@ -96,7 +96,7 @@ func (t *task) ensureOnce(ctx context.Context) (*sandbox.Box, error) {
 	}
 	name := b.Store.Container(t.id)
 	box, err := b.Podman.Ensure(ctx, sandbox.Spec{
-		Room: t.id, Name: name, Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
+		Room: t.id, Name: name, VolumesOf: b.Store.VolumesOf(t.id), Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
 		Gateway: dir, Version: b.Version,
 	})
 	if err != nil {

@@ -41,9 +41,6 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		info, ok := there[name]
 		if !ok || info.Room != room {
 			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: its history stays, the next message makes it anew")
-			if name != sandbox.NameFor(room) {
-				continue // it came with a room's predecessor: the name leads to its volumes
-			}
 			if err := b.Store.DropContainer(ctx, room); err != nil {
 				b.log.Warn().Err(err).Msg("save state") // goes with the next write
 			}

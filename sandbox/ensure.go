@@ -160,7 +160,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slot, err := e.volumesFor(ctx, e.spec.Room)
+	slot, err := e.volumesFor(ctx, e.spec.volumesOf())
 	if err != nil {
 		return err
 	}

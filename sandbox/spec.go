@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"math"
 	"syscall"
 
@@ -15,7 +16,10 @@ type Spec struct {
 	// Room is the room's ID, as on the label.
 	Room string
 	// Name is the container's name; "" = NameFor(Room).
-	Name  string
+	Name string
+	// VolumesOf is the room whose volumes hold the work; "" = Room. It is another
+	// one where Room replaced it.
+	VolumesOf string
 	Image string
 	// Memory is the limit in bytes, swap included; 0 = none.
 	Memory int64
@@ -68,6 +72,8 @@ var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID
 func workspaceVolume(room string) string { return "workspace-" + slug(room) }
 func homeVolume(room string) string      { return "home-" + slug(room) }
 
+func (s Spec) volumesOf() string { return cmp.Or(s.VolumesOf, s.Room) }
+
 // generator says in podman's words what a box is. Slot is the room's range of user
 // IDs, -1 where podman is rootless and keeps its boxes apart from the host itself.
 func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
@@ -87,8 +93,8 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g.LogConfiguration = &specgen.LogConfig{Driver: "k8s-file", Size: logBytes}
 	g.ImageVolumeMode = "ignore"
 	g.Volumes = []*specgen.NamedVolume{
-		{Name: workspaceVolume(s.Room), Dest: workspace},
-		{Name: homeVolume(s.Room), Dest: homeDir},
+		{Name: workspaceVolume(s.volumesOf()), Dest: workspace},
+		{Name: homeVolume(s.volumesOf()), Dest: homeDir},
 	}
 	if s.Gateway != "" {
 		g.Mounts = []rspec.Mount{{

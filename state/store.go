@@ -136,8 +136,9 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	}
 	return s.update(ctx, func(c *contents) bool {
 		_, changed := c.containers[from]
+		known := changed || len(c.history[from]) > 0 || c.sessions[from] != "" || c.volumes[from] != ""
 		delete(c.containers, from)
-		if _, own := c.containers[to]; !own {
+		if _, own := c.containers[to]; known && !own { // not known: moved already
 			changed = put(c.volumes, to, c.volumesOf(from)) || changed
 			changed = put(c.volumes, from, "") || changed
 			changed = moveKey(c.sessions, from, to) || changed

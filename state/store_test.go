@@ -183,8 +183,11 @@ func TestStoreMoveRoom(t *testing.T) {
 	if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" {
 		t.Error(diff)
 	}
-	if s.Container("!new") != "box" || s.Session("!new") != "session" {
-		t.Error("container or session did not move")
+	if s.Container("!new") != "" || s.Session("!new") != "session" {
+		t.Error("the old container is still there, or the session did not move")
+	}
+	if got := s.VolumesOf("!new"); got != "!old" {
+		t.Errorf("the successor works on the volumes of %q", got)
 	}
 	if diff := cmp.Diff([]Turn{{"user", "before", "$1"}, {"user", "after", "$2"}}, s.History("!new")); diff != "" {
 		t.Error(diff)
@@ -194,6 +197,9 @@ func TestStoreMoveRoom(t *testing.T) {
 	must(t, s.MoveRoom(ctx, "!new", "!third"))
 	if got := s.Container("!third"); got != "own" {
 		t.Errorf("the successor's own container became %q", got)
+	}
+	if got := s.VolumesOf("!third"); got != "!third" {
+		t.Errorf("the successor with a container of its own works on the volumes of %q", got)
 	}
 }
 
