@@ -20,7 +20,7 @@ type Spec struct {
 	// VolumesOf is the room whose volumes hold the work; "" = Room. It is another
 	// one where Room replaced it.
 	VolumesOf string
-	Image string
+	Image     string
 	// Memory is the limit in bytes, swap included; 0 = none.
 	Memory int64
 	// CPUs is the number of processors the box may use; 0 = no limit.

@@ -17,7 +17,7 @@ type contents struct {
 	history    map[string]turns
 	sessions   map[string]string
 	volumes    map[string]string // room: the room whose volumes it works on
-	unknown    []member // in the order of the file
+	unknown    []member          // in the order of the file
 }
 
 // member is a top-level key that this release does not know, with its value
