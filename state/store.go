@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -133,6 +134,9 @@ func (s *Store) RestoreHistory(ctx context.Context, room string, all []Turn) err
 func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	if from == to {
 		return nil
+	}
+	if to == "" {
+		return errors.New("move room: no successor")
 	}
 	return s.update(ctx, func(c *contents) bool {
 		_, changed := c.containers[from]

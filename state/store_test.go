@@ -179,6 +179,9 @@ func TestStoreMoveRoom(t *testing.T) {
 		must(t, s.MoveRoom(ctx, "!old", "!new"))
 	}
 	must(t, s.MoveRoom(ctx, "!new", "!new"))
+	if s.MoveRoom(ctx, "!new", "") == nil {
+		t.Error("moved to nowhere")
+	}
 	s = openStore(t, dir)
 	if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" {
 		t.Error(diff)
@@ -271,30 +274,32 @@ func TestStoreMovesCorruptFileAside(t *testing.T) {
 	}
 }
 
+// tenSavers changes ten rooms while a write runs, and gives what each of the
+// savers is told when that write has ended.
+func tenSavers(s *Store) []error {
+	<-s.writing // as a write that runs
+	errs := make([]error, 10)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() { errs[i] = s.SetContainer(ctx, fmt.Sprint("!", i), "box") })
+	}
+	for all := false; !all; runtime.Gosched() {
+		s.mu.Lock()
+		all = s.changed == 10
+		s.mu.Unlock()
+	}
+	s.writing <- struct{}{}
+	group.Wait()
+	return errs
+}
+
 // Writers that come while a write runs share the next one.
 func TestStoreSaversShareWrites(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	<-s.writing // as a write that runs
-	var group sync.WaitGroup
-	for i := range 10 {
-		group.Go(func() {
-			if err := s.SetContainer(ctx, fmt.Sprint("!", i), "box"); err != nil {
-				t.Error(err)
-			}
-		})
+	for _, err := range tenSavers(s) {
+		must(t, err)
 	}
-	for {
-		s.mu.Lock()
-		all := s.changed == 10
-		s.mu.Unlock()
-		if all {
-			break
-		}
-		runtime.Gosched()
-	}
-	s.writing <- struct{}{}
-	group.Wait()
 	if s.attempts != 1 {
 		t.Errorf("ten savers made %d writes", s.attempts)
 	}
@@ -304,6 +309,26 @@ func TestStoreSaversShareWrites(t *testing.T) {
 	must(t, s.SetContainer(ctx, "!1", "box"))
 	if s.attempts != 1 {
 		t.Error("a change that changes nothing was written")
+	}
+}
+
+// They share one that goes wrong, too; and a later call tries again.
+func TestStoreSaversShareErrors(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	s.path = filepath.Join(dir, "gone", "state.json")
+	for _, err := range tenSavers(s) {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a saver was told %v", err)
+		}
+	}
+	if s.attempts != 1 {
+		t.Errorf("ten savers made %d attempts", s.attempts)
+	}
+	s.path = filepath.Join(dir, "state.json")
+	must(t, s.SetContainer(ctx, "!1", "box"))
+	if got := len(openStore(t, dir).Containers()); got != 10 {
+		t.Errorf("%d of 10 containers on disk", got)
 	}
 }
 

@@ -63,19 +63,22 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string) error {
 	if from == to {
 		return nil
 	}
+	if to == "" {
+		return errors.New("move room: no successor")
+	}
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		for _, statement := range []string{
-			`INSERT INTO inbound (room, event, sender, type, time, raw, status, task, at)
-				SELECT ?2, event, sender, type, time, raw, status, task, at FROM inbound
-				WHERE room = ?1 AND ` + unfinished + ` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`,
-			`UPDATE inbound SET status = 0, task = NULL WHERE room = ?1 AND ` + unfinished + ` AND ?2 <> ''`,
-			`UPDATE outbound SET room = ?2 WHERE room = ?1 AND status = 0`,
-		} {
-			if _, err := tx.ExecContext(ctx, statement, from, to); err != nil {
-				return err
-			}
+		_, err := tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, task, at)
+			SELECT ?, event, sender, type, time, raw, status, task, at FROM inbound
+			WHERE room = ? AND `+unfinished+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
+		if err != nil {
+			return err
 		}
-		return nil
+		_, err = tx.ExecContext(ctx, "UPDATE inbound SET status = ?, task = NULL WHERE room = ? AND "+unfinished, Archived, from)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE outbound SET room = ? WHERE room = ? AND status = 0", to, from)
+		return err
 	})
 	return j.failed("move room", err)
 }
