@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/containers/podman/v5/pkg/api/handlers"
@@ -121,7 +122,8 @@ func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 	var header [8]byte
 	for {
 		if _, err := io.ReadFull(r, header[:]); err != nil {
-			if errors.Is(err, io.EOF) {
+			// A reset is an end too: of a command that has not read all its input.
+			if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 				return nil
 			}
 			return err

@@ -55,14 +55,14 @@ func (b *Box) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 		return Result{}, explain(err, "exec in box", b.Name)
 	}
 	return Result{
-		Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Code: code,
+		Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Code: code,
 		Truncated: stdout.cut || stderr.cut,
 	}, nil
 }
 
 // bounded keeps the first bytes of a stream and drops the rest.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer // not embedded: its ReadFrom would know no bound
 	left int64
 	cut  bool
 }
@@ -72,6 +72,6 @@ func (w *bounded) Write(b []byte) (int, error) {
 	keep := b[:min(int64(len(b)), w.left)]
 	w.left -= int64(len(keep))
 	w.cut = w.cut || len(keep) < len(b)
-	w.Buffer.Write(keep)
+	w.kept.Write(keep)
 	return len(b), nil
 }

@@ -174,11 +174,11 @@ func (b *Box) followOnce(ctx context.Context, id string, out *counting) (RunStat
 	if err != nil {
 		return RunStatus{}, explain(err, "follow run in box", b.Name)
 	}
-	if err := failure(Result{Code: code, Stderr: stderr.Bytes()}, "follow run "+id); err != nil {
+	if err := failure(Result{Code: code, Stderr: stderr.kept.Bytes()}, "follow run "+id); err != nil {
 		return RunStatus{}, err
 	}
 	var status RunStatus
-	if err := json.Unmarshal(stderr.Bytes(), &status); err != nil {
+	if err := json.Unmarshal(stderr.kept.Bytes(), &status); err != nil {
 		return RunStatus{}, fmt.Errorf("follow run %s: no status at the end: %w", id, err)
 	}
 	return status, nil

@@ -21,14 +21,15 @@ func (s *scrubber) next(p []byte) []byte {
 		return p
 	}
 	all := append(s.held, p...)
-	for {
-		i := bytes.Index(all, s.key)
+	for from := 0; ; {
+		i := bytes.Index(all[from:], s.key)
 		if i < 0 {
 			break
 		}
 		for j := range s.key {
-			all[i+j] = '*'
+			all[from+i+j] = '*'
 		}
+		from += i + len(s.key)
 	}
 	keep := 0
 	for n := min(len(s.key)-1, len(all)); n > 0; n-- {

@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExec(t *testing.T) {
+	box := testBox(t)
+	for name, c := range map[string]struct {
+		cmd  Cmd
+		want Result
+	}{
+		"streams and code": {
+			Cmd{Argv: []string{"sh", "-c", "echo out; echo err >&2; exit 7"}},
+			Result{Stdout: []byte("out\n"), Stderr: []byte("err\n"), Code: 7},
+		},
+		"stdin": {
+			Cmd{Argv: []string{"cat"}, Stdin: strings.NewReader("a\x00b\r\n")},
+			Result{Stdout: []byte("a\x00b\r\n")},
+		},
+		"no stdin":  {Cmd{Argv: []string{"cat"}}, Result{}},
+		"directory": {Cmd{Argv: []string{"pwd"}, Dir: "/root"}, Result{Stdout: []byte("/root\n")}},
+		"environment": {
+			Cmd{Argv: []string{"sh", "-c", "echo $A $HOME"}, Env: []string{"A=b c"}},
+			Result{Stdout: []byte("b c /root\n")},
+		},
+		"no shell":  {Cmd{Argv: []string{"echo", "$HOME; `id`", "a  b"}}, Result{Stdout: []byte("$HOME; `id` a  b\n")}},
+		"cut":       {Cmd{Argv: []string{"sh", "-c", "echo 12345678; echo abc >&2"}, MaxOutput: 5}, Result{Stdout: []byte("12345"), Stderr: []byte("abc\n"), Truncated: true}},
+		"by signal": {Cmd{Argv: []string{"sh", "-c", "kill -9 $$"}}, Result{Code: 137}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := box.Exec(t.Context(), c.cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal := cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })
+			if diff := cmp.Diff(c.want, got, equal); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Input that nobody reads does no harm. Podman adds words of its own to stderr.
+func TestExecUnreadInput(t *testing.T) {
+	box := testBox(t)
+	got, err := box.Exec(t.Context(), Cmd{Argv: []string{"false"}, Stdin: strings.NewReader(strings.Repeat("x", 1<<20))})
+	if err != nil || got.Code != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestExecBounded(t *testing.T) {
+	box := testBox(t)
+	got, err := box.Exec(t.Context(), Cmd{Argv: []string{"sh", "-c", "yes | head -c 20000000"}})
+	if err != nil || len(got.Stdout) != defaultMaxOutput || !got.Truncated {
+		t.Errorf("%d bytes, truncated %v, %v", len(got.Stdout), got.Truncated, err)
+	}
+}
+
+func TestExecFails(t *testing.T) {
+	box := testBox(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := box.Exec(ctx, Cmd{Argv: []string{"sleep", "1000"}}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want DeadlineExceeded", err)
+	}
+	if _, err := box.Exec(t.Context(), Cmd{}); err == nil {
+		t.Error("no command, no error")
+	}
+	if result, err := box.Exec(t.Context(), Cmd{Argv: []string{"/no/such"}}); err == nil && result.Code == 0 {
+		t.Errorf("no such command: %+v", result)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	box := testBox(t)
+	ctx := t.Context()
+	big := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16) // 1 MiB
+	if err := box.WriteFile(ctx, "/workspace/deep/er/file", big); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := box.ReadFile(ctx, "/workspace/deep/er/file", 2<<20); err != nil || !bytes.Equal(got, big) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if got, err := box.ReadFile(ctx, "/workspace/deep/er/file", 10); err != nil || string(got) != "0123456789" {
+		t.Errorf("%q, %v", got, err)
+	}
+	sh(t, box, "rm -r deep; ln -s /etc/passwd link; mkfifo fifo; mkdir dir; echo mine > old; chmod 700 old")
+	if err := box.WriteNew(ctx, "/workspace/old", []byte("theirs")); err != nil {
+		t.Error(err)
+	}
+	if err := box.WriteNew(ctx, "/workspace/fresh", []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if err := box.WriteFile(ctx, "/workspace/link", nil); err != nil { // replaces the link
+		t.Error(err)
+	}
+	if got := sh(t, box, "cat old fresh; echo; stat -c '%a %F' fresh link; head -c 4 /etc/passwd; ls -a | grep boxinit || true"); got != "mine\nx\n644 regular file\n644 regular empty file\nroot" {
+		t.Errorf("found %q", got)
+	}
+	for _, path := range []string{"/workspace/none", "/workspace/fifo", "/workspace/dir", "/dev/zero"} {
+		if _, err := box.ReadFile(ctx, path, 10); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v, want ErrNotFound", path, err)
+		}
+	}
+	if err := box.WriteFile(ctx, "/workspace/dir", []byte("x")); err == nil {
+		t.Error("a directory was overwritten")
+	}
+	if err := box.WriteFile(ctx, "/proc/x", []byte("x")); err == nil {
+		t.Error("/proc was written to")
+	}
+}

@@ -1,0 +1,340 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/agent/scripted"
+)
+
+const testRoom = "!room:example.org"
+
+// logs is a log that a test may read while it is written.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// opened is a gateway with an open room, closed when the test ends.
+type opened struct {
+	*Gateway
+	log    *logs
+	dir    string
+	client *http.Client // on the room's socket
+}
+
+func open(t testing.TB, upstream string, change func(*Config)) *opened {
+	t.Helper()
+	u, err := url.Parse(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &opened{log: new(logs)}
+	cfg := Config{Dir: t.TempDir(), Upstream: u, Key: testKey, Log: zerolog.New(o.log)}
+	if change != nil {
+		change(&cfg)
+	}
+	o.Gateway = New(cfg)
+	t.Cleanup(func() { o.Close(ended()) })
+	if o.dir, err = o.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return o.dial() }}
+	t.Cleanup(transport.CloseIdleConnections)
+	o.client = &http.Client{Transport: transport}
+	return o
+}
+
+func (o *opened) dial() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.dir, "sock")) }
+
+// script is a scripted model that takes testKey only.
+func script(t testing.TB, rules string) string {
+	t.Helper()
+	s, err := scripted.Load([]byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := scripted.New(s, zerolog.Nop())
+	model.RequireKey(testKey)
+	hs := httptest.NewServer(model)
+	t.Cleanup(hs.Close)
+	t.Cleanup(model.Close)
+	return hs.URL
+}
+
+// anywhere lets a test reach loopback through the proxy.
+func anywhere(c *Config) { c.reachable = func(netip.Addr) bool { return true } }
+
+// leaks fails the test when it ends with more goroutines than it began with.
+func leaks(t *testing.T) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		for until := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				buf := make([]byte, 1<<20)
+				t.Errorf("%d goroutines became %d:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+				return
+			}
+		}
+	})
+}
+
+func TestOpen(t *testing.T) {
+	leaks(t)
+	o := open(t, script(t, "rules: []"), nil)
+	for path, want := range map[string]os.FileMode{o.dir: os.ModeDir | 0o755, filepath.Join(o.dir, "sock"): os.ModeSocket | 0o666} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s has mode %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+	if name := filepath.Base(o.dir); len(name) != 16 {
+		t.Errorf("directory %s", name)
+	}
+	before, _ := os.Stat(o.dir)
+	if dir, err := o.Open(testRoom); err != nil || dir != o.dir {
+		t.Errorf("second Open: %s, %v", dir, err)
+	}
+	if err := o.Shut(testRoom); err != nil {
+		t.Error(err)
+	}
+	if c, err := o.dial(); err == nil {
+		c.Close()
+		t.Error("a shut room takes connections")
+	}
+	if err := o.Shut(testRoom); err != nil {
+		t.Errorf("second Shut: %v", err)
+	}
+	if _, err := o.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := os.Stat(o.dir)
+	if !os.SameFile(before, after) {
+		t.Error("the directory is another one, boxes that have it mounted are cut off")
+	}
+	if resp, err := o.client.Get("http://box/model/v1beta/models"); err != nil || resp.StatusCode != 200 {
+		t.Errorf("after a new Open: %v", err)
+	} else {
+		resp.Body.Close()
+	}
+	other, err := o.Open("!other:example.org")
+	if err != nil || other == o.dir {
+		t.Errorf("another room's directory is %s, %v", other, err)
+	}
+}
+
+// What a gateway before this one left behind, by kill -9, is in nobody's way.
+func TestOpenOverLeftovers(t *testing.T) {
+	o := open(t, "http://127.0.0.1:1", nil)
+	if err := o.Close(ended()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.dir, "new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(o.dir, "sock")); err != nil {
+		t.Fatalf("nothing was left behind: %v", err)
+	}
+	next := New(o.cfg)
+	t.Cleanup(func() { next.Close(ended()) })
+	if _, err := next.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := o.dial(); err != nil {
+		t.Error(err)
+	} else {
+		c.Close()
+	}
+	// And one whose directory was cleaned away is made anew.
+	if err := os.RemoveAll(o.dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := next.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := o.dial(); err != nil {
+		t.Error(err)
+	} else {
+		c.Close()
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	g := New(Config{Dir: filepath.Join(t.TempDir(), strings.Repeat("d", 100))})
+	if _, err := g.Open(testRoom); err == nil || !strings.Contains(err.Error(), "STATE_DIR") {
+		t.Errorf("a path too long for a socket: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{Dir: file}).Open(testRoom); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+	g = New(Config{Dir: t.TempDir()})
+	if err := g.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Open(testRoom); err == nil {
+		t.Error("a closed gateway opens")
+	}
+}
+
+// Close lets an answer end, takes nothing new meanwhile, and cuts what goes on beyond its context.
+func TestClose(t *testing.T) {
+	leaks(t)
+	o := open(t, script(t, `
+rules:
+  - {when: soon, chunks: 2, chunk_delay: 200ms, say: 'first second'}
+  - {when: never, chunks: 2, chunk_delay: 10m, say: 'first second'}
+`), nil)
+	read := func(text string) (begun chan bool, all chan string) {
+		begun, all = make(chan bool), make(chan string, 1)
+		go func() {
+			resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader(ask(text)))
+			if err != nil {
+				all <- err.Error()
+				close(begun)
+				return
+			}
+			defer resp.Body.Close()
+			r := bufio.NewReader(resp.Body)
+			line, _ := r.ReadString('\n')
+			close(begun)
+			rest, _ := io.ReadAll(r)
+			all <- line + string(rest)
+		}()
+		return begun, all
+	}
+	begun, all := read("soon")
+	<-begun
+	closed := make(chan error)
+	go func() { closed <- o.Close(t.Context()) }()
+	for { // until it takes no more
+		c, err := o.dial()
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if got := <-all; !strings.Contains(got, "second") {
+		t.Errorf("an answer under way was cut: %s", got)
+	}
+
+	o.Gateway = New(o.cfg)
+	if _, err := o.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	begun, all = read("never")
+	<-begun
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := o.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := <-all; !strings.Contains(got, "first") || strings.Contains(got, "second") {
+		t.Errorf("an answer without end gave %s", got)
+	}
+}
+
+// Connections beyond the cap wait, and get their turn.
+func TestConnectionCap(t *testing.T) {
+	leaks(t)
+	o := open(t, script(t, "rules: []"), nil)
+	var held []net.Conn
+	for range maxConns {
+		c, err := o.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		resp, err := o.client.Get("http://box/model/v1beta/models")
+		if err == nil {
+			resp.Body.Close()
+		}
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		t.Errorf("answered beyond the cap: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	for _, c := range held {
+		c.Close()
+	}
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+// Neither formatting nor the log shows what is secret.
+func TestNothingSecretIsSaid(t *testing.T) {
+	o := open(t, script(t, `rules: [{say: hello}]`), func(c *Config) { c.Log = c.Log.Level(zerolog.TraceLevel) })
+	for _, req := range []*http.Request{
+		must(http.NewRequest("POST", "http://box"+stream+"&key=query-secret", strings.NewReader(ask("body-secret")))),
+		must(http.NewRequest("GET", "http://box/model/v1beta/files?token=query-secret", nil)),
+		must(http.NewRequest("SECRET-METHOD", "http://box/path-secret", nil)),
+	} {
+		resp, err := o.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if err := o.Shut(testRoom); err != nil { // the lines are written now
+		t.Fatal(err)
+	}
+	log := o.log.String()
+	if strings.Count(log, "gateway request") != 3 || !strings.Contains(log, `"status":404`) || !strings.Contains(log, testRoom) {
+		t.Errorf("log: %s", log)
+	}
+	log += fmt.Sprintf("%v %+v %#v %s", o.cfg, o.cfg, o.cfg, &o.cfg) + fmt.Sprintf("%v %+v %#v %s", o.Gateway, o.Gateway, o.Gateway, o.Gateway)
+	for _, secret := range []string{testKey, "secret", "SECRET"} {
+		if strings.Contains(log, secret) {
+			t.Errorf("%s is in %s", secret, log)
+		}
+	}
+}
+
+func must(r *http.Request, err error) *http.Request {
+	if err != nil {
+		panic(err)
+	}
+	return r
+}

@@ -1,0 +1,292 @@
+package gateway
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const stream = "/model/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
+
+func ask(text string) string {
+	data, _ := json.Marshal(text)
+	return `{"contents":[{"role":"user","parts":[{"text":` + string(data) + `}]}]}`
+}
+
+func (o *opened) do(t testing.TB, method, path, body string, header map[string]string) (*http.Response, string) {
+	t.Helper()
+	req := must(http.NewRequest(method, "http://box"+path, strings.NewReader(body)))
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := o.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return resp, string(data) + "<cut>"
+	}
+	return resp, string(data)
+}
+
+func TestModel(t *testing.T) {
+	o := open(t, script(t, `
+rules:
+  - {when: say, chunks: 3, say: 'one two three'}
+  - {when: busy, status: 429, retry_after: 3s}
+`), nil)
+	resp, body := o.do(t, "POST", stream, ask("say"), map[string]string{"x-goog-api-key": Placeholder})
+	if resp.StatusCode != 200 || !strings.Contains(body, "three") || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%v %s", resp, body)
+	}
+	if resp, body = o.do(t, "POST", stream, ask("busy"), nil); resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "3" || !strings.Contains(body, "RESOURCE_EXHAUSTED") {
+		t.Errorf("%v %s", resp, body)
+	}
+	if _, body = o.do(t, "POST", "/model/v1beta/models/m:countTokens", ask("12345678"), nil); !strings.Contains(body, `"totalTokens":2`) {
+		t.Error(body)
+	}
+	if _, body = o.do(t, "GET", "/model/v1beta/models?pageSize=5", "", nil); !strings.Contains(body, "gemini-2.5-flash") {
+		t.Error(body)
+	}
+	u := o.Usage(testRoom)
+	if u.Requests != 3 || u.InputTokens < 1 || u.OutputTokens < 3 || u.InputTokens > 10 || u.OutputTokens > 10 {
+		t.Errorf("usage %+v", u)
+	}
+	if u := o.Usage("!nobody:x"); u != (Usage{}) {
+		t.Errorf("usage of an unknown room %+v", u)
+	}
+}
+
+// What leaves the host: the real key once, and nothing that the box could have put beside it.
+func TestModelRequest(t *testing.T) {
+	var got *http.Request
+	var sent string
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got, sent = r, string(body)
+	}))
+	defer up.Close()
+	o := open(t, up.URL+"/base/", nil)
+	o.do(t, "POST", stream+"&key="+Placeholder+"&access_token=x&$alt=media", `{"a":1}`, map[string]string{
+		"X-Goog-Api-Key": Placeholder, "Authorization": "Bearer x", "Cookie": "a=b", "X-Http-Method-Override": "DELETE",
+		"Proxy-Authorization": "x", "X-Forwarded-For": "1.2.3.4", "X-Goog-User-Project": "x",
+		"Content-Type": "application/json", "X-Goog-Api-Client": "genai", "User-Agent": "GeminiCLI",
+	})
+	if got.URL.Path != "/base/v1beta/models/gemini-2.5-flash:streamGenerateContent" || got.URL.RawQuery != "alt=sse" || sent != `{"a":1}` {
+		t.Errorf("%s, %q", got.URL, sent)
+	}
+	want := http.Header{
+		"Content-Type": {"application/json"}, "X-Goog-Api-Client": {"genai"}, "User-Agent": {"GeminiCLI"},
+		"X-Goog-Api-Key": {testKey}, "Content-Length": {"7"},
+	}
+	if diff := cmp.Diff(want, got.Header); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Contains(got.Host, "box") {
+		t.Errorf("host %s", got.Host)
+	}
+}
+
+func TestModelRefuses(t *testing.T) {
+	reached := false
+	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer up.Close()
+	o := open(t, up.URL, nil)
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/model/v1beta/files"}, {"POST", "/model/upload/v1beta/files"}, {"GET", "/model/v1beta/cachedContents"},
+		{"POST", "/model/v1beta/models/m:predict"}, {"POST", "/model/v1beta/models/m:generateContent/x"},
+		{"POST", "/model/v1beta/models/a/b:generateContent"}, {"POST", "/model/v1beta/tunedModels/m:generateContent"},
+		{"POST", "/model/v1beta/models"}, {"GET", "/model/v1beta/models/m:generateContent"}, {"DELETE", "/model/v1beta/models/m"},
+		{"POST", "/model/v1beta/models/..%2Ffiles:generateContent"}, {"POST", "/model/v1beta/models/%6D:generateContent"},
+		{"GET", "/model/v1beta/models/../files"}, {"GET", "/model//v1beta/models"}, {"GET", "/model/"}, {"GET", "/model"},
+		{"GET", "/"}, {"GET", "/_script/requests"}, {"GET", "/model/_script/requests"},
+	} {
+		resp, body := o.do(t, c.method, c.path, "", nil)
+		if c.path == "/model/v1beta/models/%6D:generateContent" {
+			continue // names what a plain path could name, see below
+		}
+		if resp.StatusCode != 404 || !strings.Contains(body, `"NOT_FOUND"`) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, resp.StatusCode, body)
+		}
+		if reached {
+			t.Fatalf("%s %s went through", c.method, c.path)
+		}
+	}
+	for _, code := range []int{301, 307, 304} {
+		away := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/?k="+testKey, code))
+		o := open(t, away.URL, nil)
+		if resp, body := o.do(t, "GET", "/model/v1beta/models", "", nil); resp.StatusCode != 502 || resp.Header.Get("Location") != "" {
+			t.Errorf("redirection %d: %v %s", code, resp, body)
+		}
+		away.Close()
+	}
+}
+
+func TestModelUnreachable(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close() // now nobody is there
+	o := open(t, "http://"+ln.Addr().String(), nil)
+	resp, body := o.do(t, "POST", stream, ask("x"), nil)
+	var e struct {
+		Error struct {
+			Code            int
+			Message, Status string
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &e); err != nil || resp.StatusCode != 503 || e.Error.Code != 503 || e.Error.Status != "UNAVAILABLE" {
+		t.Errorf("%v %s", resp, body)
+	}
+	if strings.Contains(body, "127.0.0.1") {
+		t.Errorf("the box learns where the model's server is: %s", body)
+	}
+	if !strings.Contains(o.log.String(), "not reachable") {
+		t.Error("the operator does not learn of it")
+	}
+}
+
+func TestModelBodyLimit(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
+	defer up.Close()
+	o := open(t, up.URL, nil)
+	for name, length := range map[string]int64{"announced": maxBody + 1, "not announced": -1} {
+		req := must(http.NewRequest("POST", "http://box"+stream, io.LimitReader(zeros{}, maxBody+1)))
+		req.ContentLength = length
+		resp, err := o.client.Do(req)
+		if err != nil {
+			if name == "announced" { // the answer may come before the body is through
+				continue
+			}
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 413 {
+			t.Errorf("%s: status %d", name, resp.StatusCode)
+		}
+	}
+	if resp, _ := o.do(t, "POST", stream, strings.Repeat("x", 1<<20), nil); resp.StatusCode != 200 {
+		t.Errorf("1 MiB: status %d", resp.StatusCode)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// Each piece is there before the next one is made, and the key is not, however it is cut.
+func TestModelStreamsAndScrubs(t *testing.T) {
+	next := make(chan bool)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Retry-After", testKey)
+		w.Header().Set("X-Echo", testKey)
+		for _, piece := range []string{"one\n", "two " + testKey[:10], testKey[10:] + "\n", "three\n"} {
+			io.WriteString(w, piece)
+			w.(http.Flusher).Flush()
+			<-next
+		}
+	}))
+	defer up.Close()
+	o := open(t, up.URL, nil)
+	resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	r := bufio.NewReader(resp.Body)
+	line := func() string { s, _ := r.ReadString('\n'); return s }
+	got := line()
+	next <- true
+	next <- true
+	got += line()
+	next <- true
+	got += line()
+	next <- true
+	got += line()
+	stars := strings.Repeat("*", len(testKey))
+	if want := "one\ntwo " + stars + "\nthree\n"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if resp.Header.Get("Retry-After") != stars || resp.Header.Get("X-Echo") != "" {
+		t.Errorf("header %v", resp.Header)
+	}
+}
+
+// A stream that the model's server, or the gateway's end, cuts off ends as a short one does. Chunked, the cut would
+// end the CLI's run.
+func TestModelStreamEndsWithItsConnection(t *testing.T) {
+	o := open(t, script(t, `
+rules:
+  - {when: cut, break: true, chunks: 3, say: 'one two three'}
+  - {when: whole, say: x}
+  - {when: later, chunks: 2, chunk_delay: 10m, say: 'one two'}
+`), nil)
+	for text, want := range map[string]string{"whole": "}\r\n\r\n", "cut": "\""} {
+		resp, body := o.do(t, "POST", stream, ask(text), nil)
+		if len(resp.TransferEncoding) != 0 || resp.ContentLength != -1 || !resp.Close || strings.HasSuffix(body, "<cut>") {
+			t.Errorf("%s: %v %q", text, resp, body)
+		}
+		if (text == "whole") != strings.HasSuffix(body, want) {
+			t.Errorf("%s: %q", text, body)
+		}
+	}
+	resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader(ask("later")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	r := bufio.NewReader(resp.Body)
+	if _, err := r.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Shut(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r); err != nil {
+		t.Errorf("a shut gateway's stream ends with %v", err)
+	}
+}
+
+// A model that says nothing is given up, with an error that the CLI retries.
+func TestModelSilence(t *testing.T) {
+	leaks(t)
+	o := open(t, script(t, `rules: [{when: never, hang: 10m}, {chunks: 2, chunk_delay: 10m, say: 'one two'}]`), func(c *Config) { c.idle = 100 * time.Millisecond })
+	if resp, body := o.do(t, "POST", stream, ask("never"), nil); resp.StatusCode != 504 || !strings.Contains(body, "DEADLINE_EXCEEDED") {
+		t.Errorf("%v %s", resp, body)
+	}
+	if resp, body := o.do(t, "POST", stream, ask("half"), nil); resp.StatusCode != 200 || !strings.Contains(body, "one") || strings.Contains(body, "two") {
+		t.Errorf("%v %s", resp, body)
+	}
+}
+
+func BenchmarkModel(b *testing.B) {
+	up := script(b, `rules: [{say: 'one two three', chunks: 3}]`)
+	o := open(b, up, nil)
+	body := ask(strings.Repeat("word ", 5000)) // 25 KB, as the CLI's
+	run := func(b *testing.B, client *http.Client, url string) {
+		for b.Loop() {
+			req := must(http.NewRequest("POST", url, strings.NewReader(body)))
+			req.Header.Set("X-Goog-Api-Key", testKey)
+			resp, err := client.Do(req)
+			if err != nil {
+				b.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	b.Run("direct", func(b *testing.B) { run(b, http.DefaultClient, up+strings.TrimPrefix(stream, "/model")) })
+	b.Run("gateway", func(b *testing.B) { run(b, o.client, "http://box"+stream) })
+}

@@ -1,0 +1,214 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/containers/podman/v5/libpod/define"
+	"github.com/containers/podman/v5/pkg/errorhandling"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNameFor(t *testing.T) {
+	for room, want := range map[string]string{
+		"!abcXYZ:example.org":                          "sandbox-abcXYZ-bd2ae946",
+		"!a_b.c=d:example.org":                         "sandbox-a-b-c-d-",
+		"!" + strings.Repeat("x", 90) + ":h":           "sandbox-" + strings.Repeat("x", 40) + "-",
+		"!31hneApxJ_1o-63DmFrpeqnkFfWppnzWso1JvH3ogLM": "sandbox-31hneApxJ-1o-63DmFrpeqnkFfWppnzWso1JvH3o-303086d5",
+		"!ünïcode:h":                                   "sandbox-n-code-",
+		"!:h":                                          "sandbox-",
+		"":                                             "sandbox-e3b0c442",
+	} {
+		got := NameFor(room)
+		if !strings.HasPrefix(got, want) || len(got) > len("sandbox-")+40+1+8 {
+			t.Errorf("%q: %s, want %s…", room, got, want)
+		}
+	}
+	if NameFor("!room:a") == NameFor("!room:b") {
+		t.Error("rooms of two servers have one name")
+	}
+}
+
+func FuzzNameFor(f *testing.F) {
+	f.Add("!room:example.org")
+	f.Add("!-.-:x")
+	valid := regexp.MustCompile(`^sandbox-[a-zA-Z0-9-]+$`)
+	f.Fuzz(func(t *testing.T, room string) {
+		if name := NameFor(room); !valid.MatchString(name) || len(name) > 64 {
+			t.Errorf("%q: %s", room, name)
+		}
+	})
+}
+
+func TestResources(t *testing.T) {
+	spec := Spec{Memory: 1 << 30, CPUs: 1.5, PIDs: 100}
+	full, missing := spec.resources(host{controllers: []string{"cpu", "memory", "pids"}})
+	if len(missing) != 0 || *full.Memory.Limit != 1<<30 || *full.Memory.Swap != 1<<30 || *full.CPU.Quota != 150_000 || *full.CPU.Period != 100_000 || full.Pids.Limit != 100 {
+		t.Errorf("%+v, missing %v", full, missing)
+	}
+	bare, missing := spec.resources(host{controllers: []string{"pids"}})
+	if diff := cmp.Diff([]string{"memory", "cpu"}, missing); diff != "" || bare.Memory != nil || bare.CPU != nil || bare.Pids == nil {
+		t.Errorf("%+v, missing %v", bare, missing)
+	}
+	none, missing := Spec{}.resources(host{})
+	if len(missing) != 0 || none.Memory != nil || none.CPU != nil || none.Pids != nil {
+		t.Errorf("%+v, missing %v", none, missing)
+	}
+}
+
+// A host without cgroup controllers runs a box all the same.
+func TestEnsureWithoutControllers(t *testing.T) {
+	needPodman(t)
+	bare := &Podman{log: testPodman.log, values: testPodman.values, client: testPodman.client, host: testPodman.host}
+	bare.host.controllers = nil
+	spec := testSpec(t)
+	spec.Memory = 1 << 20 // less than anything can run in, where it holds
+	box, err := bare.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, box, "true")
+}
+
+func TestLowestFree(t *testing.T) {
+	all := make([]int, maxSlots)
+	for i := range all {
+		all[i] = i
+	}
+	for _, c := range []struct {
+		taken []int
+		want  int
+		err   error
+	}{
+		{nil, 0, nil},
+		{[]int{0, 1, 3}, 2, nil},
+		{[]int{2, noSlot, 1}, 0, nil},
+		{all[:maxSlots-1], maxSlots - 1, nil},
+		{all, noSlot, ErrNoSlot},
+	} {
+		if got, err := lowestFree(c.taken); got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%d taken: %d, %v", len(c.taken), got, err)
+		}
+	}
+}
+
+func TestParseSlot(t *testing.T) {
+	for text, want := range map[string]int{"0": 0, "17": 17, "": noSlot, "x": noSlot, "-3": noSlot, "99999": noSlot} {
+		if got := parseSlot(map[string]string{labelSlot: text}); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestNext(t *testing.T) {
+	for status, want := range map[string]action{
+		"running": actUse, "paused": actUnpause, "created": actStart, "exited": actStart, "stopped": actStart, "configured": actStart,
+		"stopping": actWait, "removing": actWait, "dead": actRemake, "unknown": actRemake, "": actRemake,
+	} {
+		data := &define.InspectContainerData{State: &define.InspectContainerState{Status: status}}
+		if got := next(data, ""); got != want {
+			t.Errorf("%q: %v, want %v", status, got, want)
+		}
+		if got := next(data, "/gateway"); got != actRemake {
+			t.Errorf("%q without the gateway's mount: %v", status, got)
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	model := func(because string) error {
+		return fmt.Errorf("x: %w", &errorhandling.ErrorModel{Because: because, ResponseCode: 500})
+	}
+	for _, c := range []struct {
+		err  error
+		want *Error
+	}{
+		{model("no such container"), ErrNotFound},
+		{model("image not known"), ErrImageMissing},
+		{model("that name is already in use"), ErrNameTaken},
+		{model("container state improper"), ErrNotRunning},
+		{model("fork/exec /usr/bin/conmon: cannot allocate memory"), ErrOutOfMemory},
+		{model("write /x: no space left on device"), ErrNoSpace},
+		{model("something else"), nil},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, ErrUnreachable},
+		{io.EOF, ErrUnreachable},
+		{context.Canceled, nil},
+		{&net.OpError{Op: "dial", Err: context.DeadlineExceeded}, nil},
+		{errors.New("other"), nil},
+	} {
+		if got := kindOf(c.err); got != c.want {
+			t.Errorf("%v: %v, want %v", c.err, got, c.want)
+		}
+	}
+	for _, kind := range []*Error{ErrNotFound, ErrNotRunning, ErrNameTaken, ErrUnreachable, ErrImageMissing, ErrOutOfMemory, ErrNoSpace, ErrNoSlot} {
+		if s := kind.Sentence(); !strings.HasSuffix(s, ".") || kind.Error() == "" {
+			t.Errorf("%v: %q", kind, s)
+		}
+	}
+}
+
+func frame(stream byte, text string) string {
+	var header [8]byte
+	header[0] = stream
+	binary.BigEndian.PutUint32(header[4:], uint32(len(text)))
+	return string(header[:]) + text
+}
+
+func TestDemultiplex(t *testing.T) {
+	for name, c := range map[string]struct{ in, out, err, fails string }{
+		"empty":         {},
+		"both":          {in: frame(1, "a") + frame(2, "b") + frame(1, "c"), out: "ac", err: "b"},
+		"empty frame":   {in: frame(1, "") + frame(1, "x"), out: "x"},
+		"other stream":  {in: frame(0, "a") + frame(9, "b")},
+		"service error": {in: frame(3, "oh no"), fails: "oh no"},
+		"cut header":    {in: frame(1, "a")[:5], fails: "unexpected EOF"},
+		"cut frame":     {in: frame(1, "abc")[:9], out: "a", fails: "unexpected EOF"},
+		"huge frame":    {in: "\x01\x00\x00\x00\xff\xff\xff\xff", fails: "frame of"},
+	} {
+		var stdout, stderr bytes.Buffer
+		err := demultiplex(strings.NewReader(c.in), &stdout, &stderr)
+		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%s: %v, want %q", name, err, c.fails)
+		}
+		if stdout.String() != c.out || stderr.String() != c.err {
+			t.Errorf("%s: %q, %q", name, stdout.String(), stderr.String())
+		}
+	}
+}
+
+func FuzzDemultiplex(f *testing.F) {
+	f.Add([]byte(frame(1, "a") + frame(2, "b")))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var stdout, stderr bytes.Buffer
+		demultiplex(bytes.NewReader(in), &stdout, &stderr)
+		if stdout.Len()+stderr.Len() > len(in) {
+			t.Error("more came out than went in")
+		}
+	})
+}
+
+func TestKeyedForgets(t *testing.T) {
+	var k keyed
+	unlock, err := k.lock(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	unlock()
+	if len(k.locks) != 0 {
+		t.Errorf("%d locks kept", len(k.locks))
+	}
+}

@@ -1,0 +1,192 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// service is a podman service of the test's own, which can be killed.
+type service struct {
+	t      *testing.T
+	socket string
+	cmd    *exec.Cmd
+}
+
+func startService(t *testing.T) *service {
+	t.Helper()
+	needPodman(t)
+	if _, err := exec.LookPath("podman"); err != nil {
+		t.Skip("no podman command: ", err)
+	}
+	s := &service{t: t, socket: filepath.Join(t.TempDir(), "podman.sock")}
+	s.start()
+	t.Cleanup(s.kill)
+	return s
+}
+
+func (s *service) start() {
+	s.t.Helper()
+	os.Remove(s.socket)
+	s.cmd = exec.Command("podman", "system", "service", "--time=0", "unix://"+s.socket)
+	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // it would make the command a client
+		return strings.HasPrefix(kv, "CONTAINER_HOST=")
+	})
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	until(s.t, "podman's service listens", func() bool {
+		_, err := os.Stat(s.socket)
+		return err == nil
+	})
+}
+
+func (s *service) kill() {
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
+}
+
+func (s *service) connect() *Podman {
+	s.t.Helper()
+	p, err := Connect(s.t.Context(), "unix://"+s.socket, zerolog.Nop())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(p.Close)
+	return p
+}
+
+// A follower rides out a service that is killed and comes back: each byte comes
+// once.
+func TestFollowThroughServiceRestart(t *testing.T) {
+	s := startService(t)
+	p := s.connect()
+	box, err := p.Ensure(t.Context(), testSpec(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, box, "r", "echo first; until [ -e /workspace/go ]; do usleep 50000; done; seq 20000")
+	lines := &watched{seen: make(chan struct{}, 1)}
+	type end struct {
+		status RunStatus
+		err    error
+	}
+	done := make(chan end, 1)
+	go func() {
+		status, err := box.FollowRun(t.Context(), "r", 0, lines)
+		done <- end{status, err}
+	}()
+	<-lines.seen
+	s.kill()
+	// While it is away, each call says so.
+	if _, err := box.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("exec without service: %v, want ErrUnreachable", err)
+	}
+	started := make(chan error, 1)
+	go func() {
+		_, err := box.StartRun(t.Context(), RunSpec{ID: "later", Argv: []string{"touch", "/workspace/go"}})
+		started <- err
+	}()
+	s.start()
+	if err := <-started; err != nil {
+		t.Error("start while the service comes back:", err)
+	}
+	got := <-done
+	if got.err != nil || got.status.State != RunExited {
+		t.Fatalf("%+v", got)
+	}
+	text := lines.text.String()
+	if int64(len(text)) != got.status.Size || !strings.HasPrefix(text, "first\n1\n2\n") || !strings.HasSuffix(text, "\n19999\n20000\n") {
+		t.Errorf("%d bytes came, the run printed %d", len(text), got.status.Size)
+	}
+}
+
+// watched collects what is written and says that something was.
+type watched struct {
+	text strings.Builder
+	seen chan struct{}
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	w.text.Write(b)
+	select {
+	case w.seen <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+func TestConnectUnreachable(t *testing.T) {
+	_, err := Connect(t.Context(), "unix:///no/such/podman.sock", zerolog.Nop())
+	var said interface{ Sentence() string }
+	if !errors.Is(err, ErrUnreachable) || !errors.As(err, &said) || !strings.Contains(said.Sentence(), "podman.socket") {
+		t.Errorf("%v, want ErrUnreachable", err)
+	}
+	if _, err := Connect(t.Context(), "ssh://host/run", zerolog.Nop()); err == nil {
+		t.Error("ssh was taken")
+	}
+}
+
+func TestDefaultSocket(t *testing.T) {
+	for _, c := range []struct {
+		uid           int
+		runtime, want string
+	}{
+		{0, "/run/user/0", "unix:///run/podman/podman.sock"},
+		{1000, "", "unix:///run/user/1000/podman/podman.sock"},
+		{1000, "/tmp/run", "unix:///tmp/run/podman/podman.sock"},
+	} {
+		if got := defaultSocket(c.uid, c.runtime); got != c.want {
+			t.Errorf("user %d, %q: %s, want %s", c.uid, c.runtime, got, c.want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	version, err := needPodman(t).Version(t.Context())
+	if err != nil || strings.Count(version, ".") < 2 {
+		t.Errorf("%q, %v", version, err)
+	}
+}
+
+// Neither goroutines nor descriptors stay behind, also where a caller left early.
+func TestNoLeaks(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "echo hello; exec sleep 1000")
+	work := func() {
+		sh(t, box, "true")
+		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+		defer cancel()
+		box.FollowRun(ctx, "r", 0, &strings.Builder{})
+		box.Exec(ctx, Cmd{Argv: []string{"sleep", "1000"}, Stdin: strings.NewReader("x")})
+		box.Exec(t.Context(), Cmd{Argv: []string{"true"}, Stdin: strings.NewReader(strings.Repeat("unread ", 1<<18))})
+	}
+	count := func() (goroutines, descriptors int) {
+		box.podman.Close()
+		http.DefaultClient.CloseIdleConnections()
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return runtime.NumGoroutine(), len(entries)
+	}
+	work()
+	goroutines, descriptors := count()
+	for range 5 {
+		work()
+	}
+	until(t, "all goroutines and descriptors are back", func() bool {
+		g, d := count()
+		return g <= goroutines && d <= descriptors
+	})
+}
