@@ -131,7 +131,7 @@ func (b *Bot) Run(ctx context.Context) error {
 }
 
 func (b *Bot) serve(ctx context.Context, begun time.Time) error {
-	running, err := b.reconcile(ctx)
+	stopped, err := b.reconcile(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,8 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.takeUp(ctx); err != nil {
 		return err
 	}
-	b.startStopped(ctx, running)
+	b.startStopped(ctx, stopped)
+	b.start(func() { b.purge(ctx) })
 	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)
 }
