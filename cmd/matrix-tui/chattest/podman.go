@@ -84,7 +84,7 @@ func mustPodman(ctx context.Context, argv ...string) (string, error) {
 	return stdout, nil
 }
 
-// boxFiles are the volumes that belong to a container name of ours.
+// boxVolumes are the volumes that belong to a container name of ours.
 func boxVolumes(name string) []string {
 	slug := strings.TrimPrefix(name, "sandbox-")
 	return []string{"workspace-" + slug, "home-" + slug}
@@ -96,8 +96,14 @@ func removeBoxes(ctx context.Context, names []string) error {
 		return nil
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	if _, err := mustPodman(ctx, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...); err != nil {
-		return fmt.Errorf("remove boxes: %w", err)
+	// the mounts of a container that just ended may be busy for a moment
+	var last error
+	err := poll(ctx, func() (bool, error) {
+		_, last = mustPodman(ctx, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("remove boxes: %w: %w", err, last)
 	}
 	var volumes []string
 	for _, name := range names {
