@@ -92,13 +92,21 @@ func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// targetError says what is wrong with what a box asked for, in words of our own.
+type targetError struct{ what string }
+
+// Error is fit for the box.
+func (e *targetError) Error() string { return e.what }
+
+func bad(what string) error { return &targetError{what} }
+
 // target reads where a proxy request wants to go: a host with a port, or without one where the scheme has one
 // (port 0 = a port is needed). The answer can be dialled.
 func target(authority string, port uint16) (string, error) {
 	host, p, err := net.SplitHostPort(authority)
 	if err != nil {
 		if port == 0 {
-			return "", errors.New("host and port are needed")
+			return "", bad("host and port are needed")
 		}
 		host, p = authority, strconv.Itoa(int(port))
 		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -107,13 +115,13 @@ func target(authority string, port uint16) (string, error) {
 	}
 	n, err := strconv.ParseUint(p, 10, 16)
 	if err != nil || n == 0 {
-		return "", errors.New("the port is not a number from 1 to 65535")
+		return "", bad("the port is not a number from 1 to 65535")
 	}
 	if n == 25 {
 		return "", fmt.Errorf("no mail is sent from here: %w", errNotPublic)
 	}
 	if !isHost(host) {
-		return "", errors.New("the host is neither a name nor an address")
+		return "", bad("the host is neither a name nor an address")
 	}
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }

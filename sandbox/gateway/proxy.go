@@ -109,14 +109,15 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 // proxyError says why without saying what was found: a box must not learn which inner addresses exist.
 func proxyError(w http.ResponseWriter, err error) {
 	var op net.Error
+	var bad *targetError
 	switch {
 	case errors.Is(err, errNotPublic):
 		sendError(w, http.StatusForbidden, errNotPublic.Error())
-	case errors.As(err, &op) && op.Timeout():
+	case errors.As(err, &bad):
+		sendError(w, http.StatusBadRequest, bad.Error())
+	case errors.Is(err, context.Canceled), errors.As(err, &op) && op.Timeout():
 		sendError(w, http.StatusGatewayTimeout, "the host did not answer in time")
-	case errors.As(err, &op):
-		sendError(w, http.StatusBadGateway, "the host is not reachable")
 	default:
-		sendError(w, http.StatusBadRequest, err.Error())
+		sendError(w, http.StatusBadGateway, "the host is not reachable")
 	}
 }
