@@ -134,7 +134,7 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 		return SessionGone, "The agent's own memory of this room cannot be resumed; I go on with the conversation as it stands in the room."
 	case st.Code == 0 && s.began, st.Code == 128+15, st.Code == 128+2:
 		return Stopped, stoppedSay
-	case st.Code == 126, st.Code == 127:
+	case st.Code == 126, st.Code == 127, strings.Contains(st.Stderr, "Cannot find module '"+cliPath):
 		return Crashed, "Gemini CLI is not in the sandbox image. The operator can build it anew with `./deploy/image/build`."
 	}
 	if ended, say, known := byCode(st.Code); known {

@@ -21,11 +21,19 @@ const (
 	proxy        = "http://127.0.0.1:3128"
 )
 
-// cli are the paths of the image: the CLI, and the cache of compiled code that
-// halves its start.
+// Paths of the image: the CLI, and the cache of compiled code that halves its
+// start.
 const (
 	cliPath      = "/opt/gemini/bin/gemini"
 	compileCache = "/opt/gemini/compile-cache"
+)
+
+// wholeFile is loaded before the CLI. Node writes to a pipe without waiting, and
+// forgets at its exit what the pipe had no room for: the end of a long answer
+// and the result, with exit code 0.
+const (
+	wholeFile   = dotGemini + "/whole.cjs"
+	wholeScript = "for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true);\n"
 )
 
 // settings are Gemini CLI's own, by its settings schema (0.61.0).
@@ -74,6 +82,7 @@ func files() []sandbox.File {
 		{Path: dotGemini + "/trustedFolders.json", Data: []byte("{}\n"), Mode: 0o600},
 		// Read for variables that are not set.
 		{Path: dotGemini + "/.env", Mode: 0o600},
+		{Path: wholeFile, Data: []byte(wholeScript), Mode: 0o600},
 	}
 }
 
@@ -109,7 +118,7 @@ func command(t Task) []string {
 	if t.Resume {
 		session = "--resume=" + t.Session
 	}
-	return []string{cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
+	return []string{"node", "--require=" + wholeFile, cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
 		"--model=" + model, // else a router asks the model several times first
 		session, "--prompt=" + t.Prompt}
 }
