@@ -119,9 +119,10 @@ func checkModel(ctx context.Context, cfg *Config) finding {
 	return bad("model API %s answers %d (%s): check GEMINI_BASE_URL, or try again later", cfg.GeminiURL, status, said)
 }
 
-// without takes a secret out of what somebody else says.
+// without takes a secret out of what somebody else says. One so short that it
+// is a part of words would only show itself by that.
 func without(text string, secret Secret) string {
-	if secret.Set() {
+	if len(secret.Reveal()) >= 6 {
 		text = strings.ReplaceAll(text, secret.Reveal(), redacted)
 	}
 	return shorten(text, 200)

@@ -21,6 +21,7 @@ import (
 // roomLine is one line of the table.
 type roomLine struct {
 	Room, Name, Container, State string
+	Stray                        bool      // a container that the state folder knows nothing of
 	Task                         time.Time // of the last task, zero when there was none
 	Doing, Text                  string    // how far it is, and its beginning
 }
@@ -57,6 +58,7 @@ func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, boxErr, err 
 	}
 	infos, boxErr := listBoxes(ctx, cfg)
 	lines = joinRooms(store, infos, boxErr == nil)
+	nameRooms(ctx, cfg, lines)
 
 	journal, err := state.ReadJournal(ctx, filepath.Join(dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
@@ -91,7 +93,7 @@ func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine
 	byRoom := map[string]*roomLine{}
 	line := func(room string) *roomLine {
 		if byRoom[room] == nil {
-			byRoom[room] = &roomLine{Room: room, Name: displayName(store, room)}
+			byRoom[room] = &roomLine{Room: room}
 		}
 		return byRoom[room]
 	}
@@ -109,6 +111,9 @@ func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine
 	}
 	for _, box := range infos {
 		l := line(box.Room)
+		if l.Container == "" && l.State == "" {
+			l.Stray = true
+		}
 		if l.Container == "" || l.Container == box.Name {
 			l.Container, l.State = box.Name, box.State
 		}
@@ -118,16 +123,6 @@ func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine
 		lines = append(lines, *l)
 	}
 	return lines
-}
-
-// displayName is the room's name where the bot has noted it, else its ID.
-func displayName(store *state.Store, room string) string {
-	if named, ok := any(store).(interface{ Name(room string) string }); ok {
-		if name := named.Name(room); name != "" {
-			return name
-		}
-	}
-	return room
 }
 
 // readTask adds the newest task that was begun in the room.
@@ -179,14 +174,14 @@ func printRooms(w io.Writer, lines []roomLine) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tLAST TASK")
 	for _, l := range lines {
-		container, task := l.Container, "-"
-		if container == "" {
-			container = "-"
+		container, name, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), "-"
+		if l.Stray {
+			task = "(not in this STATE_DIR)"
 		}
 		if !l.Task.IsZero() {
 			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format("2006-01-02 15:04"), l.Doing, harmless(shorten(l.Text, 40)))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(l.Name, 30)), container, l.State, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(name, 30)), container, l.State, task)
 	}
 	return table.Flush()
 }

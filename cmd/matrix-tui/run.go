@@ -36,11 +36,15 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	log := logger(a.stderr, cfg.LogLevel)
 	log.Info().Str("version", version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
 		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
-	if err := serve(ctx, cfg, log); err != nil {
-		log.Error().Err(err).Msg("ended")
-		return err
+	err = serve(ctx, cfg, log)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		log.Info().Msg("asked to end before everything was open")
+		return nil
 	}
-	return nil
+	if err != nil {
+		log.Error().Err(err).Msg("ended")
+	}
+	return err
 }
 
 // serve opens what the bot works with, runs it until ctx ends and closes

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "matrix-tui"
+
+// arrows are the packages of this module that each of them may import: the
+// floors of the house. A package that is not here has no place in it yet.
+var arrows = map[string][]string{
+	"cmd/matrix-tui":          {"agent", "agent/scripted", "bot", "bot/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui/chattest": {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
+	"cmd/boxinit":             {"sandbox/boxinit"},
+	"cmd/scripted-model":      {"agent/scripted"},
+	"bot":                     {"agent", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/person":              {},
+	"agent":                   {"sandbox"},
+	"agent/scripted":          {},
+	"sandbox":                 {"sandbox/boxinit"},
+	"sandbox/gateway":         {},
+	"sandbox/boxinit":         {},
+	"state":                   {},
+	"workspace":               {},
+}
+
+// heavy are the modules that only a few packages may import, by path prefix.
+var heavy = map[string][]string{
+	"github.com/containers/podman/": {"sandbox"},
+	"go.podman.io/":                 {"sandbox"},
+	"maunium.net/go/mautrix":        {"bot", "bot/person", "cmd/matrix-tui/chattest"},
+	"go.mau.fi/util":                {"bot"},
+}
+
+// light may not even depend on heavy modules by way of others.
+var light = []string{"state", "workspace", "agent/scripted", "sandbox/gateway", "sandbox/boxinit", "bot/person", "cmd/boxinit", "cmd/scripted-model"}
+
+// listed is what `go list` tells of a package.
+type listed struct {
+	ImportPath                               string
+	Imports, TestImports, XTestImports, Deps []string
+	Standard                                 bool
+	Doc                                      string
+}
+
+func goList(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,TestImports,XTestImports,Deps,Standard,Doc"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr.String())
+	}
+	var packages []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatalf("read the answer of go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// inside gives a package's folder in the module.
+func inside(importPath string) (folder string, ok bool) {
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+func TestArrows(t *testing.T) {
+	packages := goList(t, "./...")
+	if len(packages) < len(arrows) {
+		t.Errorf("only %d packages are there, %d are drawn", len(packages), len(arrows))
+	}
+	for _, p := range packages {
+		folder, _ := inside(p.ImportPath)
+		allowed, drawn := arrows[folder]
+		if !drawn {
+			t.Errorf("package %s is not in the drawing: add it to arrows, with what it may import", folder)
+		}
+		if p.Doc == "" {
+			t.Errorf("package %s does not say what it is for", folder)
+		}
+		for _, imported := range p.Imports {
+			if to, ours := inside(imported); ours && !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s: the house has no such arrow", folder, to)
+			}
+		}
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			for prefix, importers := range heavy {
+				if strings.HasPrefix(imported, prefix) && !slices.Contains(importers, folder) {
+					t.Errorf("%s imports %s: only %s may", folder, imported, strings.Join(importers, ", "))
+				}
+			}
+		}
+	}
+}
+
+func TestLightPackagesStayLight(t *testing.T) {
+	var patterns []string
+	for _, folder := range light {
+		patterns = append(patterns, module+"/"+folder)
+	}
+	for _, p := range goList(t, patterns...) {
+		folder, _ := inside(p.ImportPath)
+		if len(p.Deps) == 0 {
+			t.Errorf("go list knows no dependencies of %s", folder)
+		}
+		for _, dep := range p.Deps {
+			for prefix, importers := range heavy {
+				if strings.HasPrefix(dep, prefix) && !slices.Contains(importers, folder) && !personNeeds(folder, dep) {
+					t.Errorf("%s depends on %s", folder, dep)
+				}
+			}
+		}
+	}
+	t.Run("boxinit", func(t *testing.T) {
+		for _, p := range goList(t, "-deps", "./cmd/boxinit") {
+			if !p.Standard && !strings.HasPrefix(p.ImportPath, module+"/") && !strings.HasPrefix(p.ImportPath, "golang.org/x/sys/") {
+				t.Errorf("boxinit, which is in every box, depends on %s", p.ImportPath)
+			}
+		}
+	})
+}
+
+// personNeeds: mautrix brings its own helpers along.
+func personNeeds(folder, dep string) bool {
+	return folder == "bot/person" && strings.HasPrefix(dep, "go.mau.fi/util")
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var strangers []string
+	for _, entry := range entries {
+		name := entry.Name()
+		known := []string{"agent", "bot", "cmd", "deploy", "sandbox", "state", "workspace", "go.mod", "go.sum", "README.md"}
+		if ok, _ := path.Match("LICENSE*", name); !ok && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
+			strangers = append(strangers, name)
+		}
+	}
+	if diff := cmp.Diff([]string(nil), strangers); diff != "" {
+		t.Errorf("the top level holds what it should not (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	namesTime = 5 * time.Second // for all names together
+	namesOnce = 8               // asked at the same time
+)
+
+// nameRooms fills in what people call the rooms, by asking the homeserver with
+// the bot's stored login. It is a kindness: without an answer the names stay
+// empty.
+func nameRooms(ctx context.Context, cfg *Config, lines []roomLine) {
+	stored := loadLogin(cfg)
+	if !stored.Token.Set() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, namesTime)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(namesOnce)
+	for i := range lines {
+		if lines[i].Stray {
+			continue
+		}
+		group.Go(func() error {
+			lines[i].Name = roomName(ctx, stored, lines[i].Room)
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them fails
+}
+
+// roomName is the name that was given to the room, "" when there is none.
+func roomName(ctx context.Context, stored login, room string) string {
+	var answer struct {
+		Name string `json:"name"`
+	}
+	address := stored.Homeserver + "/_matrix/client/v3/rooms/" + url.PathEscape(room) + "/state/m.room.name"
+	status, err := ask(ctx, request{url: address, bearer: stored.Token}, &answer)
+	if err != nil || status != http.StatusOK {
+		return ""
+	}
+	return answer.Name
+}

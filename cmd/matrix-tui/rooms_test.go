@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// keepRooms fills a state folder as a bot would: three rooms with a container,
+// one without.
+func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
+	t.Helper()
+	ctx := t.Context()
+	store, err := state.OpenStore(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room, name := range map[string]string{"!a:x": "sandbox-a", "!b:x": "sandbox-b", "!c:x": "sandbox-c"} {
+		if err := store.SetContainer(ctx, room, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.AppendHistory(ctx, "!d:x", state.Turn{Role: "user", Content: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := journal.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	event := func(room, id, body string, minute int) state.Inbound {
+		raw, err := json.Marshal(map[string]any{"content": map[string]string{"body": body}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Inbound{Room: room, Event: id, Type: "m.room.message", Raw: raw, Status: state.Pending, Time: time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local)}
+	}
+	_, err = journal.Commit(ctx, "s1", []state.Inbound{
+		event("!a:x", "$1", "an older one", 1), event("!b:x", "$2", "make\nit \x1b[31mred\x1b[0m "+strings.Repeat("long ", 20), 2), event("!a:x", "$3", "the newest", 3),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []struct{ room, id string }{{"!a:x", "$1"}, {"!a:x", "$3"}, {"!b:x", "$2"}} {
+		if err := journal.Claim(ctx, e.room, e.id, json.RawMessage(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := journal.Answer(ctx, "!a:x", "$3", json.RawMessage(`{}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	return store, journal
+}
+
+func TestRoomsTable(t *testing.T) {
+	dir := t.TempDir()
+	store, journal := keepRooms(t, dir) // both stay open, as with a bot that runs
+	lines := joinRooms(store, []sandbox.Info{
+		{Name: "sandbox-a", Room: "!a:x", State: "running"},
+		{Name: "sandbox-b", Room: "!b:x", State: "exited"},
+		{Name: "sandbox-e", Room: "!e:x", State: "running"},
+	}, true)
+	for i := range lines {
+		if err := lines[i].readTask(t.Context(), journal); err != nil {
+			t.Fatal(err)
+		}
+		if lines[i].Room == "!a:x" {
+			lines[i].Name = "the kitchen\n\x1b[2J"
+		}
+	}
+	var out strings.Builder
+	if err := printRooms(&out, sortRooms(lines)); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+ROOM  NAME             CONTAINER  STATE    LAST TASK
+!a:x  the kitchen [2J  sandbox-a  running  2026-01-02 03:03  done   the newest
+!b:x  -                sandbox-b  exited   2026-01-02 03:02  runs   make it [31mred [0m long long long long…
+!c:x  -                sandbox-c  gone     -
+!d:x  -                -          none     -
+!e:x  -                sandbox-e  running  (not in this STATE_DIR)
+`
+	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestRoomsWithoutPodman(t *testing.T) {
+	dir := t.TempDir()
+	keepRooms(t, dir)
+	got := play(t, t.Context(), []string{"STATE_DIR=" + dir, "CONTAINER_HOST=unix://" + dir + "/none.sock"}, "rooms")
+	if got.code != 1 || !strings.Contains(got.stderr, "Podman does not answer") {
+		t.Errorf("code %d, stderr %s", got.code, got.stderr)
+	}
+	if want := "!c:x  -     sandbox-c  ?      -\n"; !strings.Contains(got.stdout, want) || !strings.Contains(got.stdout, "the newest") {
+		t.Errorf("the table lacks %q:\n%s", want, got.stdout)
+	}
+}
+
+func TestRoomsOfNobody(t *testing.T) {
+	var out strings.Builder
+	if err := printRooms(&out, nil); err != nil || out.String() != "There is no room yet: invite the bot to one.\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
