@@ -1,11 +1,8 @@
 package gateway
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -207,128 +204,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := g.Open(testRoom); err == nil {
 		t.Error("a closed gateway opens")
-	}
-}
-
-// Close lets an answer end, takes nothing new meanwhile, and cuts what goes on beyond its context.
-func TestClose(t *testing.T) {
-	leaks(t)
-	o := open(t, script(t, `
-rules:
-  - {when: soon, chunks: 2, chunk_delay: 200ms, say: 'first second'}
-  - {when: never, chunks: 2, chunk_delay: 10m, say: 'first second'}
-`), nil)
-	read := func(text string) (begun chan bool, all chan string) {
-		begun, all = make(chan bool), make(chan string, 1)
-		go func() {
-			resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader(ask(text)))
-			if err != nil {
-				all <- err.Error()
-				close(begun)
-				return
-			}
-			defer resp.Body.Close()
-			r := bufio.NewReader(resp.Body)
-			line, _ := r.ReadString('\n')
-			close(begun)
-			rest, _ := io.ReadAll(r)
-			all <- line + string(rest)
-		}()
-		return begun, all
-	}
-	begun, all := read("soon")
-	<-begun
-	closed := make(chan error)
-	go func() { closed <- o.Close(t.Context()) }()
-	for { // until it takes no more
-		c, err := o.dial()
-		if err != nil {
-			break
-		}
-		c.Close()
-	}
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
-	if got := <-all; !strings.Contains(got, "second") {
-		t.Errorf("an answer under way was cut: %s", got)
-	}
-
-	o.Gateway = New(o.cfg)
-	if _, err := o.Open(testRoom); err != nil {
-		t.Fatal(err)
-	}
-	begun, all = read("never")
-	<-begun
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	if err := o.Close(ctx); err != nil {
-		t.Error(err)
-	}
-	if got := <-all; !strings.Contains(got, "first") || strings.Contains(got, "second") {
-		t.Errorf("an answer without end gave %s", got)
-	}
-}
-
-// Connections beyond the cap wait, and get their turn.
-func TestConnectionCap(t *testing.T) {
-	leaks(t)
-	o := open(t, script(t, "rules: []"), nil)
-	var held []net.Conn
-	for range maxConns {
-		c, err := o.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, c)
-	}
-	answered := make(chan error, 1)
-	go func() {
-		resp, err := o.client.Get("http://box/model/v1beta/models")
-		if err == nil {
-			resp.Body.Close()
-		}
-		answered <- err
-	}()
-	select {
-	case err := <-answered:
-		t.Errorf("answered beyond the cap: %v", err)
-	case <-time.After(100 * time.Millisecond):
-	}
-	for _, c := range held {
-		c.Close()
-	}
-	if err := <-answered; err != nil {
-		t.Error(err)
-	}
-}
-
-// Neither formatting nor the log shows what is secret.
-func TestNothingSecretIsSaid(t *testing.T) {
-	o := open(t, script(t, `rules: [{say: hello}]`), func(c *Config) { c.Log = c.Log.Level(zerolog.TraceLevel) })
-	for _, req := range []*http.Request{
-		must(http.NewRequest("POST", "http://box"+stream+"&key=query-secret", strings.NewReader(ask("body-secret")))),
-		must(http.NewRequest("GET", "http://box/model/v1beta/files?token=query-secret", nil)),
-		must(http.NewRequest("SECRET-METHOD", "http://box/path-secret", nil)),
-	} {
-		resp, err := o.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-	}
-	if err := o.Shut(testRoom); err != nil { // the lines are written now
-		t.Fatal(err)
-	}
-	log := o.log.String()
-	if strings.Count(log, "gateway request") != 3 || !strings.Contains(log, `"status":404`) || !strings.Contains(log, testRoom) {
-		t.Errorf("log: %s", log)
-	}
-	log += fmt.Sprintf("%v %+v %#v %s", o.cfg, o.cfg, o.cfg, &o.cfg) + fmt.Sprintf("%v %+v %#v %s", o.Gateway, o.Gateway, o.Gateway, o.Gateway)
-	for _, secret := range []string{testKey, "secret", "SECRET"} {
-		if strings.Contains(log, secret) {
-			t.Errorf("%s is in %s", secret, log)
-		}
 	}
 }
 
