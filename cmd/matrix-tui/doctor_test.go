@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/agent/scripted"
+)
+
+// closedPort is a loopback address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// begins fails unless a finding has this word and beginning.
+func begins(t *testing.T, got finding, want string) {
+	t.Helper()
+	if !strings.HasPrefix(got.String(), want) {
+		t.Errorf("found %q, want %q…", got, want)
+	}
+	if leaks(got.String()) {
+		t.Errorf("the line shows the secret: %s", got)
+	}
+}
+
+func TestCheckState(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begins(t, checkState(dir), "ok   state folder "+dir+" is writable, ")
+	begins(t, checkState(filepath.Join(dir, "new", "er")), "ok   state folder "+dir+"/new/er is made at the first start")
+	begins(t, checkState(file), "FAIL state folder "+file+" is a file: move it away, or set STATE_DIR")
+	begins(t, checkState(filepath.Join(file, "x")), "FAIL state folder "+file+"/x cannot be looked at (not a directory)")
+	begins(t, checkState("/proc/sys"), "FAIL state folder /proc/sys cannot be written (")
+	long := filepath.Join(dir, strings.Repeat("x", 100))
+	begins(t, checkState(long), fmt.Sprintf("FAIL state folder %s has a path of %d bytes", long, len(long)))
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("the check leaves %v, %v behind", left, err)
+	}
+}
+
+func TestSocketURI(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mt") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	socket, file := filepath.Join(dir, "s"), filepath.Join(dir, "f")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		socket:                  "ok   socket " + socket,
+		file:                    "FAIL socket " + file + " is no socket: set CONTAINER_HOST",
+		filepath.Join(dir, "n"): "FAIL socket " + dir + "/n: no such file or directory; start it with `systemctl ",
+	} {
+		uri, got := socketURI(&Config{ContainerHost: SocketURI("unix://" + path)})
+		begins(t, got, want)
+		if uri != "unix://"+path {
+			t.Errorf("uri = %q", uri)
+		}
+	}
+}
+
+func TestAtLeast(t *testing.T) {
+	for have, want := range map[string]bool{
+		"4.3.1": true, "4.3": true, "4.10.0": true, "5.4.2": true, "5": true, "4.3.0-dev": true,
+		"4.2.9": false, "3.4.4": false, "4": false, "": false, "x.y": false,
+	} {
+		if got := atLeast(have, "4.3"); got != want {
+			t.Errorf("atLeast(%q, 4.3) = %v", have, got)
+		}
+	}
+}
+
+func TestCheckModel(t *testing.T) {
+	server := scripted.New(scripted.Demo(), zerolog.Nop())
+	server.RequireKey(hidden)
+	api := httptest.NewServer(server)
+	defer api.Close()
+	cfg := &Config{GeminiKey: NewSecret(hidden), GeminiModel: "gemini-2.5-pro", GeminiURL: WebAddress(api.URL)}
+	begins(t, checkModel(t.Context(), cfg), "ok   model gemini-2.5-pro at "+api.URL)
+	cfg.GeminiKey = NewSecret(hidden + "-wrong")
+	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+api.URL+" refuses the key (400 ")
+
+	// An API that says the key aloud, and one that sends it elsewhere.
+	for status, want := range map[int]string{
+		http.StatusForbidden:           "refuses the key (403 the key redacted is not known): check GEMINI_API_KEY",
+		http.StatusNotFound:            "is not known to",
+		http.StatusInternalServerError: "answers 500",
+		http.StatusFound:               "answers 302",
+	} {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("the key %q was taken to another server", r.Header.Get("x-goog-api-key"))
+		}))
+		loud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", elsewhere.URL)
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"error":{"message":"the key %s is not known"}}`, r.Header.Get("x-goog-api-key"))
+		}))
+		cfg.GeminiURL, cfg.GeminiKey = WebAddress(loud.URL), NewSecret(hidden)
+		got := checkModel(t.Context(), cfg)
+		begins(t, got, "FAIL model ")
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("status %d: found %q, want %q in it", status, got, want)
+		}
+		loud.Close()
+		elsewhere.Close()
+	}
+	cfg.GeminiURL = WebAddress(closedPort(t))
+	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+string(cfg.GeminiURL)+" does not answer (")
+}
+
+// What answers at MATRIX_HOMESERVER need not be a homeserver at all.
+func TestCheckHomeserverThatIsNone(t *testing.T) {
+	web := httptest.NewServer(http.FileServer(http.Dir(t.TempDir())))
+	defer web.Close()
+	cfg := &Config{Homeserver: WebAddress(web.URL), User: "bot", Password: NewSecret(hidden)}
+	begins(t, checkHomeserver(t.Context(), cfg), "FAIL homeserver "+web.URL+" answers 404 and no list of versions: MATRIX_HOMESERVER has to be ")
+	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login as bot is refused (40")
+	cfg.AccessToken = NewSecret(hidden)
+	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login: "+web.URL+" answers 404 to whoami")
+	cfg.Homeserver = WebAddress(closedPort(t))
+	begins(t, checkHomeserver(t.Context(), cfg), "FAIL homeserver "+string(cfg.Homeserver)+" does not answer (")
+	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login: "+string(cfg.Homeserver)+" does not answer (")
+}
+
+func TestDoctorOnAnEmptyHost(t *testing.T) {
+	dir := t.TempDir()
+	got := play(t, t.Context(), []string{"STATE_DIR=" + dir, "CONTAINER_HOST=unix://" + dir + "/none"}, "doctor", "-offline")
+	if got.code != 1 || got.stderr != "" {
+		t.Errorf("code %d, stderr %s", got.code, got.stderr)
+	}
+	for _, line := range []string{
+		"FAIL setting MATRIX_HOMESERVER is missing; it takes ", "FAIL setting GEMINI_API_KEY is missing", "ok   state folder " + dir,
+		"FAIL socket " + dir + "/none: no such file", "skip podman and image cannot be checked without the socket", "skip homeserver is not checked offline",
+	} {
+		if !strings.Contains("\n"+got.stdout, "\n"+line) {
+			t.Errorf("the report lacks %q:\n%s", line, got.stdout)
+		}
+	}
+}
