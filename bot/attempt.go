@@ -134,6 +134,7 @@ func (t *task) runStatus(ctx context.Context, box *sandbox.Box) (sandbox.RunStat
 // claim writes down which run is about to be started, and where, before it is.
 func (t *task) claim(ctx context.Context, boxID string) error {
 	t.rec.Box = boxID
+	t.rec.Deadline = time.Now().UTC().Add(t.bot.CodingTimeout) // the wait for a slot and the box is not the agent's time
 	data, err := json.Marshal(t.rec)
 	if err != nil {
 		return fmt.Errorf("marshal task record: %w", err)

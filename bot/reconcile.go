@@ -64,6 +64,13 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
 	b.log.Error().Str("moved_to", b.Store.Corrupt()).Msg("state.json could not be read: filling it again from labels and transcripts")
 	for _, info := range infos {
+		known, err := b.Journal.LastEvent(ctx, info.Room)
+		if err != nil {
+			return fmt.Errorf("look for room %s in the journal: %w", info.Room, err)
+		}
+		if known == "" {
+			continue // the room of another bot on this host
+		}
 		if err := b.Store.SetContainer(ctx, info.Room, info.Name); err != nil {
 			return fmt.Errorf("refill state: %w", err)
 		}
