@@ -200,7 +200,7 @@ func (s *stream) busy() bool { return len(s.open) > 0 }
 
 // answer is the text for the room.
 func (s *stream) answer() string {
-	if t := strings.TrimSpace(s.last.String()); t != "" {
+	if t := strings.TrimSpace(s.last.once()); t != "" {
 		return t
 	}
 	return strings.TrimSpace(s.all.String())

@@ -104,8 +104,8 @@ func TestStreamCutsLongLines(t *testing.T) {
 func TestStreamBounds(t *testing.T) {
 	piece := strings.Repeat("0123456789", 50_000)
 	var b strings.Builder
-	for range 12 {
-		fmt.Fprintf(&b, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":%q}\n", piece)
+	for i := range 12 {
+		fmt.Fprintf(&b, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"%d %s\"}\n", i, piece)
 	}
 	s, _ := read(t, b.String(), 0)
 	if got := len(s.answer()); got != MaxText || !s.truncated {
@@ -153,6 +153,28 @@ func TestMend(t *testing.T) {
 	} {
 		if got := string(mend([]byte(in))); got != want {
 			t.Errorf("mend(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestOnce(t *testing.T) {
+	for _, c := range []struct {
+		pieces []string
+		want   string
+	}{
+		{nil, ""},
+		{[]string{"Here is the plan, as far as I have one: ", "first", "Here is the plan, as far as I have one: first", ", then second."}, "Here is the plan, as far as I have one: first, then second."},
+		{[]string{"Here is the plan, as far as I have one: ", "Here is the plan, as far as I have one: ", "Here is the plan, as far as I have one: ", "sleep."}, "Here is the plan, as far as I have one: sleep."},
+		{[]string{"Here is the plan, as far as I have one: ", "Here is another plan."}, "Here is the plan, as far as I have one: Here is another plan."},
+		{[]string{"ha ", "ha ", "ha"}, "ha ha ha"},
+		{[]string{"abcdefghijklmnopqrstabcdefghijklmnopqrst", "abc"}, "abcdefghijklmnopqrstabcdefghijklmnopqrstabc"},
+	} {
+		var x text
+		for _, p := range c.pieces {
+			x.add(p)
+		}
+		if got := x.once(); got != c.want {
+			t.Errorf("%q = %q, want %q", c.pieces, got, c.want)
 		}
 	}
 }
