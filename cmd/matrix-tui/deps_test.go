@@ -144,13 +144,8 @@ func personNeeds(folder, dep string) bool {
 }
 
 func TestTopLevel(t *testing.T) {
-	entries, err := os.ReadDir(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var strangers []string
-	for _, entry := range entries {
-		name := entry.Name()
+	for _, name := range topLevel(t) {
 		known := []string{"agent", "bot", "cmd", "deploy", "sandbox", "state", "workspace", "go.mod", "go.sum", "README.md"}
 		if ok, _ := path.Match("LICENSE*", name); !ok && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
 			strangers = append(strangers, name)
@@ -159,4 +154,23 @@ func TestTopLevel(t *testing.T) {
 	if diff := cmp.Diff([]string(nil), strangers); diff != "" {
 		t.Errorf("the top level holds what it should not (-want +got):\n%s", diff)
 	}
+}
+
+// topLevel is what the project has at its top: of a git checkout what is
+// tracked (conmon, for one, drops files into the folder it was started from),
+// of a bare copy all that is there.
+func topLevel(t *testing.T) (names []string) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	if out, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-tree", "--name-only", "HEAD").Output(); err == nil {
+		return strings.Fields(string(out))
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
 }
