@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -160,6 +161,9 @@ func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 func (p *Podman) exitCode(ctx context.Context, session string) (int, error) {
 	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
 		data, err := containers.ExecInspect(p.with(ctx), session, nil)
+		if err != nil && strings.Contains(err.Error(), "no such exec session") {
+			return 0, errLost // podman forgets a session some time after its end
+		}
 		if err != nil {
 			return 0, err
 		}

@@ -43,13 +43,16 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Box, error) {
 	}
 	defer unlock()
 	e := ensuring{Podman: p, spec: spec, box: Box{Name: spec.Name, Room: spec.Room, podman: p}}
-	for range ensureTries {
+	again := backoff{until: time.Now().Add(patience)}
+	for tries := 0; tries < ensureTries; {
 		done, err := e.step(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("ensure box %s: %w", spec.Name, err)
-		}
-		if done {
+		switch {
+		case done:
 			return &e.box, nil
+		case err == nil:
+			tries++
+		case !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil:
+			return nil, fmt.Errorf("ensure box %s: %w", spec.Name, err)
 		}
 	}
 	return nil, fmt.Errorf("ensure box %s: it does not stay up; see `podman logs %s`", spec.Name, spec.Name)
@@ -149,6 +152,10 @@ func (e *ensuring) makeGateway() error {
 	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
 		return fmt.Errorf("make the gateway's directory: %w", err)
 	}
+	// Root in the box is nobody in particular outside, whatever the umask here.
+	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
+		return fmt.Errorf("open the gateway's directory: %w", err)
+	}
 	return nil
 }
 
@@ -222,16 +229,4 @@ func (e *ensuring) remake(ctx context.Context, id, why string) error {
 	e.remade = true
 	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("box cannot be used; made anew on its volumes")
 	return e.remove(ctx, id)
-}
-
-// sleep waits, or returns the error of a context that ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

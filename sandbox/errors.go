@@ -52,7 +52,7 @@ var texts = []struct {
 	{"no such container", ErrNotFound},
 	{"no container with name or ID", ErrNotFound},
 	{"no such volume", ErrNotFound},
-	{"no such exec session", ErrNotFound},
+
 	{"image not known", ErrImageMissing},
 	{"no such image", ErrImageMissing},
 	{"already in use", ErrNameTaken},

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 )
 
 // Cmd is a short command in a box, by direct argv, without a shell.
@@ -33,6 +35,10 @@ type Result struct {
 // defaultMaxOutput bounds a stream of a command that has no bound of its own.
 const defaultMaxOutput = 1 << 20
 
+// exitRuntime is the exit code when the runtime could not execute anything at all,
+// as in a box that has used up its processes.
+const exitRuntime = 125
+
 // Exec runs a command in the box and waits for its end. A non-zero exit code is
 // a result, not an error. When ctx ends, Exec returns its error; the command in
 // the box may go on.
@@ -53,6 +59,9 @@ func (b *Box) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	})
 	if err != nil {
 		return Result{}, explain(err, "exec in box", b.Name)
+	}
+	if text := stderr.kept.String(); code == exitRuntime && stdout.kept.Len() == 0 && strings.Contains(text, "OCI runtime error") {
+		return Result{}, fmt.Errorf("exec in box %s: %s", b.Name, strings.TrimSpace(text))
 	}
 	return Result{
 		Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Code: code,

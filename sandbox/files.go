@@ -1,38 +1,27 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 )
-
-// Exit code of boxinit when there is no such file.
-const exitNotFound = 3
 
 // WriteFile writes data to path in the box, by way of a temporary file beside it,
 // so that a reader never sees half of it. Missing directories are made.
 func (b *Box) WriteFile(ctx context.Context, path string, data []byte) error {
-	return b.write(ctx, path, data, initPath, "write")
+	return b.write(ctx, path, data, "write")
 }
 
 // WriteNew writes data to path unless something is there already; then it does
 // nothing and returns no error.
 func (b *Box) WriteNew(ctx context.Context, path string, data []byte) error {
-	return b.write(ctx, path, data, initPath, "write", "-new")
+	return b.write(ctx, path, data, "write", "-new")
 }
 
 func (b *Box) write(ctx context.Context, path string, data []byte, argv ...string) error {
 	// The size goes along: a connection that breaks must not look like the end.
-	result, err := b.Exec(ctx, Cmd{
-		Argv:  append(argv, path, strconv.Itoa(len(data))),
-		Stdin: bytes.NewReader(data),
-	})
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return failure(result, "write "+path)
+	_, err := b.command(ctx, "write "+path, data, append(argv, path, strconv.Itoa(len(data)))...)
+	return err
 }
 
 // ReadFile returns the first max bytes of a regular file in the box. It returns
@@ -49,18 +38,4 @@ func (b *Box) ReadFile(ctx context.Context, path string, max int64) ([]byte, err
 		return nil, err
 	}
 	return result.Stdout, nil
-}
-
-// failure turns boxinit's exit code and words into an error.
-func failure(r Result, verb string) error {
-	text := strings.TrimPrefix(strings.TrimSpace(string(r.Stderr)), "boxinit: ")
-	switch {
-	case r.Code == 0:
-		return nil
-	case r.Code == exitNotFound:
-		return fmt.Errorf("%s: %w: %s", verb, ErrNotFound, text)
-	case strings.Contains(text, "no space left on device"):
-		return fmt.Errorf("%s: %w: %s", verb, ErrNoSpace, text)
-	}
-	return fmt.Errorf("%s: exit code %d: %s", verb, r.Code, text)
 }

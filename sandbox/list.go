@@ -111,6 +111,18 @@ func (p *Podman) remove(ctx context.Context, id string) error {
 	return err
 }
 
+// restart ends all that runs in the box and starts it again.
+func (b *Box) restart(ctx context.Context, why error) error {
+	unlock, err := b.podman.names.lock(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b.podman.log.Warn().Str("box", b.Name).Str("room", b.Room).AnErr("reason", why).Msg("nothing can be executed in the box; it is started again")
+	err = containers.Restart(b.podman.with(ctx), b.ID, new(containers.RestartOptions).WithTimeout(1))
+	return explain(err, "restart box", b.Name)
+}
+
 // paused says whether the box is paused. One that is gone is not.
 func (b *Box) paused(ctx context.Context) (bool, error) {
 	data, err := containers.Inspect(b.podman.with(ctx), b.ID, nil)

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"matrix-tui/sandbox/boxinit"
 )
@@ -36,10 +34,6 @@ const (
 	RunInterrupted = boxinit.RunInterrupted
 )
 
-// startPatience is how long StartRun rides out a service that is away. The same
-// request again is harmless: a run that started is found, not started twice.
-const startPatience = 15 * time.Second
-
 // StartRun starts a run and returns once its command has been executed. It is
 // idempotent by spec.ID: a run of that ID, ended or not, is left as it is and
 // existed is true.
@@ -51,21 +45,11 @@ func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err err
 	if err != nil {
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
-	var answer boxinit.Answer
-	var result Result
-	again := backoff{until: time.Now().Add(startPatience)}
-	for {
-		result, err = b.Exec(ctx, Cmd{Argv: []string{initPath, "run"}, Dir: "/", Stdin: bytes.NewReader(request)})
-		if err == nil || !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil {
-			break
-		}
-	}
+	result, err := b.command(ctx, "start run "+spec.ID, request, "run")
 	if err != nil {
-		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
-	}
-	if err := failure(result, "start run "+spec.ID); err != nil {
 		return false, err
 	}
+	var answer boxinit.Answer
 	if err := json.Unmarshal(result.Stdout, &answer); err != nil {
 		return false, fmt.Errorf("start run %s: read answer: %w", spec.ID, err)
 	}
@@ -80,7 +64,7 @@ func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err err
 
 // RunStatus returns what the box knows about the run; State RunNone is no error.
 func (b *Box) RunStatus(ctx context.Context, id string) (RunStatus, error) {
-	result, err := b.command(ctx, "status", id)
+	result, err := b.runCommand(ctx, "status", id)
 	if err != nil {
 		return RunStatus{}, err
 	}
@@ -92,27 +76,41 @@ func (b *Box) RunStatus(ctx context.Context, id string) (RunStatus, error) {
 }
 
 // StopRun ends everything the run started, and nothing older, and returns when
-// all of it is gone. A run that has ended or that the box does not know is no error.
+// all of it is gone. A run that has ended or that the box does not know is no
+// error. Where nothing can be executed any more, as when the run has used up the
+// box's processes, the box itself is started again.
 func (b *Box) StopRun(ctx context.Context, id string) error {
-	_, err := b.command(ctx, "stop", id)
-	return err
+	var err error
+	again := backoff{}
+	for range stopTries {
+		_, err = b.runCommand(ctx, "stop", id)
+		switch {
+		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable):
+			return err
+		case errors.Is(err, ErrNotFound), errors.Is(err, ErrNotRunning):
+			return nil // nothing runs in there
+		}
+		if err := again.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return b.restart(ctx, err)
 }
+
+// stopTries is how often a stop that cannot be executed is tried.
+const stopTries = 3
 
 // RemoveRun deletes the run's output and record. It refuses while the run runs.
 func (b *Box) RemoveRun(ctx context.Context, id string) error {
-	_, err := b.command(ctx, "remove", id)
+	_, err := b.runCommand(ctx, "remove", id)
 	return err
 }
 
-func (b *Box) command(ctx context.Context, verb, id string) (Result, error) {
+func (b *Box) runCommand(ctx context.Context, verb, id string) (Result, error) {
 	if err := boxinit.CheckID(id); err != nil {
 		return Result{}, err
 	}
-	result, err := b.Exec(ctx, Cmd{Argv: []string{initPath, verb, id}, Dir: "/"})
-	if err != nil {
-		return Result{}, fmt.Errorf("%s run %s: %w", verb, id, err)
-	}
-	return result, failure(result, verb+" run "+id)
+	return b.command(ctx, verb+" run "+id, nil, verb, id)
 }
 
 // maxStatus bounds the status that follows a run's output, in bytes.
@@ -196,20 +194,4 @@ func (c *counting) Write(b []byte) (int, error) {
 	c.n += int64(n)
 	c.err = err
 	return n, err
-}
-
-// backoff waits 100 ms, and twice as long each time up to two seconds.
-type backoff struct {
-	last  time.Duration
-	until time.Time // zero = for ever
-}
-
-var errPatience = errors.New("waited long enough")
-
-func (b *backoff) wait(ctx context.Context) error {
-	b.last = min(max(2*b.last, 100*time.Millisecond), 2*time.Second)
-	if !b.until.IsZero() && time.Now().Add(b.last).After(b.until) {
-		return errPatience
-	}
-	return sleep(ctx, b.last)
 }

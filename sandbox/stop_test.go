@@ -70,3 +70,36 @@ func TestNoZombies(t *testing.T) {
 		return !strings.Contains(states, "Z") && len(sleepers(t, box)) == 1
 	})
 }
+
+// A run that has used up the box's processes loses neither PID 1 nor its own
+// supervisor, and can be stopped although nothing more can be executed.
+func TestStopRunWithoutProcesses(t *testing.T) {
+	spec := testSpec(t)
+	spec.PIDs = 64
+	if !needPodman(t).host.can("pids") {
+		t.Skip("this host has no pids controller")
+	}
+	box := ensure(t, spec)
+	start(t, box, "bomb", "trap '' TERM; (while true; do sleep 1000 & done); while true; do true; done")
+	failed := 0
+	until(t, "nothing more can be executed", func() bool {
+		if _, err := box.Exec(t.Context(), Cmd{Argv: []string{"true"}}); err == nil {
+			failed = 0
+			return false
+		}
+		failed++
+		return failed == 3
+	})
+	if again := ensure(t, spec); again.Started {
+		t.Error("PID 1 had ended")
+	}
+	if err := box.StopRun(t.Context(), "bomb"); err != nil {
+		t.Fatal(err)
+	}
+	if got := sleepers(t, box); len(got) != 0 {
+		t.Errorf("%d still sleep", len(got))
+	}
+	if status, err := box.RunStatus(t.Context(), "bomb"); err != nil || status.State == RunRunning {
+		t.Errorf("%+v, %v", status, err)
+	}
+}

@@ -23,6 +23,7 @@ const (
 
 // serve is PID 1: it reaps, forwards, and ends on SIGTERM.
 func (p *Program) serve() int {
+	reserveThreads()
 	debug.SetGCPercent(25)
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)

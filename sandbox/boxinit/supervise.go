@@ -25,6 +25,7 @@ func supervise(s store, id string) error {
 	for _, fd := range []int{fdLock, fdRequest, fdReady} {
 		unix.CloseOnExec(fd)
 	}
+	reserveThreads()
 	request := os.NewFile(fdRequest, "request")
 	ready := os.NewFile(fdReady, "ready")
 	var spec RunSpec
@@ -127,6 +128,9 @@ func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("run %s: execute %s: %w", spec.ID, path, err)
 	}
+	// Short of memory, the kernel is to end the command rather than its supervisor
+	// or PID 1.
+	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
 	return pid, nil
 }
 

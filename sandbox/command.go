@@ -1,0 +1,47 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// exitNotFound is boxinit's exit code when there is no such file.
+const exitNotFound = 3
+
+// command runs one of boxinit's commands in the box; they can all be repeated
+// without harm, so a service that is away is waited for. Verb is for the error.
+func (b *Box) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
+	again := backoff{until: time.Now().Add(patience)}
+	for {
+		var stdin io.Reader
+		if input != nil {
+			stdin = bytes.NewReader(input)
+		}
+		result, err := b.Exec(ctx, Cmd{Argv: append([]string{initPath}, argv...), Dir: "/", Stdin: stdin})
+		if err == nil {
+			return result, failure(result, verb)
+		}
+		if !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil {
+			return Result{}, fmt.Errorf("%s: %w", verb, err)
+		}
+	}
+}
+
+// failure turns boxinit's exit code and words into an error.
+func failure(r Result, verb string) error {
+	text := strings.TrimPrefix(strings.TrimSpace(string(r.Stderr)), "boxinit: ")
+	switch {
+	case r.Code == 0:
+		return nil
+	case r.Code == exitNotFound:
+		return fmt.Errorf("%s: %w: %s", verb, ErrNotFound, text)
+	case strings.Contains(text, "no space left on device"):
+		return fmt.Errorf("%s: %w: %s", verb, ErrNoSpace, text)
+	}
+	return fmt.Errorf("%s: exit code %d: %s", verb, r.Code, text)
+}
