@@ -55,7 +55,7 @@ func (t *task) answer(ctx context.Context, out agent.Outcome) error {
 func (t *task) finals(ctx context.Context, text string) []state.Outbound {
 	messages := answer(text, t.row.Sender, t.row.Event)
 	if len(messages) > maxParts {
-		beginning := fitting(text, partSize)[0]
+		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
 		note := fmt.Sprintf("\n\n… The whole answer (%s) is in the file below.", size(len(text)))
 		uri, err := t.upload(ctx, "answer.md", text)
 		if err != nil {
