@@ -72,8 +72,8 @@ need_go() {
 	use_go "$want" && return
 	need_packages golang-go ca-certificates
 	use_go "$want" && return
-	step "fetching go $want (the installed one is too old to build this)" "Install Go $want or later from go.dev/dl into /usr/local/go, then run this again." fetch_go "$want"
-	use_go "$want" || die "the go that was fetched does not run." "Install Go $want or later from go.dev/dl into /usr/local/go, then run this again."
+	step "fetching go $want (the installed one is too old to build this)" "Install Go $want or later into /usr/local/go (Go's download page says how), then run this again." fetch_go "$want"
+	use_go "$want" || die "the go that was fetched does not run." "Install Go $want or later into /usr/local/go (Go's download page says how), then run this again."
 }
 use_go() {
 	local dir have
