@@ -60,15 +60,21 @@ func TestStopRun(t *testing.T) {
 	}
 }
 
-// Orphans are reaped: whoever the parent is, no zombie stays.
+// Orphans are reaped, those of a run and those of anybody else: no zombie stays.
 func TestNoZombies(t *testing.T) {
 	box := testBox(t)
-	start(t, box, "r", "for i in 1 2 3 4 5 6 7 8 9; do (setsid sleep 0.1 &); done; exec sleep 1000")
-	sh(t, box, "for i in 1 2 3 4 5 6 7 8 9; do (setsid sleep 0.1 &); done")
-	until(t, "no zombie is left", func() bool {
-		states := sh(t, box, "sed -n 's/^State:.//p' /proc/[0-9]*/status | sort")
-		return !strings.Contains(states, "Z") && len(sleepers(t, box)) == 1
+	count := func() string { return sh(t, box, "ls -d /proc/[0-9]* | wc -l") }
+	start(t, box, "r", "until [ -e go ]; do usleep 20000; done; for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done; exec sleep 1000")
+	sh(t, box, "touch go")
+	until(t, "the run's orphans have ended", func() bool { return sh(t, box, "cat ended | wc -l") == "3" })
+	var before string
+	until(t, "the run's orphans are reaped", func() bool {
+		before = count()
+		return before == "6" // PID 1, supervisor, sleep, sh, ls, wc
 	})
+	sh(t, box, "for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done")
+	until(t, "the other orphans have ended", func() bool { return sh(t, box, "cat ended | wc -l") == "6" })
+	until(t, "the other orphans are reaped", func() bool { return count() == before })
 }
 
 // A run that has used up the box's processes loses neither PID 1 nor its own
