@@ -37,9 +37,7 @@ func TestEnsureCreatesStartsReconnects(t *testing.T) {
 	if started.Created || !started.Started || started.ID != box.ID {
 		t.Errorf("stopped: %+v", started)
 	}
-	if err := containers.Pause(testPodman.with(t.Context()), box.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	pause(t, box)
 	if resumed := ensure(t, spec); resumed.ID != box.ID {
 		t.Errorf("paused: %+v", resumed)
 	}

@@ -184,6 +184,18 @@ func sh(t testing.TB, box *Box, script string) string {
 	return strings.TrimSpace(string(result.Stdout))
 }
 
+// pause pauses a box, where the host can.
+func pause(t testing.TB, box *Box) {
+	t.Helper()
+	err := containers.Pause(testPodman.with(t.Context()), box.ID, nil)
+	if err != nil && strings.Contains(err.Error(), "can not pause containers on rootless containers with cgroup V1") {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // until waits for something that another process brings about.
 func until(t testing.TB, what string, true func() bool) {
 	t.Helper()

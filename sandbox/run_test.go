@@ -339,9 +339,7 @@ func TestRunWithoutSupervisor(t *testing.T) {
 func TestFollowPaused(t *testing.T) {
 	box := testBox(t)
 	start(t, box, "r", "echo hello")
-	if err := containers.Pause(testPodman.with(t.Context()), box.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	pause(t, box)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if status, err := box.FollowRun(ctx, "r", 0, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
