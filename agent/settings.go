@@ -28,12 +28,29 @@ const (
 	compileCache = "/opt/gemini/compile-cache"
 )
 
-// wholeFile is loaded before the CLI. Node writes to a pipe without waiting, and
-// forgets at its exit what the pipe had no room for: the end of a long answer
-// and the result, with exit code 0.
+// preloadFile is loaded before the CLI, for two things that it lacks. Node
+// writes to a pipe without waiting, and forgets at its exit what the pipe had no
+// room for: the end of a long answer and the result, with exit code 0. And when
+// an answer of the model is cut and the CLI asks again, both answers stand in
+// the stream with nothing between them: so each request puts a line there, with
+// a digest of what is asked. Without it (another release may not use fetch)
+// the stream reads as before.
 const (
-	wholeFile   = dotGemini + "/whole.cjs"
-	wholeScript = "for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true);\n"
+	preloadFile   = dotGemini + "/preload.cjs"
+	preloadScript = `for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true);
+const { createHash } = require('node:crypto');
+const write = process.stdout.write.bind(process.stdout);
+const fetch = globalThis.fetch;
+globalThis.fetch = (input, init) => {
+  try {
+    if (String(input?.url ?? input).includes(':streamGenerateContent') && typeof init?.body === 'string') {
+      const asked = JSON.stringify(JSON.parse(init.body).contents);
+      write(JSON.stringify({ type: 'model_request', asked: createHash('sha256').update(asked).digest('hex') }) + '\n');
+    }
+  } catch {}
+  return fetch(input, init);
+};
+`
 )
 
 // settings are Gemini CLI's own, by its settings schema (0.61.0).
@@ -82,7 +99,7 @@ func files() []sandbox.File {
 		{Path: dotGemini + "/trustedFolders.json", Data: []byte("{}\n"), Mode: 0o600},
 		// Read for variables that are not set.
 		{Path: dotGemini + "/.env", Mode: 0o600},
-		{Path: wholeFile, Data: []byte(wholeScript), Mode: 0o600},
+		{Path: preloadFile, Data: []byte(preloadScript), Mode: 0o600},
 	}
 }
 
@@ -118,7 +135,7 @@ func command(t Task) []string {
 	if t.Resume {
 		session = "--resume=" + t.Session
 	}
-	return []string{"node", "--require=" + wholeFile, cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
+	return []string{"node", "--require=" + preloadFile, cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
 		"--model=" + model, // else a router asks the model several times first
 		session, "--prompt=" + t.Prompt}
 }

@@ -33,6 +33,7 @@ type stream struct {
 	began     bool    // init was seen
 	result    *result // nil until the CLI's last word
 	last, all text    // since the last tool call; of the whole run
+	asked     string  // digest of the model's last request
 	tools     map[string]int
 	open      map[string]string // call → tool, those without a result yet
 	errors    []string          // the newest error messages
@@ -61,6 +62,7 @@ type line struct {
 	Error      json.RawMessage `json:"error"`
 	Message    string          `json:"message"`
 	Severity   string          `json:"severity"`
+	Asked      string          `json:"asked"`
 	Stats      json.RawMessage `json:"stats"`
 }
 
@@ -124,6 +126,8 @@ func (s *stream) take(l line) {
 		s.fault(l.Message)
 	case "result":
 		s.conclude(l)
+	case "model_request": // preloadScript's own line
+		s.ask(clip(l.Asked, 64))
 	case "truncated": // boxinit's own line, where it dropped output
 		s.truncated = true
 	}
@@ -137,7 +141,20 @@ func (s *stream) say(piece string) {
 	s.tell(Event{Kind: EventText, Text: piece})
 }
 
+// ask takes a request to the model. The same one again, with nothing but text
+// since, is one whose answer was cut: what came of it is void.
+func (s *stream) ask(asked string) {
+	if asked != "" && asked == s.asked {
+		s.last.back()
+		s.all.back()
+	}
+	s.asked = asked
+	s.last.keep()
+	s.all.keep()
+}
+
 func (s *stream) call(l line) {
+	s.asked = ""
 	name := oneLine(l.ToolName, 64)
 	if s.tools == nil {
 		s.tools, s.open = map[string]int{}, map[string]string{}
@@ -200,7 +217,7 @@ func (s *stream) busy() bool { return len(s.open) > 0 }
 
 // answer is the text for the room.
 func (s *stream) answer() string {
-	if t := strings.TrimSpace(s.last.once()); t != "" {
+	if t := strings.TrimSpace(s.last.String()); t != "" {
 		return t
 	}
 	return strings.TrimSpace(s.all.String())

@@ -157,25 +157,33 @@ func TestMend(t *testing.T) {
 	}
 }
 
-func TestOnce(t *testing.T) {
+// An answer that was cut and asked for again counts once; the same text in
+// answer to another request is another text.
+func TestAskedAgain(t *testing.T) {
+	ask := func(what string) string { return `{"type":"model_request","asked":"` + what + `"}` }
+	say := func(text string) string {
+		return `{"type":"message","role":"assistant","content":"` + text + `","delta":true}`
+	}
+	const tool = `{"type":"tool_use","tool_name":"ls","tool_id":"1"}`
 	for _, c := range []struct {
-		pieces []string
-		want   string
+		name  string
+		lines []string
+		want  string
 	}{
-		{nil, ""},
-		{[]string{"Here is the plan, as far as I have one: ", "first", "Here is the plan, as far as I have one: first", ", then second."}, "Here is the plan, as far as I have one: first, then second."},
-		{[]string{"Here is the plan, as far as I have one: ", "Here is the plan, as far as I have one: ", "Here is the plan, as far as I have one: ", "sleep."}, "Here is the plan, as far as I have one: sleep."},
-		{[]string{"Here is the plan, as far as I have one: ", "Here is another plan."}, "Here is the plan, as far as I have one: Here is another plan."},
-		{[]string{"ha ", "ha ", "ha"}, "ha ha ha"},
-		{[]string{"abcdefghijklmnopqrstabcdefghijklmnopqrst", "abc"}, "abcdefghijklmnopqrstabcdefghijklmnopqrstabc"},
+		{"cut once", []string{ask("a"), say("Once upon "), ask("a"), say("Once upon a time")}, "Once upon a time"},
+		{"cut twice, told in other words", []string{ask("a"), say("One"), ask("a"), say("Two"), ask("a"), say("Three")}, "Three"},
+		{"after a tool", []string{ask("a"), tool, ask("b"), say("It "), ask("b"), say("It is there")}, "It is there"},
+		{"gone on with", []string{ask("a"), say("Part one. "), ask("b"), say("Part two.")}, "Part one. Part two."},
+		{"without a digest", []string{ask(""), say("Part one. "), ask(""), say("Part two.")}, "Part one. Part two."},
 	} {
-		var x text
-		for _, p := range c.pieces {
-			x.add(p)
-		}
-		if got := x.once(); got != c.want {
-			t.Errorf("%q = %q, want %q", c.pieces, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			var s stream
+			_, _ = s.Write([]byte(strings.Join(c.lines, "\n")))
+			s.end()
+			if got := s.answer(); got != c.want {
+				t.Errorf("answer %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

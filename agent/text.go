@@ -11,13 +11,9 @@ import (
 // text gathers pieces up to MaxText bytes.
 type text struct {
 	b    []byte
-	ends []int // where pieces end, of the first maxEnds
+	kept int // what stood when keep was called last
 	full bool
 }
-
-// maxEnds bounds text.ends; leastRetold is how long a beginning must be for its
-// coming twice to be no chance.
-const maxEnds, leastRetold = 4096, 32
 
 // add appends piece and says whether all of it found room.
 func (t *text) add(piece string) bool {
@@ -30,9 +26,6 @@ func (t *text) add(piece string) bool {
 		return false
 	}
 	t.b = append(t.b, piece...)
-	if len(t.ends) < maxEnds {
-		t.ends = append(t.ends, len(t.b))
-	}
 	return true
 }
 
@@ -43,20 +36,16 @@ func (t *text) paragraph() {
 	}
 }
 
-// once is the text without beginnings that were told again. When an answer was
-// cut and the CLI has asked anew, both stand in the stream, and nothing between
-// them. Only a beginning that follows literally once more is left out.
-func (t *text) once() string {
-	rest, from := t.b, 0
-	for _, end := range t.ends {
-		if n := end - from; n >= leastRetold && bytes.HasPrefix(rest[n:], rest[:n]) {
-			rest, from = rest[n:], end
-		}
+// keep marks what stands; back goes back to it.
+func (t *text) keep() { t.kept = len(t.b) }
+
+func (t *text) back() {
+	if len(t.b) > t.kept {
+		t.b, t.full = t.b[:t.kept], false
 	}
-	return string(rest)
 }
 
-func (t *text) reset()         { t.b, t.ends, t.full = t.b[:0], t.ends[:0], false }
+func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
 // clip returns the first n bytes of s at most, without cutting a character.
