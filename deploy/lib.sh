@@ -162,7 +162,7 @@ need_socket() {
 	else
 		sock=$dir/podman.sock
 		say "starting podman's service on $sock"
-		start_job "$LOGS/podman-service.log" podman system service --time=0 "unix://$sock"
+		start_job "$LOGS/podman-service.log" env -C "$dir" podman system service --time=0 "unix://$sock"
 		wait_for "podman's service" 20 "$LOGS/podman-service.log" test -S "$sock"
 	fi
 	export CONTAINER_HOST=unix://$sock
