@@ -66,9 +66,23 @@ type scriptKey struct{}
 func (s *suite) setup(env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	sc, err := s.newScript(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
+	if err != nil {
+		return err
+	}
+	sc.work = env.WorkDir
+	sc.tb, _ = env.T().(testing.TB)
+	env.Values[scriptKey{}] = sc
+	env.Defer(sc.end)
+	env.Setenv("state", sc.state())
+	env.Setenv("image", s.image)
+	return sc.service.start(ctx)
+}
+
+// newScript prepares a script; of its processes only the model server runs.
+func (s *suite) newScript(name string) (*script, error) {
 	sc := &script{
-		suite: s, work: env.WorkDir, home: s.home, wait: 60 * time.Second,
+		suite: s, home: s.home, wait: 60 * time.Second,
 		dir:      filepath.Join(s.root, fmt.Sprintf("s%d", s.counter.Add(1))),
 		name:     regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
 		key:      "AIza-secret-" + random(),
@@ -78,15 +92,12 @@ func (s *suite) setup(env *testscript.Env) error {
 		said:     map[string][]string{},
 		noted:    map[string]string{},
 	}
-	sc.tb, _ = env.T().(testing.TB)
-	env.Values[scriptKey{}] = sc
-	env.Defer(sc.end)
 	if err := os.MkdirAll(filepath.Join(sc.dir, "state"), 0o700); err != nil {
-		return fmt.Errorf("make folder of script %s: %w", name, err)
+		return nil, fmt.Errorf("make folder of script %s: %w", name, err)
 	}
 	rules, err := scripted.Load([]byte("default: {say: 'scripted answer'}\n"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sc.model = scripted.New(rules, zerolog.Nop())
 	sc.model.RequireKey(sc.key)
@@ -96,8 +107,7 @@ func (s *suite) setup(env *testscript.Env) error {
 		log: filepath.Join(sc.dir, "bot.log"), localpart: "bot-" + sc.name,
 		password: "pw-" + random(), set: map[string]string{},
 	}
-	env.Setenv("state", sc.state())
-	return sc.service.start(ctx)
+	return sc, nil
 }
 
 func (sc *script) state() string { return filepath.Join(sc.dir, "state") }
