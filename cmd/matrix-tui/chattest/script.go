@@ -122,10 +122,17 @@ func (sc *script) end() {
 	}
 	_ = sc.bot.proc.signal(ctx, syscall.SIGKILL)
 	sc.inspect()
+	if err := sc.clear(ctx); err != nil && sc.tb != nil {
+		sc.tb.Errorf("clean up: %v", err)
+	}
+}
+
+// clear ends everything of the script and removes what it made.
+func (sc *script) clear(ctx context.Context) error {
+	err := sc.bot.proc.signal(ctx, syscall.SIGKILL)
 	for _, p := range sc.people {
 		p.Close()
 	}
-	var err error
 	if sc.api != nil {
 		sc.model.Close()
 		sc.api.CloseClientConnections()
@@ -144,9 +151,7 @@ func (sc *script) end() {
 		}
 		err = errors.Join(err, os.RemoveAll(sc.dir))
 	}
-	if err != nil && sc.tb != nil {
-		sc.tb.Errorf("clean up: %v", err)
-	}
+	return err
 }
 
 // inspect looks for what no script may ever see in the bot's log.
