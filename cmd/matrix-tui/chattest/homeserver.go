@@ -30,6 +30,9 @@ func newHomeserver(dir, script, bins string) (*homeserver, error) {
 	return &homeserver{dir: dir, script: script, bins: bins, port: port}, nil
 }
 
+// data is the folder that the start script fills: dendrite.yaml and databases.
+func (h *homeserver) data() string { return filepath.Join(h.dir, "data") }
+
 func (h *homeserver) url() string { return "http://127.0.0.1:" + strconv.Itoa(h.port) }
 
 // start runs the homeserver and returns when it answers.
@@ -39,7 +42,7 @@ func (h *homeserver) start(ctx context.Context) error {
 	}
 	env := append(os.Environ(), "MATRIX_TUI_DENDRITE="+h.bins)
 	proc, err := launch(h.dir, filepath.Join(h.dir, "homeserver.log"), env,
-		h.script, filepath.Join(h.dir, "data"), strconv.Itoa(h.port))
+		h.script, h.data(), strconv.Itoa(h.port))
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,8 @@ var verbs = []verb{
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},         // a message that fits mentions USER
 	{"html", "USER ROOM REGEXP", 3, 3, false, doHTML},                  // formatted body of any message of others
 
+	{"edit-pace", "USER ROOM DURATION", 3, 3, false, doEditPace}, // edits of one notice come no faster while it works; its last one is the result's
+
 	// the box
 	{"box", "ROOM ARGV…", 2, -1, true, doBox},
 	{"podman", "ARGV…", 1, -1, true, doPodman},

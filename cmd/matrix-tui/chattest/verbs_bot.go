@@ -208,6 +208,7 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 			return err
 		}
 		sc.home, sc.ownHome = home, true
+		sc.ts.Setenv("home", home.data())
 		return home.start(ctx)
 	case "stop", "start":
 		if !sc.ownHome {

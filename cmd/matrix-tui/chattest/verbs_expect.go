@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"matrix-tui/bot/person"
 )
@@ -250,4 +251,37 @@ func newestHeard(p *person.Person, room, pattern string) (person.Msg, error) {
 		}
 	}
 	return person.Msg{}, fmt.Errorf("no message fits %q", pattern)
+}
+
+// doEditPace looks at the bot's edits by the homeserver's clock.
+func doEditPace(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	pace, err := time.ParseDuration(args[2])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	edits := map[string][]time.Time{}
+	for _, m := range msgs {
+		if m.Sender == sc.bot.id && m.EditOf != "" {
+			edits[m.EditOf] = append(edits[m.EditOf], m.Time)
+		}
+	}
+	if len(edits) == 0 {
+		return fmt.Errorf("the bot has edited nothing")
+	}
+	for _, times := range edits {
+		for i := 1; i < len(times)-1; i++ {
+			if apart := times[i].Sub(times[i-1]); apart < pace {
+				return fmt.Errorf("two edits are %v apart", apart)
+			}
+		}
+	}
+	return nil
 }
