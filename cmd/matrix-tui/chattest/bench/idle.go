@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// measureIdle measures the memory of bots that know 1, 50 and 500 rooms and have
+// nothing to do, and then the start of the last one with many containers.
+func measureIdle(ctx context.Context, b *bench) (err error) {
+	sizes := []int{1, 50, 500}
+	goals := []float64{40, 40, 60}
+	scenes := make([]*scene, len(sizes))
+	var rooms []string // of the largest
+	for i, size := range sizes {
+		s, err := b.open(ctx, fmt.Sprintf("idle%d", size))
+		if err != nil {
+			return err
+		}
+		defer s.close(&err)
+		scenes[i] = s
+		if rooms, err = s.joined(ctx, b, size); err != nil {
+			return err
+		}
+		b.say("%d rooms are there", size)
+		if err := s.seed(rooms, nil); err != nil {
+			return err
+		}
+		// The first start takes the rooms into the journal.
+		if _, err := s.start(ctx); err != nil {
+			return err
+		}
+		if err := errors.Join(s.settle(ctx), s.Stop(ctx)); err != nil {
+			return err
+		}
+	}
+	memory, ready := make([][]float64, len(sizes)), make([][]float64, len(sizes))
+	for range b.n {
+		for i, s := range scenes { // one after the other to be ready, side by side to come to rest
+			took, err := s.start(ctx)
+			if err != nil {
+				return err
+			}
+			ready[i] = append(ready[i], ms(took))
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		for i, s := range scenes {
+			group.Go(func() error {
+				mb, err := s.rested(ctx)
+				memory[i] = append(memory[i], mb)
+				return errors.Join(err, s.Stop(ctx))
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	for i, size := range sizes {
+		b.table.add(fmt.Sprintf("resident memory, idle, %d rooms known", size), "MB", goals[i], memory[i]...)
+	}
+	b.table.add("start → ready, 1 room, no container", "ms", 200, ready[0]...)
+	b.table.add("start → ready, 500 rooms known, no container", "ms", 0, ready[2]...)
+	return measureStart(ctx, b, scenes[2], rooms)
+}
+
+// rested returns the resident memory of the bot in MB (10⁶ bytes) once it has
+// not changed by more than half of one for three seconds, or after twenty.
+func (s *scene) rested(ctx context.Context) (float64, error) {
+	const step = 250 * time.Millisecond
+	low, high, still := 0.0, 0.0, time.Duration(0)
+	for waited := time.Duration(0); ; waited += step {
+		now, err := resident(s.PID())
+		if err != nil {
+			return 0, err
+		}
+		if low, high = min(low, now), max(high, now); high-low > 0.5 {
+			low, high, still = now, now, 0
+		}
+		if still >= 3*time.Second || waited >= 20*time.Second {
+			return now, nil
+		}
+		if err := pause(ctx, step); err != nil {
+			return 0, err
+		}
+		still += step
+	}
+}
+
+// resident is VmRSS of a process in MB.
+func resident(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read memory of the bot: %w", err)
+	}
+	for line := range bytes.Lines(status) {
+		var kb float64
+		if _, err := fmt.Sscanf(string(line), "VmRSS: %f kB", &kb); err == nil {
+			return kb * 1024 / 1e6, nil
+		}
+	}
+	return 0, errors.New("no VmRSS in the status of the bot")
+}

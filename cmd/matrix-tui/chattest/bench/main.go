@@ -1,0 +1,102 @@
+// Command bench measures the bot on this host and prints a table: what was
+// measured, how often, the median with the smallest and the largest value, and
+// the goal beside it. deploy/bench builds the bot and runs it.
+//
+// Everything is real (homeserver, podman, Gemini CLI) but the model, which is
+// scripted and answers at once. It states nothing that it has not measured, and
+// a goal that is missed is no failure: the exit code tells of what broke. What
+// it starts it removes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"matrix-tui/cmd/matrix-tui/chattest"
+)
+
+// bench is one run of the program.
+type bench struct {
+	host   *chattest.Host
+	n      int // samples of a number
+	rounds int // samples of what takes long
+	begun  time.Time
+	table  table
+}
+
+// section measures a few numbers that belong together.
+type section struct {
+	name string
+	do   func(context.Context, *bench) error
+}
+
+var sections = []section{
+	{"state", measureState},
+	{"reply", measureReply},
+	{"rooms", measureRooms},
+	{"burst", measureBurst},
+	{"idle", measureIdle}, // memory and start, with many rooms
+}
+
+func main() {
+	var (
+		program = flag.String("program", "", "the bot's binary `file`, as users run it")
+		n       = flag.Int("n", 10, "samples of each number")
+		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
+		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply rooms burst idle")
+		limit   = flag.Duration("timeout", 20*time.Minute, "give up after this")
+	)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), begun: time.Now()}
+	err := b.run(ctx, *program, *only)
+	b.table.print(os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures what fits only. What one section breaks is no reason to leave
+// the others out.
+func (b *bench) run(ctx context.Context, program, only string) (err error) {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("read -only: %w", err)
+	}
+	if program == "" {
+		return errors.New("-program is missing")
+	}
+	b.table.host = describeHost(ctx)
+	b.host, err = chattest.OpenHost(ctx, program)
+	if err != nil {
+		return fmt.Errorf("prepare the host: %w", err)
+	}
+	defer func() { err = errors.Join(err, b.host.Close()) }()
+	for _, s := range sections {
+		if !wanted.MatchString(s.name) || ctx.Err() != nil {
+			continue
+		}
+		b.say("section %s", s.name)
+		if failed := s.do(ctx, b); failed != nil {
+			err = errors.Join(err, fmt.Errorf("section %s: %w", s.name, failed))
+		}
+	}
+	b.say("done")
+	return errors.Join(err, ctx.Err())
+}
+
+// say tells on stderr how far it is.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: %4.0f s  %s\n", time.Since(b.begun).Seconds(), fmt.Sprintf(format, args...))
+}

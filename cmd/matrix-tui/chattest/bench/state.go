@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// measureState runs the benchmarks of package state; each sample is the mean of
+// ten operations.
+func measureState(ctx context.Context, b *bench) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$",
+		"-benchtime=10x", "-count="+strconv.Itoa(b.n), "matrix-tui/state")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go test -bench in state: %w\n%s%s", err, out, stderr.Bytes())
+	}
+	got := parseBenchmarks(out)
+	b.table.add("state.json saved, 1,000 rooms × 50 turns", "ms", 100, scaled(got["StoreSave1000Rooms ns/op"], 1e-6)...)
+	b.table.add("writes of state.json for ten savers at once", "", 2, got["StoreTenSavers writes/op"]...)
+	b.table.add("journal commit of 100 events", "ms", 20, scaled(got["JournalCommit100 ns/op"], 1e-6)...)
+	return nil
+}
+
+// parseBenchmarks reads what `go test -bench` prints: the samples of each
+// "Name unit".
+func parseBenchmarks(out []byte) map[string][]float64 {
+	got := map[string][]float64{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(fields[0], "Benchmark"), "-")
+		for i := 2; i+1 < len(fields); i += 2 {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				key := name + " " + fields[i+1]
+				got[key] = append(got[key], v)
+			}
+		}
+	}
+	return got
+}
+
+func scaled(values []float64, by float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v * by
+	}
+	return out
+}
