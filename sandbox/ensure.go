@@ -204,7 +204,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 		return nil // removed meanwhile; the next look makes it anew
 	case !e.unlimited && refusesLimits(err):
 		e.unlimited = true
-		e.warnOnce("cgroup", "this host refuses a box with limits: it runs without ("+err.Error()+")")
+		e.warnOnce("any", "this host refuses a box with limits: it runs without ("+err.Error()+")")
 		return e.remove(ctx, data.ID)
 	}
 	if e.remade {

@@ -93,7 +93,19 @@ func TestFiles(t *testing.T) {
 	if got, err := box.ReadFile(ctx, "/workspace/deep/er/file", 10); err != nil || string(got) != "0123456789" {
 		t.Errorf("%q, %v", got, err)
 	}
-	sh(t, box, "rm -r deep; ln -s /etc/passwd link; mkfifo fifo; mkdir dir; echo mine > old; chmod 700 old")
+	all := make([]byte, 0, 1<<17) // each pair of bytes: podman takes some pairs for a wish to detach
+	for a := range 256 {
+		for b := range 256 {
+			all = append(all, byte(a), byte(b))
+		}
+	}
+	if err := box.WriteFile(ctx, "/workspace/bytes", all); err != nil {
+		t.Error(err)
+	}
+	if got, err := box.ReadFile(ctx, "/workspace/bytes", 1<<20); err != nil || !bytes.Equal(got, all) {
+		t.Errorf("%d bytes of %d, %v", len(got), len(all), err)
+	}
+	sh(t, box, "rm -r deep bytes; ln -s /etc/passwd link; mkfifo fifo; mkdir dir; echo mine > old; chmod 700 old")
 	if err := box.WriteNew(ctx, "/workspace/old", []byte("theirs")); err != nil {
 		t.Error(err)
 	}

@@ -132,9 +132,9 @@ func (c callContext) Value(key any) any {
 	return c.values.Value(key)
 }
 
-// warnOnce logs a warning the first time its key is seen.
-func (p *Podman) warnOnce(key, message string) {
-	if _, said := p.warned.LoadOrStore(key, true); !said {
-		p.log.Warn().Str("reason", key).Msg(message)
+// warnOnce logs a warning about a cgroup controller the first time.
+func (p *Podman) warnOnce(controller, message string) {
+	if _, said := p.warned.LoadOrStore(controller, true); !said {
+		p.log.Warn().Str("controller", controller).Msg(message)
 	}
 }

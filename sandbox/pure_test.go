@@ -16,6 +16,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/errorhandling"
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 )
 
 func TestNameFor(t *testing.T) {
@@ -68,7 +69,8 @@ func TestResources(t *testing.T) {
 // A host without cgroup controllers runs a box all the same.
 func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
-	bare := &Podman{log: testPodman.log, values: testPodman.values, client: testPodman.client, host: testPodman.host}
+	var log bytes.Buffer
+	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: testPodman.host}
 	bare.host.controllers = nil
 	spec := testSpec(t)
 	spec.Memory = 1 << 20 // less than anything can run in, where it holds
@@ -77,6 +79,17 @@ func TestEnsureWithoutControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, box, "true")
+	if err := bare.Destroy(t.Context(), box.Name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bare.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	for _, controller := range []string{"memory", "cpu", "pids"} {
+		if n := strings.Count(log.String(), `"controller":"`+controller+`"`); n != 1 {
+			t.Errorf("%d warnings about %s:\n%s", n, controller, log.String())
+		}
+	}
 }
 
 func TestLowestFree(t *testing.T) {

@@ -92,7 +92,9 @@ func (f forwarder) dial(ctx context.Context, client *net.TCPConn) *net.UnixConn 
 	}
 }
 
-// gone says whether the other side has closed its connection.
+// gone says whether the other side has closed its connection, or its half of it:
+// the two look alike, and a request whose client has left must not be sent, and
+// paid for, later.
 func gone(conn *net.TCPConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

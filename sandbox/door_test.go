@@ -1,0 +1,43 @@
+package sandbox
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The box's only door is the socket in the gateway's directory. A connection made
+// while nobody listens there is held.
+func TestDoor(t *testing.T) {
+	spec := testSpec(t)
+	box := ensure(t, spec)
+	for _, id := range []string{"first", "after-a-restart"} {
+		start(t, box, id, "rm -f pipe; mkfifo pipe; exec 3<>pipe; echo hello >&3; nc 127.0.0.1 3128 <&3")
+		socket := filepath.Join(spec.Gateway, "sock")
+		listener, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(socket, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		listener.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second))
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said [6]byte
+		if _, err := io.ReadFull(conn, said[:]); err != nil || string(said[:]) != "hello\n" {
+			t.Errorf("the gateway hears %q, %v", said, err)
+		}
+		io.WriteString(conn, "welcome")
+		conn.Close()
+		listener.Close() // and the socket is gone
+		if out, status := follow(t, box, id); out != "welcome" {
+			t.Errorf("the box hears %q, %+v", out, status)
+		}
+	}
+}
