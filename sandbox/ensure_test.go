@@ -115,6 +115,22 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 	}
 }
 
+// A room that replaced another works on the other's volumes, in a box of its own.
+func TestEnsureOnVolumesOfAnother(t *testing.T) {
+	spec := testSpec(t)
+	old := ensure(t, spec)
+	sh(t, old, "echo work > /workspace/file")
+	if err := testPodman.Stop(t.Context(), old.Name); err != nil {
+		t.Fatal(err)
+	}
+	next := testSpec(t)
+	next.VolumesOf = spec.Room
+	box := ensure(t, next)
+	if got := sh(t, box, "cat /workspace/file; stat -c %u /workspace/file"); got != "work\n0" || box.ID == old.ID || box.Name != NameFor(next.Room) {
+		t.Errorf("found %q, box %+v", got, box)
+	}
+}
+
 func labelOf(t *testing.T, volume, label string) string {
 	t.Helper()
 	data, err := volumes.Inspect(testPodman.with(t.Context()), volume, nil)

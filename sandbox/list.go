@@ -123,6 +123,14 @@ func (b *Box) restart(ctx context.Context, why error) error {
 	return explain(err, "restart box", b.Name)
 }
 
+// resume lets a paused box go on; paused is false where it was not.
+func (b *Box) resume(ctx context.Context) (paused bool, err error) {
+	if paused, err = b.paused(ctx); err != nil || !paused {
+		return paused, err
+	}
+	return true, explain(containers.Unpause(b.podman.with(ctx), b.ID, nil), "unpause box", b.Name)
+}
+
 // paused says whether the box is paused. One that is gone is not.
 func (b *Box) paused(ctx context.Context) (bool, error) {
 	data, err := containers.Inspect(b.podman.with(ctx), b.ID, nil)

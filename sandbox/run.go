@@ -87,8 +87,13 @@ func (b *Box) StopRun(ctx context.Context, id string) error {
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable):
 			return err
-		case errors.Is(err, ErrNotFound), errors.Is(err, ErrNotRunning):
-			return nil // nothing runs in there
+		case errors.Is(err, ErrNotFound):
+			return nil
+		case errors.Is(err, ErrNotRunning):
+			if paused, err := b.resume(ctx); err != nil || !paused {
+				return err // nothing runs in there
+			}
+			continue
 		}
 		if err := again.wait(ctx); err != nil {
 			return err
@@ -144,8 +149,7 @@ func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Write
 		case errors.Is(err, ErrNotFound):
 			return RunStatus{State: RunNone}, nil
 		case errors.Is(err, ErrNotRunning):
-			paused, err := b.paused(ctx)
-			if err == nil && !paused {
+			if paused, err := b.paused(ctx); err == nil && !paused {
 				return RunStatus{State: RunInterrupted}, nil
 			}
 		case !errors.Is(err, ErrUnreachable):

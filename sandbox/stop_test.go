@@ -60,6 +60,19 @@ func TestStopRun(t *testing.T) {
 	}
 }
 
+// What is paused is stopped all the same.
+func TestStopRunPaused(t *testing.T) {
+	box := testBox(t)
+	start(t, box, "r", "exec sleep 1000")
+	pause(t, box)
+	if err := box.StopRun(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if got := sleepers(t, box); len(got) != 0 {
+		t.Errorf("still sleeping: %q", got)
+	}
+}
+
 // Orphans are reaped, those of a run and those of anybody else: no zombie stays.
 func TestNoZombies(t *testing.T) {
 	box := testBox(t)
