@@ -28,7 +28,7 @@ func (s *podmanService) start(ctx context.Context) error {
 		return nil
 	}
 	_ = os.Remove(s.socket)
-	proc, err := launch(filepath.Dir(s.socket), s.log, os.Environ(),
+	proc, err := launch(filepath.Dir(s.socket), s.log, localPodman(),
 		"podman", "system", "service", "--time=0", s.uri())
 	if err != nil {
 		return err
@@ -59,11 +59,18 @@ func (s *podmanService) stop(ctx context.Context) error {
 	return s.proc.signal(ctx, syscall.SIGKILL)
 }
 
+// localPodman is the environment in which podman's command line works itself:
+// with CONTAINER_HOST it would be a client of that service, and could be none.
+func localPodman() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CONTAINER_HOST=") })
+}
+
 // podman runs the command line tool. A non-zero exit is told by code, not by err.
 func podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "podman", argv...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Env = localPodman()
 	err = cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
 		err = nil
