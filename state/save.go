@@ -46,15 +46,15 @@ func OpenStore(dir string, log zerolog.Logger) (*Store, error) {
 // are for OpenStore.
 func ReadStore(dir string) (*Store, error) {
 	s := newStore(dir, zerolog.Nop())
-	data, err := os.ReadFile(s.path)
+	c, broken, err := read(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
 	if err != nil {
 		return nil, explain(fmt.Errorf("read state: %w", err), s.path)
 	}
-	if s.now, err = parse(data); err != nil {
-		return nil, &told{fmt.Errorf("parse %s: %w", s.path, err),
+	if s.now = c; broken != nil {
+		return nil, &told{fmt.Errorf("parse %s: %w", s.path, broken),
 			fmt.Sprintf("%s is damaged: start the bot, it moves the file aside and finds the rooms again.", s.path)}
 	}
 	return s, nil
@@ -68,14 +68,13 @@ func newStore(dir string, log zerolog.Logger) *Store {
 
 // load reads the file into s.now and reports whether there was one to keep.
 func (s *Store) load() (bool, error) {
-	data, err := os.ReadFile(s.path)
+	c, broken, err := read(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, explain(fmt.Errorf("read state: %w", err), s.path)
 	}
-	c, broken := parse(data)
 	if broken == nil {
 		s.now = c
 		return true, nil

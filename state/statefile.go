@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 )
 
@@ -36,11 +37,38 @@ func newContents() *contents {
 	}
 }
 
-// parse reads state.json. Source of the keys containers and history: seed 001,
-// Phase 1.
-func parse(data []byte) (*contents, error) {
+// read reads the file at path. It tells a file that is broken from one that could
+// not be read to its end.
+func read(path string) (c *contents, broken, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	source := &failing{from: file}
+	c, broken = parse(source)
+	return c, broken, source.err
+}
+
+// failing remembers what kept it from reading on.
+type failing struct {
+	from io.Reader
+	err  error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.from.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+// parse reads state.json, a room at a time: the file may be large, and nothing of
+// it is held twice. Source of the keys containers and history: seed 001, Phase 1.
+func parse(r io.Reader) (*contents, error) {
 	c := newContents()
-	dec := json.NewDecoder(bytes.NewReader(data))
+	dec := json.NewDecoder(r)
 	if tok, err := dec.Token(); err != nil {
 		return nil, err
 	} else if tok != json.Delim('{') {
@@ -51,11 +79,7 @@ func parse(data []byte) (*contents, error) {
 		if err != nil {
 			return nil, err
 		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		if err := c.set(tok.(string), value); err != nil {
+		if err := c.set(tok.(string), dec); err != nil {
 			return nil, fmt.Errorf("key %q: %w", tok, err)
 		}
 	}
@@ -68,16 +92,17 @@ func parse(data []byte) (*contents, error) {
 	return c, nil
 }
 
-func (c *contents) set(key string, value json.RawMessage) error {
+// set takes the value of a key, which is next in dec.
+func (c *contents) set(key string, dec *json.Decoder) error {
 	switch key {
 	case "containers":
-		return decodeMap(value, &c.containers)
+		return decodeMap(dec, &c.containers)
 	case "sessions":
-		return decodeMap(value, &c.sessions)
+		return decodeMap(dec, &c.sessions)
 	case "volumes":
-		return decodeMap(value, &c.volumes)
+		return decodeMap(dec, &c.volumes)
 	case "history":
-		if err := decodeMap(value, &c.history); err != nil {
+		if err := decodeMap(dec, &c.history); err != nil {
 			return err
 		}
 		for room, ts := range c.history {
@@ -89,18 +114,40 @@ func (c *contents) set(key string, value json.RawMessage) error {
 		}
 		return nil
 	}
+	var value json.RawMessage
+	if err := dec.Decode(&value); err != nil {
+		return err
+	}
 	c.unknown = slices.DeleteFunc(c.unknown, func(m member) bool { return m.key == key })
 	c.unknown = append(c.unknown, member{key, value})
 	return nil
 }
 
-func decodeMap[V any](value json.RawMessage, into *map[string]V) error {
+// decodeMap reads an object, or null, which is an empty one.
+func decodeMap[V any](dec *json.Decoder, into *map[string]V) error {
 	m := map[string]V{}
-	if err := json.Unmarshal(value, &m); err != nil {
+	tok, err := dec.Token()
+	if err != nil {
 		return err
 	}
-	if m == nil { // null
-		m = map[string]V{}
+	if tok != nil {
+		if tok != json.Delim('{') {
+			return errors.New("not a JSON object")
+		}
+		for dec.More() {
+			key, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			var value V
+			if err := dec.Decode(&value); err != nil {
+				return fmt.Errorf("%q: %w", key, err)
+			}
+			m[key.(string)] = value
+		}
+		if _, err := dec.Token(); err != nil {
+			return err
+		}
 	}
 	*into = m
 	return nil

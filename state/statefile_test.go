@@ -2,10 +2,13 @@ package state
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rs/zerolog"
 )
 
 // What parses can be written, and then says the same.
@@ -15,7 +18,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"containers":null,"history":{"!r":null},"sessions":{"!r":"s"},"executions":{"a": [1 , 2]},"executions":0}`))
 	f.Add([]byte(`{"history":{"!r":[{"role":"user","content":"\ud800"},null]},"":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		first, err := parse(data)
+		first, err := parse(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -23,7 +26,7 @@ func FuzzParse(f *testing.F) {
 		if err := first.writeTo(&file); err != nil {
 			t.Fatal(err)
 		}
-		second, err := parse(file.Bytes())
+		second, err := parse(bytes.NewReader(file.Bytes()))
 		if err != nil {
 			t.Fatalf("%v in what was written:\n%s", err, file.Bytes())
 		}
@@ -36,4 +39,17 @@ func FuzzParse(f *testing.F) {
 			ts.with([]Turn{{"user", string(data), "$1"}})
 		}
 	})
+}
+
+// What cannot be read is not damaged: it stays where it is.
+func TestUnreadableStateStays(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.json") // a folder opens, and then cannot be read
+	must(t, os.Mkdir(path, 0o700))
+	if s, err := OpenStore(dir, zerolog.Nop()); err == nil {
+		t.Fatalf("a store was opened; corrupt: %q", s.Corrupt())
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
 }
