@@ -13,6 +13,9 @@ import (
 // noSlot stands for "no range of user IDs".
 const noSlot = -1
 
+// listTries is how often a list of volumes is asked for that others are removing.
+const listTries = 5
+
 // volumesFor makes the room's two volumes where they are missing and returns the
 // room's slot. The slot is noted on the volumes, for it is they that hold files
 // owned by its user IDs; a container comes and goes.
@@ -73,7 +76,11 @@ func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
 
 // freeSlot returns the lowest slot that no volume has.
 func (p *Podman) freeSlot(ctx context.Context) (int, error) {
-	list, err := volumes.List(p.with(ctx), new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelSlot}}))
+	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelSlot}})
+	list, err := volumes.List(p.with(ctx), options)
+	for tries := 1; err != nil && tries < listTries && errors.Is(explain(err, "list", "volumes"), ErrNotFound); tries++ {
+		list, err = volumes.List(p.with(ctx), options) // one of them was removed while podman looked at them
+	}
 	if err != nil {
 		return noSlot, explain(err, "list", "volumes")
 	}
