@@ -21,19 +21,20 @@ const module = "matrix-tui"
 // arrows are the packages of this module that each of them may import: the
 // floors of the house. A package that is not here has no place in it yet.
 var arrows = map[string][]string{
-	"cmd/matrix-tui":          {"agent", "agent/scripted", "bot", "bot/person", "sandbox", "sandbox/gateway", "state"},
-	"cmd/matrix-tui/chattest": {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
-	"cmd/boxinit":             {"sandbox/boxinit"},
-	"cmd/scripted-model":      {"agent/scripted"},
-	"bot":                     {"agent", "sandbox", "sandbox/gateway", "state", "workspace"},
-	"bot/person":              {},
-	"agent":                   {"sandbox"},
-	"agent/scripted":          {},
-	"sandbox":                 {"sandbox/boxinit"},
-	"sandbox/gateway":         {},
-	"sandbox/boxinit":         {},
-	"state":                   {},
-	"workspace":               {},
+	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
+	"cmd/boxinit":                   {"sandbox/boxinit"},
+	"cmd/scripted-model":            {"agent/scripted"},
+	"bot":                           {"agent", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/person":                    {},
+	"cmd/matrix-tui/chattest/bench": {"agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway"},
+	"agent":                         {"sandbox"},
+	"agent/scripted":                {},
+	"sandbox":                       {"sandbox/boxinit"},
+	"sandbox/gateway":               {},
+	"sandbox/boxinit":               {},
+	"state":                         {},
+	"workspace":                     {},
 }
 
 // heavy are the modules that only a few packages may import, by path prefix.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"matrix-tui/cmd/matrix-tui/chattest"
 	"matrix-tui/sandbox"
 )
 
@@ -162,10 +162,9 @@ func (h *host) removeBox(t *testing.T) {
 		return
 	}
 	name := sandbox.NameFor(known.Room)
-	slug := strings.TrimPrefix(name, "sandbox-")
-	for _, argv := range [][]string{{"rm", "--force", "--ignore", "--time", "0", name}, {"volume", "rm", "--force", "workspace-" + slug, "home-" + slug}} {
-		if out, err := exec.Command("podman", argv...).CombinedOutput(); err != nil {
-			t.Error(fmt.Errorf("podman %s: %w: %s", argv[0], err, out))
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := chattest.RemoveBoxes(ctx, []string{name}); err != nil {
+		t.Error(err)
 	}
 }

@@ -97,8 +97,8 @@ func boxVolumes(name string) []string {
 	return []string{"workspace-" + slug, "home-" + slug}
 }
 
-// removeBoxes removes containers and their volumes, those that exist of them.
-func removeBoxes(ctx context.Context, names []string) error {
+// RemoveBoxes removes containers and their volumes, those that exist of them.
+func RemoveBoxes(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}

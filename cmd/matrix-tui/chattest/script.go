@@ -145,7 +145,7 @@ func (sc *script) clear(ctx context.Context) error {
 		err = errors.Join(err, sc.home.stop(ctx))
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
-		err = errors.Join(err, removeBoxes(ctx, sc.boxes))
+		err = errors.Join(err, RemoveBoxes(ctx, sc.boxes))
 		if sc.tmpfs {
 			err = errors.Join(err, syscall.Unmount(sc.state(), syscall.MNT_DETACH))
 		}

@@ -168,7 +168,7 @@ func sweep(ctx context.Context) {
 			if err != nil {
 				continue
 			}
-			if err := removeBoxes(ctx, strings.Fields(string(names))); err != nil {
+			if err := RemoveBoxes(ctx, strings.Fields(string(names))); err != nil {
 				fmt.Fprintln(os.Stderr, "chattest: sweep:", err)
 			}
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)
