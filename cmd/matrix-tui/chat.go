@@ -27,12 +27,12 @@ type chat struct {
 	calm chan struct{}   // gets a value whenever something was shown
 }
 
-func newChat(me *person.Person, room, bot, label string, s screen) *chat {
+func newChat(me *person.Person, room, bot, label string, before []person.Msg, s screen) *chat {
 	c := &chat{
 		me: me, room: room, bot: bot, label: label, screen: s,
 		mine: map[string]bool{}, seen: map[string]bool{}, calm: make(chan struct{}, 1),
 	}
-	for _, m := range me.Messages(room) {
+	for _, m := range before {
 		c.seen[m.Event] = true
 	}
 	return c

@@ -30,6 +30,7 @@ type demo struct {
 	you    *person.Person
 	bot    string // user ID
 	room   string
+	before []person.Msg // what the room held when the demo began
 	screen screen
 }
 
@@ -99,6 +100,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	if d.room, err = known.room(entering, d.you, d.bot); err != nil {
 		return err
 	}
+	d.before = d.you.Messages(d.room) // what comes from here on is shown, also what was left of the last time
 	d.cfg.User, d.cfg.Password = UserName(d.bot), NewSecret(known.Bot.Password)
 	d.cfg.Owners = UserIDs{d.you.ID()}
 
@@ -186,7 +188,7 @@ func (d *demo) chat(ctx context.Context) (err error) {
 	if d.model != nil {
 		label = "bot (scripted model)"
 	}
-	err = newChat(d.you, d.room, d.bot, label, d.screen).run(ctx, time.Duration(d.cfg.CodingTimeout)+time.Minute)
+	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, time.Duration(d.cfg.CodingTimeout)+time.Minute)
 	err = errors.Join(err, d.screen.Close())
 	fmt.Fprintln(d.app.stdout, "  The bot is ending. What runs in the room's container goes on; the next start finds it.")
 	return err
