@@ -173,7 +173,11 @@ func (e *ensuring) create(ctx context.Context) error {
 	}
 	limits, missing := &rspec.LinuxResources{}, []string(nil)
 	if !e.unlimited {
-		limits, missing = e.spec.resources(e.host)
+		host, err := e.about(ctx)
+		if err != nil {
+			return err
+		}
+		limits, missing = e.spec.resources(host)
 	}
 	for _, controller := range missing {
 		e.warnOnce(controller, "this host has no such cgroup controller: boxes run without that limit")

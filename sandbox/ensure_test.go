@@ -99,7 +99,7 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 	if got := sh(t, again, "cat /workspace/file /root/file; stat -c '%u' /workspace /root /root/file /workspace/file"); got != "work\nsession\n0\n0\n0\n1000" {
 		t.Errorf("found %q", got)
 	}
-	if testPodman.Rootless() {
+	if rootless(t) {
 		return
 	}
 	if now := labelOf(t, homeVolume(spec.Room), labelSlot); now != slot {
@@ -282,7 +282,7 @@ func TestEnsureConcurrently(t *testing.T) {
 		ids[pair[0].ID] = true
 		slots[labelOf(t, workspaceVolume(pair[0].Room), labelSlot)] = true
 	}
-	if len(ids) != rooms || !testPodman.Rootless() && len(slots) != rooms {
+	if len(ids) != rooms || !rootless(t) && len(slots) != rooms {
 		t.Errorf("%d boxes, %d slots for %d rooms", len(ids), len(slots), rooms)
 	}
 }

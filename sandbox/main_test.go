@@ -170,6 +170,15 @@ func ensure(t testing.TB, spec Spec) *Box {
 	return box
 }
 
+func rootless(t testing.TB) bool {
+	t.Helper()
+	is, err := testPodman.Rootless(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
 // sh runs a shell script in the box and returns its stdout; it fails the test when
 // the script does.
 func sh(t testing.TB, box *Box, script string) string {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,21 +21,15 @@ type Podman struct {
 	log    zerolog.Logger
 	values context.Context // carries the bindings' client; never cancelled
 	client *bindings.Connection
-	host   host
 
 	names  keyed      // one Ensure, Stop or Destroy of a name at a time
 	slots  sync.Mutex // held while a slot is chosen and noted on a volume
 	warned sync.Map   // warnings said once
-}
 
-// host is what matters of the machine that podman runs on.
-type host struct {
-	version     string
-	rootless    bool
-	controllers []string // cgroup controllers that podman can use
+	asking     keyed // held while host is asked for
+	host       *host // nil until the answer is there
+	stopAsking func()
 }
-
-func (h host) can(controller string) bool { return slices.Contains(h.controllers, controller) }
 
 // Connect reaches podman's service at uri ("unix:///…/podman.sock"). An empty uri
 // means $CONTAINER_HOST, else the default socket of the user the process runs as.
@@ -63,16 +56,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 		t.MaxIdleConnsPerHost = 8
 		t.IdleConnTimeout = 30 * time.Second
 	}
-	info, err := system.Info(p.with(ctx), nil)
-	if err != nil {
-		p.Close()
-		return nil, explain(err, "ask podman at", uri)
-	}
-	p.host = host{
-		version:     info.Version.Version,
-		rootless:    info.Host.Security.Rootless,
-		controllers: info.Host.CgroupControllers,
-	}
+	p.askAhead()
 	return p, nil
 }
 
@@ -88,7 +72,10 @@ func defaultSocket(uid int, runtimeDir string) string {
 }
 
 // Close lets go of idle connections. Boxes and runs are not touched.
-func (p *Podman) Close() { p.client.Client.CloseIdleConnections() }
+func (p *Podman) Close() {
+	p.stopAsking()
+	p.client.Client.CloseIdleConnections()
+}
 
 // Version returns the version of podman's service, as "4.3.1".
 func (p *Podman) Version(ctx context.Context) (string, error) {
@@ -98,9 +85,6 @@ func (p *Podman) Version(ctx context.Context) (string, error) {
 	}
 	return report.Server.Version, nil
 }
-
-// Rootless says whether podman's service runs without root's rights.
-func (p *Podman) Rootless() bool { return p.host.rootless }
 
 // Socket is the path of podman's socket.
 func (p *Podman) Socket() string { return p.client.URI.Path }

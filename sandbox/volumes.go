@@ -20,6 +20,10 @@ const listTries = 5
 // room's slot. The slot is noted on the volumes, for it is they that hold files
 // owned by its user IDs; a container comes and goes.
 func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err error) {
+	host, err := p.about(ctx)
+	if err != nil {
+		return noSlot, err
+	}
 	p.slots.Lock()
 	defer p.slots.Unlock()
 	names := []string{workspaceVolume(room), homeVolume(room)}
@@ -39,7 +43,7 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err err
 		}
 		slot = found
 	}
-	if p.host.rootless {
+	if host.rootless {
 		slot = noSlot
 	} else if slot == noSlot {
 		if len(missing) < len(names) {
