@@ -116,17 +116,21 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	for _, name := range names {
 		volumes = append(volumes, boxVolumes(name)...)
 	}
-	have, err := mustPodman(ctx, "volume", "ls", "--quiet")
+	err = poll(ctx, func() (bool, error) {
+		have, err := mustPodman(ctx, "volume", "ls", "--quiet")
+		if err != nil {
+			return false, err
+		}
+		there := strings.Fields(have)
+		left := slices.DeleteFunc(slices.Clone(volumes), func(v string) bool { return !slices.Contains(there, v) })
+		if len(left) == 0 {
+			return true, nil
+		}
+		_, last = mustPodman(ctx, append([]string{"volume", "rm", "--force"}, left...)...)
+		return false, nil
+	})
 	if err != nil {
-		return err
-	}
-	there := strings.Fields(have)
-	volumes = slices.DeleteFunc(volumes, func(v string) bool { return !slices.Contains(there, v) })
-	if len(volumes) == 0 {
-		return nil
-	}
-	if _, err := mustPodman(ctx, append([]string{"volume", "rm", "--force"}, volumes...)...); err != nil {
-		return fmt.Errorf("remove volumes: %w", err)
+		return fmt.Errorf("remove volumes: %w: %w", err, last)
 	}
 	return nil
 }

@@ -42,7 +42,25 @@ func doBox(ctx context.Context, sc *script, neg bool, args []string) error {
 	return sc.run(ctx, neg, append([]string{"exec", name}, args[1:]...))
 }
 
+// doPodman is podman's command line, as an operator types it. While another
+// container of the host starts, podman can find the one it removes busy: the
+// starter still holds a copy of its mounts. Podman's answer is to remove it
+// again, and so the verb does, on that one error.
 func doPodman(ctx context.Context, sc *script, neg bool, args []string) error {
+	if args[0] == "rm" && !neg {
+		return poll(ctx, func() (bool, error) {
+			stdout, stderr, code, err := podman(ctx, args...)
+			if err == nil && code != 0 && strings.Contains(stderr, "device or resource busy") {
+				return false, nil
+			}
+			fmt.Fprint(sc.ts.Stdout(), stdout)
+			fmt.Fprint(sc.ts.Stderr(), stderr)
+			if err == nil && code != 0 {
+				err = fmt.Errorf("exit code %d", code)
+			}
+			return true, err
+		})
+	}
 	return sc.run(ctx, neg, args)
 }
 

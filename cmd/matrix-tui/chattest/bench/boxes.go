@@ -28,7 +28,7 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 	m := maker{podman: podman, doors: doors, image: b.host.Image(), boxes: map[string]string{}}
 
 	var made []float64
-	for _, count := range []int{10, 200} {
+	for _, count := range []int{10, b.boxes} {
 		begun := time.Now()
 		more := rooms[len(m.boxes):min(count, len(rooms))]
 		if made == nil { // one after the other, to be measured
@@ -69,7 +69,7 @@ func measureReady(ctx context.Context, b *bench, s *scene, boxes int) error {
 			return err
 		}
 	}
-	b.table.add(fmt.Sprintf("start → ready, %d containers running, 500 rooms known", boxes), "ms", 1000, ready...)
+	b.table.add(fmt.Sprintf("start → ready, %d containers running, %d rooms known", boxes, b.rooms), "ms", 1000, ready...)
 
 	// Once more, with somebody who counts what podman is asked.
 	relay, err := newRelay(filepath.Join(s.Dir(), "relay.sock"), s.Socket())
@@ -89,7 +89,7 @@ func measureReady(ctx context.Context, b *bench, s *scene, boxes int) error {
 	}
 	b.table.add("  list calls to podman until ready", "", 1, float64(lists))
 	b.table.add("  all calls to podman until ready", "", 0, float64(all))
-	b.table.add(fmt.Sprintf("  resident memory with %d doors open, 500 rooms known", boxes), "MB", 0, mb)
+	b.table.add(fmt.Sprintf("  resident memory with %d containers, %d rooms known", boxes, b.rooms), "MB", 0, mb)
 	return nil
 }
 

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// measureIdle measures the memory of bots that know 1, 50 and 500 rooms and have
+// measureIdle measures the memory of bots that know 1, 50 and many rooms and have
 // nothing to do, and then the start of the last one with many containers.
 func measureIdle(ctx context.Context, b *bench) (err error) {
-	sizes := []int{1, 50, 500}
+	sizes := []int{1, 50, b.rooms}
 	goals := []float64{40, 40, 60}
 	scenes := make([]*scene, len(sizes))
 	var rooms []string // of the largest
 	for i, size := range sizes {
-		s, err := b.open(ctx, fmt.Sprintf("idle%d", size))
+		s, err := b.open(ctx, fmt.Sprintf("idle-%d", i+1))
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 		b.table.add(fmt.Sprintf("resident memory, idle, %d rooms known", size), "MB", goals[i], memory[i]...)
 	}
 	b.table.add("start → ready, 1 room, no container", "ms", 200, ready[0]...)
-	b.table.add("start → ready, 500 rooms known, no container", "ms", 0, ready[2]...)
+	b.table.add(fmt.Sprintf("start → ready, %d rooms known, no container", b.rooms), "ms", 0, ready[2]...)
 	return measureStart(ctx, b, scenes[2], rooms)
 }
 

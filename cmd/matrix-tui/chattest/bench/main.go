@@ -27,6 +27,8 @@ type bench struct {
 	host   *chattest.Host
 	n      int // samples of a number
 	rounds int // samples of what takes long
+	rooms  int // that the largest bot knows
+	boxes  int // that it has, at most one a room
 	begun  time.Time
 	table  table
 }
@@ -50,6 +52,8 @@ func main() {
 		program = flag.String("program", "", "the bot's binary `file`, as users run it")
 		n       = flag.Int("n", 10, "samples of each number")
 		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
+		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
+		boxes   = flag.Int("boxes", 200, "containers that it has")
 		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply rooms burst idle")
 		limit   = flag.Duration("timeout", 20*time.Minute, "give up after this")
 	)
@@ -58,7 +62,7 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), begun: time.Now()}
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), boxes: max(10, *boxes), begun: time.Now()}
 	err := b.run(ctx, *program, *only)
 	b.table.print(os.Stdout)
 	if err != nil {
