@@ -11,7 +11,10 @@ import (
 	"matrix-tui/state"
 )
 
-const callTimeout = 30 * time.Second // of one request to the homeserver
+const (
+	callTimeout = 30 * time.Second // of one request to the homeserver
+	inviteTime  = 24 * time.Hour   // so long a room whose server is away is tried
+)
 
 const greeting = "Hello! Write me what you want done, in your own words. I work on it in a container that belongs to this room alone, " +
 	"and everything in its /workspace stays from one task to the next. While I work, a notice shows how far I am; the result comes as a reply."
@@ -28,7 +31,7 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 		return r.finish(ctx, row)
 	}
 	if _, err := r.bot.client.JoinRoomByID(call, roomID(r.id)); err != nil {
-		if transient(err) {
+		if transient(err) && time.Since(row.Time) < inviteTime {
 			return fmt.Errorf("join room: %w", err)
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("the invite is no longer good")
