@@ -1,0 +1,256 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// State is where an Execution stands. Source: seed 000, "Execution State
+// Machine".
+type State string
+
+const (
+	Pending         State = "pending"
+	Running         State = "running"
+	WaitingForInput State = "waiting_for_input"
+	Done            State = "completed"
+	Failed          State = "failed"
+)
+
+// What an Execution holds at most; a text's bound is in bytes. A person's words
+// are refused where they are too long, the agent's are cut with an ellipsis.
+const (
+	MaxAnswers       = 32
+	MaxAnswer        = 32 << 10
+	MaxAnsweredAbout = 4 << 10  // a question, kept with its answer
+	MaxCommands      = 64       // and entries of the transcript
+	MaxCommand       = 64 << 10 // each of either
+	MaxResult        = 64 << 10
+	MaxTopics        = 16
+	MaxTopic         = 200
+	MaxErrorMessage  = 4 << 10
+)
+
+// Execution is one task with the questions that it asks, as it is stored and as
+// scripts read it. Source: seed 000, "ExecutionContext"; the keys after
+// error_message and before created_at are the room's. Its methods are the only
+// way from one state to another, and no method changes anything when it returns
+// an error. It is not safe for concurrent use.
+type Execution struct {
+	ID              string   `json:"session_id"` // a UUID
+	State           State    `json:"state"`
+	Transcript      []string `json:"transcript"` // what the person said
+	Commands        []string `json:"commands"`   // what is to be done
+	Results         []Result `json:"results"`
+	CurrentQuestion string   `json:"current_question"` // "" unless it waits
+	QuestionContext string   `json:"question_context"` // what the agent was doing when it asked
+	Answers         []Answer `json:"answers"`          // oldest first
+	Topics          []string `json:"topics"`
+	ErrorMessage    string   `json:"error_message"` // "" unless it failed
+
+	Room          string    `json:"room"`
+	TaskEvent     string    `json:"task_event,omitempty"`     // "" when it came by HTTP
+	Asker         string    `json:"asker,omitempty"`          // user ID
+	QuestionEvent string    `json:"question_event,omitempty"` // "" until the question is in the room
+	Deadline      time.Time `json:"deadline,omitzero"`        // of the present question
+
+	CreatedAt time.Time `json:"created_at"` // UTC
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Result is what came of an execution.
+type Result struct {
+	Output string `json:"output"`
+}
+
+// Answer is what a person said to a question, word for word.
+type Answer struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	By       string `json:"by,omitempty"`    // user ID; "" by HTTP
+	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
+}
+
+// Begin is what an execution starts from.
+type Begin struct {
+	ID, Room, TaskEvent, Asker string
+	Transcript, Commands       []string
+}
+
+// TransitionError is a step that the state machine does not have.
+type TransitionError struct {
+	ID       string
+	From, To State
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("execution %s: no way from %s to %s", e.ID, e.From, e.To)
+}
+
+// Sentence is for the person or program that asked for the step.
+func (e *TransitionError) Sentence() string {
+	if e.From != Pending && e.To == Running {
+		return fmt.Sprintf("Session is %s, not waiting for input", e.From) // the seed's, for an answer
+	}
+	return fmt.Sprintf("Session is %s, so it cannot become %s.", e.From, e.To)
+}
+
+// LimitError is something that an execution has no room for.
+type LimitError struct{ ID, sentence string }
+
+func (e *LimitError) Error() string    { return fmt.Sprintf("execution %s: %s", e.ID, e.sentence) }
+func (e *LimitError) Sentence() string { return e.sentence }
+
+// NewExecution is a pending one; a *LimitError when it would be too large.
+func NewExecution(b Begin, now time.Time) (*Execution, error) {
+	for _, list := range [][]string{b.Transcript, b.Commands} {
+		if len(list) > MaxCommands {
+			return nil, &LimitError{b.ID, fmt.Sprintf("A task has at most %d parts.", MaxCommands)}
+		}
+		for _, s := range list {
+			if len(s) > MaxCommand {
+				return nil, &LimitError{b.ID, fmt.Sprintf("A part of the task is longer than %d KiB.", MaxCommand>>10)}
+			}
+		}
+	}
+	return &Execution{
+		ID: b.ID, State: Pending, Room: b.Room, TaskEvent: b.TaskEvent, Asker: b.Asker,
+		Transcript: append([]string{}, b.Transcript...), Commands: append([]string{}, b.Commands...),
+		Results: []Result{}, Answers: []Answer{}, Topics: []string{},
+		CreatedAt: now.UTC(), UpdatedAt: now.UTC(),
+	}, nil
+}
+
+// Start is pending → running.
+func (e *Execution) Start(now time.Time) error {
+	if err := e.step(Running, Pending); err != nil {
+		return err
+	}
+	e.enter(Running, now)
+	return nil
+}
+
+// Ask is running → waiting_for_input, until deadline. It is a *LimitError when
+// MaxAnswers were given before: the caller fails the execution with its
+// Sentence then.
+func (e *Execution) Ask(question, context string, deadline, now time.Time) error {
+	if err := e.step(WaitingForInput, Running); err != nil {
+		return err
+	}
+	if len(e.Answers) >= MaxAnswers {
+		return &LimitError{e.ID, fmt.Sprintf("The agent asked more than %d questions about one task.", MaxAnswers)}
+	}
+	e.enter(WaitingForInput, now)
+	e.CurrentQuestion, e.QuestionContext = short(question, MaxQuestion), short(context, MaxQuestion)
+	e.Deadline = deadline.UTC()
+	return nil
+}
+
+// Posted pins the question to its event. It is no transition: only a question
+// that waits has an event.
+func (e *Execution) Posted(event string, now time.Time) error {
+	if err := e.step(WaitingForInput, WaitingForInput); err != nil {
+		return err
+	}
+	e.QuestionEvent, e.UpdatedAt = event, now.UTC()
+	return nil
+}
+
+// Resume is waiting_for_input → running, with the answer in a.Answer; the
+// question is filled in. Only the first answer gets here: the next one is a
+// *TransitionError. An empty or too long answer is a *LimitError.
+func (e *Execution) Resume(a Answer, now time.Time) error {
+	if err := e.step(Running, WaitingForInput); err != nil {
+		return err
+	}
+	if err := e.fits(a.Answer); err != nil {
+		return err
+	}
+	a.Question = short(e.CurrentQuestion, MaxAnsweredAbout)
+	e.Answers = append(e.Answers, a)
+	e.enter(Running, now)
+	return nil
+}
+
+// Amend replaces the newest answer's text when it came as event and the
+// execution runs; it says whether it did. The caller knows whether the agent
+// has been told the old text.
+func (e *Execution) Amend(event, answer string, now time.Time) (bool, error) {
+	last := len(e.Answers) - 1
+	if e.State != Running || event == "" || last < 0 || e.Answers[last].Event != event {
+		return false, nil
+	}
+	if err := e.fits(answer); err != nil {
+		return false, err
+	}
+	e.Answers[last].Answer, e.UpdatedAt = answer, now.UTC()
+	return true, nil
+}
+
+// Complete is running → completed.
+func (e *Execution) Complete(output string, topics []string, now time.Time) error {
+	if err := e.step(Done, Running); err != nil {
+		return err
+	}
+	e.Results = append(e.Results, Result{short(output, MaxResult)}) // there is one way in, so there is one
+	for _, topic := range topics[:min(len(topics), MaxTopics)] {
+		e.Topics = append(e.Topics, short(topic, MaxTopic))
+	}
+	e.enter(Done, now)
+	return nil
+}
+
+// Fail is running or waiting_for_input → failed, for reason, one sentence.
+func (e *Execution) Fail(reason string, now time.Time) error {
+	if err := e.step(Failed, Running, WaitingForInput); err != nil {
+		return err
+	}
+	e.ErrorMessage = short(reason, MaxErrorMessage)
+	e.enter(Failed, now)
+	return nil
+}
+
+// Expire is waiting_for_input → failed, when nobody answered within limit
+// (EXECUTION_TIMEOUT_MINUTES).
+func (e *Execution) Expire(limit time.Duration, now time.Time) error {
+	if err := e.step(Failed, WaitingForInput); err != nil {
+		return err
+	}
+	return e.Fail(fmt.Sprintf("Timed out waiting for user input (%dmin)", limit/time.Minute), now)
+}
+
+// step is nil when the execution is in one of the states from.
+func (e *Execution) step(to State, from ...State) error {
+	if slices.Contains(from, e.State) {
+		return nil
+	}
+	return &TransitionError{ID: e.ID, From: e.State, To: to}
+}
+
+// enter changes the state, and forgets the question that the old one had.
+func (e *Execution) enter(s State, now time.Time) {
+	e.State, e.UpdatedAt = s, now.UTC()
+	e.CurrentQuestion, e.QuestionContext, e.QuestionEvent, e.Deadline = "", "", "", time.Time{}
+}
+
+func (e *Execution) fits(answer string) error {
+	switch {
+	case strings.TrimSpace(answer) == "":
+		return &LimitError{e.ID, "An empty message is no answer."}
+	case len(answer) > MaxAnswer:
+		return &LimitError{e.ID, fmt.Sprintf("The answer is longer than %d KiB. Put it into a file, and say which.", MaxAnswer>>10)}
+	}
+	return nil
+}
+
+// short is a text of the agent's, valid UTF-8, n bytes at most.
+func short(s string, n int) string {
+	s = strings.ToValidUTF8(clip(s, n+utf8.UTFMax), "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	return clip(s, n-len("…")) + "…"
+}
