@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func readSignal(pieces ...string) Signal {
+	var r SignalReader
+	for _, piece := range pieces {
+		r.Add(piece)
+	}
+	return r.End()
+}
+
+const whole = "<<<NEED_INPUT>>>\nWhich?\n<<<CONTEXT>>>\nTwo found.\n<<<END_INPUT>>>\n"
+
+func TestSignal(t *testing.T) {
+	asked := func(question, context, before, after string) Signal {
+		return Signal{Kind: Asked, Question: question, Context: context, Before: before, After: after}
+	}
+	plain := func(text string) Signal { return Signal{Before: text} }
+	cut := func(text string) Signal { return Signal{Kind: CutOff, Before: text} }
+	for _, c := range []struct {
+		name, text string
+		want       func(text string) Signal
+	}{
+		{"nothing", "", plain},
+		{"an answer", " Done.\n\n", plain},
+		{"the seed's", `<<<NEED_INPUT>>>
+Which database should I back up - production or staging?
+<<<CONTEXT>>>
+Found two PostgreSQL instances. The plan said "back up the database" but didn't specify which.
+<<<END_INPUT>>>`, func(string) Signal {
+			return asked("Which database should I back up - production or staging?",
+				`Found two PostgreSQL instances. The plan said "back up the database" but didn't specify which.`, "", "")
+		}},
+		{"text around", "I looked.\n\n" + whole + "\nI wait.\n", func(string) Signal { return asked("Which?", "Two found.", "I looked.", "I wait.") }},
+		{"no context", "<<<NEED_INPUT>>>\nWhich?\n<<<END_INPUT>>>", func(string) Signal { return asked("Which?", "", "", "") }},
+		{"empty context", "<<<NEED_INPUT>>>\nWhich?\n<<<CONTEXT>>>\n \n<<<END_INPUT>>>", func(string) Signal { return asked("Which?", "", "", "") }},
+		{"white space", "  <<<NEED_INPUT>>>  \r\n\r\n  Which?\r\nA or B?\t\r\n<<<CONTEXT>>>\t\r\n x \r\n   <<<END_INPUT>>> \r\n", func(string) Signal { return asked("Which?\r\nA or B?", "x", "", "") }},
+		{"fenced", "So:\n```\n" + whole + "```\nok", func(string) Signal { return asked("Which?", "Two found.", "So:", "ok") }},
+		{"fenced, named, spaced", "~~~~text\n\n" + whole + "\n~~~~~\n", func(string) Signal { return asked("Which?", "Two found.", "", "") }},
+		{"fenced in a list", "- ```\n  " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n  ") + "\n  ```\n", func(string) Signal { return asked("Which?", "Two found.", "", "") }},
+		{"the fence is left open", "```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "", "") }},
+		{"code in the question", "<<<NEED_INPUT>>>\nThis?\n```sh\nrm x\n```\n<<<END_INPUT>>>", func(string) Signal { return asked("This?\n```sh\nrm x\n```", "", "", "") }},
+		{"code in a fenced question", "```\n<<<NEED_INPUT>>>\nThis?\n```sh\nrm x\n```\n<<<END_INPUT>>>\n```", func(string) Signal { return asked("This?\n```sh\nrm x\n```", "", "", "") }},
+		{"after other code", "```\nls\n```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "```\nls\n```", "") }},
+		{"two", whole + strings.ReplaceAll(whole, "Which", "What"), func(string) Signal {
+			return asked("Which?", "Two found.", "", strings.TrimSpace(strings.ReplaceAll(whole, "Which", "What")))
+		}},
+		{"begun anew", "<<<NEED_INPUT>>>\nWhi\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "<<<NEED_INPUT>>>\nWhi", "") }},
+		{"two contexts", "<<<NEED_INPUT>>>\nq\n<<<CONTEXT>>>\na\n<<<CONTEXT>>>\nb\n<<<END_INPUT>>>", func(string) Signal { return asked("q", "a\n<<<CONTEXT>>>\nb", "", "") }},
+		{"after an empty fence", "```\n\n```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "```\n\n```", "") }},
+		{"quoted, then real", "```\nIt says:\n" + whole + "```\n" + whole, func(string) Signal {
+			return asked("Which?", "Two found.", "```\nIt says:\n"+whole+"```", "")
+		}},
+		{"not UTF-8", "\xff\n<<<NEED_INPUT>>>\n\xff?\n<<<END_INPUT>>>", func(string) Signal { return asked("\uFFFD?", "", "\uFFFD", "") }},
+
+		{"cut in the question", "So:\n<<<NEED_INPUT>>>\nWhich dat", cut},
+		{"cut in the context", "<<<NEED_INPUT>>>\nWhich?\n<<<CONTEXT>>>\nTwo", cut},
+		{"cut in the last marker", "<<<NEED_INPUT>>>\nWhich?\n<<<END_INP", cut},
+		{"cut in the first marker", "So:\n<<<NEED_IN", cut},
+		{"cut after the first marker", "<<<NEED_INPUT>>>", cut},
+		{"cut in a fence", "```\n<<<NEED_INPUT>>>\nWhich?\n", cut},
+		{"cut in a fence's marker", "```\n<<<NEED_INPUT", cut},
+		{"not a marker yet", "So:\n<<<", plain},
+
+		{"block quote", "> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> "), plain},
+		{"block quote of a fence", "> ```\n> " + strings.ReplaceAll(strings.TrimSpace(whole), "\n", "\n> ") + "\n> ```", plain},
+		{"fence with text before", "```\nprompt:\n" + whole + "```", plain},
+		{"fence with text after", "```\n" + whole + "and so on\n```\n", plain},
+		{"fence with two", "```\n" + whole + whole + "```\n", plain},
+		{"fence with one begun anew", "```\n<<<NEED_INPUT>>>\n" + whole + "```\n", plain},
+		{"fence closed before the end", "```\n<<<NEED_INPUT>>>\nWhich?\n```\nis the form.", plain},
+		{"open fence with text", "```md\n# Doc\n" + whole, plain},
+		{"fence in a fence", "````md\n```\n" + whole + "```\n````", plain},
+		{"shorter fence does not close", "````\nx\n```\n" + whole, plain},
+		{"other fence does not close", "```\nx\n~~~\n" + whole, plain},
+		{"indented code", "    " + strings.ReplaceAll(whole, "\n", "\n    "), plain},
+		{"tab", "\t<<<NEED_INPUT>>>\nq\n<<<END_INPUT>>>", plain},
+		{"within a sentence", "I would write <<<NEED_INPUT>>> q <<<END_INPUT>>>.", plain},
+		{"on one line", "<<<NEED_INPUT>>> q <<<CONTEXT>>> c <<<END_INPUT>>>", plain},
+		{"code spans", "`<<<NEED_INPUT>>>`\nq\n`<<<END_INPUT>>>`", plain},
+		{"bullets", "- <<<NEED_INPUT>>>\n- <<<CONTEXT>>>\n- <<<END_INPUT>>>", plain},
+		{"no question", "<<<NEED_INPUT>>>\n\n<<<CONTEXT>>>\nc\n<<<END_INPUT>>>\nx", plain},
+		{"no question in a fence", "```\n<<<NEED_INPUT>>>\n<<<END_INPUT>>>\n```", plain},
+		{"spaces", "  \n  ", plain},
+		{"other letters", "<<<need_input>>>\nq\n<<<end_input>>>", plain},
+		{"ends without a beginning", "q\n<<<CONTEXT>>>\n<<<END_INPUT>>>", plain},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := c.want(c.text)
+			if diff := cmp.Diff(want, readSignal(c.text)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(want, readSignal(strings.SplitAfter(c.text, "")...)); diff != "" {
+				t.Errorf("by the character: %s", diff)
+			}
+		})
+	}
+}
+
+func TestSignalBreak(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before string // a break comes after it
+		after  string
+		want   Signal
+	}{
+		{"between lines", "I look.", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "I look."}},
+		{"in a signal", "<<<NEED_INPUT>>>\nWhich?", "Done.\n<<<END_INPUT>>>", Signal{Before: "<<<NEED_INPUT>>>\nWhich?\n\nDone.\n<<<END_INPUT>>>"}},
+		{"in a marker", "<<<NEED_", "Done.", Signal{Before: "<<<NEED_\n\nDone."}},
+		{"in a fence", "```\nls", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "```\nls"}},
+		{"after a fenced one", "```\n" + whole, "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "I went on."}},
+		{"after one", whole + "So.", "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "So.\n\nI went on."}},
+		{"before all", "", "Done.", Signal{Before: "Done."}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r SignalReader
+			r.Add(c.before)
+			r.Break()
+			r.Add(c.after)
+			if diff := cmp.Diff(c.want, r.End()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A model's answer that was cut is asked for again: what came of it is void.
+func TestSignalMark(t *testing.T) {
+	for i := range len(whole) {
+		var r SignalReader
+		r.Add("So:\n" + whole[:i])
+		mark := r
+		r.Add(whole[i:] + "void\n```\n" + whole)
+		r.End()
+		r = mark
+		r.Add(whole[i:])
+		want := Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "So:"}
+		if diff := cmp.Diff(want, r.End()); diff != "" {
+			t.Fatalf("mark at %d: %s", i, diff)
+		}
+	}
+}
+
+func TestSignalBounds(t *testing.T) {
+	huge := strings.Repeat("é", MaxText)
+	var r SignalReader
+	r.Add(huge + "\n<<<NEED_INPUT>>>\n" + huge + "\n<<<CONTEXT>>>\n" + huge + "\n<<<END_INPUT>>>\n" + huge)
+	if held := cap(r.said.b) + cap(r.after.b) + cap(r.question.b) + cap(r.context.b) + cap(r.line); held > 4*MaxText {
+		t.Errorf("%d bytes held", held)
+	}
+	s := r.End()
+	if s.Kind != Asked || !s.Truncated || len(s.Question) > MaxQuestion || len(s.Context) > MaxQuestion || len(s.Before) > MaxText || len(s.After) > MaxText ||
+		!strings.HasSuffix(s.Question, "éé") {
+		t.Errorf("%q, %v: question %d, context %d, before %d, after %d bytes", s.Kind, s.Truncated, len(s.Question), len(s.Context), len(s.Before), len(s.After))
+	}
+	if s := readSignal(strings.Repeat(" ", maxSignalLine) + "<<<NEED_INPUT>>>\nq\n<<<END_INPUT>>>"); s.Kind != NoSignal {
+		t.Error("a marker far in its line was taken")
+	}
+	if s := readSignal("<<<NEED_INPUT>>>\n", strings.Repeat("30 KB ", 5000), "\n<<<END_INPUT>>>"); s.Kind != Asked || len(s.Question) != 29_999 || s.Truncated {
+		t.Errorf("%d bytes of 30 KB", len(s.Question))
+	}
+}
+
+func TestInstruction(t *testing.T) {
+	s := readSignal(Instruction)
+	if s.Kind != Asked || !strings.HasPrefix(s.Question, "the question") || s.Context == "" {
+		t.Errorf("the form it shows is not one: %+v", s)
+	}
+	if strings.ContainsAny(Instruction, "@\x00") {
+		t.Error("it would inline a file")
+	}
+}
+
+func FuzzSignal(f *testing.F) {
+	for _, text := range []string{whole, "x\n```\n" + whole + "```\ny", "> " + whole, "<<<NEED_INPUT>>>\n<<<NEED_IN", "  \n ", "~~~\n" + whole + whole, strings.Repeat("é", 3000) + "\n" + whole} {
+		f.Add(text, uint(7), uint(20))
+	}
+	f.Fuzz(func(t *testing.T, text string, i, j uint) {
+		n := uint(len(text)) + 1
+		i, j = min(i%n, j%n), max(i%n, j%n)
+		want := readSignal(text)
+		if diff := cmp.Diff(want, readSignal(text[:i], text[i:j], text[j:])); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, s := range []string{want.Question, want.Context, want.Before, want.After} {
+			if !utf8.ValidString(s) {
+				t.Fatalf("%q", s)
+			}
+		}
+		if want.Kind == Asked == (want.Question == "") {
+			t.Fatalf("%+v", want)
+		}
+		Options(text)
+		// A text without markers of its own is asked as it is.
+		if strings.Contains(text, "<<<") || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
+			return
+		}
+		got := readSignal("<<<NEED_INPUT>>>\n" + text + "\n<<<CONTEXT>>>\n" + text + "\n<<<END_INPUT>>>\n")
+		question := strings.TrimSpace(text)
+		if diff := cmp.Diff(Signal{Kind: Asked, Question: question, Context: question}, got); diff != "" && len(text) < MaxQuestion {
+			t.Fatal(diff)
+		}
+	})
+}

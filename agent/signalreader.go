@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSignalLine is more than any line that a signal is known by.
+const maxSignalLine = 4 << 10
+
+// SignalReader finds the first question in what an assistant says, which comes
+// in pieces: Add each, Break where a tool is called, then End. Never give it
+// what a tool printed. It holds a bounded amount, whatever it is given. The
+// zero value is ready, and a copy of it is a mark to go back to.
+//
+// A marker is one only when it stands alone on its line, not indented by more
+// than three spaces. In a code fence that holds anything but one signal, and in
+// a block quote, it is text like any other; and so is a signal that asks
+// nothing. One that is begun anew before its end counts from the new beginning.
+type SignalReader struct {
+	said, after       bounded // up to the signal's end; what follows
+	question, context bounded
+	line              []byte // the line so far, less than maxSignalLine
+	long              bool   // a part of it was taken already
+	at                place
+	start             int   // where in said the signal, or the fence, begins
+	fenced            bool  // the signal stands in a fence
+	fence, inner      fence // the open one; one that a fenced question holds
+}
+
+// place is where a line stands.
+type place int
+
+const (
+	atText     place = iota
+	atFence          // in a fence that has been empty so far
+	atQuoted         // in one that is not
+	atQuestion       // in a signal
+	atContext
+	atClose // after a signal, in its fence
+	atAfter // after the signal that counts
+)
+
+// Add takes the next piece, cut anywhere.
+func (r *SignalReader) Add(piece string) {
+	for len(piece) > 0 {
+		n := min(len(piece), maxSignalLine-len(r.line))
+		end := strings.IndexByte(piece[:n], '\n')
+		if end >= 0 {
+			n = end + 1
+		}
+		r.line = append(r.line, piece[:n]...)
+		piece = piece[n:]
+		if end >= 0 || len(r.line) == maxSignalLine {
+			r.flush(end < 0)
+		}
+	}
+}
+
+// Break ends a message: the assistant did something else before it went on. A
+// signal that had no end there was none.
+func (r *SignalReader) Break() {
+	r.flush(false)
+	text := &r.said
+	switch r.at {
+	case atAfter:
+		text = &r.after
+	case atClose:
+		r.at, text = atAfter, &r.after
+	default:
+		r.at = atText
+	}
+	if len(text.b) > 0 {
+		text.add([]byte("\n\n"), MaxText)
+	}
+}
+
+// End says what it came to. Nothing can be added after that.
+func (r *SignalReader) End() Signal {
+	last := strings.TrimLeft(string(r.line), " ")
+	cut := !r.long && (r.at == atText || r.at == atFence) &&
+		strings.HasPrefix(last, needInput[:len("<<<NEED")]) && strings.HasPrefix(needInput, last) && last != needInput
+	r.flush(false)
+	switch r.at {
+	case atClose, atAfter:
+		return Signal{
+			Kind: Asked, Question: r.question.trimmed(), Context: r.context.trimmed(),
+			Before: bounded{b: r.said.b[:r.start]}.trimmed(), After: r.after.trimmed(),
+			Truncated: r.question.full || r.context.full || r.said.full || r.after.full,
+		}
+	case atQuestion, atContext:
+		cut = true
+	}
+	s := Signal{Before: strings.ToValidUTF8(string(r.said.b), "\uFFFD"), Truncated: r.said.full}
+	if cut {
+		s.Kind = CutOff
+	}
+	return s
+}
+
+// flush takes the line as far as it has come; more says that it goes on.
+func (r *SignalReader) flush(more bool) {
+	if len(r.line) > 0 {
+		r.take(r.line, !r.long && !more)
+	}
+	r.line = nil // not reused: a copy of the reader may hold it
+	r.long = more
+}
+
+// take takes a line, or, where it is not whole, a part of a long one.
+func (r *SignalReader) take(raw []byte, whole bool) {
+	if r.at == atAfter {
+		r.after.add(raw, MaxText)
+		return
+	}
+	begin := len(r.said.b)
+	r.said.add(raw, MaxText)
+	var mark string
+	var f fence
+	if whole {
+		mark, f = r.marker(raw), fenceOf(raw)
+	}
+	blank := len(bytes.TrimSpace(raw)) == 0
+	switch r.at {
+	case atText:
+		if mark == needInput {
+			r.open(begin, false)
+		} else if f.n > 0 {
+			r.at, r.fence, r.start = atFence, f, begin
+		}
+	case atFence:
+		if mark == needInput {
+			r.open(r.start, true)
+		} else if r.fence.closedBy(f) {
+			r.at = atText
+		} else if !blank {
+			r.at = atQuoted
+		}
+	case atQuoted:
+		if r.fence.closedBy(f) {
+			r.at = atText
+		}
+	case atQuestion, atContext:
+		r.body(raw, mark, f, begin)
+	case atClose:
+		if r.fence.closedBy(f) {
+			r.at = atAfter
+		} else if !blank {
+			r.at = atQuoted
+		}
+	}
+}
+
+func (r *SignalReader) open(start int, fenced bool) {
+	r.at, r.start, r.fenced = atQuestion, start, fenced
+	r.question, r.context, r.inner = bounded{}, bounded{}, fence{}
+}
+
+// body takes a line of a signal.
+func (r *SignalReader) body(raw []byte, mark string, f fence, begin int) {
+	switch {
+	case mark == needInput && r.fenced:
+		r.at = atQuoted
+	case mark == needInput:
+		r.open(begin, false)
+	case mark == inContext && r.at == atQuestion:
+		r.at = atContext
+	case mark == endInput && r.question.trimmed() == "":
+		r.at = atText
+		if r.fenced {
+			r.at = atQuoted
+		}
+	case mark == endInput:
+		r.at = atAfter
+		if r.fenced {
+			r.at = atClose
+		}
+	case r.fenced && r.inner.n == 0 && r.fence.closedBy(f):
+		r.at = atText
+	default:
+		if r.inner.n == 0 {
+			r.inner = f
+		} else if r.inner.closedBy(f) {
+			r.inner = fence{}
+		}
+		if r.at == atQuestion {
+			r.question.add(raw, MaxQuestion)
+		} else {
+			r.context.add(raw, MaxQuestion)
+		}
+	}
+}
+
+// marker is the marker that a line is, or "".
+func (r *SignalReader) marker(raw []byte) string {
+	indent := 3
+	if r.at == atFence || (r.fenced && (r.at == atQuestion || r.at == atContext)) {
+		indent += r.fence.indent
+	}
+	text := bytes.TrimLeft(raw, " ")
+	if len(raw)-len(text) > indent || !bytes.HasPrefix(text, []byte("<<<")) { // a tab is an indent too
+		return ""
+	}
+	switch s := string(bytes.TrimSpace(text)); s {
+	case needInput, inContext, endInput:
+		return s
+	}
+	return ""
+}
+
+// bounded is a text that takes no more once it is full.
+type bounded struct {
+	b    []byte
+	full bool
+}
+
+func (t *bounded) add(raw []byte, limit int) {
+	if t.full {
+		return
+	}
+	if room := limit - len(t.b); len(raw) > room {
+		t.full = true
+		for room > 0 && !utf8.RuneStart(raw[room]) {
+			room--
+		}
+		raw = raw[:room]
+	}
+	t.b = append(t.b, raw...)
+}
+
+func (t bounded) trimmed() string {
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.b), "\uFFFD"))
+}
