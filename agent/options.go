@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// MaxOptions is how many options of a question can be chosen by reaction.
+const MaxOptions = 10
+
+// maxOption bounds one option's text, in bytes.
+const maxOption = 500
+
+// Option is one of the choices that a question lists.
+type Option struct {
+	Key    string // the reaction: 1️⃣ to 🔟, or 🇦 to 🇯
+	Answer string // what it stands for: the option as it is listed, "2. staging"
+}
+
+// optionLine is a label (a number, a letter, perhaps behind "Option", a bullet
+// or in bold) and the option's text.
+var optionLine = regexp.MustCompile(`^ {0,3}(?:[-*+•][ \t]+)?(\*\*|__)?\(?(?:(?i:option)[ \t]+)?([0-9]{1,2}|[A-Za-z])(\*\*|__)?[.):](\*\*|__)?[ \t]+(\S.*)$`)
+
+// Options are the choices that a question offers as a list: numbered from 1, or
+// lettered from a or A, two at least. Of several lists the last counts, because
+// what was found out comes before what is asked. Lists in code, and below
+// another list's items, are none. Of more than MaxOptions the first are given.
+func Options(question string) []Option {
+	var list, last []Option
+	var first string // label of the list's first option
+	var open fence
+	for line := range strings.Lines(question) {
+		f := fenceOf([]byte(line))
+		switch {
+		case open.n > 0:
+			if open.closedBy(f) {
+				open = fence{}
+			}
+			continue
+		case f.n > 0:
+			open = f
+			continue
+		}
+		m := optionLine.FindStringSubmatch(strings.TrimRightFunc(line, unicode.IsSpace))
+		if m == nil {
+			continue
+		}
+		label, text := m[2], m[5]
+		if m[1] != "" && m[3] == "" && m[4] == "" {
+			text = m[1] + text // bold over label and text alike
+		}
+		if label == "1" || label == "a" || label == "A" {
+			list, first = nil, label
+		} else if len(list) == 0 || label != labelAt(first, len(list)) {
+			continue
+		}
+		if len(list) < MaxOptions {
+			list = append(list, Option{Key: keyAt(first, len(list)), Answer: label + ". " + short(text, maxOption)})
+		}
+		if len(list) >= 2 {
+			last = list
+		}
+	}
+	return last
+}
+
+// Chosen is the answer that a reaction stands for.
+func Chosen(options []Option, key string) (answer string, ok bool) {
+	for _, o := range options {
+		if plainKey(o.Key) == plainKey(key) {
+			return o.Answer, true
+		}
+	}
+	return "", false
+}
+
+// plainKey is a reaction without the variation selector, which some clients
+// leave out and others add.
+func plainKey(key string) string { return strings.ReplaceAll(key, "\uFE0F", "") }
+
+// labelAt is the label of the option at i (from 0) in a list that begins with
+// first: the next letter, or the next number.
+func labelAt(first string, i int) string {
+	if first != "1" {
+		return string(rune(first[0]) + rune(i))
+	}
+	if i == 9 {
+		return "10"
+	}
+	return string(rune('1' + i))
+}
+
+func keyAt(first string, i int) string {
+	switch {
+	case first != "1":
+		return string(rune(0x1F1E6 + i)) // regional indicators
+	case i == 9:
+		return "🔟"
+	}
+	return labelAt(first, i) + "\uFE0F\u20E3"
+}
