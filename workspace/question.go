@@ -1,0 +1,53 @@
+package workspace
+
+import "strings"
+
+const (
+	// MaxAnswers is how much of the answers given so far a prompt tells, in
+	// bytes: with MaxHistory there is room for it in MaxPrompt.
+	MaxAnswers = 50_000
+	// maxQuestion is how much of a question is told with its answer.
+	maxQuestion = 4_000
+)
+
+// Answered is a question of the agent's, and what a person answered.
+type Answered struct {
+	Question, Answer string
+	By               string // localpart of the user's ID; "" = "user"
+}
+
+// PreviousAnswers is what persons answered to the agent's questions about a
+// task, oldest first, to stand in its prompt; "" when nothing was asked. The
+// newest is always told, and of the others as many as MaxAnswers has room for.
+// Source: seed 000, "Previous answers from user".
+func PreviousAnswers(answers []Answered) string {
+	if len(answers) == 0 {
+		return ""
+	}
+	var parts []string
+	left, first := MaxAnswers, len(answers)
+	for first > 0 {
+		part := answered(answers[first-1], MaxAnswers)
+		if len(part) > left && first == len(answers) { // escaping at most doubles it
+			part = answered(answers[first-1], MaxAnswers/2-maxQuestion-200)
+		}
+		if len(part) > left {
+			break
+		}
+		first--
+		left -= len(part)
+		parts = append([]string{part}, parts...)
+	}
+	head := "Previous answers from user:\n"
+	if first > 0 {
+		head += "(older answers left out)\n"
+	}
+	return head + strings.Join(parts, "")
+}
+
+// answered is a question and its answer of at most limit bytes, safe to stand
+// in a prompt.
+func answered(a Answered, limit int) string {
+	question := strings.ReplaceAll(cut(clean(a.Question), maxQuestion), "@", `\@`)
+	return "Q: " + question + "\nA: " + said(a.By, cut(clean(a.Answer), limit)) + "\n"
+}
