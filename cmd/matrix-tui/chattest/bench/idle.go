@@ -17,7 +17,7 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 	sizes := []int{1, 50, b.rooms}
 	goals := []float64{40, 40, 60}
 	scenes := make([]*scene, len(sizes))
-	var rooms []string // of the largest
+	var all []string // rooms of the largest
 	for i, size := range sizes {
 		s, err := b.open(ctx, fmt.Sprintf("idle-%d", i+1))
 		if err != nil {
@@ -25,11 +25,11 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 		}
 		defer s.close(&err)
 		scenes[i] = s
-		if rooms, err = s.joined(ctx, b, size); err != nil {
+		if all, err = s.joined(ctx, b, size); err != nil {
 			return err
 		}
-		b.say("%d rooms are there", size)
-		if err := s.seed(rooms, nil); err != nil {
+		b.say("%s made", rooms(size))
+		if err := s.seed(all, nil); err != nil {
 			return err
 		}
 		// The first start takes the rooms into the journal.
@@ -62,11 +62,18 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 		}
 	}
 	for i, size := range sizes {
-		b.table.add(fmt.Sprintf("resident memory, idle, %d rooms known", size), "MB", goals[i], memory[i]...)
+		b.table.add("resident memory, idle, "+rooms(size)+" known", "MB", goals[i], memory[i]...)
 	}
 	b.table.add("start → ready, 1 room, no container", "ms", 200, ready[0]...)
-	b.table.add(fmt.Sprintf("start → ready, %d rooms known, no container", b.rooms), "ms", 0, ready[2]...)
-	return measureStart(ctx, b, scenes[2], rooms)
+	b.table.add("start → ready, "+rooms(b.rooms)+" known, no container", "ms", 0, ready[2]...)
+	return measureStart(ctx, b, scenes[2], all)
+}
+
+func rooms(n int) string {
+	if n == 1 {
+		return "1 room"
+	}
+	return fmt.Sprint(n, " rooms")
 }
 
 // rested returns the resident memory of the bot in MB (10⁶ bytes) once it has
