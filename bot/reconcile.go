@@ -37,13 +37,12 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		}
 	}
 	running := 0
+	var drops errgroup.Group // at once, so that they share a write
 	for room, name := range b.Store.Containers() {
 		info, ok := there[name]
 		if !ok || info.Room != room {
 			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: its history stays, the next message makes it anew")
-			if err := b.Store.DropContainer(ctx, room); err != nil {
-				b.log.Warn().Err(err).Msg("save state") // goes with the next write
-			}
+			drops.Go(func() error { return b.Store.DropContainer(ctx, room) })
 			continue
 		}
 		if _, err := b.Gateway.Open(room); err != nil {
@@ -54,6 +53,9 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		} else {
 			stopped = append(stopped, room)
 		}
+	}
+	if err := drops.Wait(); err != nil {
+		b.log.Warn().Err(err).Msg("save state") // goes with the next write
 	}
 	b.log.Info().Int("running", running).Int("stopped", len(stopped)).Msg("containers found")
 	return stopped, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
@@ -92,16 +93,8 @@ func (t *task) settle(ctx context.Context) error {
 	if err := t.endTranscript(); err != nil {
 		return fmt.Errorf("end transcript: %w", err)
 	}
-	if t.rec.Resuming {
-		if err := b.Store.SetSession(ctx, t.id, t.rec.Session); err != nil {
-			return fmt.Errorf("save session: %w", err)
-		}
-	}
-	err := b.Store.AppendHistory(ctx, t.id,
-		state.Turn{Role: "user", Content: t.text, Event: t.row.Event},
-		state.Turn{Role: "assistant", Content: t.rec.Answer, Event: t.row.Event})
-	if err != nil {
-		return fmt.Errorf("save history: %w", err)
+	if err := t.remember(ctx); err != nil {
+		return fmt.Errorf("save state: %w", err)
 	}
 	crash("saved")
 	if err := t.tidy(ctx); err != nil {
@@ -115,6 +108,21 @@ func (t *task) settle(ctx context.Context) error {
 	}
 	crash("finished")
 	return nil
+}
+
+// remember puts session and history into state.json, at once, so that they can
+// share a write.
+func (t *task) remember(ctx context.Context) error {
+	var both errgroup.Group
+	if t.rec.Resuming {
+		both.Go(func() error { return t.bot.Store.SetSession(ctx, t.id, t.rec.Session) })
+	}
+	both.Go(func() error {
+		return t.bot.Store.AppendHistory(ctx, t.id,
+			state.Turn{Role: "user", Content: t.text, Event: t.row.Event},
+			state.Turn{Role: "assistant", Content: t.rec.Answer, Event: t.row.Event})
+	})
+	return both.Wait()
 }
 
 // tidy leaves the line in status.md that the agent forgot, and removes the

@@ -74,7 +74,6 @@ func (r *room) doTask(ctx context.Context, row state.Inbound) error {
 	defer cancel(nil)
 	r.setCancel(cancel)
 	defer r.setCancel(nil)
-	defer r.untype()
 
 	out, err := t.perform(working)
 	if errors.Is(context.Cause(working), errRoomGone) {
@@ -86,6 +85,7 @@ func (r *room) doTask(ctx context.Context, row state.Inbound) error {
 	if err := t.answer(ctx, out); err != nil {
 		return err
 	}
+	r.untype()
 	return t.settle(ctx)
 }
 
