@@ -83,6 +83,10 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	e.box.ID = data.ID
 	switch next(data, e.spec.Gateway) {
 	case actUse:
+		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
+			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway's directory was replaced under the box: it is started again")
+			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop box", e.spec.Name)
+		}
 		return true, nil
 	case actUnpause:
 		return false, explain(containers.Unpause(e.with(ctx), data.ID, nil), "unpause box", e.spec.Name)
@@ -120,6 +124,22 @@ func next(data *define.InspectContainerData, gateway string) action {
 		return actWait
 	}
 	return actRemake
+}
+
+// lostDoor says whether a running box has another directory at the gateway's
+// place than the one that is there now: it was removed and made again, and what
+// listens in the new one is out of the box's reach. Where the host does not let
+// us look, nothing is lost.
+func lostDoor(pid int, gateway string) bool {
+	if gateway == "" {
+		return false
+	}
+	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", pid, gatewayMount))
+	if err != nil {
+		return false
+	}
+	outside, err := os.Stat(gateway)
+	return err != nil || !os.SameFile(inside, outside)
 }
 
 // owned refuses a container that is not the room's.

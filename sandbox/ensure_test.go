@@ -78,6 +78,30 @@ func TestEnsureMovedGateway(t *testing.T) {
 	}
 }
 
+// A running box whose gateway's directory was removed and made again under it
+// gets its door back: what it mounts is the directory of before.
+func TestEnsureReplacedGateway(t *testing.T) {
+	spec := testSpec(t)
+	old := ensure(t, spec)
+	if err := os.RemoveAll(spec.Gateway); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(spec.Gateway, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	box := ensure(t, spec)
+	if box.Created || !box.Started || box.ID != old.ID {
+		t.Errorf("%+v", box)
+	}
+	if err := os.WriteFile(filepath.Join(spec.Gateway, "seen"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, box, "test -e /run/gateway/seen")
+	if again := ensure(t, spec); again.Started {
+		t.Error("a box with its door was started again")
+	}
+}
+
 // Made anew, a box finds its files, and they are still its root's, whatever slots
 // other rooms took meanwhile.
 func TestEnsureOnOldVolumes(t *testing.T) {
