@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
@@ -114,11 +113,11 @@ func (b *Bot) UserID() string { return b.client.UserID.String() }
 // run then go on in their boxes; the next Run finds them by the journal. It
 // returns nil after an orderly end.
 func (b *Bot) Run(ctx context.Context) error {
-	begun := time.Now()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	b.ctx = ctx
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return b.serve(ctx, begun) })
-	err := group.Wait()
+	err := b.serve(ctx, time.Now())
+	stop() // also when it is an error that ends us: no lane may wait for a homeserver that refuses us
 	b.mu.Lock()
 	b.draining = true
 	b.mu.Unlock()

@@ -159,9 +159,6 @@ func classify(e wireEvent, self string, allowed func(user string) bool) kind {
 	return kindArchive
 }
 
-// control tells which kinds do not wait for the running task.
-func (k kind) control() bool { return k != kindTask && k != kindUnsupported }
-
 // inbound makes the journal's row of an event.
 func inbound(room string, e wireEvent, raw json.RawMessage, k kind) state.Inbound {
 	status := state.Pending

@@ -1,9 +1,6 @@
 package bot
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // gate lets waiters through each time that something has happened again, such
 // as a sync that was committed.
@@ -30,14 +27,4 @@ func (g gate) coming() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return *g.next
-}
-
-// wait returns at the next opening, or with the context's error.
-func (g gate) wait(ctx context.Context) error {
-	select {
-	case <-g.coming():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -36,10 +36,3 @@ func (l *lane) run() {
 		l.mu.Unlock()
 	}
 }
-
-// idle tells whether nothing runs in the lane.
-func (l *lane) idle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.alive
-}

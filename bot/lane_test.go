@@ -37,7 +37,7 @@ func TestLane(t *testing.T) {
 	if queue.Load() != 0 || done.Load() != 1600 {
 		t.Errorf("%d left, %d done", queue.Load(), done.Load())
 	}
-	if !l.idle() {
+	if l.alive {
 		t.Error("the lane's goroutine is still alive")
 	}
 }
@@ -46,7 +46,7 @@ func TestLaneStaysDownWhenRefused(t *testing.T) {
 	l := &lane{start: func(func()) bool { return false }, work: func() { t.Error("worked") }}
 	l.wake()
 	l.wake()
-	if !l.idle() {
+	if l.alive {
 		t.Error("alive")
 	}
 }

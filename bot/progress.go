@@ -78,7 +78,7 @@ func (p *progress) run() {
 	defer close(p.done)
 	tick := time.NewTicker(editEvery)
 	defer tick.Stop()
-	typing := p.type_(p.ctx, time.Time{})
+	typing := p.showTyping(p.ctx, time.Time{})
 	edited := time.Now()
 	for {
 		select {
@@ -87,15 +87,15 @@ func (p *progress) run() {
 			p.farewell()
 			return
 		}
-		typing = p.type_(p.ctx, typing)
+		typing = p.showTyping(p.ctx, typing)
 		if text, due := p.due(edited); due && p.edit(p.ctx, text) {
 			edited = time.Now()
 		}
 	}
 }
 
-// type_ renews the typing sign when it is about to end.
-func (p *progress) type_(ctx context.Context, last time.Time) time.Time {
+// showTyping renews the typing sign when it is about to end.
+func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
 	if time.Since(last) < typingTime*2/3 {
 		return last
 	}

@@ -370,7 +370,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // A command killed for want of memory says so.
 func TestRunOutOfMemory(t *testing.T) {
 	if !needPodman(t).host.can("memory") {
-		t.Skip("this host has no memory controller")
+		skipHost(t, "this host has no memory controller")
 	}
 	spec := testSpec(t)
 	spec.Memory = 64 << 20

@@ -27,7 +27,7 @@ func startService(t *testing.T) *service {
 	t.Helper()
 	needPodman(t)
 	if _, err := exec.LookPath("podman"); err != nil {
-		t.Skip("no podman command: ", err)
+		skipHost(t, err.Error())
 	}
 	s := &service{t: t, socket: filepath.Join(t.TempDir(), "podman.sock")}
 	s.start()
