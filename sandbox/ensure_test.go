@@ -2,8 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,64 +40,6 @@ func TestEnsureCreatesStartsReconnects(t *testing.T) {
 		t.Errorf("paused: %+v", resumed)
 	}
 	sh(t, box, "true")
-}
-
-// A stopped box starts although the gateway's directory was swept away.
-func TestEnsureMakesGatewayDirectory(t *testing.T) {
-	spec := testSpec(t)
-	box := ensure(t, spec)
-	if err := testPodman.Stop(t.Context(), box.Name); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(spec.Gateway); err != nil {
-		t.Fatal(err)
-	}
-	if again := ensure(t, spec); again.ID != box.ID {
-		t.Error("the box was made anew")
-	}
-	if err := os.WriteFile(filepath.Join(spec.Gateway, "seen"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	sh(t, box, "test -e /run/gateway/seen")
-}
-
-// A box whose gateway's directory has moved gets a door at the new place.
-func TestEnsureMovedGateway(t *testing.T) {
-	spec := testSpec(t)
-	old := ensure(t, spec)
-	sh(t, old, "echo kept > /workspace/file")
-	spec.Gateway = filepath.Join(t.TempDir(), "elsewhere")
-	box := ensure(t, spec)
-	if !box.Created || box.ID == old.ID {
-		t.Errorf("%+v", box)
-	}
-	if got := sh(t, box, "cat /workspace/file"); got != "kept" {
-		t.Errorf("file holds %q", got)
-	}
-}
-
-// A running box whose gateway's directory was removed and made again under it
-// gets its door back: what it mounts is the directory of before.
-func TestEnsureReplacedGateway(t *testing.T) {
-	spec := testSpec(t)
-	old := ensure(t, spec)
-	if err := os.RemoveAll(spec.Gateway); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(spec.Gateway, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	box := ensure(t, spec)
-	if box.Created || !box.Started || box.ID != old.ID {
-		t.Errorf("%+v", box)
-	}
-	if err := os.WriteFile(filepath.Join(spec.Gateway, "seen"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	sh(t, box, "test -e /run/gateway/seen")
-	if again := ensure(t, spec); again.Started {
-		t.Error("a box with its door was started again")
-	}
 }
 
 // Made anew, a box finds its files, and they are still its root's, whatever slots
@@ -162,53 +102,6 @@ func labelOf(t *testing.T, volume, label string) string {
 		t.Fatal(err)
 	}
 	return data.Labels[label]
-}
-
-func TestEnsureLeavesForeignAlone(t *testing.T) {
-	room := testRoom(t)
-	spec := testSpec(t)
-	foreign := specgen.NewSpecGenerator(testImage, false)
-	foreign.Name = NameFor(spec.Room)
-	foreign.Labels = map[string]string{labelRoom: room}
-	created, err := containers.CreateWithSpec(testPodman.with(t.Context()), foreign, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := testPodman.Ensure(t.Context(), spec); !errors.Is(err, ErrNameTaken) {
-		t.Errorf("container of another room: %v, want ErrNameTaken", err)
-	}
-	data, err := containers.Inspect(testPodman.with(t.Context()), created.ID, nil)
-	if err != nil || data.State.Status != "created" {
-		t.Errorf("the foreign container was touched: %v, %v", data, err)
-	}
-	if _, err := containers.Remove(testPodman.with(t.Context()), created.ID, nil); err != nil {
-		t.Fatal(err)
-	}
-
-	unlabelled := specgen.NewSpecGenerator(testImage, false)
-	unlabelled.Name = NameFor(spec.Room)
-	if _, err := containers.CreateWithSpec(testPodman.with(t.Context()), unlabelled, nil); err != nil {
-		t.Fatal(err)
-	}
-	for what, try := range map[string]func() error{
-		"ensure":  func() error { _, err := testPodman.Ensure(t.Context(), spec); return err },
-		"stop":    func() error { return testPodman.Stop(t.Context(), unlabelled.Name) },
-		"destroy": func() error { return testPodman.Destroy(t.Context(), unlabelled.Name) },
-	} {
-		if err := try(); !errors.Is(err, ErrNameTaken) {
-			t.Errorf("%s of a container without label: %v, want ErrNameTaken", what, err)
-		}
-	}
-}
-
-func TestEnsureLeavesForeignVolumeAlone(t *testing.T) {
-	spec := testSpec(t)
-	if out, err := volumes.Create(testPodman.with(t.Context()), volumeOptions(workspaceVolume(spec.Room)), nil); err != nil {
-		t.Fatal(out, err)
-	}
-	if _, err := testPodman.Ensure(t.Context(), spec); !errors.Is(err, ErrNameTaken) {
-		t.Errorf("%v, want ErrNameTaken", err)
-	}
 }
 
 // A container of the room that cannot start is replaced, on its volumes.

@@ -2,13 +2,10 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,139 +228,5 @@ func TestStoreKeepsUnknownKeys(t *testing.T) {
 	}
 	if i, j := strings.Index(saved, `"executions"`), strings.Index(saved, `"version"`); i > j {
 		t.Error("unknown keys changed their order")
-	}
-}
-
-func TestStoreMovesCorruptFileAside(t *testing.T) {
-	tests := map[string]string{
-		"cut in half":       seedFile[:len(seedFile)/2],
-		"empty":             "",
-		"no object":         `[1, 2]`,
-		"something follows": `{} {}`,
-		"containers a list": `{"containers": []}`,
-		"turn a number":     `{"history": {"!r": [1]}}`,
-		"zeros":             strings.Repeat("\x00", 512),
-	}
-	for name, text := range tests {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			writeState(t, dir, text)
-			if _, err := ReadStore(dir); err == nil {
-				t.Error("a damaged file was read")
-			} else {
-				wantSentence(t, err, "damaged")
-			}
-			s := openStore(t, dir)
-			if !strings.HasPrefix(s.Corrupt(), filepath.Join(dir, "state.json.corrupt-")) {
-				t.Fatalf("moved to %q", s.Corrupt())
-			}
-			kept, err := os.ReadFile(s.Corrupt())
-			must(t, err)
-			if string(kept) != text {
-				t.Errorf("the moved file says %q", kept)
-			}
-			must(t, s.SetContainer(ctx, "!r", "again"))
-			if again := openStore(t, dir); again.Corrupt() != "" || again.Container("!r") != "again" {
-				t.Error("the store did not begin anew")
-			}
-			writeState(t, dir, text) // a second one in the same second takes another name
-			if second := openStore(t, dir); second.Corrupt() == s.Corrupt() || second.Corrupt() == "" {
-				t.Errorf("second file moved to %q", second.Corrupt())
-			}
-		})
-	}
-}
-
-// tenSavers changes ten rooms while a write runs, and gives what each of the
-// savers is told when that write has ended.
-func tenSavers(s *Store) []error {
-	<-s.writing // as a write that runs
-	errs := make([]error, 10)
-	var group sync.WaitGroup
-	for i := range errs {
-		group.Go(func() { errs[i] = s.SetContainer(ctx, fmt.Sprint("!", i), "box") })
-	}
-	for all := false; !all; runtime.Gosched() {
-		s.mu.Lock()
-		all = s.changed == 10
-		s.mu.Unlock()
-	}
-	s.writing <- struct{}{}
-	group.Wait()
-	return errs
-}
-
-// Writers that come while a write runs share the next one.
-func TestStoreSaversShareWrites(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	for _, err := range tenSavers(s) {
-		must(t, err)
-	}
-	if s.attempts != 1 {
-		t.Errorf("ten savers made %d writes", s.attempts)
-	}
-	if got := len(openStore(t, dir).Containers()); got != 10 {
-		t.Errorf("%d of 10 containers on disk", got)
-	}
-	must(t, s.SetContainer(ctx, "!1", "box"))
-	if s.attempts != 1 {
-		t.Error("a change that changes nothing was written")
-	}
-}
-
-// They share one that goes wrong, too; and a later call tries again.
-func TestStoreSaversShareErrors(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	s.path = filepath.Join(dir, "gone", "state.json")
-	for _, err := range tenSavers(s) {
-		if !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("a saver was told %v", err)
-		}
-	}
-	if s.attempts != 1 {
-		t.Errorf("ten savers made %d attempts", s.attempts)
-	}
-	s.path = filepath.Join(dir, "state.json")
-	must(t, s.SetContainer(ctx, "!1", "box"))
-	if got := len(openStore(t, dir).Containers()); got != 10 {
-		t.Errorf("%d of 10 containers on disk", got)
-	}
-}
-
-func TestStoreHonoursContext(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	<-s.writing
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := s.SetContainer(gone, "!r", "box"); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	s.writing <- struct{}{}
-	must(t, s.Flush(ctx))
-	if got := openStore(t, dir).Container("!r"); got != "box" {
-		t.Errorf("the change did not go with the next write: %q", got)
-	}
-}
-
-func TestStoreClearsLeftovers(t *testing.T) {
-	dir := t.TempDir()
-	leftover, other := filepath.Join(dir, ".state.json123456"), filepath.Join(dir, ".state.json.mine")
-	for _, path := range []string{leftover, other} {
-		must(t, os.WriteFile(path, []byte("half"), 0o600))
-	}
-	openStore(t, dir)
-	if _, err := os.Stat(leftover); !os.IsNotExist(err) {
-		t.Error("the leftover of a killed write is still there")
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error("somebody else's file is gone")
-	}
-	entries, err := os.ReadDir(dir)
-	must(t, err)
-	if len(entries) != 2 { // state.json and the other
-		t.Errorf("%v", entries)
 	}
 }
