@@ -30,6 +30,7 @@ var verbs = []verb{
 	{"bot-kill", "", 0, 0, false, doKill},              // `kill`: SIGKILL
 	{"killat", "POINT", 1, 1, false, doKillAt},         // crash point of the next start; a running bot is restarted with it
 	{"died", "", 0, 0, false, doDied},                  // wait until it has killed itself there
+	{"logout-bot", "", 0, 0, false, doLogoutBot},       // the homeserver forgets the bot's token, as after a reset of its password
 	{"reboot", "", 0, 0, false, doReboot},              // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
 	{"log", "REGEXP", 1, 1, true, doLog},               // the bot's log since its start has this
 	{"memory-below", "MB", 1, 1, false, doMemory},      // resident memory of the bot
