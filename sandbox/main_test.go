@@ -126,6 +126,16 @@ func skipHost(t testing.TB, why string) {
 	t.Skip("NOT TESTED: ", why)
 }
 
+// hostOf is what podman says about this host; a copy, for all tests share it.
+func hostOf(t testing.TB) host {
+	t.Helper()
+	h, err := needPodman(t).about(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // needPodman skips the test where there is no podman; with MATRIX_TUI_E2E=require
 // TestMain has failed already.
 func needPodman(t testing.TB) *Podman {

@@ -70,8 +70,7 @@ func TestResources(t *testing.T) {
 func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
 	var log bytes.Buffer
-	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: testPodman.host}
-	bare.host.controllers = nil
+	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
 	spec := testSpec(t)
 	spec.Memory = 1 << 20 // less than anything can run in, where it holds
 	box, err := bare.Ensure(t.Context(), spec)

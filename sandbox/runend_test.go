@@ -114,7 +114,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // A command killed for want of memory says so.
 func TestRunOutOfMemory(t *testing.T) {
-	if !needPodman(t).host.can("memory") {
+	if !hostOf(t).can("memory") {
 		skipHost(t, "this host has no memory controller")
 	}
 	spec := testSpec(t)

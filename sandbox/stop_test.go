@@ -95,8 +95,8 @@ func TestNoZombies(t *testing.T) {
 func TestStopRunWithoutProcesses(t *testing.T) {
 	spec := testSpec(t)
 	spec.PIDs = 64
-	if !needPodman(t).host.can("pids") {
-		t.Skip("this host has no pids controller")
+	if !hostOf(t).can("pids") {
+		skipHost(t, "this host has no pids controller")
 	}
 	box := ensure(t, spec)
 	start(t, box, "bomb", "trap '' TERM; (while true; do sleep 1000 & done); while true; do true; done")
