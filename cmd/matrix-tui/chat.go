@@ -32,7 +32,14 @@ func newChat(me *person.Person, room, bot, label string, before []person.Msg, s 
 		me: me, room: room, bot: bot, label: label, screen: s,
 		mine: map[string]bool{}, seen: map[string]bool{}, calm: make(chan struct{}, 1),
 	}
-	for _, m := range before {
+	// What came after one's own last words is shown again: nobody may have seen it.
+	last := len(before)
+	for i, m := range before {
+		if m.Sender == me.ID() {
+			last = i + 1
+		}
+	}
+	for _, m := range before[:last] {
 		c.seen[m.Event] = true
 	}
 	return c
