@@ -46,6 +46,11 @@ type Task struct {
 	Files []sandbox.File
 	// Watch are files whose growth Outcome.Status tells.
 	Watch []string
+	// Approvals are beginnings of commands, each a few words ("git push", or
+	// "curl … | sh" for a download that a shell reads), that need a person's
+	// yes: such a command is held back, and the run ends as NeedsApproval. nil
+	// is none.
+	Approvals []string
 	// Attached says that the run was started before: it is only followed. One
 	// that is not there (any more) ends as Interrupted.
 	Attached bool
@@ -119,11 +124,29 @@ const (
 	OutOfMemory Ended = "out_of_memory"
 	// Crashed is any other end without a result.
 	Crashed Ended = "crashed"
+	// NeedsInput is an answer with a question in it: Outcome.Signal has it. The
+	// session goes on with the answer.
+	NeedsInput Ended = "needs_input"
+	// QuestionCut is an answer that broke off within a question; Text is all of
+	// it as it was.
+	QuestionCut Ended = "question_cut"
+	// NeedsApproval is a command that was held back: Outcome.Held has it. The
+	// session goes on when somebody has said yes or no.
+	NeedsApproval Ended = "needs_approval"
 )
 
 // Usage counts tokens, as the CLI's result states them.
 type Usage struct {
 	Input, Output, Cached, Total int64
+}
+
+// Held is a shell command that was not run, because it needs a person's yes.
+type Held struct {
+	// Command is the command line, as the model wrote it.
+	Command string
+	// Dir is where it was to run: an absolute path, /workspace when the model
+	// said none.
+	Dir string
 }
 
 // Outcome is what a task came to. A task that went wrong is an Outcome too:
@@ -142,6 +165,11 @@ type Outcome struct {
 	Ended Ended
 	// Detail is one sentence for the room where Ended is not Completed.
 	Detail string
+	// Signal is what the run's text asks; it counts with NeedsInput.
+	Signal Signal
+	// Held is the command that waits for a yes, the first of the run; nil when
+	// none was held back. It counts with NeedsApproval.
+	Held *Held
 	// Truncated says that a part of the output or of the text was dropped.
 	Truncated bool
 	// Duration is the run's own, from its start to its end in the box.

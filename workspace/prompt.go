@@ -27,6 +27,13 @@ type Input struct {
 	Asker       string // localpart of the user's ID; "" = "user"
 	History     []Turn // oldest first; only when the agent's own session cannot go on
 	Interrupted bool   // the box went down while this task was worked on
+	Instruction string // how to ask a person; "" = nothing about it
+	// Answers are the agent's questions about this task and what persons
+	// answered, oldest first.
+	Answers []Answered
+	// Resumed says that the session in which the newest question was asked
+	// goes on: the prompt is the answer to it.
+	Resumed bool
 }
 
 // Prompt is what the agent is told: to read what prior tasks left, then the
