@@ -64,3 +64,36 @@ func TestVerbTable(t *testing.T) {
 		}
 	}
 }
+
+func TestLinks(t *testing.T) {
+	for text, want := range map[string][]string{
+		"none here, https://example.org/#/!a:b/$c":                                            nil,
+		"see https://matrix.to/#/!a:b/$c.":                                                    {"!a:b/$c"},
+		"[it](https://matrix.to/#/%21a%3Ab/%24c_d-e?via=b) and <https://matrix.to/#/!x:y/$z>": {"!a:b/$c_d-e", "!x:y/$z"},
+	} {
+		if diff := cmp.Diff(want, links(text)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+func TestPinged(t *testing.T) {
+	for raw, want := range map[string][]string{
+		`{"body":"@bob:x","m.mentions":{}}`:                                        nil,
+		`{"m.mentions":{"user_ids":["@alice:x"],"room":true}}`:                     {"@alice:x", "@room"},
+		`{"m.mentions":{},"m.new_content":{"m.mentions":{"user_ids":["@bob:x"]}}}`: {"@bob:x"},
+	} {
+		got, err := pinged([]byte(raw))
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", raw, diff)
+		}
+	}
+	for _, raw := range []string{`{"body":"@bob:x"}`, `{"m.mentions":{},"m.new_content":{"body":"@bob:x"}}`, `[]`} {
+		if got, err := pinged([]byte(raw)); err == nil {
+			t.Errorf("%s pings %v", raw, got)
+		}
+	}
+}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rs/zerolog"
+	"maunium.net/go/mautrix"
 
 	"matrix-tui/agent/scripted"
 	"matrix-tui/bot/person"
@@ -43,9 +44,10 @@ type script struct {
 	mark    int // newest request that model-saw has looked at
 	key     string
 
-	bot    *bot
-	people map[string]*person.Person
-	rooms  map[string]*room
+	bot     *bot
+	people  map[string]*person.Person
+	devices map[string]*mautrix.Client // second sessions of people
+	rooms   map[string]*room
 
 	mu       sync.Mutex
 	boxes    []string            // every container name that the script may have made
@@ -87,6 +89,7 @@ func (s *suite) newScript(name string) (*script, error) {
 		name:     regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
 		key:      "AIza-secret-" + random(),
 		people:   map[string]*person.Person{},
+		devices:  map[string]*mautrix.Client{},
 		rooms:    map[string]*room{},
 		expected: map[string]bool{},
 		said:     map[string][]string{},

@@ -51,6 +51,8 @@ var verbs = []verb{
 	{"notice", "USER ROOM TEXT", 3, 3, false, doNotice},
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
 	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},
+	{"thread", "USER ROOM REGEXP TEXT", 4, 4, false, doThread},           // in the thread of the newest message that fits
+	{"misreply", "USER ROOM OTHER REGEXP TEXT", 5, 5, false, doMisreply}, // in ROOM, a reply to a message of the room OTHER
 	{"react", "USER ROOM REGEXP KEY", 4, 4, false, doReact},
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
@@ -58,14 +60,19 @@ var verbs = []verb{
 
 	// what they see; the line goes to stdout
 	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},     // anything somebody else says, each message once; !expect: nobody has ever said it
-	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},       // the same for the bot's results: text, not edited, in reply to a task
+	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},       // the same for the bot's results: text, not edited, in reply to a task, and no question
+	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion}, // a question of the bot's, each once: text, in reply to a task, and it mentions who gave that and nobody else
+	{"pinned", "USER ROOM REGEXP", 3, 3, false, doPinned},              // an execution of the room waits for the answer to this message
+	{"reactions", "USER ROOM REGEXP KEY…", 3, -1, false, doReactions},  // what the bot has put on the newest message that fits, exactly and in this order, when all is quiet
+	{"linked", "USER ROOM REGEXP TARGET", 4, 4, false, doLinked},       // the newest message that fits has a matrix.to link to the newest that fits TARGET
+	{"pings", "USER ROOM WHO…", 2, -1, false, doPings},                 // the people whom all messages of the bot in the room mention together, when all is quiet
 	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder}, // finals that come in this order
 	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},              // exactly so many messages of others, edits aside, when all is quiet
 	{"finals", "USER ROOM N", 3, 3, false, doFinals},                   // exactly so many finals when all is quiet, none of them twice for one task
 	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},            // the bot types; !typing: it no longer does
 	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},        // WHO is in the room; !joined: is out
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},         // a message that fits mentions USER
-	{"html", "USER ROOM REGEXP", 3, 3, false, doHTML},                  // formatted body of any message of others
+	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                   // formatted body of any message of others
 
 	{"edit-pace", "USER ROOM DURATION", 3, 3, false, doEditPace}, // edits of one notice come no faster while it works; its last one is the result's
 

@@ -15,20 +15,20 @@ func heard(p *person.Person, m person.Msg) bool {
 }
 
 // take waits for a message that fits and that no expect of this person has had.
-func (sc *script) take(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) error {
+func (sc *script) take(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) (person.Msg, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return err
+		return person.Msg{}, err
 	}
 	m, err := p.Wait(ctx, room, func(m person.Msg) bool {
 		return fits(m) && re.MatchString(m.Body) && !sc.expected[p.ID()+m.Event]
 	})
 	if err != nil {
-		return fmt.Errorf("nothing new fits %q: %w", pattern, err)
+		return m, fmt.Errorf("nothing new fits %q: %w", pattern, err)
 	}
 	sc.expected[p.ID()+m.Event] = true
 	fmt.Fprintln(sc.ts.Stdout(), m.Body)
-	return nil
+	return m, nil
 }
 
 func doExpect(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -40,7 +40,8 @@ func doExpect(ctx context.Context, sc *script, neg bool, args []string) error {
 	if neg {
 		return sc.never(ctx, p, room, args[2], fits)
 	}
-	return sc.take(ctx, p, room, args[2], fits)
+	_, err = sc.take(ctx, p, room, args[2], fits)
+	return err
 }
 
 func doFinal(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -48,11 +49,11 @@ func doFinal(ctx context.Context, sc *script, neg bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	fits := func(m person.Msg) bool { return m.Sender == sc.bot.id && m.Final() }
 	if neg {
-		return sc.never(ctx, p, room, args[2], fits)
+		return sc.never(ctx, p, room, args[2], sc.result)
 	}
-	return sc.take(ctx, p, room, args[2], fits)
+	_, err = sc.take(ctx, p, room, args[2], sc.result)
+	return err
 }
 
 func doExpectOrder(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -76,7 +77,7 @@ func doExpectOrder(ctx context.Context, sc *script, _ bool, args []string) error
 				passed = true
 				return false
 			}
-			return passed && m.Sender == sc.bot.id && m.Final() && slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(m.Body) })
+			return passed && sc.result(m) && slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(m.Body) })
 		})
 		if err != nil {
 			return fmt.Errorf("nothing fits %q after the %d before it: %w", args[2+next], next, err)
@@ -132,7 +133,7 @@ func doMentioned(ctx context.Context, sc *script, neg bool, args []string) error
 	return nil
 }
 
-func doHTML(ctx context.Context, sc *script, _ bool, args []string) error {
+func doHTML(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
 		return err
@@ -141,7 +142,11 @@ func doHTML(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := p.Wait(ctx, room, func(m person.Msg) bool { return heard(p, m) && re.MatchString(m.HTML) })
+	fits := func(m person.Msg) bool { return heard(p, m) && re.MatchString(m.HTML) }
+	if neg {
+		return sc.never(ctx, p, room, "", fits)
+	}
+	m, err := p.Wait(ctx, room, fits)
 	if err != nil {
 		return fmt.Errorf("no formatted body fits %q: %w", args[2], err)
 	}

@@ -83,7 +83,7 @@ func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	answered := map[string]string{}
 	got := 0
 	for _, m := range msgs {
-		if m.Sender != sc.bot.id || !m.Final() {
+		if !sc.result(m) {
 			continue
 		}
 		got++
