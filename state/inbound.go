@@ -19,6 +19,7 @@ const (
 	Running  Status = 2 // claimed: its run has been, or is about to be, started
 	Answered Status = 3 // its reply is in the outbound rows
 	Done     Status = 4 // reply sent and remembered
+	Waiting  Status = 5 // its question is out; nobody works on it until Resume
 )
 
 // MaxBatch is the most rows that one query for work gives.

@@ -25,15 +25,19 @@ type Journal struct {
 	corrupt string
 }
 
-// schemaVersion is the version of the schema below, kept in user_version.
-const schemaVersion = 1
+// schemaVersion is the version of the schema below, kept in user_version: a
+// journal of version n lacks the steps from n on.
+var schemaVersion = len(schema)
 
 // unfinished is the condition of the partial index on rows that are still to be
 // worked on (Pending, Running, Answered); a query must use these very words for
 // SQLite to use the index.
 const unfinished = "status IN (1, 2, 3)"
 
-const schema = `
+// waiting is the same for the rows that wait for an answer.
+const waiting = "status = 5"
+
+var schema = []string{`
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
 	value TEXT NOT NULL
@@ -71,7 +75,10 @@ CREATE TABLE outbound (
 );
 CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
 CREATE INDEX outbound_at ON outbound (at);
-`
+`, `
+CREATE INDEX inbound_waiting ON inbound (room) WHERE ` + waiting + `;
+CREATE INDEX outbound_event ON outbound (room, event) WHERE event <> '';
+`}
 
 // OpenJournal opens or makes the journal at path. A file that is no database,
 // or a broken one, is moved aside with its WAL, never overwritten, and the
@@ -165,14 +172,17 @@ func (j *Journal) connect(params url.Values) error {
 	return nil
 }
 
+// migrate makes the tables, or adds to those of an older release what they lack.
 func (j *Journal) migrate(ctx context.Context) error {
 	version, err := j.version(ctx)
 	if err != nil || version == schemaVersion {
 		return err
 	}
 	return j.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, schema); err != nil {
-			return err
+		for _, step := range schema[version:] {
+			if _, err := tx.ExecContext(ctx, step); err != nil {
+				return err
+			}
 		}
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 		return err
@@ -184,7 +194,7 @@ func (j *Journal) version(ctx context.Context) (int, error) {
 	if err := j.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return 0, err
 	}
-	if version > schemaVersion {
+	if version < 0 || version > schemaVersion {
 		return 0, &told{
 			fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
 			fmt.Sprintf("%s was written by a newer matrix-tui: run that one, or move the file away to begin anew.", j.path),

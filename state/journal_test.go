@@ -119,12 +119,13 @@ func TestQueriesUseIndices(t *testing.T) {
 	for query, index := range map[string]string{
 		queryEvent: "sqlite_autoindex_inbound_1", queryLastEvent: "inbound_room", queryLastTask: "inbound_task",
 		queryUnfinished: "inbound_unfinished", queryUnfinishedRooms: "inbound_unfinished",
+		queryWaiting: "inbound_waiting", queryWaitingIn: "inbound_waiting", queryOutboundOf: "outbound_event",
 		queryOutbound: "sqlite_autoindex_outbound_1", queryUnsent: "outbound_unsent", queryUnsentRooms: "outbound_unsent",
 	} {
 		plan, err := queryAll(ctx, j.db, func(row scanner) (string, error) {
 			var text string
 			return text, row.Scan(new(int), new(int), new(int), &text)
-		}, "EXPLAIN QUERY PLAN "+query, []any{"1", "1"}[:strings.Count(query, "?")]...)
+		}, "EXPLAIN QUERY PLAN "+query, []any{"1", "1", "1"}[:strings.Count(query, "?")]...)
 		must(t, err)
 		if len(plan) != 1 || !strings.Contains(plan[0]+" ", "INDEX "+index+" ") {
 			t.Errorf("%s\n\t%s", query, strings.Join(plan, "\n\t"))

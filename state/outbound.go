@@ -36,6 +36,7 @@ const (
 
 	queryOutbound    = "SELECT " + outboundColumns + " FROM outbound WHERE txn = ?"
 	queryUnsent      = "SELECT " + outboundColumns + " FROM outbound WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
+	queryOutboundOf  = "SELECT " + outboundColumns + " FROM outbound WHERE room = ? AND event = ? AND event <> ''"
 	queryUnsentRooms = "SELECT DISTINCT room FROM outbound WHERE status = 0 ORDER BY room"
 )
 
@@ -82,6 +83,13 @@ func (j *Journal) UnsentRooms(ctx context.Context) ([]string, error) {
 func (j *Journal) Outbound(ctx context.Context, txn string) (Outbound, error) {
 	out, err := scanOutbound(j.db.QueryRowContext(ctx, queryOutbound, txn))
 	return out, j.failed("look up message", err)
+}
+
+// OutboundOf is the message that became an event of the room, or ErrNotFound:
+// the event is not ours then.
+func (j *Journal) OutboundOf(ctx context.Context, room, event string) (Outbound, error) {
+	out, err := scanOutbound(j.db.QueryRowContext(ctx, queryOutboundOf, room, event))
+	return out, j.failed("look up message of event", err)
 }
 
 // MarkSent remembers which event a message became. ErrNotFound for an unknown

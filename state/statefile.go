@@ -18,6 +18,8 @@ type contents struct {
 	history    map[string]turns
 	sessions   map[string]string
 	volumes    map[string]string // room: the room whose volumes it works on
+	executions map[string]executions
+	roomOf     map[string]string // ID of an execution: its room; found anew from executions
 	unknown    []member          // in the order of the file
 }
 
@@ -34,6 +36,8 @@ func newContents() *contents {
 		history:    map[string]turns{},
 		sessions:   map[string]string{},
 		volumes:    map[string]string{},
+		executions: map[string]executions{},
+		roomOf:     map[string]string{},
 	}
 }
 
@@ -69,6 +73,7 @@ func (f *failing) Read(p []byte) (int, error) {
 func parse(r io.Reader) (*contents, error) {
 	c := newContents()
 	dec := json.NewDecoder(r)
+	dec.UseNumber() // a number that is no room's is kept as it is written
 	if tok, err := dec.Token(); err != nil {
 		return nil, err
 	} else if tok != json.Delim('{') {
@@ -101,6 +106,8 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 		return decodeMap(dec, &c.sessions)
 	case "volumes":
 		return decodeMap(dec, &c.volumes)
+	case "executions":
+		return c.decodeExecutions(dec)
 	case "history":
 		if err := decodeMap(dec, &c.history); err != nil {
 			return err
@@ -134,18 +141,7 @@ func decodeMap[V any](dec *json.Decoder, into *map[string]V) error {
 		if tok != json.Delim('{') {
 			return errors.New("not a JSON object")
 		}
-		for dec.More() {
-			key, err := dec.Token()
-			if err != nil {
-				return err
-			}
-			var value V
-			if err := dec.Decode(&value); err != nil {
-				return fmt.Errorf("%q: %w", key, err)
-			}
-			m[key.(string)] = value
-		}
-		if _, err := dec.Token(); err != nil {
+		if err := decodeMembers(dec, m); err != nil {
 			return err
 		}
 	}
@@ -153,13 +149,32 @@ func decodeMap[V any](dec *json.Decoder, into *map[string]V) error {
 	return nil
 }
 
-// snapshot is a copy that stays as it is while the original changes.
+// decodeMembers reads an object from behind its brace.
+func decodeMembers[V any](dec *json.Decoder, into map[string]V) error {
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value V
+		if err := dec.Decode(&value); err != nil {
+			return fmt.Errorf("%q: %w", key, err)
+		}
+		into[key.(string)] = value
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// snapshot is a copy for writeTo that stays as it is while the original changes.
 func (c *contents) snapshot() *contents {
 	copied := *c
 	copied.containers = cloneMap(c.containers)
 	copied.history = cloneMap(c.history)
 	copied.sessions = cloneMap(c.sessions)
 	copied.volumes = cloneMap(c.volumes)
+	copied.executions = cloneMap(c.executions)
+	copied.roomOf = nil // not written
 	return &copied
 }
 
@@ -171,19 +186,23 @@ func cloneMap[V any](m map[string]V) map[string]V {
 	return out
 }
 
-// writeTo writes the file: one line a room, one line a turn, rooms in order, so
+// writeTo writes the file: one line a room, a turn, an execution, rooms in order, so
 // that a person can read it and two versions can be compared.
 func (c *contents) writeTo(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	buf.WriteString("{\n  \"containers\": ")
 	writeObject(buf, c.containers, func(name string) { buf.Write(encodeJSON(name)) })
 	buf.WriteString(",\n  \"history\": ")
-	writeObject(buf, c.history, func(ts turns) { writeTurns(buf, ts) })
+	writeObject(buf, c.history, func(ts turns) { writeList(buf, ts) })
 	buf.WriteString(",\n  \"sessions\": ")
 	writeObject(buf, c.sessions, func(id string) { buf.Write(encodeJSON(id)) })
 	if len(c.volumes) > 0 {
 		buf.WriteString(",\n  \"volumes\": ")
 		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
+	}
+	if len(c.executions) > 0 {
+		buf.WriteString(",\n  \"executions\": ")
+		writeObject(buf, c.executions, func(es executions) { es.writeTo(buf) })
 	}
 	for _, m := range c.unknown {
 		buf.WriteString(",\n  ")
@@ -217,16 +236,16 @@ func writeObject[V any](buf *bufio.Writer, m map[string]V, value func(V)) {
 	buf.WriteString("}")
 }
 
-func writeTurns(buf *bufio.Writer, ts turns) {
+func writeList(buf *bufio.Writer, raws []json.RawMessage) {
 	buf.WriteString("[")
-	for i, raw := range ts {
+	for i, raw := range raws {
 		if i > 0 {
 			buf.WriteString(",")
 		}
 		buf.WriteString("\n      ")
 		buf.Write(raw)
 	}
-	if len(ts) > 0 {
+	if len(raws) > 0 {
 		buf.WriteString("\n    ")
 	}
 	buf.WriteString("]")

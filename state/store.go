@@ -10,8 +10,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Store is state.json: for each room its container, what was said, and the
-// agent's session. All methods can be called from any goroutine. A method that
+// Store is state.json: for each room its container, what was said, the agent's
+// session, and the executions. All methods can be called from any goroutine. A method that
 // changes something returns when the change is on the disk; changes that come
 // while one is being written share the next write. When a write is not
 // possible (disk full, read-only) the error carries a sentence, the change
@@ -127,8 +127,9 @@ func (s *Store) RestoreHistory(ctx context.Context, room string, all []Turn) err
 	})
 }
 
-// MoveRoom gives volumes, history and session of a room to its successor
-// (m.room.tombstone); its container is dropped, for it is labelled with the old
+// MoveRoom gives volumes, history, session and executions of a room to its
+// successor (m.room.tombstone); what an execution says of its room stays as it
+// is. The room's container is dropped, for it is labelled with the old
 // room. What the successor has already stays: its own container with its
 // volumes, and its session, win, and the old history goes before its own.
 func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
@@ -147,6 +148,7 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 			changed = put(c.volumes, from, "") || changed
 			changed = moveKey(c.sessions, from, to) || changed
 		}
+		changed = c.moveExecutions(from, to) || changed
 		old, had := c.history[from]
 		if !had {
 			return changed
@@ -167,6 +169,7 @@ func (s *Store) Rooms() []string {
 		slices.Collect(maps.Keys(s.now.containers)),
 		slices.Collect(maps.Keys(s.now.history)),
 		slices.Collect(maps.Keys(s.now.sessions)),
+		slices.Collect(maps.Values(s.now.roomOf)),
 	)
 	slices.Sort(rooms)
 	return slices.Compact(rooms)

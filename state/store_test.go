@@ -205,12 +205,12 @@ func TestStoreMoveRoom(t *testing.T) {
 
 func TestStoreKeepsUnknownKeys(t *testing.T) {
 	unknown := map[string]string{
-		"executions": `{"!r": {"id":  "x1",  "n": 1.50e3, "<&>": "é\u00e9"}}`,
-		"version":    `12345678901234567890`,
-		"weird \"k":  "[ ]",
+		"surprises": `{"!r": {"id":  "x1",  "n": 1.50e3, "<&>": "é\u00e9"}}`,
+		"version":   `12345678901234567890`,
+		"weird \"k": "[ ]",
 	}
 	var b strings.Builder
-	b.WriteString(`{"executions": ` + unknown["executions"] + `, "containers": {"!r": "c"}, "version":` + unknown["version"] +
+	b.WriteString(`{"surprises": ` + unknown["surprises"] + `, "containers": {"!r": "c"}, "version":` + unknown["version"] +
 		`, "history": {"!r": [{"role":"user","content":"x","mood":"good","event":"$1"}]}, "weird \"k": ` + unknown["weird \"k"] + `}`)
 	dir := t.TempDir()
 	writeState(t, dir, b.String())
@@ -226,7 +226,7 @@ func TestStoreKeepsUnknownKeys(t *testing.T) {
 	if !strings.Contains(saved, `{"role":"user","content":"x","mood":"good","event":"$1"}`) {
 		t.Errorf("a turn's unknown key is gone from\n%s", saved)
 	}
-	if i, j := strings.Index(saved, `"executions"`), strings.Index(saved, `"version"`); i > j {
+	if i, j := strings.Index(saved, `"surprises"`), strings.Index(saved, `"version"`); i > j {
 		t.Error("unknown keys changed their order")
 	}
 }

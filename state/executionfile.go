@@ -1,0 +1,76 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// decodeExecutions reads the value of the key, a room at a time. What is no
+// object was not written by us, and is kept under a room without a name.
+func (c *contents) decodeExecutions(dec *json.Decoder) error {
+	c.executions, c.roomOf = map[string]executions{}, map[string]string{}
+	tok, err := dec.Token()
+	if err != nil {
+		return err
+	}
+	switch tok {
+	case nil:
+	case json.Delim('{'):
+		if err := decodeMembers(dec, c.executions); err != nil {
+			return err
+		}
+	case json.Delim('['):
+		var odd executions
+		for dec.More() {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err != nil {
+				return err
+			}
+			odd.list = append(odd.list, execution{raw: raw})
+		}
+		if _, err := dec.Token(); err != nil {
+			return err
+		}
+		c.executions[""] = odd
+	default:
+		c.executions[""] = executions{[]execution{{raw: encodeJSON(tok)}}, true}
+	}
+	for _, room := range slices.Sorted(maps.Keys(c.executions)) {
+		c.find(room, c.executions[room])
+	}
+	return nil
+}
+
+// UnmarshalJSON reads what a file says of one room. Nothing in it is an error:
+// what is no execution is kept as it is.
+func (es *executions) UnmarshalJSON(data []byte) error {
+	var raws []json.RawMessage
+	if json.Unmarshal(data, &raws) != nil {
+		*es = executions{[]execution{{raw: bytes.Clone(data)}}, true}
+		return nil
+	}
+	*es = executions{}
+	for _, raw := range raws {
+		e, err := newExecution(raw)
+		if err != nil || indexOf(es.list, e.id) >= 0 {
+			e = execution{raw: raw}
+		}
+		es.list = append(es.list, e)
+	}
+	return nil
+}
+
+func (es executions) writeTo(buf *bufio.Writer) {
+	if es.bare {
+		buf.Write(es.list[0].raw)
+		return
+	}
+	raws := make([]json.RawMessage, len(es.list))
+	for i, e := range es.list {
+		raws[i] = e.raw
+	}
+	writeList(buf, raws)
+}
