@@ -1,0 +1,89 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"matrix-tui/agent"
+)
+
+// send writes an answer as JSON, in one line.
+func send(w http.ResponseWriter, status int, v any) {
+	body, ok := v.(json.RawMessage)
+	if ok {
+		body = append(bytes.Clone(body), '\n')
+	} else {
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			panic(err) // our own types have no such values
+		}
+		body = buf.Bytes()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who has gone hears nothing
+}
+
+func sendError(w http.ResponseWriter, status int, text string) {
+	send(w, status, struct {
+		Error string `json:"error"`
+	}{text})
+}
+
+// fail tells what went wrong. Whoever can do something about it is told what;
+// of the rest there is a name that the log has too.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var bad *badRequest
+	var step *agent.TransitionError
+	var limit *agent.LimitError
+	switch {
+	case errors.As(err, &bad):
+		sendError(w, bad.status, bad.sentence)
+	case errors.Is(err, h.noExecution):
+		sendError(w, http.StatusNotFound, "Session not found")
+	case errors.Is(err, h.noRoom):
+		sendError(w, http.StatusNotFound, "Room not found: the bot is in no room of this ID")
+	case errors.As(err, &step):
+		sendError(w, http.StatusConflict, step.Sentence())
+	case errors.As(err, &limit):
+		sendError(w, http.StatusUnprocessableEntity, limit.Sentence())
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		sendError(w, http.StatusServiceUnavailable, "This took too long, or the bot is ending: ask again, with the same Idempotency-Key")
+	default:
+		name := errorID()
+		h.log.Error().Err(err).Str("error_id", name).Msg("answer an HTTP request")
+		if told := sentence(err, ""); told != "" {
+			sendError(w, http.StatusServiceUnavailable, told)
+			return
+		}
+		sendError(w, http.StatusInternalServerError, "Something went wrong on my side (internal error "+name+"; the operator finds it in the log)")
+	}
+}
+
+// sentence is the sentence that an error carries, or otherwise.
+func sentence(err error, otherwise string) string {
+	var said interface {
+		error
+		Sentence() string
+	}
+	if errors.As(err, &said) {
+		return said.Sentence()
+	}
+	return otherwise
+}
+
+// errorID names an error in an answer and in the log.
+func errorID() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:])
+	return hex.EncodeToString(id[:])
+}

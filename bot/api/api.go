@@ -1,0 +1,77 @@
+// Package api is the bot's HTTP interface, for scripts and other programs: it
+// starts an execution, tells how it stands, answers its question, and says how
+// the bot itself is.
+//
+//	POST /execute               {"room","transcript","commands"} → 202 {"session_id","state"}
+//	GET  /context/{session_id}  → 200 the execution as it is stored
+//	POST /resume/{session_id}   {"answer"} → 200 {"session_id","state":"resuming"}
+//	GET  /healthz               → 200 or 503; the only one without a token
+//	GET  /metrics               → Prometheus
+//
+// The executions are those of the rooms: what is started here is told there,
+// and a question that was asked there can be answered here. The package reads
+// requests and writes answers and decides nothing else. It never logs a body, a
+// header or the token. Source: seed 000, "Orchestrator Endpoints".
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/rs/zerolog"
+)
+
+// Bounds of one request.
+const (
+	maxBody   = 1 << 20 // bytes
+	maxHeader = 16 << 10
+	maxKey    = 255 // bytes of an Idempotency-Key
+	maxID     = 200 // bytes of a session ID in a path
+	maxTime   = 20 * time.Second
+)
+
+// submission is a task as it came.
+type submission struct {
+	Room, Transcript string
+	Commands         []string
+	Key              string // Idempotency-Key, "" for none
+}
+
+// health is how the bot is; Err says what is wrong, nil for nothing.
+type health struct {
+	Synced time.Time // newest answer of the homeserver; zero before the first
+	Err    error
+}
+
+// service is what the routes need of the bot.
+type service struct {
+	execute    func(ctx context.Context, s submission) (json.RawMessage, error)
+	execution  func(id string) (json.RawMessage, error)
+	resume     func(ctx context.Context, id, answer string) (json.RawMessage, error)
+	health     func(ctx context.Context) health
+	collectors []prometheus.Collector
+
+	noExecution, noRoom error // what execute, execution and resume say
+}
+
+// handler answers all requests.
+type handler struct {
+	service
+	guard    guard
+	log      zerolog.Logger
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+}
+
+func newHandler(s service, token string, log zerolog.Logger) *handler {
+	h := &handler{service: s, guard: newGuard(token), log: log, registry: prometheus.NewRegistry()}
+	h.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP interface.",
+	}, []string{"route", "code"})
+	h.registry.MustRegister(h.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	h.registry.MustRegister(s.collectors...)
+	return h
+}

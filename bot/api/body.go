@@ -1,0 +1,197 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// badRequest is a request that cannot be taken, with its status.
+type badRequest struct {
+	status   int
+	sentence string
+}
+
+func (e *badRequest) Error() string { return e.sentence }
+
+func malformed(format string, args ...any) error {
+	return &badRequest{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// readBody reads the JSON object of a request into fields, as decode does.
+func readBody(w http.ResponseWriter, r *http.Request, fields map[string]any) error {
+	if err := isJSON(r.Header); err != nil {
+		return err
+	}
+	var body []byte
+	var err error
+	if r.ContentLength <= maxBody {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	}
+	var large *http.MaxBytesError
+	switch {
+	case r.ContentLength > maxBody, errors.As(err, &large):
+		w.Header().Set("Connection", "close") // the rest of it is not waited for
+		return &badRequest{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is longer than %d KiB", maxBody>>10)}
+	case err != nil:
+		return malformed("The body did not come whole")
+	}
+	return decode(body, fields)
+}
+
+// isJSON checks what a request says of its body.
+func isJSON(h http.Header) error {
+	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return &badRequest{http.StatusUnsupportedMediaType, "The body is to be JSON: send the header Content-Type: application/json"}
+	}
+	if h.Get("Content-Encoding") != "" {
+		return &badRequest{http.StatusUnsupportedMediaType, "The body is to be plain: leave the header Content-Encoding out"}
+	}
+	return nil
+}
+
+// decode reads one JSON object. fields has the keys that it may hold, each
+// with where the value goes: a *string or a *[]string. encoding/json alone
+// would let pass what is meant otherwise: keys in another case, a key that is
+// there twice, null. Every error is a *badRequest that names the field.
+func decode(body []byte, fields map[string]any) error {
+	if !utf8.Valid(body) {
+		return malformed("The body is not valid UTF-8")
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(body, &whole); err != nil {
+		return malformed("The body is not valid JSON: %s", syntax(err))
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return malformed("The body is to be a JSON object with %s", names(fields))
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return malformed("The body is not valid JSON: %s", syntax(err))
+		}
+		name, _ := key.(string)
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return malformed("The body is not valid JSON: %s", syntax(err))
+		}
+		into, known := fields[name]
+		switch {
+		case !known:
+			return malformed("There is no field %s: the body has %s", quoted(name), names(fields))
+		case seen[name]:
+			return malformed("The field %q is there twice", name)
+		}
+		seen[name] = true
+		if err := set(name, into, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set puts one value where it belongs.
+func set(name string, into any, raw json.RawMessage) error {
+	switch into := into.(type) {
+	case *string:
+		if kind(raw) != "a string" {
+			return malformed("The field %q is to be a string, not %s", name, kind(raw))
+		}
+		return text(raw, into)
+	case *[]string:
+		if kind(raw) != "an array" {
+			return malformed("The field %q is to be an array of strings, not %s", name, kind(raw))
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return malformed("The field %q is not valid JSON: %s", name, syntax(err))
+		}
+		*into = make([]string, len(list))
+		for i, one := range list {
+			if kind(one) != "a string" {
+				return malformed("The field %q is to be an array of strings, but number %d in it is %s", name, i+1, kind(one))
+			}
+			if err := text(one, &(*into)[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	panic(fmt.Sprintf("field %s goes into a %T", name, into))
+}
+
+func text(raw json.RawMessage, into *string) error {
+	if err := json.Unmarshal(raw, into); err != nil {
+		return malformed("The body is not valid JSON: %s", syntax(err))
+	}
+	return nil
+}
+
+// kind says what a JSON value is.
+func kind(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '[':
+		return "an array"
+	case '{':
+		return "an object"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// syntax says where JSON breaks.
+func syntax(err error) string {
+	var wrong *json.SyntaxError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s, at byte %d", wrong, wrong.Offset)
+	}
+	return err.Error()
+}
+
+// names lists the fields of a body.
+func names(fields map[string]any) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		list = append(list, `"`+name+`"`)
+	}
+	return strings.Join(list, ", ")
+}
+
+// quoted is a stranger's word, short and on one line.
+func quoted(s string) string {
+	if runes := []rune(s); len(runes) > 40 {
+		s = string(runes[:39]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// idempotencyKey is the header of that name, "" for none.
+func idempotencyKey(h http.Header) (string, error) {
+	keys := h.Values("Idempotency-Key")
+	switch {
+	case len(keys) == 0:
+		return "", nil
+	case len(keys) > 1:
+		return "", malformed("The header Idempotency-Key is there twice")
+	case keys[0] == "" || len(keys[0]) > maxKey || strings.ContainsFunc(keys[0], func(r rune) bool { return r < ' ' || r > '~' }):
+		return "", malformed("The header Idempotency-Key is to have 1 to %d characters of ASCII", maxKey)
+	}
+	return keys[0], nil
+}

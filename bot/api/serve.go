@@ -1,0 +1,91 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	stdlog "log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Bounds of all connections.
+const (
+	maxConns   = 128 // at once; more wait
+	headerTime = 5 * time.Second
+	readTime   = 30 * time.Second // header and body
+	writeTime  = time.Minute      // and what is done between
+	idleTime   = 2 * time.Minute
+	graceTime  = 3 * time.Second // for what is being answered when the bot ends
+)
+
+// Serve answers what comes to ln until ctx ends, lets what is being answered
+// come to its end within three seconds, and returns when no handler runs any
+// more. ln is closed then. It returns nil when it was ctx that ended it.
+func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Logger) error {
+	live, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	all := &joined{Handler: h}
+	server := &http.Server{
+		Handler:           all,
+		BaseContext:       func(net.Listener) context.Context { return live },
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would quote requests
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(newBounded(ln, maxConns)) }()
+	log.Info().Str("address", ln.Addr().String()).Msg("listening")
+
+	var err error
+	select {
+	case <-ctx.Done():
+		grace, cancel := context.WithTimeout(live, graceTime)
+		_ = server.Shutdown(grace) // what it leaves is cut below
+		cancel()
+		_ = server.Close()
+		<-ended
+	case err = <-ended:
+		err = fmt.Errorf("serve HTTP on %s: %w", ln.Addr(), err)
+		_ = server.Close()
+	}
+	kill()
+	all.wait()
+	return err
+}
+
+// joined counts the requests that are being answered, because a server that was
+// closed does not wait for its handlers.
+type joined struct {
+	http.Handler
+	mu    sync.Mutex
+	ended bool
+	work  sync.WaitGroup
+}
+
+func (j *joined) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	j.mu.Lock()
+	if j.ended {
+		j.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
+	j.work.Add(1)
+	j.mu.Unlock()
+	defer j.work.Done()
+	j.Handler.ServeHTTP(w, r)
+}
+
+// wait lets nothing new in and returns when the last one has gone.
+func (j *joined) wait() {
+	j.mu.Lock()
+	j.ended = true
+	j.mu.Unlock()
+	j.work.Wait()
+}
