@@ -58,8 +58,43 @@ func runChild(job, dir string) error {
 			}
 			fmt.Println(i)
 		}
+	case "questions":
+		return askAndAnswer(ctx, filepath.Join(dir, "journal.db"))
 	}
 	return fmt.Errorf("no job %q", job)
+}
+
+// askAndAnswer lets one task ask, be answered, and ask again, from where a former
+// life was killed. The record is the number of answers.
+func askAndAnswer(ctx context.Context, path string) error {
+	j, err := OpenJournal(ctx, path, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	if _, err := j.Commit(ctx, "t", []Inbound{{Room: "!r", Event: "$task", Status: Pending}}); err != nil {
+		return err
+	}
+	row, err := j.Event(ctx, "!r", "$task")
+	if err != nil {
+		return err
+	}
+	number := func(i int) []byte { return []byte(strconv.Itoa(i)) }
+	i, _ := strconv.Atoi(string(row.Task))
+	for ; ; i++ {
+		answer := Inbound{Room: "!r", Event: fmt.Sprint("$answer", i), Status: Pending}
+		question := Outbound{Txn: fmt.Sprint("question", i), Room: "!r", Task: "$task"}
+		notice := Outbound{Txn: fmt.Sprint("going-on", i), Room: "!r", Task: "$task"}
+		if err := j.Wait(ctx, "!r", "$task", number(i), []Outbound{question}); err != nil {
+			return err
+		}
+		if _, err := j.Commit(ctx, "t", []Inbound{answer}); err != nil {
+			return err
+		}
+		if err := j.Resume(ctx, "!r", "$task", number(i+1), []Outbound{notice}, answer.Event); err != nil {
+			return err
+		}
+		fmt.Println(i + 1)
+	}
 }
 
 // killChild runs a child until it has said steps lines, kills it in the middle
@@ -107,6 +142,43 @@ func TestJournalSurvivesKill(t *testing.T) {
 		}
 		if j.Corrupt() != "" {
 			t.Errorf("journal was moved to %s", j.Corrupt())
+		}
+		must(t, j.db.Close())
+	}
+}
+
+// After kill -9 in the middle of a step the task, its questions and its answers
+// agree: no question without a task that waits for it, no answer that is bound
+// and not counted.
+func TestQuestionsSurviveKill(t *testing.T) {
+	dir := t.TempDir()
+	for _, steps := range []int{1, 25, 2, 7} {
+		said := killChild(t, "questions", dir, steps)
+		j := openJournal(t, filepath.Join(dir, "journal.db"))
+		row, err := j.Event(ctx, "!r", "$task")
+		must(t, err)
+		answers, err := strconv.Atoi(string(row.Task))
+		must(t, err)
+		if answers < said {
+			t.Errorf("answer %d was acknowledged, %d are counted", said, answers)
+		}
+		questions := answers
+		if row.Status == Waiting {
+			questions++
+		}
+		count := func(where string) (n int) {
+			t.Helper()
+			must(t, j.db.QueryRow("SELECT count(*) FROM "+where).Scan(&n))
+			return n
+		}
+		if n := count("inbound WHERE status = 4"); n != answers {
+			t.Errorf("%d answers are counted, %d are bound", answers, n)
+		}
+		if n := count("outbound WHERE txn LIKE 'going-on%'"); n != answers {
+			t.Errorf("%d answers are counted, %d are told", answers, n)
+		}
+		if n := count("outbound WHERE txn LIKE 'question%'"); n != questions {
+			t.Errorf("%d questions with status %d and %d answers", n, row.Status, answers)
 		}
 		must(t, j.db.Close())
 	}

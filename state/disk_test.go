@@ -127,6 +127,40 @@ func TestJournalOnFullDisk(t *testing.T) {
 	}
 }
 
+// On a full disk neither a question nor an answer is half there.
+func TestQuestionOnFullDisk(t *testing.T) {
+	dir := smallDisk(t, "4m")
+	j := openJournal(t, filepath.Join(dir, "journal.db"))
+	commit(t, j, "t", event("!a", "$asks", Pending), event("!a", "$waits", Pending), event("!a", "$by", Pending))
+	must(t, j.Wait(ctx, "!a", "$waits", []byte(`1`), nil))
+	free := fill(t, dir)
+	long := message("x", "!a", "")
+	long.Content = []byte(`{"body":"` + strings.Repeat("x", 3<<20) + `"}`)
+	steps := map[string]func() error{
+		"wait":   func() error { return j.Wait(ctx, "!a", "$asks", []byte(`2`), []Outbound{long}) },
+		"resume": func() error { return j.Resume(ctx, "!a", "$waits", []byte(`2`), []Outbound{long}, "$by") },
+		"reply":  func() error { return j.Reply(ctx, "!a", []Outbound{long}, "$by") },
+	}
+	for name, step := range steps {
+		err := step()
+		if err == nil {
+			t.Fatalf("%s went through on a full disk", name)
+		}
+		wantSentence(t, err, "no space left in "+dir)
+	}
+	for id, want := range map[string]Status{"$asks": Pending, "$waits": Waiting, "$by": Pending} {
+		if row, err := j.Event(ctx, "!a", id); err != nil || row.Status != want {
+			t.Errorf("%s has status %d, want %d, %v", id, row.Status, want, err)
+		}
+	}
+	if unsent, err := j.Unsent(ctx, "!a"); len(unsent) > 0 || err != nil {
+		t.Errorf("%v, %v", txns(unsent), err)
+	}
+	free()
+	long.Content = []byte(`{}`)
+	must(t, steps["resume"]())
+}
+
 func TestTranscriptOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "1m")
 	tr, err := OpenTranscripts(dir, zerolog.Nop())

@@ -54,7 +54,7 @@ func explainIn(err error, dir, path string) error {
 func sentenceFor(err error, dir, path string) string {
 	code := sqliteCode(err)
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqlite3.SQLITE_FULL:
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqlite3.SQLITE_FULL, noRoomToShare(err):
 		return fmt.Sprintf("There is no space left in %s: free some, nothing that was saved before is lost.", dir)
 	case errors.Is(err, syscall.EROFS), code == sqlite3.SQLITE_READONLY:
 		return fmt.Sprintf("%s is read-only: make it writable, or set STATE_DIR to a folder that is.", dir)
@@ -78,6 +78,14 @@ func sentenceFor(err error, dir, path string) string {
 func damaged(err error) bool {
 	code := sqliteCode(err)
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+// noRoomToShare reports whether SQLite could not make the file that its readers
+// and writers share as long as it should be. It does not tell why; what keeps a
+// file from growing is a full disk.
+func noRoomToShare(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
 // sqliteCode is the primary result code of an error from SQLite, 0 for others.

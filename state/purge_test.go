@@ -13,9 +13,12 @@ func TestPurge(t *testing.T) {
 	commit(t, j, "t",
 		event("!a", "$archived", Archived), event("!a", "$done", Done), event("!a", "$pending", Pending),
 		event("!a", "$running", Pending), event("!a", "$answered", Pending), event("!a", "$unsent", Done),
+		event("!a", "$waiting", Pending),
 		event("!a", "$task", Pending), event("!a", "$newest", Archived), event("!b", "$only", Archived))
 	must(t, j.Claim(ctx, "!a", "$running", nil))
 	must(t, j.Answer(ctx, "!a", "$answered", nil, []Outbound{message("of-answered", "!a", "$answered")}))
+	must(t, j.Wait(ctx, "!a", "$waiting", []byte(`{}`), []Outbound{message("question", "!a", "$waiting")}))
+	must(t, j.MarkSent(ctx, "question", "$e0"))
 	must(t, j.Claim(ctx, "!a", "$task", nil))
 	must(t, j.Finish(ctx, "!a", "$task"))
 	must(t, j.Queue(ctx, message("sent", "!a", "$done"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
@@ -34,16 +37,16 @@ func TestPurge(t *testing.T) {
 	if n != 4 {
 		t.Errorf("%d rows are gone, want 4", n)
 	}
-	all, err := j.Known(ctx, "!a", []string{"$archived", "$done", "$pending", "$running", "$answered", "$unsent", "$task", "$newest"})
+	all, err := j.Known(ctx, "!a", []string{"$archived", "$done", "$pending", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
 	must(t, err)
-	want := map[string]bool{"$pending": true, "$running": true, "$answered": true, "$unsent": true, "$task": true, "$newest": true}
+	want := map[string]bool{"$pending": true, "$running": true, "$answered": true, "$unsent": true, "$waiting": true, "$task": true, "$newest": true}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Error(diff)
 	}
 	if last, err := j.LastEvent(ctx, "!b"); last != "$only" || err != nil {
 		t.Errorf("last event of a quiet room: %q, %v", last, err)
 	}
-	for txn, kept := range map[string]bool{"of-answered": true, "unsent": true, "sent": false, "refused": false} {
+	for txn, kept := range map[string]bool{"of-answered": true, "question": true, "unsent": true, "sent": false, "refused": false} {
 		if _, err := j.Outbound(ctx, txn); (err == nil) != kept {
 			t.Errorf("%s: %v", txn, err)
 		}

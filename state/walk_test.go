@@ -154,8 +154,9 @@ func TestRefused(t *testing.T) {
 
 func TestJournalMoveRoom(t *testing.T) {
 	j := newJournal(t)
-	commit(t, j, "t", event("!old", "$1", Pending), event("!old", "$2", Pending), event("!old", "$3", Archived), event("!old", "$4", Done))
+	commit(t, j, "t", event("!old", "$1", Pending), event("!old", "$2", Pending), event("!old", "$3", Archived), event("!old", "$4", Done), event("!old", "$5", Pending))
 	must(t, j.Claim(ctx, "!old", "$1", []byte(`{"run":"r"}`)))
+	must(t, j.Wait(ctx, "!old", "$5", []byte(`{"asks":1}`), []Outbound{message("q", "!old", "$5")}))
 	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
 	must(t, j.MarkSent(ctx, "x1", "$e"))
 	for range 2 {
@@ -173,6 +174,16 @@ func TestJournalMoveRoom(t *testing.T) {
 	if diff := cmp.Diff(want, rows, cmpopts.IgnoreFields(Inbound{}, "Seq")); diff != "" {
 		t.Error(diff)
 	}
+	waits, err := j.WaitingIn(ctx, "!new")
+	must(t, err)
+	asking := event("!new", "$5", Waiting)
+	asking.Task = []byte(`{"asks":1}`)
+	if diff := cmp.Diff([]Inbound{asking}, waits, cmpopts.IgnoreFields(Inbound{}, "Seq")); diff != "" {
+		t.Error(diff)
+	}
+	if all, err := j.Waiting(ctx); len(all) != 1 || err != nil {
+		t.Errorf("left in the old room: %v, %v", ids(all), err)
+	}
 	if rows, err := j.Unfinished(ctx, "!old"); len(rows) > 0 || err != nil {
 		t.Errorf("left in the old room: %v, %v", ids(rows), err)
 	}
@@ -182,7 +193,7 @@ func TestJournalMoveRoom(t *testing.T) {
 	if fresh := commit(t, j, "t", event("!old", "$1", Pending)); len(fresh) > 0 {
 		t.Error("a moved event came again and was taken for new")
 	}
-	for room, want := range map[string][]string{"!new": {"x2"}, "!old": nil} {
+	for room, want := range map[string][]string{"!new": {"q", "x2"}, "!old": nil} {
 		unsent, err := j.Unsent(ctx, room)
 		must(t, err)
 		if diff := cmp.Diff(want, txns(unsent)); diff != "" {

@@ -1,0 +1,163 @@
+package state
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+// schema1 is the schema of version 1, word for word as its release made it.
+const schema1 = `
+CREATE TABLE meta (
+	key   TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE inbound (
+	seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+	room   TEXT NOT NULL,
+	event  TEXT NOT NULL,
+	sender TEXT NOT NULL,
+	type   TEXT NOT NULL,
+	time   INTEGER NOT NULL, -- of the event, ms
+	raw    TEXT NOT NULL,
+	status INTEGER NOT NULL,
+	task   TEXT,
+	at     INTEGER NOT NULL, -- when the row came here, ms
+	UNIQUE (room, event)
+);
+CREATE INDEX inbound_room ON inbound (room);
+CREATE INDEX inbound_unfinished ON inbound (room) WHERE status IN (1, 2, 3);
+CREATE INDEX inbound_task ON inbound (room) WHERE task IS NOT NULL;
+CREATE INDEX inbound_at ON inbound (at);
+
+CREATE TABLE outbound (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	txn     TEXT NOT NULL UNIQUE,
+	room    TEXT NOT NULL,
+	type    TEXT NOT NULL,
+	content TEXT NOT NULL,
+	task    TEXT NOT NULL, -- event of inbound, or ''
+	event   TEXT NOT NULL, -- once sent
+	status  INTEGER NOT NULL,
+	error   TEXT NOT NULL,
+	at      INTEGER NOT NULL
+);
+CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
+CREATE INDEX outbound_at ON outbound (at);
+`
+
+// oldJournal is a journal of version 1 with an event of each status and three
+// messages.
+func oldJournal(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	defer db.Close()
+	for _, statement := range []string{
+		"PRAGMA journal_mode = WAL",
+		schema1,
+		"PRAGMA user_version = 1",
+		"INSERT INTO meta VALUES ('next_batch', 's42')",
+		`INSERT INTO inbound (seq, room, event, sender, type, time, raw, status, task, at) VALUES
+			(3, '!a', '$0', '@alice:x', 'm.room.message', 1700000000123, '{}', 0, NULL, 5),
+			(5, '!a', '$1', '@alice:x', 'm.room.message', 1700000000123, '{}', 1, NULL, 5),
+			(7, '!a', '$2', '@alice:x', 'm.room.message', 1700000000123, '{}', 2, '{"run":"r"}', 5),
+			(8, '!b', '$3', '@alice:x', 'm.room.message', 1700000000123, '{}', 3, '{"run":"r"}', 5),
+			(9, '!b', '$4', '@alice:x', 'm.room.message', 1700000000123, '{}', 4, '{"run":"r"}', 5)`,
+		`INSERT INTO outbound (seq, txn, room, type, content, task, event, status, error, at) VALUES
+			(2, 'x0', '!b', 'm.room.message', '{}', '$3', '', 0, '', 5),
+			(4, 'x1', '!b', 'm.room.message', '{}', '$4', '$sent', 1, '', 5),
+			(6, 'x2', '!b', 'm.room.message', '{}', '', '', 2, 'why', 5)`,
+	} {
+		_, err := db.Exec(statement)
+		must(t, err)
+	}
+}
+
+// dump is all that a journal holds, and how.
+func dump(t *testing.T, j *Journal) (tables, rows []string) {
+	t.Helper()
+	tables, err := queryAll(ctx, j.db, scanText, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+	must(t, err)
+	rows, err = queryAll(ctx, j.db, scanText, `SELECT 'meta' || json_array(key, value) FROM meta
+		UNION ALL SELECT 'in' || json_array(seq, room, event, sender, type, time, raw, status, task, at) FROM inbound
+		UNION ALL SELECT 'out' || json_array(seq, txn, room, type, content, task, event, status, error, at) FROM outbound`)
+	must(t, err)
+	return tables, rows
+}
+
+// A journal of an older release keeps what it holds, and becomes the same as a
+// new one.
+func TestJournalOfOlderSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	oldJournal(t, path)
+	looked, err := ReadJournal(ctx, path) // a look changes nothing, and works
+	must(t, err)
+	oldTables, before := dump(t, looked)
+	if rows, err := looked.Waiting(ctx); len(rows) > 0 || err != nil {
+		t.Errorf("%v, %v", ids(rows), err)
+	}
+	if out, err := looked.OutboundOf(ctx, "!b", "$sent"); out.Txn != "x1" || err != nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	must(t, looked.Close())
+
+	for range 2 { // the second time there is nothing to be done
+		j := openJournal(t, path)
+		if j.Corrupt() != "" {
+			t.Fatalf("moved to %s", j.Corrupt())
+		}
+		tables, after := dump(t, j)
+		fresh, _ := dump(t, newJournal(t))
+		if diff := cmp.Diff(fresh, tables); diff != "" {
+			t.Error("not as a new journal:", diff)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Error(diff)
+		}
+		if len(tables) != len(oldTables)+2 || len(after) != 9 {
+			t.Errorf("%d tables and indices after %d, %d rows", len(tables), len(oldTables), len(after))
+		}
+		must(t, j.db.Close())
+	}
+	j := openJournal(t, path)
+	must(t, j.Wait(ctx, "!a", "$2", nil, []Outbound{message("q", "!a", "$2")}))
+	if rows, err := j.Waiting(ctx); err != nil || cmp.Diff([]string{"$2"}, ids(rows)) != "" {
+		t.Errorf("%v, %v", ids(rows), err)
+	}
+}
+
+// Without space for the new indices the journal stays as it was.
+func TestOlderSchemaOnFullDisk(t *testing.T) {
+	for name, left := range map[string]int64{"nothing left": 0, "too little for the indices": 40 << 10} {
+		t.Run(name, func(t *testing.T) {
+			dir := smallDisk(t, "1m")
+			path := filepath.Join(dir, "journal.db")
+			oldJournal(t, path)
+			free := fill(t, dir)
+			ballast := filepath.Join(dir, "ballast")
+			info, err := os.Stat(ballast)
+			must(t, err)
+			must(t, os.Truncate(ballast, info.Size()-left))
+			_, err = OpenJournal(ctx, path, zerolog.Nop())
+			wantSentence(t, err, "no space left in "+dir)
+
+			free()
+			looked, err := ReadJournal(ctx, path)
+			must(t, err)
+			if version, err := looked.version(ctx); version != 1 || err != nil {
+				t.Errorf("version %d, %v", version, err)
+			}
+			must(t, looked.Close())
+			j := openJournal(t, path)
+			if token, err := j.NextBatch(ctx); token != "s42" || err != nil || j.Corrupt() != "" {
+				t.Errorf("token %q, %v, moved to %q", token, err, j.Corrupt())
+			}
+		})
+	}
+}
