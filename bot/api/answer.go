@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -53,7 +54,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, h.noRoom):
 		sendError(w, http.StatusNotFound, "Room not found: the bot is in no room of this ID")
 	case errors.As(err, &step):
-		sendError(w, http.StatusConflict, step.Sentence())
+		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From)) // the seed's, of each state
 	case errors.As(err, &limit):
 		sendError(w, http.StatusUnprocessableEntity, limit.Sentence())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// decoded is what decode fills.
+type decoded struct {
+	Text string   `json:"text"`
+	List []string `json:"list"`
+}
+
+func decodeBoth(body []byte) (decoded, error) {
+	var d decoded
+	err := decode(body, map[string]any{"text": &d.Text, "list": &d.List})
+	return d, err
+}
+
+func TestDecode(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		want decoded
+		err  string
+	}{
+		{`{}`, decoded{}, ""},
+		{" {\"text\" : \"a\\n\\u00e9\" ,\n\"list\":[ \"b\" , \"\" ] }\r\n", decoded{"a\né", []string{"b", ""}}, ""},
+		{`{"list":[]}`, decoded{List: []string{}}, ""},
+
+		{``, decoded{}, `The body is not valid JSON: unexpected end of JSON input, at byte 0`},
+		{`{"text":"a"`, decoded{}, `The body is not valid JSON: unexpected end of JSON input, at byte 11`},
+		{`{"text":"a"} {}`, decoded{}, `The body is not valid JSON: invalid character '{' after top-level value, at byte 14`},
+		{`{"text":"a",}`, decoded{}, `The body is not valid JSON: invalid character '}' looking for beginning of object key string, at byte 13`},
+		{`{text:"a"}`, decoded{}, `The body is not valid JSON: invalid character 't' looking for beginning of object key string, at byte 2`},
+		{"\xef\xbb\xbf{}", decoded{}, `The body is not valid JSON: invalid character 'ï' looking for beginning of value, at byte 1`},
+		{"{\"text\":\"\xff\"}", decoded{}, `The body is not valid UTF-8`},
+		{`[]`, decoded{}, `The body is to be a JSON object with "list", "text"`},
+		{`null`, decoded{}, `The body is to be a JSON object with "list", "text"`},
+		{`"text"`, decoded{}, `The body is to be a JSON object with "list", "text"`},
+
+		{`{"other":1}`, decoded{}, `There is no field "other": the body has "list", "text"`},
+		{`{"Text":"a"}`, decoded{}, `There is no field "Text": the body has "list", "text"`},
+		{`{"` + strings.Repeat("ä", 99) + `":1}`, decoded{}, `There is no field "` + strings.Repeat("ä", 39) + `…": the body has "list", "text"`},
+		{`{"a\nb":1}`, decoded{}, `There is no field "a\nb": the body has "list", "text"`},
+		{`{"text":"a","text":"b"}`, decoded{Text: "a"}, `The field "text" is there twice`},
+		{`{"text":"a","t\u0065xt":"b"}`, decoded{Text: "a"}, `The field "text" is there twice`},
+
+		{`{"text":null}`, decoded{}, `The field "text" is to be a string, not null`},
+		{`{"text":1}`, decoded{}, `The field "text" is to be a string, not a number`},
+		{`{"text":-1}`, decoded{}, `The field "text" is to be a string, not a number`},
+		{`{"text":true}`, decoded{}, `The field "text" is to be a string, not a boolean`},
+		{`{"text":["a"]}`, decoded{}, `The field "text" is to be a string, not an array`},
+		{`{"text":{}}`, decoded{}, `The field "text" is to be a string, not an object`},
+		{`{"list":"a"}`, decoded{}, `The field "list" is to be an array of strings, not a string`},
+		{`{"list":null}`, decoded{}, `The field "list" is to be an array of strings, not null`},
+		{`{"list":["a",null]}`, decoded{List: []string{"a", ""}}, `The field "list" is to be an array of strings, but number 2 in it is null`},
+		{`{"list":[{}]}`, decoded{List: []string{""}}, `The field "list" is to be an array of strings, but number 1 in it is an object`},
+	} {
+		got, err := decodeBoth([]byte(tt.body))
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if diff := cmp.Diff(tt.err, said); diff != "" {
+			t.Errorf("%s: error (-want +got):\n%s", tt.body, diff)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.body, diff)
+		}
+	}
+}
+
+// FuzzDecode holds decode to encoding/json: what it takes is what that reads,
+// and what is refused has a sentence that fits into an answer.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"text":"a","list":["b","c"]}`, `{"text":"\ud800 \u0000"}`, `{"text":"a","text":"b"}`, `{"list":[[],{}]}`,
+		`{"TEXT":"a"}`, `{"":1}`, `{"a`, `[1,2]`, "\xff", `{"text":1e999}`, `{} {}`, strings.Repeat("[", 20000),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := decodeBoth(body)
+		if err != nil {
+			var bad *badRequest
+			if !errors.As(err, &bad) || bad.status != http.StatusBadRequest {
+				t.Fatalf("error %v is no bad request", err)
+			}
+			if len(bad.sentence) > 1000 || !utf8.ValidString(bad.sentence) || strings.ContainsAny(bad.sentence, "\n\r\x00") {
+				t.Fatalf("sentence %q", bad.sentence)
+			}
+			return
+		}
+		var want decoded
+		if err := json.Unmarshal(body, &want); err != nil {
+			t.Fatalf("taken, but encoding/json says %v", err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+		var keys map[string]json.RawMessage
+		if err := json.Unmarshal(body, &keys); err != nil {
+			t.Fatal(err)
+		}
+		for name := range keys {
+			if name != "text" && name != "list" {
+				t.Fatalf("field %q was taken", name)
+			}
+		}
+	})
+}
