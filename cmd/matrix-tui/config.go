@@ -39,7 +39,7 @@ type Config struct {
 	NotifyQuestion   Switch  `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`
 	NotifyComplete   Switch  `env:"NOTIFY_ON_COMPLETE" envDefault:"true" right:"true or false"`
 	MaxParallel      Count   `env:"MAX_PARALLEL_TASKS" envDefault:"4" right:"a whole number from 1 to 1000, such as 4"`
-	APIListen        Listen  `env:"API_LISTEN" right:"an address and a port to listen on, such as 127.0.0.1:8080"`
+	APIListen        Listen  `env:"API_LISTEN" right:"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"`
 	APIToken         Secret  `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
 	LogLevel         Level   `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
@@ -175,6 +175,9 @@ func parseProblems(err error, settings map[string]string) (problems []string) {
 func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
 		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; it takes "+rightFor("API_TOKEN"))
+	}
+	if strings.ContainsFunc(cfg.APIToken.Reveal(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		problems = append(problems, "API_TOKEN holds a space or a character that is not ASCII, which no HTTP header can carry; it takes "+rightFor("API_TOKEN"))
 	}
 	return problems
 }

@@ -68,7 +68,7 @@ func TestEverySetting(t *testing.T) {
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
 		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
-		MaxParallel: 9, APIListen: ":80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
+		MaxParallel: 9, APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -85,9 +85,10 @@ func TestEverySetting(t *testing.T) {
 }
 
 func TestMalformedSettings(t *testing.T) {
-	const isURL, isSize, isSecs = "the address of the homeserver's client API, such as https://matrix.example.org",
+	const isURL, isSize, isSecs, isAddress = "the address of the homeserver's client API, such as https://matrix.example.org",
 		"an amount of memory of 16m or more, such as 512m or 2g (0 = no limit)",
-		"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"
+		"a whole number of seconds from 1 to 2592000 (30 days), such as 2400",
+		"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"
 	for _, tt := range []struct{ set, want string }{
 		{"MATRIX_HOMESERVER=matrix.org", `is "matrix.org"; it takes ` + isURL},
 		{"MATRIX_HOMESERVER=ftp://matrix.org", `is "ftp://matrix.org"; it takes ` + isURL},
@@ -123,7 +124,12 @@ func TestMalformedSettings(t *testing.T) {
 		{"NOTIFY_ON_QUESTION=maybe", `is "maybe"; it takes true or false`},
 		{"NOTIFY_ON_COMPLETE=2", `is "2"; it takes true or false`},
 		{"MAX_PARALLEL_TASKS=0", `is "0"; it takes a whole number from 1 to 1000, such as 4`},
-		{"API_LISTEN=8080", `is "8080"; it takes an address and a port to listen on, such as 127.0.0.1:8080`},
+		{"API_LISTEN=localhost", `is "localhost"; it takes ` + isAddress},
+		{"API_LISTEN=65536", `is "65536"; it takes ` + isAddress},
+		{"API_LISTEN=:http", `is ":http"; it takes ` + isAddress},
+		{"API_LISTEN=http://localhost:80", `is "http://localhost:80"; it takes ` + isAddress},
+		{"API_LISTEN=::1:80", `is "::1:80"; it takes ` + isAddress},
+		{"API_LISTEN=a b:80", `is "a b:80"; it takes ` + isAddress},
 		{"API_TOKEN=a\x01b", "is not right: it holds a line break or another control character; it takes the bearer token of the HTTP API, in one line"},
 		{"LOG_LEVEL=loud", `is "loud"; it takes trace, debug, info, warn or error`},
 		{"LOG_LEVEL=disabled", `is "disabled"; it takes trace, debug, info, warn or error`},
@@ -140,6 +146,28 @@ func TestMalformedSettings(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestListenForms(t *testing.T) {
+	for set, want := range map[string]Listen{
+		"8080": "127.0.0.1:8080", ":8080": "127.0.0.1:8080", "0": "127.0.0.1:0", "127.0.0.1:0": "127.0.0.1:0",
+		"localhost:80": "localhost:80", "0.0.0.0:80": "0.0.0.0:80", "[::1]:80": "[::1]:80", "[::]:80": "[::]:80", "[fe80::1%eth0]:80": "[fe80::1%eth0]:80",
+	} {
+		got, err := load(t, "API_LISTEN="+set, "API_TOKEN=t")
+		if err != nil || got.APIListen != want {
+			t.Errorf("API_LISTEN=%s: got %v, %v, want %s", set, got, err, want)
+		}
+	}
+}
+
+func TestTokenFitsAHeader(t *testing.T) {
+	for _, token := range []string{"two words", " t", "t ", "schlüssel"} {
+		_, err := load(t, "API_TOKEN="+token)
+		want := []string{"API_TOKEN holds a space or a character that is not ASCII, which no HTTP header can carry; it takes the bearer token of the HTTP API, in one line"}
+		if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", token, diff)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ type (
 	Level zerolog.Level
 	// SocketURI is a unix socket in podman's notation, unix:///PATH.
 	SocketURI string
-	// Listen is an address to listen on, host:port.
+	// Listen is an address to listen on, host:port; port 0 is any that is free.
 	Listen string
 	// Folder is an absolute path.
 	Folder string
@@ -227,12 +227,21 @@ func (s *SocketURI) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Without a host it is loopback, also where ":8080" means every address to
+// others: who wants to be reached from outside says so.
 func (l *Listen) UnmarshalText(text []byte) error {
-	_, port, err := net.SplitHostPort(string(text))
-	if err != nil || !isPort(port) {
+	address := string(text)
+	if isPort(address) {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || !isPort(port) || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
 		return errValue
 	}
-	*l = Listen(text)
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	*l = Listen(net.JoinHostPort(host, port))
 	return nil
 }
 
