@@ -63,6 +63,7 @@ func (sc *script) environment() []string {
 		"STATE_DIR":         sc.state(),
 		"CONTAINER_HOST":    sc.service.uri(),
 		"SANDBOX_IMAGE":     sc.suite.image,
+		"API_TOKEN":         sc.apiToken(),
 		"LOG_LEVEL":         "debug",
 		"GORACE":            "halt_on_error=0",
 	}

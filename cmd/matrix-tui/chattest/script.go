@@ -167,7 +167,7 @@ func (sc *script) inspect() {
 		return
 	}
 	text := string(log)
-	for what, secret := range map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password} {
+	for what, secret := range map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password, "the token of the HTTP interface": sc.apiToken()} {
 		if strings.Contains(text, secret) {
 			sc.tb.Errorf("%s is in the bot's log", what)
 		}

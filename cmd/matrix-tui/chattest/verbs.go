@@ -91,6 +91,10 @@ var verbs = []verb{
 	{"model-saw", "REGEXP", 1, 1, true, doModelSaw},        // sent since the last model-saw; !model-saw: in the whole script
 	{"model-count", "REGEXP N", 2, 2, false, doModelCount}, // number of requests of the script whose newest user text fits
 
+	// the bot's HTTP interface (start API_LISTEN=0); $den, $bot and $ID, the last session ID seen, stand in paths and bodies, also in quotes
+	{"http", "METHOD PATH [BODY [HEADER…]]", 2, -1, false, doHTTP},  // with the bot's token; status and body go to stdout; 'Authorization:' takes the token away
+	{"http-wait", "PATH REGEXP [TIMEOUT]", 2, 3, false, doHTTPWait}, // GET until the body fits
+
 	// the host
 	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
 	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir}, // the state folder on a file system of its own
