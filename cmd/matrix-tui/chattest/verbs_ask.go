@@ -86,7 +86,7 @@ func doReactions(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := newestHeard(p, room, args[2])
+	m, err := newest(p, room, args[2], false)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := newestHeard(p, room, args[2])
+	m, err := newest(p, room, args[2], false)
 	if err != nil {
 		return err
 	}
