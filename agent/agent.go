@@ -165,11 +165,12 @@ type Outcome struct {
 	Ended Ended
 	// Detail is one sentence for the room where Ended is not Completed.
 	Detail string
-	// Signal is what the run's text asks; it counts with NeedsInput.
-	Signal Signal
-	// Held is the command that waits for a yes, the first of the run; nil when
-	// none was held back. It counts with NeedsApproval.
-	Held *Held
+	// Signal is the first question of the run, with NeedsInput; with QuestionCut
+	// its Kind is CutOff. Otherwise it is zero.
+	Signal Signal `json:",omitzero"`
+	// Held is the command that waits for a yes, the first of the run, with
+	// NeedsApproval; otherwise nil.
+	Held *Held `json:",omitzero"`
 	// Truncated says that a part of the output or of the text was dropped.
 	Truncated bool
 	// Duration is the run's own, from its start to its end in the box.

@@ -26,7 +26,8 @@ type cause struct {
 }
 
 // decide says why a run is over, and tells the room in one sentence where it
-// did not complete. An answer counts, whatever came after it; without one, the
+// did not complete. An answer counts, whatever came after it: a command that was
+// held back first, then a question in it. Without one, the
 // CLI's own result decides, then our own doing, then how the process ended. The
 // exit code alone says little: an empty answer and a SIGTERM both leave 0.
 func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
@@ -52,6 +53,7 @@ const (
 	noAuthSay     = "The model's API refused the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
 	noModelSay    = "The model's API does not know the model. The operator can set another GEMINI_MODEL."
 	tooManySay    = "The model's API takes no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes; if it stays so, the operator can look at the plan behind GEMINI_API_KEY."
+	heldSay       = "A command needs a yes before I may run it."
 	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
 )
 
@@ -62,13 +64,27 @@ func decideSuccess(s *stream) (Ended, string) {
 		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Put the task in other words, or in smaller steps."
 	case strings.Contains(said, "Maximum session turns"):
 		return TurnLimit, turnLimitSay
-	case s.answer() != "":
+	case s.held != nil:
+		return NeedsApproval, heldSay
+	}
+	switch s.signal.End().Kind {
+	case Asked:
+		return NeedsInput, "I have a question before I can go on."
+	case CutOff:
+		return QuestionCut, "The model's answer broke off within a question, so I do not know what it needs. Say “go on”, and it can ask again."
+	}
+	if s.answer() != "" {
 		return Completed, ""
 	}
 	return empty(s)
 }
 
+// empty is for a model that said nothing; it had no need to when it was told
+// to stop.
 func empty(s *stream) (Ended, string) {
+	if s.held != nil {
+		return NeedsApproval, heldSay
+	}
 	if n := calls(s); n > 0 {
 		return Empty, fmt.Sprintf("The model ended without a word after %d tool calls. What it did is in /workspace: ask me what changed, or send the task again.", n)
 	}

@@ -65,7 +65,9 @@ func (g *Gemini) Run(ctx context.Context, box Box, t Task, emit func(Event)) (Ou
 	}
 	o := conclude(t, st, w.stream, c)
 	done := log.Info()
-	if o.Ended != Completed {
+	switch o.Ended {
+	case Completed, NeedsInput, NeedsApproval:
+	default:
 		done = log.Warn()
 	}
 	if o.Ended == Crashed {
@@ -147,6 +149,12 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 		o.Duration = st.Ended.Sub(st.Started)
 	}
 	o.Ended, o.Detail = decide(t, st, s, c)
+	switch o.Ended {
+	case NeedsInput, QuestionCut:
+		o.Signal = s.signal.End()
+	case NeedsApproval:
+		o.Held = s.held
+	}
 	if !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
 		o.Session = "" // the CLI takes a first turn that failed back, and keeps no session
 	}

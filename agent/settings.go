@@ -14,6 +14,7 @@ const (
 	MaxPrompt = 131072 - 1 - len("--prompt=")
 
 	home      = "/root"
+	workDir   = "/workspace"
 	dotGemini = home + "/.gemini"
 	// settingsFile also stands for the system's settings and defaults, so that
 	// no file that the agent made elsewhere overrides it.
@@ -28,30 +29,8 @@ const (
 	compileCache = "/opt/gemini/compile-cache"
 )
 
-// preloadFile is loaded before the CLI, for two things that it lacks. Node
-// writes to a pipe without waiting, and forgets at its exit what the pipe had no
-// room for: the end of a long answer and the result, with exit code 0. And when
-// an answer of the model is cut and the CLI asks again, both answers stand in
-// the stream with nothing between them: so each request puts a line there, with
-// a digest of what is asked. Without it (another release may not use fetch)
-// the stream reads as before.
-const (
-	preloadFile   = dotGemini + "/preload.cjs"
-	preloadScript = `for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true);
-const { createHash } = require('node:crypto');
-const write = process.stdout.write.bind(process.stdout);
-const fetch = globalThis.fetch;
-globalThis.fetch = (input, init) => {
-  try {
-    if (String(input?.url ?? input).includes(':streamGenerateContent') && typeof init?.body === 'string') {
-      const asked = JSON.stringify(JSON.parse(init.body).contents);
-      write(JSON.stringify({ type: 'model_request', asked: createHash('sha256').update(asked).digest('hex') }) + '\n');
-    }
-  } catch {}
-  return fetch(input, init);
-};
-`
-)
+// preloadFile is loaded before the CLI, for what it lacks. See preload.
+const preloadFile = dotGemini + "/preload.cjs"
 
 // settings are Gemini CLI's own, by its settings schema (0.61.0).
 var settings = map[string]any{
@@ -88,7 +67,7 @@ var settings = map[string]any{
 }
 
 // files are written anew before each run: the agent may have changed them.
-func files() []sandbox.File {
+func files(approvals []string) []sandbox.File {
 	data, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {
 		panic(err) // a literal
@@ -99,7 +78,7 @@ func files() []sandbox.File {
 		{Path: dotGemini + "/trustedFolders.json", Data: []byte("{}\n"), Mode: 0o600},
 		// Read for variables that are not set.
 		{Path: dotGemini + "/.env", Mode: 0o600},
-		{Path: preloadFile, Data: []byte(preloadScript), Mode: 0o600},
+		{Path: preloadFile, Data: preload(approvals), Mode: 0o600},
 	}
 }
 
@@ -143,8 +122,8 @@ func command(t Task) []string {
 // runSpec is all that the box needs to start t.
 func runSpec(t Task, key string) sandbox.RunSpec {
 	return sandbox.RunSpec{
-		ID: t.Run, Argv: command(t), Env: environment(key), Dir: "/workspace",
-		Files: append(files(), t.Files...),
+		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
+		Files: append(files(t.Approvals), t.Files...),
 		// A fast exit leaves it, and the next start waits twelve seconds for it.
 		Remove: []string{dotGemini + "/projects.json.lock"},
 		Watch:  t.Watch,

@@ -34,8 +34,9 @@ const (
 type Signal struct {
 	Kind              SignalKind
 	Question, Context string // with Asked; Context may be ""
-	// Before and After are the text around the signal, with Asked. Otherwise
-	// Before is the whole text as it was.
+	// Before is what stands ahead of the signal in its own message, and After
+	// all that was said after it, with Asked. Otherwise Before is the last
+	// message, as it was.
 	Before, After string
 	// Truncated says that one of the four had no room for all of it.
 	Truncated bool

@@ -111,10 +111,11 @@ func TestSignalBreak(t *testing.T) {
 		after  string
 		want   Signal
 	}{
-		{"between lines", "I look.", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "I look."}},
-		{"in a signal", "<<<NEED_INPUT>>>\nWhich?", "Done.\n<<<END_INPUT>>>", Signal{Before: "<<<NEED_INPUT>>>\nWhich?\n\nDone.\n<<<END_INPUT>>>"}},
-		{"in a marker", "<<<NEED_", "Done.", Signal{Before: "<<<NEED_\n\nDone."}},
-		{"in a fence", "```\nls", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "```\nls"}},
+		{"between lines", "I look.", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found."}},
+		{"ahead of text", "I look.", "I ask.\n" + whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found.", Before: "I ask."}},
+		{"in a signal", "<<<NEED_INPUT>>>\nWhich?", "Done.\n<<<END_INPUT>>>", Signal{Before: "Done.\n<<<END_INPUT>>>"}},
+		{"in a marker", "<<<NEED_", "Done.", Signal{Before: "Done."}},
+		{"in a fence", "```\nls", whole, Signal{Kind: Asked, Question: "Which?", Context: "Two found."}},
 		{"after a fenced one", "```\n" + whole, "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "I went on."}},
 		{"after one", whole + "So.", "I went on.", Signal{Kind: Asked, Question: "Which?", Context: "Two found.", After: "So.\n\nI went on."}},
 		{"before all", "", "Done.", Signal{Before: "Done."}},

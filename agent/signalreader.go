@@ -19,7 +19,7 @@ const maxSignalLine = 4 << 10
 // a block quote, it is text like any other; and so is a signal that asks
 // nothing. One that is begun anew before its end counts from the new beginning.
 type SignalReader struct {
-	said, after       bounded // up to the signal's end; what follows
+	said, after       bounded // the signal's message up to its end; what follows
 	question, context bounded
 	line              []byte // the line so far, less than maxSignalLine
 	long              bool   // a part of it was taken already
@@ -59,25 +59,27 @@ func (r *SignalReader) Add(piece string) {
 }
 
 // Break ends a message: the assistant did something else before it went on. A
-// signal that had no end there was none.
+// signal that had no end there was none, and what was said is forgotten, unless
+// a question stands in it.
 func (r *SignalReader) Break() {
 	r.flush(false)
-	text := &r.said
-	switch r.at {
-	case atAfter:
-		text = &r.after
-	case atClose:
-		r.at, text = atAfter, &r.after
-	default:
-		r.at = atText
+	if r.at != atClose && r.at != atAfter {
+		*r = SignalReader{}
+		return
 	}
-	if len(text.b) > 0 {
-		text.add([]byte("\n\n"), MaxText)
+	r.at = atAfter
+	if len(r.after.b) > 0 {
+		r.after.add([]byte("\n\n"), MaxText)
 	}
 }
 
-// End says what it came to. Nothing can be added after that.
+// End says what it has come to.
 func (r *SignalReader) End() Signal {
+	rest := *r // what is taken now may go on
+	return rest.end()
+}
+
+func (r *SignalReader) end() Signal {
 	last := strings.TrimLeft(string(r.line), " ")
 	cut := !r.long && (r.at == atText || r.at == atFence) &&
 		strings.HasPrefix(last, needInput[:len("<<<NEED")]) && strings.HasPrefix(needInput, last) && last != needInput

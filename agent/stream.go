@@ -33,7 +33,10 @@ type stream struct {
 	began     bool    // init was seen
 	result    *result // nil until the CLI's last word
 	last, all text    // since the last tool call; of the whole run
-	asked     string  // digest of the model's last request
+	signal    SignalReader
+	mark      SignalReader // the signal when the model was asked last
+	asked     string       // digest of the model's last request
+	held      *Held        // the first command that was held back
 	tools     map[string]int
 	open      map[string]string // call → tool, those without a result yet
 	errors    []string          // the newest error messages
@@ -63,6 +66,8 @@ type line struct {
 	Message    string          `json:"message"`
 	Severity   string          `json:"severity"`
 	Asked      string          `json:"asked"`
+	Command    string          `json:"command"`
+	Dir        string          `json:"dir"`
 	Stats      json.RawMessage `json:"stats"`
 }
 
@@ -128,16 +133,22 @@ func (s *stream) take(l line) {
 		s.conclude(l)
 	case "model_request": // preloadScript's own line
 		s.ask(clip(l.Asked, 64))
+	case "held": // preloadScript's too
+		s.hold(l)
 	case "truncated": // boxinit's own line, where it dropped output
 		s.truncated = true
 	}
 }
 
 func (s *stream) say(piece string) {
+	if s.held != nil && piece == heldSaid {
+		return // not the model's words
+	}
 	if !s.last.add(piece) {
 		s.truncated = true
 	}
 	s.all.add(piece)
+	s.signal.Add(piece)
 	s.tell(Event{Kind: EventText, Text: piece})
 }
 
@@ -147,10 +158,12 @@ func (s *stream) ask(asked string) {
 	if asked != "" && asked == s.asked {
 		s.last.back()
 		s.all.back()
+		s.signal = s.mark
 	}
 	s.asked = asked
 	s.last.keep()
 	s.all.keep()
+	s.mark = s.signal
 }
 
 func (s *stream) call(l line) {
@@ -169,7 +182,15 @@ func (s *stream) call(l line) {
 	}
 	s.last.reset()
 	s.all.paragraph()
+	s.signal.Break()
 	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: argument(l.Parameters)})
+}
+
+// hold takes a command that was held back; the first of a run is asked about.
+func (s *stream) hold(l line) {
+	if s.held == nil && strings.TrimSpace(l.Command) != "" {
+		s.held = &Held{Command: l.Command, Dir: heldDir(l.Dir)}
+	}
 }
 
 func (s *stream) returned(l line) {

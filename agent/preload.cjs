@@ -1,0 +1,43 @@
+for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true);
+const write = process.stdout.write.bind(process.stdout);
+let held = false;
+
+const { createHash } = require('node:crypto');
+const { fetch } = globalThis;
+globalThis.fetch = (input, init) => {
+  try {
+    if (String(input?.url ?? input).includes(':streamGenerateContent')) {
+      if (held) {
+        const said = { candidates: [{ content: { role: 'model', parts: [{ text: guard.said }] }, finishReason: 'STOP' }] };
+        return Promise.resolve(new Response(`data: ${JSON.stringify(said)}\n\n`, { headers: { 'content-type': 'text/event-stream' } }));
+      }
+      if (typeof init?.body === 'string') {
+        const asked = JSON.stringify(JSON.parse(init.body).contents);
+        write(JSON.stringify({ type: 'model_request', asked: createHash('sha256').update(asked).digest('hex') }) + '\n');
+      }
+    }
+  } catch {}
+  return fetch(input, init);
+};
+
+if (guard.patterns.length > 0) {
+  const patterns = guard.patterns.map((p) => new RegExp(p));
+  // What the shell tool puts around a command.
+  const wrapping = /^shopt [^;\n]*; _bgpids_file=[^\n]*\n\(\n  trap [^\n]*\n([^]*)\n\)\n__code=\$\?\nexit \$__code$/;
+  const processes = require('node:child_process');
+  const { spawn } = processes;
+  processes.spawn = (file, args, options) => {
+    const at = Array.isArray(args) && /(^|\/)(ba|da)?sh$/.test(file) ? args.indexOf('-c') + 1 : 0;
+    const text = at > 0 ? args[at] : undefined;
+    if (typeof text === 'string' && text.length < 131072) { // a longer argument cannot be given to it
+      const command = wrapping.exec(text)?.[1] ?? text;
+      if (patterns.some((p) => p.test(command))) {
+        held = true;
+        write(JSON.stringify({ type: 'held', command, dir: String(options?.cwd ?? process.cwd()) }) + '\n');
+        throw new Error(guard.text);
+      }
+    }
+    return spawn(file, args, options);
+  };
+  require('node:module').syncBuiltinESMExports(); // for those who import it
+}
