@@ -65,6 +65,25 @@ func BenchmarkStoreOpen1000Rooms(b *testing.B) {
 	}
 }
 
+// An execution changes, in a file with 500 that wait. Goal: under 20 ms.
+func BenchmarkStorePutExecution500Waiting(b *testing.B) {
+	s := fullStore(b, 100)
+	id := func(i int) string { return fmt.Sprintf("18f02c3e-0000-4000-8000-%012d", i) }
+	for i := range 500 {
+		e, err := newExecution([]byte(one(id(i), "waiting_for_input", 2000)))
+		must(b, err)
+		s.now.putExecution(fmt.Sprintf("!room%04d:example.org", i), e)
+	}
+	i := 0
+	for b.Loop() {
+		i++
+		must(b, s.PutExecution(ctx, "!room0250:example.org", []byte(one(id(250), "waiting_for_input", 2000+i%2))))
+	}
+	info, err := os.Stat(s.path)
+	must(b, err)
+	b.ReportMetric(float64(info.Size())/1e6, "MB")
+}
+
 func batch(from, n int) []Inbound {
 	body := strings.Repeat("a message of some length, ", 12)
 	events := make([]Inbound, n)
@@ -116,6 +135,36 @@ func BenchmarkJournalCommit100Into100k(b *testing.B) {
 	for b.Loop() {
 		commit(b, j, fmt.Sprint("s", from), batch(from, 100)...)
 		from += 100
+	}
+}
+
+// 500 tasks that wait, among 100,000 rows: what a start reads.
+func BenchmarkJournalWaiting500Of100k(b *testing.B) {
+	j := openJournal(b, bigJournal(b))
+	waits := batch(200_000, 500)
+	for i := range waits {
+		waits[i].Status, waits[i].Task = Waiting, []byte(one("id", "waiting_for_input", 2000))
+	}
+	commit(b, j, "s", waits...)
+	for b.Loop() {
+		rows, err := j.Waiting(ctx)
+		must(b, err)
+		if len(rows) != 500 {
+			b.Fatal(len(rows))
+		}
+	}
+}
+
+// A question and its answer in a journal of 100,000 rows: two transactions.
+func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
+	j := openJournal(b, bigJournal(b))
+	commit(b, j, "s", event("!a", "$task", Pending), event("!a", "$answer", Pending))
+	record := []byte(one("id", "waiting_for_input", 2000))
+	i := 0
+	for b.Loop() {
+		i++
+		must(b, j.Wait(ctx, "!a", "$task", record, []Outbound{message(fmt.Sprint("q", i), "!a", "$task")}))
+		must(b, j.Resume(ctx, "!a", "$task", record, []Outbound{message(fmt.Sprint("n", i), "!a", "$task")}, "$answer"))
 	}
 }
 

@@ -44,16 +44,7 @@ func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessa
 	if err != nil {
 		return fmt.Errorf("put execution: %w", err)
 	}
-	return s.update(ctx, func(c *contents) bool {
-		if before, known := c.roomOf[e.id]; known && before != room {
-			c.setExecutions(before, c.executions[before].without(e.id))
-		}
-		es, changed := c.executions[room].with(e)
-		if changed {
-			c.setExecutions(room, es)
-		}
-		return changed
-	})
+	return s.update(ctx, func(c *contents) bool { return c.putExecution(room, e) })
 }
 
 // Execution gives an execution as it was put, and its room.
@@ -142,6 +133,18 @@ func indexOf(list []execution, id string) int {
 	return slices.IndexFunc(list, func(e execution) bool { return e.id == id })
 }
 
+// putExecution reports whether it made a difference.
+func (c *contents) putExecution(room string, e execution) bool {
+	if before, known := c.roomOf[e.id]; known && before != room {
+		c.setExecutions(before, c.executions[before].without(e.id))
+	}
+	es, changed := c.executions[room].with(e)
+	if changed {
+		c.setExecutions(room, es)
+	}
+	return changed
+}
+
 // setExecutions replaces those of a room, and holds roomOf to it.
 func (c *contents) setExecutions(room string, es executions) {
 	for _, e := range c.executions[room].list {
@@ -149,18 +152,13 @@ func (c *contents) setExecutions(room string, es executions) {
 			delete(c.roomOf, e.id)
 		}
 	}
-	c.find(room, es)
-	if c.executions[room] = es; len(es.list) == 0 {
-		delete(c.executions, room)
-	}
-}
-
-// find puts the IDs of a room's executions into roomOf.
-func (c *contents) find(room string, es executions) {
 	for _, e := range es.list {
-		if e.id != "" && room != "" {
+		if e.id != "" {
 			c.roomOf[e.id] = room
 		}
+	}
+	if c.executions[room] = es; len(es.list) == 0 {
+		delete(c.executions, room)
 	}
 }
 
@@ -172,13 +170,21 @@ func (c *contents) moveExecutions(from, to string) bool {
 		return false
 	}
 	c.setExecutions(from, executions{})
-	joined := slices.Clone(old.list)
-	for _, e := range c.executions[to].list {
-		if i := indexOf(joined, e.id); e.id != "" && i >= 0 {
-			joined = slices.Delete(joined, i, i+1) // the successor's is the newer one
-		}
-		joined = append(joined, e)
-	}
-	c.setExecutions(to, executions{list: window(joined)})
+	c.setExecutions(to, executions{list: window(slices.Concat(old.list, c.executions[to].list))})
 	return true
+}
+
+// Unfinished gives the executions of all rooms that are not finished.
+func (s *Store) Unfinished() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []json.RawMessage
+	for _, es := range s.now.executions {
+		for _, e := range es.list {
+			if e.id != "" && !e.finished {
+				out = append(out, bytes.Clone(e.raw))
+			}
+		}
+	}
+	return out
 }

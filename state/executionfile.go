@@ -39,13 +39,30 @@ func (c *contents) decodeExecutions(dec *json.Decoder) error {
 		c.executions[""] = executions{[]execution{{raw: encodeJSON(tok)}}, true}
 	}
 	for _, room := range slices.Sorted(maps.Keys(c.executions)) {
-		c.find(room, c.executions[room])
+		c.adopt(room)
 	}
 	return nil
 }
 
+// adopt makes the executions of a room known by their IDs. One that another
+// room has already is left out; without a room there is none.
+func (c *contents) adopt(room string) {
+	es := c.executions[room]
+	if room == "" {
+		for i, e := range es.list {
+			es.list[i] = execution{raw: e.raw}
+		}
+	}
+	es.list = slices.DeleteFunc(es.list, func(e execution) bool {
+		_, known := c.roomOf[e.id]
+		return known
+	})
+	c.setExecutions(room, es)
+}
+
 // UnmarshalJSON reads what a file says of one room. Nothing in it is an error:
-// what is no execution is kept as it is.
+// what is no execution is kept as it is. Of two with the same ID the last one
+// counts.
 func (es *executions) UnmarshalJSON(data []byte) error {
 	var raws []json.RawMessage
 	if json.Unmarshal(data, &raws) != nil {
@@ -55,8 +72,10 @@ func (es *executions) UnmarshalJSON(data []byte) error {
 	*es = executions{}
 	for _, raw := range raws {
 		e, err := newExecution(raw)
-		if err != nil || indexOf(es.list, e.id) >= 0 {
+		if err != nil {
 			e = execution{raw: raw}
+		} else if i := indexOf(es.list, e.id); i >= 0 {
+			es.list = slices.Delete(es.list, i, i+1)
 		}
 		es.list = append(es.list, e)
 	}

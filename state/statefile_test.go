@@ -17,28 +17,44 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(seedFile[:60]))
 	f.Add([]byte(`{"containers":null,"history":{"!r":null},"sessions":{"!r":"s"},"executions":{"a": [1 , 2]},"executions":0}`))
 	f.Add([]byte(`{"history":{"!r":[{"role":"user","content":"\ud800"},null]},"":{}}`))
+	f.Add([]byte(`{"executions":{"!r":[{"session_id":"1","state":"failed"},{"session_id":"1","state":"x"},[0]],"!q":[{"session_id":"1","state":"x"}],"":[]}}`))
+	f.Add([]byte(`{"executions":[{"session_id":"1","state":"failed"}, 1e999]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		first, err := parse(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
-		var file bytes.Buffer
-		if err := first.writeTo(&file); err != nil {
-			t.Fatal(err)
-		}
-		second, err := parse(bytes.NewReader(file.Bytes()))
-		if err != nil {
-			t.Fatalf("%v in what was written:\n%s", err, file.Bytes())
-		}
-		if diff := cmp.Diff(first, second, cmp.AllowUnexported(contents{}, member{}, executions{}, execution{}), cmpopts.EquateEmpty()); diff != "" {
-			t.Fatal(diff)
-		}
+		sameWhenWritten(t, first)
 		for _, ts := range first.history {
 			ts.decode()
 			ts.unique()
 			ts.with([]Turn{{"user", string(data), "$1"}})
 		}
+		e, err := newExecution([]byte(`{"session_id":"1","state":"running"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, room := range []string{"!r", "!new"} {
+			first.putExecution(room, e)
+		}
+		first.moveExecutions("!r", "!q")
+		sameWhenWritten(t, first)
 	})
+}
+
+func sameWhenWritten(t *testing.T, first *contents) {
+	t.Helper()
+	var file bytes.Buffer
+	if err := first.writeTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	second, err := parse(bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatalf("%v in what was written:\n%s", err, file.Bytes())
+	}
+	if diff := cmp.Diff(first, second, cmp.AllowUnexported(contents{}, member{}, executions{}, execution{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 // What cannot be read is not damaged: it stays where it is.

@@ -1,0 +1,280 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// one is an execution of some size, in bytes.
+func one(id, status string, size int) string {
+	text := fmt.Sprintf(`{"session_id":%q,"state":%q,"transcript":[""]}`, id, status)
+	return strings.Replace(text, `""]`, `"`+strings.Repeat("x", max(0, size-len(text)))+`"]`, 1)
+}
+
+func putExecution(t testing.TB, s *Store, room, raw string) {
+	t.Helper()
+	must(t, s.PutExecution(ctx, room, json.RawMessage(raw)))
+}
+
+func texts(raws []json.RawMessage) (out []string) {
+	for _, raw := range raws {
+		out = append(out, string(raw))
+	}
+	return out
+}
+
+// sessionsOf gives the IDs of a room's executions, in order.
+func sessionsOf(t testing.TB, s *Store, room string) (out []string) {
+	t.Helper()
+	for _, raw := range s.Executions(room) {
+		e, err := newExecution(raw)
+		must(t, err)
+		out = append(out, e.id)
+	}
+	return out
+}
+
+func TestExecutionsAreKeptByteForByte(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	a1 := `{"session_id":"a","state":"running", "n": 1.50e3, "<&>": "é\u00e9 \ud800", "later": [ ] }`
+	a2 := `{"state":"waiting_for_input","session_id":"a","current_question":"Which?"}`
+	b := `{"session_id":"b","state":"completed"}`
+	putExecution(t, s, "!r", " \n"+a1+"\n")
+	putExecution(t, s, "!r", b)
+	putExecution(t, s, "!other", `{"session_id":"c","state":"pending"}`)
+	for _, a := range []string{a1, a2} {
+		putExecution(t, s, "!r", a)
+		for range 2 {
+			if diff := cmp.Diff([]string{a, b}, texts(s.Executions("!r"))); diff != "" {
+				t.Error(diff)
+			}
+			room, raw, ok := s.Execution("a")
+			if room != "!r" || string(raw) != a || !ok {
+				t.Errorf("%s, %s, %v", room, raw, ok)
+			}
+			if file := readState(t, dir); !strings.Contains(file, "    \"!r\": [\n      "+a+",\n      "+b+"\n    ]") {
+				t.Errorf("not one line each in\n%s", file)
+			}
+			s = openStore(t, dir)
+		}
+	}
+	if diff := cmp.Diff([]string{"!other", "!r"}, s.Rooms()); diff != "" {
+		t.Error(diff)
+	}
+	for _, id := range []string{"d", ""} {
+		if room, raw, ok := s.Execution(id); room != "" || raw != nil || ok {
+			t.Errorf("%q: %s, %s, %v", id, room, raw, ok)
+		}
+	}
+	if got := s.Executions("!none"); got != nil {
+		t.Errorf("%s", got)
+	}
+
+	before := s.attempts
+	putExecution(t, s, "!r", a2)
+	if s.attempts != before {
+		t.Error("an execution that is there already was written")
+	}
+	_, raw, _ := s.Execution("a")
+	clear(raw)
+	clear(s.Executions("!r")[0])
+	if diff := cmp.Diff([]string{a2, b}, texts(s.Executions("!r"))); diff != "" {
+		t.Error("a reader changed it:", diff)
+	}
+	given := json.RawMessage(a1)
+	must(t, s.PutExecution(ctx, "!r", given))
+	clear(given)
+	if _, raw, _ := s.Execution("a"); string(raw) != a1 {
+		t.Errorf("the giver changed it: %s", raw)
+	}
+}
+
+func TestPutExecutionRefuses(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	before := readState(t, dir)
+	for name, raw := range map[string]string{
+		"nothing": "", "null": "null", "a list": `["a"]`, "a text": `"a"`, "half": `{"session_id":"a","state":"run`,
+		"two": `{"session_id":"a","state":"running"}{}`, "no ID": `{"state":"running"}`, "an empty ID": `{"session_id":"","state":"running"}`,
+		"a number for an ID": `{"session_id":1,"state":"running"}`, "no state": `{"session_id":"a"}`, "a null state": `{"session_id":"a","state":null}`,
+	} {
+		if err := s.PutExecution(ctx, "!r", json.RawMessage(raw)); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	if err := s.PutExecution(ctx, "", json.RawMessage(one("a", "running", 0))); err == nil {
+		t.Error("one without a room was taken")
+	}
+	if diff := cmp.Diff(before, readState(t, dir)); diff != "" || len(s.Rooms()) > 0 {
+		t.Error(diff)
+	}
+}
+
+// An ID is in one room, the one that it was put in last.
+func TestExecutionChangesItsRoom(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	putExecution(t, s, "!a", one("1", "running", 0))
+	putExecution(t, s, "!a", one("2", "running", 0))
+	putExecution(t, s, "!b", one("1", "running", 0))
+	putExecution(t, s, "!b", one("2", "running", 0))
+	if got := s.Executions("!a"); len(got) > 0 {
+		t.Errorf("%s", got)
+	}
+	if diff := cmp.Diff([]string{"1", "2"}, sessionsOf(t, s, "!b")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"!b"}, s.Rooms()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFinishedExecutionsAreBounded(t *testing.T) {
+	ids := func(from, n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprint(from+i))
+		}
+		return out
+	}
+	const kib = 1 << 10
+	tests := []struct {
+		name string
+		put  func(put func(id int, status string, size int))
+		want []string
+	}{
+		{"the newest twenty stay", func(put func(int, string, int)) {
+			for i := range 30 {
+				put(i, []string{"completed", "failed"}[i%2], 100)
+			}
+		}, ids(10, 20)},
+		{"the newest 256 KiB stay", func(put func(int, string, int)) {
+			for i := range 10 {
+				put(i, "completed", 50*kib)
+			}
+		}, ids(5, 5)},
+		{"the very bound", func(put func(int, string, int)) {
+			for i := range 9 {
+				put(i, "failed", 32*kib)
+			}
+		}, ids(1, 8)},
+		{"the newest stays, however long", func(put func(int, string, int)) {
+			put(0, "completed", 10)
+			put(1, "completed", 2*MaxFinishedBytes)
+		}, ids(1, 1)},
+		{"a long one goes with the next", func(put func(int, string, int)) {
+			put(0, "completed", 2*MaxFinishedBytes)
+			put(1, "completed", 10)
+		}, ids(1, 1)},
+		{"one that grows makes older ones go", func(put func(int, string, int)) {
+			for i := range 8 {
+				put(i, "completed", 32*kib)
+			}
+			put(7, "completed", 64*kib)
+		}, ids(1, 7)},
+		{"those that are not finished stay", func(put func(int, string, int)) {
+			for i, status := range []string{"pending", "running", "waiting_for_input", "of a later release"} {
+				put(i, status, MaxFinishedBytes)
+			}
+			for i := range 30 {
+				put(i+4, "completed", 100)
+			}
+		}, append(ids(0, 4), ids(14, 20)...)},
+		{"one that ran for long is new when it is finished", func(put func(int, string, int)) {
+			put(0, "running", 100)
+			put(1, "waiting_for_input", 100)
+			for i := range 20 {
+				put(i+2, "completed", 100)
+			}
+			put(0, "failed", 100)
+			put(0, "failed", 101)
+		}, append([]string{"1"}, append(ids(3, 19), "0")...)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := openStore(t, dir)
+			putExecution(t, s, "!other", one("other", "completed", 100))
+			test.put(func(id int, status string, size int) {
+				putExecution(t, s, "!r", one(fmt.Sprint(id), status, size))
+			})
+			for range 2 {
+				if diff := cmp.Diff(test.want, sessionsOf(t, s, "!r")); diff != "" {
+					t.Error(diff)
+				}
+				if got, want := len(s.now.roomOf), len(test.want)+1; got != want {
+					t.Errorf("%d can be found, want %d", got, want)
+				}
+				s = openStore(t, dir)
+			}
+		})
+	}
+}
+
+func TestExecutionsMoveWithTheirRoom(t *testing.T) {
+	dir := t.TempDir()
+	writeState(t, dir, `{"executions": {"!old": ["kept", `+one("1", "running", 0)+`, `+one("2", "running", 0)+`]}}`)
+	s := openStore(t, dir)
+	for i := range 15 {
+		putExecution(t, s, "!old", one(fmt.Sprint("old", i), "completed", 100))
+		putExecution(t, s, "!new", one(fmt.Sprint("new", i), "completed", 100))
+	}
+	want := []string{"1", "2"}
+	for i := 10; i < 15; i++ {
+		want = append(want, fmt.Sprint("old", i))
+	}
+	for i := range 15 {
+		want = append(want, fmt.Sprint("new", i))
+	}
+	for range 2 {
+		must(t, s.MoveRoom(ctx, "!old", "!new"))
+		if diff := cmp.Diff(want, sessionsOf(t, s, "!new")); diff != "" {
+			t.Error(diff)
+		}
+		if room, _, ok := s.Execution("1"); room != "!new" || !ok {
+			t.Errorf("%q, %v", room, ok)
+		}
+		if room, _, ok := s.Execution("old1"); ok {
+			t.Errorf("one that is gone is in %q", room)
+		}
+		if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" || !strings.Contains(readState(t, dir), `"kept"`) {
+			t.Error("not all of it has moved:", diff)
+		}
+		s = openStore(t, dir)
+	}
+}
+
+// Rooms put and read at the same time.
+func TestExecutionsOfManyRoomsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	var group sync.WaitGroup
+	for r := range 8 {
+		room := fmt.Sprint("!", r)
+		group.Go(func() {
+			for i := range 10 {
+				id := fmt.Sprintf("%d-%d", r, i)
+				for _, status := range []string{"running", "waiting_for_input", "completed"} {
+					if err := s.PutExecution(ctx, room, json.RawMessage(one(id, status, 500))); err != nil {
+						t.Error(err)
+					}
+					if at, raw, ok := s.Execution(id); at != room || string(raw) != one(id, status, 500) || !ok {
+						t.Errorf("%s is in %q: %s", id, at, raw)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	again, err := ReadStore(dir)
+	must(t, err)
+	for r := range 8 {
+		if got := len(again.Executions(fmt.Sprint("!", r))); got != 10 {
+			t.Errorf("room %d has %d executions on disk", r, got)
+		}
+	}
+}
