@@ -2,10 +2,8 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"matrix-tui/agent"
@@ -21,9 +19,25 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		t.plan("")
 	}
 	begun := t.rec.Box != ""
-	box, err := t.ensure(ctx, begun)
+	stoppable, cancel := t.stoppable(ctx)
+	defer cancel()
+	if begun {
+		stoppable = ctx // its run must be stopped in the box
+	}
+	var box *sandbox.Box
+	var podman error
+	err := t.bothly(
+		func() error { box, podman = t.ensure(stoppable, begun); return nil },
+		func() error { return t.started(ctx) },
+	)
 	if err != nil {
-		return t.trouble(ctx, err)
+		return agent.Outcome{}, err
+	}
+	if stoppable.Err() != nil && ctx.Err() == nil {
+		return t.stoppedEarly(), nil
+	}
+	if podman != nil {
+		return t.trouble(ctx, podman)
 	}
 	crash("ensured")
 	attached := false
@@ -38,7 +52,14 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		attached = status.State != sandbox.RunNone
 	}
 	if !attached {
-		if err := t.claim(ctx, box.ID); err != nil {
+		if out, err := t.runApproved(ctx, box); err != nil || out.Ended != "" {
+			return out, err
+		}
+		err := t.claim(ctx, box.ID)
+		if errors.Is(err, errStopped) {
+			return t.stoppedEarly(), nil
+		}
+		if err != nil {
 			return agent.Outcome{}, err
 		}
 	}
@@ -132,12 +153,19 @@ func (t *task) runStatus(ctx context.Context, box *sandbox.Box) (sandbox.RunStat
 }
 
 // claim writes down which run is about to be started, and where, before it is.
+// What the room said about the task until now counts; what it says later does
+// not. It is errStopped when that is to stop.
 func (t *task) claim(ctx context.Context, boxID string) error {
+	t.books.Lock()
+	defer t.books.Unlock()
+	if err := t.reread(ctx); err != nil {
+		return err
+	}
 	t.rec.Box = boxID
 	t.rec.Deadline = time.Now().UTC().Add(t.bot.CodingTimeout) // the wait for a slot and the box is not the agent's time
-	data, err := json.Marshal(t.rec)
+	data, err := t.encoded()
 	if err != nil {
-		return fmt.Errorf("marshal task record: %w", err)
+		return err
 	}
 	if t.rec.Attempt == 1 {
 		if err := t.bot.Transcripts.Begin(t.boxName(), t.row.Event, t.text); err != nil {
@@ -151,10 +179,31 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 	return nil
 }
 
+// reread takes over what others have written into the task's record. The
+// caller holds the books.
+func (t *task) reread(ctx context.Context) error {
+	row, err := t.bot.Journal.Event(ctx, t.id, t.row.Event)
+	if err != nil {
+		return fmt.Errorf("read task again: %w", err)
+	}
+	now, err := newTask(t.room, row)
+	if err != nil {
+		return err
+	}
+	if now.rec.Stop != nil {
+		t.rec.Stop = now.rec.Stop
+		return errStopped
+	}
+	t.rec.Execution.Answers = now.rec.Execution.Answers
+	return nil
+}
+
 // agentTask is the attempt as the agent gets it.
 func (t *task) agentTask(attached bool) agent.Task {
-	asker, _, _ := strings.Cut(strings.TrimPrefix(t.row.Sender, "@"), ":")
-	in := workspace.Input{Task: t.text, Asker: asker, Interrupted: t.rec.Interrupted}
+	in := workspace.Input{
+		Task: t.text, Asker: localpart(t.asker()), Interrupted: t.rec.Interrupted,
+		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers) > 0,
+	}
 	if !t.rec.Resume {
 		for _, turn := range t.bot.Store.History(t.id) {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
@@ -163,9 +212,11 @@ func (t *task) agentTask(attached bool) agent.Task {
 	return agent.Task{
 		Run: t.rec.Run, Session: t.rec.Session, Resume: t.rec.Resume,
 		Prompt: workspace.Prompt(in), Model: t.bot.Model, Deadline: t.rec.Deadline,
-		Files:    workspaceFiles(t.text),
-		Watch:    []string{workspace.StatusPath},
-		Attached: attached,
+		Files:     workspaceFiles(t.text),
+		Watch:     []string{workspace.StatusPath},
+		Attached:  attached,
+		Stop:      t.stopping.Done(),
+		Approvals: t.bot.policy.Room(t.id).Approvals,
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/policy"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -42,11 +43,14 @@ type Config struct {
 	CPUs   float64
 	PIDs   int64
 
-	Model         string
-	CodingTimeout time.Duration // of one task
-	MaxParallel   int           // tasks at once, over all rooms
-	Version       string
-	Log           zerolog.Logger
+	Model            string
+	CodingTimeout    time.Duration // of one run of the agent
+	ExecutionTimeout time.Duration // of a question, from when it is in the room
+	NotifyQuestion   bool          // questions mention the asker, and are reminded of
+	NotifyComplete   bool          // results mention the asker, and tell what they cost
+	MaxParallel      int           // tasks at once, over all rooms
+	Version          string
+	Log              zerolog.Logger
 }
 
 // Agent does one task in a box. [agent.Gemini] is the one there is; its
@@ -74,6 +78,9 @@ type Bot struct {
 	log    zerolog.Logger
 	slots  *semaphore.Weighted // one for each task that may run
 	synced gate                // opened by each sync that was committed
+	waits  *waits              // the tasks that wait for an answer
+	policy *policy.Source
+	count  *counters
 
 	mu       sync.Mutex
 	rooms    map[string]*room
@@ -102,6 +109,9 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		log:    cfg.Log,
 		slots:  semaphore.NewWeighted(int64(cfg.MaxParallel)),
 		synced: newGate(),
+		waits:  newWaits(),
+		policy: policy.Open(cfg.StateDir, cfg.Log),
+		count:  newCounters(),
 		rooms:  map[string]*room{},
 	}, nil
 }
@@ -137,6 +147,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.login(ctx); err != nil {
 		return err
 	}
+	if err := b.takeUpWaiting(ctx); err != nil { // before the first answer can come
+		return err
+	}
 	if err := b.syncOnce(ctx, 0); err != nil {
 		return err
 	}
@@ -145,6 +158,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.startStopped(ctx, stopped)
 	b.start(func() { b.purge(ctx) })
+	b.start(func() { b.watchWaits(ctx) })
 	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)
 }

@@ -8,102 +8,15 @@ import (
 	"matrix-tui/state"
 )
 
-// txnKey marks our own messages with their transaction ID, so that one is
-// known again when it comes back by /sync, even from a homeserver that has
-// forgotten which transactions it has seen.
-const txnKey = "io.matrix-tui.txn"
-
-// wireEvent is what we read of a room event; the rest of it stays in the raw
-// bytes. Anything may stand in it: other people wrote it.
-type wireEvent struct {
-	ID       string          `json:"event_id"`
-	Type     string          `json:"type"`
-	Sender   string          `json:"sender"`
-	StateKey *string         `json:"state_key"`
-	Time     int64           `json:"origin_server_ts"`
-	Content  json.RawMessage `json:"content"`
-	Unsigned struct {
-		TransactionID string     `json:"transaction_id"`
-		PrevContent   wireMember `json:"prev_content"`
-	} `json:"unsigned"`
-}
-
-// wireMessage is the content of an m.room.message as far as we read it.
-type wireMessage struct {
-	MsgType   string `json:"msgtype"`
-	Body      string `json:"body"`
-	Txn       string `json:"io.matrix-tui.txn"`
-	RelatesTo struct {
-		RelType   string `json:"rel_type"`
-		EventID   string `json:"event_id"`
-		InReplyTo struct {
-			EventID string `json:"event_id"`
-		} `json:"m.in_reply_to"`
-	} `json:"m.relates_to"`
-}
-
-// wireMember is the content of an m.room.member.
-type wireMember struct {
-	Membership string `json:"membership"`
-	IsDirect   bool   `json:"is_direct"`
-}
-
-// wireTombstone is the content of an m.room.tombstone.
-type wireTombstone struct {
-	ReplacementRoom string `json:"replacement_room"`
-}
-
-// parseEvent reads one event; ok is false when it lacks what each event has.
-func parseEvent(raw json.RawMessage) (e wireEvent, ok bool) {
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return e, false
-	}
-	return e, e.ID != "" && e.Type != "" && e.Sender != ""
-}
-
-// message reads the event as a message; ok is false for any other event and
-// for content of another shape.
-func (e wireEvent) message() (m wireMessage, ok bool) {
-	if e.Type != "m.room.message" || e.StateKey != nil {
-		return m, false
-	}
-	if err := json.Unmarshal(e.Content, &m); err != nil {
-		return m, false
-	}
-	return m, m.MsgType != ""
-}
-
-// member reads the event as a membership; user is whose it is.
-func (e wireEvent) member() (user string, m wireMember, ok bool) {
-	if e.Type != "m.room.member" || e.StateKey == nil {
-		return "", m, false
-	}
-	err := json.Unmarshal(e.Content, &m)
-	return *e.StateKey, m, err == nil
-}
-
-// ownMembership tells what an event changes about user's membership: "join",
-// "leave" (also by ban), or "" for nothing, such as a new display name.
-func (e wireEvent) ownMembership(user string) string {
-	whose, m, ok := e.member()
-	if !ok || whose != user || m.Membership == e.Unsigned.PrevContent.Membership {
-		return ""
-	}
-	switch m.Membership {
-	case "join", "leave":
-		return m.Membership
-	case "ban":
-		return "leave"
-	}
-	return ""
-}
-
 // kind is what the bot does with an event.
 type kind int
 
 const (
 	kindArchive     kind = iota // kept as context, nothing to do
-	kindTask                    // work for the agent
+	kindTask                    // work for the agent, or an answer to its question: see route
+	kindCommand                 // a !word
+	kindReaction                // a reaction to a message
+	kindEdit                    // a message of somebody else's, changed
 	kindUnsupported             // a person sent what we cannot read yet: say so
 	kindGreeting                // we have joined: say hello
 	kindLeft                    // somebody else has gone
@@ -112,11 +25,12 @@ const (
 	kindInvite                  // we are asked to join
 )
 
-// Rows of these types stand for things that /sync tells without an event of
-// their own.
+// Rows of these types stand for things that come without an event of their own.
 const (
-	typeInvite = "io.matrix-tui.invite"
-	typeGone   = "io.matrix-tui.gone"
+	ownTypes    = "io.matrix-tui."
+	typeInvite  = ownTypes + "invite"
+	typeGone    = ownTypes + "gone"
+	typeExecute = ownTypes + "execute" // a task that came by HTTP
 )
 
 // classify decides what an event is to us. It is pure: the same event gives
@@ -127,6 +41,10 @@ func classify(e wireEvent, self string, allowed func(user string) bool) kind {
 		return kindInvite
 	case typeGone:
 		return kindGone
+	case typeExecute:
+		if e.Sender == self {
+			return kindTask
+		}
 	case "m.room.tombstone":
 		if e.StateKey != nil && *e.StateKey == "" {
 			return kindTombstone
@@ -143,20 +61,38 @@ func classify(e wireEvent, self string, allowed func(user string) bool) kind {
 		if e.Sender != self && allowed(e.Sender) {
 			return kindUnsupported
 		}
+	case "m.reaction":
+		if _, ok := e.reaction(); ok && e.Sender != self && allowed(e.Sender) {
+			return kindReaction
+		}
 	case "m.room.message":
-		m, ok := e.message()
-		if !ok || e.Sender == self || !allowed(e.Sender) || m.MsgType == "m.notice" || m.RelatesTo.RelType == "m.replace" {
-			return kindArchive
+		if m, ok := e.message(); ok && e.Sender != self && allowed(e.Sender) {
+			return classifyMessage(m)
 		}
-		if m.MsgType != "m.text" && m.MsgType != "m.emote" {
-			return kindUnsupported
-		}
-		if strings.TrimSpace(m.Body) == "" {
-			return kindArchive
-		}
-		return kindTask
 	}
 	return kindArchive
+}
+
+// classifyMessage is classify for a message of somebody who may use the bot.
+func classifyMessage(m wireMessage) kind {
+	spoken := m.MsgType == "m.text" || m.MsgType == "m.emote"
+	switch {
+	case m.MsgType == "m.notice":
+		return kindArchive
+	case m.RelatesTo.RelType == "m.replace":
+		if m.NewContent.Body == "" {
+			return kindArchive
+		}
+		return kindEdit
+	case !spoken:
+		return kindUnsupported
+	case strings.TrimSpace(m.Body) == "":
+		return kindArchive
+	}
+	if c, rest, ok := parseCommand(taskText(m)); ok && (c.name != "task" || rest == "") {
+		return kindCommand
+	}
+	return kindTask
 }
 
 // inbound makes the journal's row of an event.

@@ -98,6 +98,9 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 			return err
 		}
 	}
+	if err := r.giveUpWaiting(ctx); err != nil {
+		return err
+	}
 	return r.finish(ctx, row)
 }
 
@@ -136,7 +139,11 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Journal.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
 		return fmt.Errorf("move rows: %w", err)
 	}
+	r.bot.waits.dropRoom(r.id)
 	next := r.bot.room(t.ReplacementRoom)
+	if err := next.askAgain(ctx); err != nil {
+		return err
+	}
 	next.wake()
 	next.outbox.wake()
 	return nil

@@ -94,14 +94,13 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 		mautrix.ReqSendEvent{TransactionID: row.Txn})
 	switch {
 	case err == nil:
-		if row.Task != "" {
-			crash("sent")
-		}
+		crashAfter(row.Txn, "sent")
 		if err := b.Journal.MarkSent(ctx, row.Txn, resp.EventID.String()); err != nil {
 			return err
 		}
-		if row.Task != "" {
-			crash("marked")
+		crashAfter(row.Txn, "marked")
+		if _, asked := questionNumber(row.Txn); asked && row.Task != "" {
+			return o.room.look(ctx, row.Task)
 		}
 		return nil
 	case errors.Is(err, mautrix.MTooLarge):
@@ -121,7 +120,7 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) error {
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
-	if row.Task != "" && !strings.HasSuffix(row.Txn, "-s") {
+	if strings.Contains(row.Txn, "-f") && !strings.HasSuffix(row.Txn, "-s") {
 		m := rendered("⚠️ The answer is larger than the homeserver takes. The work itself is done: ask me for the result in parts.")
 		m.RelatesTo = replyTo(row.Task)
 		if err := b.Journal.Queue(ctx, o.room.out(row.Txn+"-s", row.Task, m)); err != nil {
@@ -132,30 +131,37 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) er
 }
 
 // resolve puts the event ID in the place of a reference to a transaction. It
-// returns nil when there is no such event.
+// returns nil when there is no such event; a reply then stands for itself.
 func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessage, error) {
 	var c struct {
-		RelatesTo struct {
-			EventID string `json:"event_id"`
-		} `json:"m.relates_to"`
+		RelatesTo wireRelation `json:"m.relates_to"`
 	}
 	if err := json.Unmarshal(row.Content, &c); err != nil {
 		return nil, nil
 	}
-	txn, ok := strings.CutPrefix(c.RelatesTo.EventID, txnRef)
+	ref := c.RelatesTo.EventID
+	if ref == "" {
+		ref = c.RelatesTo.InReplyTo.EventID
+	}
+	txn, ok := strings.CutPrefix(ref, txnRef)
 	if !ok {
 		return row.Content, nil
 	}
 	original, err := o.room.bot.Journal.Outbound(ctx, txn)
-	if errors.Is(err, state.ErrNotFound) || err == nil && original.Event == "" {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return nil, err
 	}
-	quoted, _ := json.Marshal(c.RelatesTo.EventID)
-	id, _ := json.Marshal(original.Event)
-	return json.RawMessage(strings.ReplaceAll(string(row.Content), string(quoted), string(id))), nil
+	if err == nil && original.Event != "" {
+		quoted, _ := json.Marshal(ref)
+		id, _ := json.Marshal(original.Event)
+		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(quoted), string(id))), nil
+	}
+	var all map[string]json.RawMessage
+	if c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
+		return nil, nil
+	}
+	delete(all, "m.relates_to")
+	return json.Marshal(all)
 }
 
 // moving tells whether the room has a successor that we are about to follow.
@@ -190,4 +196,13 @@ func retryAfter(err error, otherwise time.Duration) time.Duration {
 		}
 	}
 	return otherwise
+}
+
+// crashAfter is the crash point behind the sending of a result or a question.
+func crashAfter(txn, point string) {
+	if _, asked := questionNumber(txn); asked {
+		crash("question-" + point)
+	} else if strings.Contains(txn, "-f") {
+		crash(point)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/state"
 )
 
 const (
@@ -33,17 +34,57 @@ type progress struct {
 	tools   int
 }
 
-// showProgress queues the notice, which is the same after a restart, and keeps
-// it up to date until stop.
+// noticeTxn is the transaction ID of the notice after n answers.
+func (t *task) noticeTxn(n int) string {
+	if n == 0 {
+		return t.key + "-n"
+	}
+	return fmt.Sprintf("%s-n%d", t.key, n)
+}
+
+// noticeRow is the notice of the task at its present stretch: it replies to the
+// task, or to the answer with which it goes on. It is the same after a restart.
+func (t *task) noticeRow(text string) state.Outbound {
+	n := len(t.rec.Execution.Answers)
+	m := notice(text)
+	m.RelatesTo = replyTo(t.anchor())
+	if n > 0 {
+		about := t.rec.Execution.Answers[n-1].Event
+		if about == "" {
+			about = txnRef + t.question(n-1)
+		}
+		m.RelatesTo = replyTo(about)
+	}
+	return t.room.out(t.noticeTxn(n), t.row.Event, m)
+}
+
+// goingOn is what the room is told when a task goes on with an answer.
+func goingOn(a agent.Answer, busy bool) string {
+	text := "⏳ Going on with the answer that came by HTTP: " + code(a.Answer)
+	if a.By != "" {
+		text = "⏳ Going on with " + localpart(a.By) + "'s answer"
+		if a.Event == "" {
+			text += ": " + code(a.Answer)
+		}
+	}
+	if busy {
+		text += ", when the running task is done"
+	}
+	return text + " …"
+}
+
+// showProgress queues the notice and keeps it up to date until stop.
 func (t *task) showProgress(ctx context.Context) (*progress, error) {
 	since := t.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
 	}
 	p := &progress{t: t, since: since, done: make(chan struct{})}
-	n := notice("⏳ Working on it …")
-	n.RelatesTo = replyTo(t.row.Event)
-	if err := t.queue(ctx, t.room.out(t.key+"-n", "", n)); err != nil {
+	rows := []state.Outbound{t.noticeRow("⏳ Working on it …")}
+	if t.row.Type == typeExecute {
+		rows = append([]state.Outbound{t.arrival()}, rows...)
+	}
+	if err := t.queue(ctx, rows...); err != nil {
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
@@ -127,7 +168,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	b := p.t.bot
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	sent, err := b.Journal.Outbound(ctx, p.t.key+"-n")
+	sent, err := b.Journal.Outbound(ctx, p.t.noticeTxn(len(p.t.rec.Execution.Answers)))
 	if err != nil || sent.Event == "" {
 		return false
 	}
@@ -174,21 +215,23 @@ func progressText(elapsed time.Duration, tools int, last, note string) string {
 
 // summary is the notice at the end.
 func summary(rec record, out agent.Outcome) string {
-	text, count := "✅ Done in ", 0
+	text := "✅ Done in "
 	if out.Ended != agent.Completed {
 		text = "❌ Ended after "
 	}
-	text += short(time.Since(rec.Begun))
-	for _, n := range out.Tools {
-		count += n
+	cost := used{}.with(rec.Begun, out)
+	return text + strings.Join(append([]string{short(cost.Time)}, cost.words()...), " · ")
+}
+
+// words are the steps and tokens, where there are any.
+func (u used) words() (words []string) {
+	if u.Steps == 1 {
+		words = append(words, "1 step")
+	} else if u.Steps > 1 {
+		words = append(words, fmt.Sprintf("%d steps", u.Steps))
 	}
-	if count == 1 {
-		text += " · 1 step"
-	} else if count > 1 {
-		text += fmt.Sprintf(" · %d steps", count)
+	if u.Tokens > 0 {
+		words = append(words, thousands(u.Tokens)+" tokens")
 	}
-	if out.Usage.Total > 0 {
-		text += " · " + thousands(out.Usage.Total) + " tokens"
-	}
-	return text
+	return words
 }

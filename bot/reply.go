@@ -28,7 +28,9 @@ const (
 
 var messageType = event.EventMessage
 
-// message is the content of an m.room.message of ours.
+// message is the content of an m.room.message of ours. It carries its
+// transaction ID, so that it is known again when it comes back by /sync, even
+// from a homeserver that has forgotten which transactions it has seen.
 type message struct {
 	event.MessageEventContent
 	Txn string `json:"io.matrix-tui.txn,omitempty"`
@@ -80,15 +82,14 @@ func edit(original string, m *message) *message {
 	return out
 }
 
-// answer makes the messages of a result: the first replies to the task and
-// mentions who asked; each fits into an event.
-func answer(text, asker, task string) []*message {
+// answer makes the messages of a text: the first replies to the task; each fits
+// into an event.
+func answer(text, task string) []*message {
 	var out []*message
 	for _, part := range fitting(text, partSize) {
 		out = append(out, rendered(part))
 	}
 	out[0].RelatesTo = replyTo(task)
-	out[0].Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
 	return out
 }
 

@@ -24,15 +24,24 @@ type room struct {
 	control lane
 	outbox  outbox
 
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc // of the running task; nil when none runs
-	alarms time.Time               // when the room was last told of trouble on our side
+	// books is held by whoever decides about a row and writes the decision down
+	// where both lanes may: what is an answer, what stops, what is claimed. No
+	// call to the homeserver or to podman is made meanwhile.
+	books sync.Mutex
+
+	mu      sync.Mutex
+	current *task                   // the one that the tasks' lane has taken up
+	cancel  context.CancelCauseFunc // of the running task; nil when none runs
+	alarms  time.Time               // when the room was last told of trouble on our side
 }
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.tasks = lane{start: b.start, work: func() { r.drain(kindTask, kindUnsupported, kindTombstone) }}
-	r.control = lane{start: b.start, work: func() { r.drain(kindInvite, kindGreeting, kindLeft, kindGone) }}
+	r.tasks = lane{start: b.start, work: func() { r.drain(r.nextTask) }}
+	r.control = lane{start: b.start, work: func() {
+		r.drain(r.nextControl)
+		r.overdue(b.ctx)
+	}}
 	r.outbox.init(r)
 	return r
 }
@@ -52,18 +61,18 @@ func (r *room) abandon(cause error) {
 	}
 }
 
-// drain does the room's unfinished rows of some kinds, oldest first, until
-// there is none. A row that cannot be done now, because the disk is full for
-// example, is tried again until it can: rows are never skipped.
-func (r *room) drain(kinds ...kind) {
+// drain does what next finds until there is nothing. What cannot be done now,
+// because the disk is full for example, is tried again until it can: rows are
+// never skipped.
+func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
 	for wait := time.Second; ctx.Err() == nil; {
-		row, k, err := r.next(ctx, kinds)
-		if err == nil && row == nil {
+		do, err := next(ctx)
+		if err == nil && do == nil {
 			return
 		}
 		if err == nil {
-			err = r.do(ctx, *row, k)
+			err = do()
 		}
 		if err == nil {
 			wait = time.Second
@@ -81,42 +90,87 @@ func (r *room) drain(kinds ...kind) {
 	}
 }
 
-// next returns the oldest unfinished row of the kinds, or nil.
-func (r *room) next(ctx context.Context, kinds []kind) (*state.Inbound, kind, error) {
+// nextTask takes up the oldest row that stands in the line of the tasks.
+func (r *room) nextTask(ctx context.Context) (func() error, error) {
+	r.books.Lock()
+	defer r.books.Unlock()
+	row, k, _, err := r.next(ctx, func(k kind, to route) bool {
+		return k == kindTask && to.verdict == isTask || k == kindUnsupported || k == kindTombstone
+	})
+	switch {
+	case err != nil || row == nil:
+		return nil, err
+	case k == kindUnsupported:
+		return func() error { return r.doUnsupported(ctx, *row) }, nil
+	case k == kindTombstone:
+		return func() error { return r.doTombstone(ctx, *row) }, nil
+	}
+	t, err := newTask(r, *row)
+	if err != nil {
+		return nil, err
+	}
+	r.take(ctx, t)
+	return func() error { return r.doTask(ctx, t) }, nil
+}
+
+// nextControl finds the oldest row that does not wait for a running task.
+func (r *room) nextControl(ctx context.Context) (func() error, error) {
+	r.books.Lock()
+	defer r.books.Unlock()
+	row, k, to, err := r.next(ctx, func(k kind, to route) bool {
+		return k == kindTask && to.verdict != isTask || k != kindTask && k != kindUnsupported && k != kindTombstone
+	})
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return func() error { return r.doControl(ctx, *row, k, to) }, nil
+}
+
+// next returns the oldest unfinished row that is wanted, or nil, and where it
+// is routed to.
+func (r *room) next(ctx context.Context, wanted func(kind, route) bool) (*state.Inbound, kind, route, error) {
 	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read unfinished rows: %w", err)
+		return nil, 0, route{}, fmt.Errorf("read unfinished rows: %w", err)
 	}
 	for i := range rows {
 		e, _ := parseEvent(rows[i].Raw)
 		got := classify(e, r.bot.UserID(), r.bot.allowed)
-		if got == kindArchive && rows[i].Status != state.Pending {
+		begun := rows[i].Status != state.Pending
+		if got == kindArchive && begun {
 			got = kindTask // no longer allowed, but begun: it ends as any task
 		}
 		if got == kindArchive {
 			if err := r.finish(ctx, rows[i]); err != nil {
-				return nil, 0, err
+				return nil, 0, route{}, err
 			}
 			continue
 		}
-		for _, k := range kinds {
-			if k == got {
-				return &rows[i], k, nil
+		var to route
+		if got == kindTask && !begun {
+			if to, err = r.routeOf(ctx, rows[i], e); err != nil {
+				return nil, 0, route{}, err
 			}
 		}
+		if wanted(got, to) {
+			return &rows[i], got, to, nil
+		}
 	}
-	return nil, 0, nil
+	return nil, 0, route{}, nil
 }
 
-// do does one row. An error means: not done, try again.
-func (r *room) do(ctx context.Context, row state.Inbound, k kind) error {
+// doControl does one row of the control lane. An error means: not done, try
+// again.
+func (r *room) doControl(ctx context.Context, row state.Inbound, k kind, to route) error {
 	switch k {
 	case kindTask:
-		return r.doTask(ctx, row)
-	case kindUnsupported:
-		return r.doUnsupported(ctx, row)
-	case kindTombstone:
-		return r.doTombstone(ctx, row)
+		return r.doRouted(ctx, row, to)
+	case kindCommand:
+		return r.doCommand(ctx, row)
+	case kindReaction:
+		return r.doReaction(ctx, row)
+	case kindEdit:
+		return r.doEdit(ctx, row)
 	case kindInvite:
 		return r.doInvite(ctx, row)
 	case kindGreeting:

@@ -2,13 +2,14 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
@@ -21,58 +22,99 @@ import (
 // history, in bytes; the store's own bound is not larger.
 const historyText = 16 << 10
 
-// answer puts the result into the outbox, in one transaction with the row's
-// new state: from here on the task is never run again.
+// answer puts the result of a run into the outbox.
 func (t *task) answer(ctx context.Context, out agent.Outcome) error {
-	text := finalText(out)
+	t.books.Lock()
+	err := t.reread(ctx)
+	t.books.Unlock()
+	if err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	n := len(t.rec.Execution.Answers)
+	closing := edit(txnRef+t.noticeTxn(n), notice(summary(t.rec, out)))
+	return t.conclude(ctx, out, nil, t.room.out(t.noticeTxn(n)+"-e", "", closing))
+}
+
+// conclude puts the end of a task into the outbox, in one transaction with the
+// row's new state and the end of other rows, closes: from here on the task is
+// never run again. The messages in more go behind the result.
+func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string, more ...state.Outbound) error {
+	waited := t.rec.Execution.State == agent.Failed || t.rec.Execution.State == agent.WaitingForInput
+	text := t.finalText(out)
+	t.outcome(out, text)
 	t.rec.Ended = out.Ended
 	t.rec.Answer = cut(text, historyText)
-	t.rec.Resuming = out.Session != "" && out.Ended != agent.SessionGone
-	if out.Session != "" {
+	if t.rec.Resuming = out.Session != "" && out.Ended != agent.SessionGone; t.rec.Resuming {
 		t.rec.Session = out.Session
 	}
 	grown, after := growth(out.Status, workspace.StatusPath)
-	if t.rec.Status = after; !grown {
+	if waited {
+		after = -1 // what the file was like at the end of its run says nothing
+	}
+	if t.rec.Status = after; !grown || out.Ended == agent.Stopped {
 		t.rec.Line = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
 	}
-	rows := t.finals(ctx, text)
-	rows = append(rows, t.room.out(t.key+"-e", "", edit(txnRef+t.key+"-n", notice(summary(t.rec, out)))))
-	data, err := json.Marshal(t.rec)
+	data, err := t.encoded()
 	if err != nil {
-		return fmt.Errorf("marshal task record: %w", err)
+		return err
 	}
-	if err := t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows); err != nil {
+	rows := append(t.finals(ctx, text+t.footer(ctx, out)), more...)
+	if err := t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...); err != nil {
 		return fmt.Errorf("record answer: %w", err)
 	}
 	crash("answered")
 	t.outbox.wake()
+	t.bot.count.ended(out.Ended, t.cost(out))
 	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("ended", string(out.Ended)).
 		Int64("tokens", out.Usage.Total).Dur("took_ms", time.Since(t.rec.Begun)).Msg("task answered")
 	return nil
 }
 
-// finals are the messages of the result. One that is too long for a few
-// messages goes as a file, behind its beginning.
+// finals are the messages of the result.
 func (t *task) finals(ctx context.Context, text string) []state.Outbound {
-	messages := answer(text, t.row.Sender, t.row.Event)
-	if len(messages) > maxParts {
-		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole answer (%s) is in the file below.", size(len(text)))
-		uri, err := t.upload(ctx, "answer.md", text)
-		if err != nil {
-			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload answer")
-			note = fmt.Sprintf("\n\n… The answer is longer (%s); the rest was cut, because the homeserver did not take it as a file.", size(len(text)))
-		}
-		messages = answer(beginning+note, t.row.Sender, t.row.Event)
-		if err == nil {
-			messages = append(messages, fileMessage("answer.md", uri, len(text)))
-		}
-	}
+	messages := t.messages(ctx, text, "answer.md", t.bot.NotifyComplete)
 	rows := make([]state.Outbound, len(messages))
 	for i, m := range messages {
 		rows[i] = t.room.out(fmt.Sprintf("%s-f%d", t.key, i), t.row.Event, m)
 	}
 	return rows
+}
+
+// messages says a text in reply to the task, loud or as a notice that no phone
+// rings for. One that is too long for a few messages goes as a file, behind its
+// beginning.
+func (t *task) messages(ctx context.Context, text, file string, loud bool) []*message {
+	messages := answer(text, t.anchor())
+	if len(messages) > maxParts {
+		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
+		note := fmt.Sprintf("\n\n… The whole of it (%s) is in the file below.", size(len(text)))
+		uri, err := t.upload(ctx, file, text)
+		if err != nil {
+			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + file)
+			note = fmt.Sprintf("\n\n… It is longer (%s); the rest was cut, because the homeserver did not take it as a file.", size(len(text)))
+		}
+		messages = answer(beginning+note, t.anchor())
+		if err == nil {
+			messages = append(messages, fileMessage(file, uri, len(text)))
+		}
+	}
+	if loud {
+		t.mention(messages[0])
+		return messages
+	}
+	for _, m := range messages {
+		if m.MsgType == event.MsgText {
+			m.MsgType = event.MsgNotice
+		}
+	}
+	return messages
+}
+
+// mention has the asker's phone ring, and nobody else's.
+func (t *task) mention(m *message) {
+	if asker := t.asker(); asker != "" {
+		m.Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
+	}
 }
 
 func (t *task) upload(ctx context.Context, name, text string) (id.ContentURIString, error) {
@@ -117,11 +159,8 @@ func (t *task) remember(ctx context.Context) error {
 	if t.rec.Resuming {
 		both.Go(func() error { return t.bot.Store.SetSession(ctx, t.id, t.rec.Session) })
 	}
-	both.Go(func() error {
-		return t.bot.Store.AppendHistory(ctx, t.id,
-			state.Turn{Role: "user", Content: t.text, Event: t.row.Event},
-			state.Turn{Role: "assistant", Content: t.rec.Answer, Event: t.row.Event})
-	})
+	both.Go(func() error { return t.bot.Store.AppendHistory(ctx, t.id, t.remembered()...) })
+	both.Go(func() error { return t.project(ctx) })
 	return both.Wait()
 }
 
@@ -146,12 +185,26 @@ func (t *task) tidy(ctx context.Context) error {
 	return box.RemoveRun(ctx, t.rec.Run)
 }
 
-// appendLine adds to status.md, unless the file has grown beyond the size it
-// had after the run: then a former life has done it. The file is the agent's,
-// and may be anything: only a regular one is written to.
+// removeRun removes the output of a run that has been read.
+func (t *task) removeRun(ctx context.Context) error {
+	box, err := t.ensureOnce(ctx)
+	if err != nil || box.ID != t.rec.Box {
+		return err
+	}
+	return box.RemoveRun(ctx, t.rec.Run)
+}
+
+// appendLine adds to status.md, unless a former life has done it: then the file
+// has grown beyond the size it had after the run, or, where that is -1, has the
+// line at its end. The file is the agent's, and may be anything: only a regular
+// one is written to.
 func appendLine(ctx context.Context, box *sandbox.Box, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
-[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
+if [ "$3" -lt 0 ]; then
+	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0
+else
+	[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
+fi
 printf %s "$2" >> "$1"`
 	res, err := box.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, line, strconv.FormatInt(after, 10)}})
 	if err != nil {
@@ -164,6 +217,21 @@ printf %s "$2" >> "$1"`
 }
 
 // finalText is what the room is told at the end.
+func (t *task) finalText(out agent.Outcome) string {
+	switch {
+	case out.Ended == agent.Stopped && t.rec.Stop != nil:
+		return t.stoppedText(out)
+	case t.rec.Execution.State == agent.Failed: // it waited, and nobody answered
+		text := "⚠️ " + out.Detail + "\n\n"
+		if t.rec.Held != nil {
+			text += "The command was not run. "
+		}
+		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
+	}
+	return finalText(out)
+}
+
+// finalText is what the room is told of a run's outcome.
 func finalText(out agent.Outcome) string {
 	text := strings.TrimSpace(out.Text)
 	switch {
@@ -183,6 +251,35 @@ func finalText(out agent.Outcome) string {
 		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + text
 	}
 	return "⚠️ " + detail
+}
+
+// cost is what the whole task has used, with the run that came to out.
+func (t *task) cost(out agent.Outcome) used {
+	if t.rec.Execution.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
+		return t.rec.Used.with(t.rec.Begun, out)
+	}
+	return t.rec.Used // it ended without a run, or while it waited
+}
+
+// footer is the last line of a result: how long it took, what it used, and the
+// way to the task. Without NOTIFY_ON_COMPLETE, and where nothing ran, there is
+// none.
+func (t *task) footer(ctx context.Context, out agent.Outcome) string {
+	total := t.cost(out)
+	if !t.bot.NotifyComplete || total == (used{}) {
+		return ""
+	}
+	parts := append([]string{short(total.Time)}, total.words()...)
+	link := ""
+	if t.row.Type != typeExecute {
+		link = t.room.linkTo(t.row.Event)
+	} else {
+		link = t.link(ctx, t.key+"-t")
+	}
+	if link != "" {
+		parts = append(parts, "[the task]("+link+")")
+	}
+	return "\n\n_" + strings.Join(parts, " · ") + "_"
 }
 
 // statusOutcome is the outcome for status.md: the first line of the answer.

@@ -34,6 +34,22 @@ func (t *task) noteTool(e agent.Event) {
 	}
 }
 
+// noteOnce puts a line into the transcript, unless a former life has.
+func (t *task) noteOnce(line state.Line) {
+	lines, _, err := t.bot.Transcripts.Load(t.boxName())
+	for _, old := range lines {
+		if old.Kind == line.Kind && old.Event == line.Event {
+			return
+		}
+	}
+	if err == nil {
+		err = t.bot.Transcripts.Append(t.boxName(), line)
+	}
+	if err != nil {
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("write transcript")
+	}
+}
+
 // countTools counts the tool calls of this task in the transcript.
 func (t *task) countTools() (int, error) {
 	lines, _, err := t.bot.Transcripts.Load(t.boxName())

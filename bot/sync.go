@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"maunium.net/go/mautrix"
@@ -167,7 +168,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 				echoes = append(echoes, echo{txn, e.ID})
 			}
 			k := classify(e, b.UserID(), b.allowed)
-			if old {
+			if old || strings.HasPrefix(e.Type, ownTypes) { // nobody sends us our own stand-ins
 				k = kindArchive
 			}
 			rows = append(rows, inbound(name, e, raw, k))
@@ -228,8 +229,11 @@ func ownTransaction(e wireEvent, self string) string {
 	if e.Sender != self {
 		return ""
 	}
-	if m, ok := e.message(); ok && m.Txn != "" {
-		return m.Txn
+	var c struct {
+		Txn string `json:"io.matrix-tui.txn"`
+	}
+	if json.Unmarshal(e.Content, &c) == nil && c.Txn != "" {
+		return c.Txn
 	}
 	return e.Unsigned.TransactionID
 }

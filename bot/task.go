@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -16,25 +15,6 @@ import (
 // maxAttempts bounds how often a task is begun again because its session was
 // gone or its box went down.
 const maxAttempts = 5
-
-// record is what the journal keeps of a task that has begun.
-type record struct {
-	Attempt     int       `json:"attempt"`
-	Run         string    `json:"run"`     // the run of this attempt, in its box
-	Box         string    `json:"box"`     // ID of the container it was started in
-	Session     string    `json:"session"` // the CLI's session
-	Resume      bool      `json:"resume"`  // the session existed before this attempt
-	Interrupted bool      `json:"interrupted,omitempty"`
-	Begun       time.Time `json:"begun"`    // of the first attempt
-	Deadline    time.Time `json:"deadline"` // of this attempt
-
-	// Set once the answer is in the outbox.
-	Ended    agent.Ended `json:"ended,omitempty"`
-	Answer   string      `json:"answer,omitempty"`   // for the history, cut
-	Line     string      `json:"line,omitempty"`     // for status.md; empty when the agent wrote one
-	Status   int64       `json:"status,omitempty"`   // size of status.md at the end of the run
-	Resuming bool        `json:"resuming,omitempty"` // the session can be gone on with
-}
 
 // lostRun is a run that could not be followed to its end: its box may be gone,
 // or only podman's answer.
@@ -52,22 +32,19 @@ type task struct {
 	rec   record
 	shown *progress
 	noted int // tool calls that a former life has put into the transcript
+
+	// stopping ends when somebody wants the task to end; see [room.current].
+	stopping context.Context
+	stopNow  context.CancelFunc
 }
 
-// doTask takes a task from where its row stands to its end. An error means
-// that our own books could not be kept; everything else is an answer.
-func (r *room) doTask(ctx context.Context, row state.Inbound) error {
-	t := &task{room: r, row: row, key: taskKey(row)}
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	t.text = taskText(m)
-	if len(row.Task) > 0 {
-		if err := json.Unmarshal(row.Task, &t.rec); err != nil {
-			return fmt.Errorf("read task record: %w", err)
-		}
-	}
+// doTask takes a task from where its row stands to its end, or to a question.
+// An error means that our own books could not be kept; everything else is an
+// answer.
+func (r *room) doTask(ctx context.Context, t *task) error {
+	defer r.leave(t)
 	crash("picked")
-	if row.Status == state.Answered {
+	if t.row.Status == state.Answered {
 		return t.settle(ctx)
 	}
 	working, cancel := context.WithCancelCause(ctx)
@@ -77,16 +54,62 @@ func (r *room) doTask(ctx context.Context, row state.Inbound) error {
 
 	out, err := t.perform(working)
 	if errors.Is(context.Cause(working), errRoomGone) {
-		return r.finish(ctx, row)
+		return t.giveUp(ctx, "The room was left while the task ran.")
 	}
 	if err != nil {
 		return err
 	}
+	r.untype()
+	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval {
+		if out, err = t.asked(ctx, out); out.Ended == "" {
+			return err
+		}
+	}
 	if err := t.answer(ctx, out); err != nil {
 		return err
 	}
-	r.untype()
 	return t.settle(ctx)
+}
+
+// asked has the task wait for an answer; where that cannot be, the outcome is
+// why, and otherwise empty.
+func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
+	err := t.ask(ctx, out)
+	var full *agent.LimitError
+	switch {
+	case errors.As(err, &full):
+		out.Ended, out.Detail, out.Text = agent.Crashed, full.Sentence(), ""
+		return out, nil
+	case errors.Is(err, errStopped):
+		out.Ended, out.Detail, out.Text = agent.Stopped, "Stopped before I asked.", ""
+		return out, nil
+	}
+	return agent.Outcome{}, err
+}
+
+// giveUp ends a task whose room is gone; nobody is told.
+func (t *task) giveUp(ctx context.Context, why string) error {
+	t.begin()
+	if err := t.rec.Execution.Fail(why, time.Now()); err == nil {
+		if err := t.project(ctx); err != nil {
+			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("save execution")
+		}
+	}
+	return t.finish(ctx, t.row)
+}
+
+// begin is pending → running, where that has not been.
+func (t *task) begin() {
+	if t.rec.Execution.State == agent.Pending {
+		_ = t.rec.Execution.Start(time.Now()) // from pending there is no other way
+	}
+}
+
+// show makes p what the room sees of the task.
+func (t *task) show(p *progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown = p
 }
 
 func (r *room) setCancel(cancel context.CancelCauseFunc) {
@@ -98,18 +121,24 @@ func (r *room) setCancel(cancel context.CancelCauseFunc) {
 // perform has the task done, in as many attempts as it takes, while the room
 // sees how far it is.
 func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
-	var err error
-	if t.shown, err = t.showProgress(ctx); err != nil {
+	shown, err := t.showProgress(ctx)
+	if err != nil {
 		return agent.Outcome{}, err
 	}
-	defer t.shown.stop()
+	t.show(shown)
+	defer shown.stop()
+	stoppable, cancel := t.stoppable(ctx)
+	defer cancel()
 	if !t.bot.slots.TryAcquire(1) {
 		t.shown.set("waiting for other rooms' tasks to end")
-		if err := t.bot.slots.Acquire(ctx, 1); err != nil {
-			return agent.Outcome{}, err
-		}
+		if err := t.bot.slots.Acquire(stoppable, 1); err != nil && ctx.Err() != nil {
+			return agent.Outcome{}, ctx.Err()
+		} else if err == nil {
+			defer t.bot.slots.Release(1)
+		} // else it was told to stop: that takes no slot
+	} else {
+		defer t.bot.slots.Release(1)
 	}
-	defer t.bot.slots.Release(1)
 	t.shown.set("")
 	for lost := 0; ; {
 		out, err := t.attempt(ctx)
@@ -128,7 +157,7 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 			return out, err
 		}
 		again := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted
-		if !again || t.rec.Attempt >= maxAttempts {
+		if !again || t.rec.Tries >= maxAttempts {
 			return out, nil
 		}
 		t.bot.log.Info().Str("room", t.id).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("another attempt")
@@ -140,6 +169,7 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 func (t *task) plan(last agent.Ended) {
 	now := time.Now().UTC()
 	t.rec.Attempt++
+	t.rec.Tries++
 	t.rec.Run = fmt.Sprintf("%s-%d", t.key, t.rec.Attempt)
 	t.rec.Box = ""
 	t.rec.Deadline = now.Add(t.bot.CodingTimeout)
@@ -148,6 +178,11 @@ func (t *task) plan(last agent.Ended) {
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
+	case agent.NeedsInput: // and there is an answer
+		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, now, false
+		if t.rec.Resume = t.rec.Resuming; !t.rec.Resume {
+			t.rec.Session = uuid.NewString()
+		}
 	default:
 		t.rec.Begun = now
 		t.rec.Session, t.rec.Resume = t.bot.Store.Session(t.id), true

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot"
 )
 
 // send writes an answer as JSON, in one line.
@@ -49,9 +50,9 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &bad):
 		sendError(w, bad.status, bad.sentence)
-	case errors.Is(err, h.noExecution):
+	case errors.Is(err, bot.ErrNoExecution):
 		sendError(w, http.StatusNotFound, "Session not found")
-	case errors.Is(err, h.noRoom):
+	case errors.Is(err, bot.ErrNoRoom):
 		sendError(w, http.StatusNotFound, "Room not found: the bot is in no room of this ID")
 	case errors.As(err, &step):
 		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From)) // the seed's, of each state
@@ -62,24 +63,16 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		name := errorID()
 		h.log.Error().Err(err).Str("error_id", name).Msg("answer an HTTP request")
-		if told := sentence(err, ""); told != "" {
-			sendError(w, http.StatusServiceUnavailable, told)
+		var said interface {
+			error
+			Sentence() string
+		}
+		if errors.As(err, &said) {
+			sendError(w, http.StatusServiceUnavailable, said.Sentence())
 			return
 		}
 		sendError(w, http.StatusInternalServerError, "Something went wrong on my side (internal error "+name+"; the operator finds it in the log)")
 	}
-}
-
-// sentence is the sentence that an error carries, or otherwise.
-func sentence(err error, otherwise string) string {
-	var said interface {
-		error
-		Sentence() string
-	}
-	if errors.As(err, &said) {
-		return said.Sentence()
-	}
-	return otherwise
 }
 
 // errorID names an error in an answer and in the log.

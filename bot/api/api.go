@@ -17,11 +17,14 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/bot"
 )
 
 // Bounds of one request.
@@ -33,28 +36,19 @@ const (
 	maxTime   = 20 * time.Second
 )
 
-// submission is a task as it came.
-type submission struct {
-	Room, Transcript string
-	Commands         []string
-	Key              string // Idempotency-Key, "" for none
-}
-
-// health is how the bot is; Err says what is wrong, nil for nothing.
-type health struct {
-	Synced time.Time // newest answer of the homeserver; zero before the first
-	Err    error
-}
-
 // service is what the routes need of the bot.
 type service struct {
-	execute    func(ctx context.Context, s submission) (json.RawMessage, error)
+	execute    func(ctx context.Context, s bot.Submission) (json.RawMessage, error)
 	execution  func(id string) (json.RawMessage, error)
 	resume     func(ctx context.Context, id, answer string) (json.RawMessage, error)
-	health     func(ctx context.Context) health
+	health     func(ctx context.Context) bot.Health
 	collectors []prometheus.Collector
+}
 
-	noExecution, noRoom error // what execute, execution and resume say
+// New answers for b those that have the token; without a token nobody gets
+// more than the bot's health.
+func New(b *bot.Bot, token string, log zerolog.Logger) http.Handler {
+	return newHandler(service{b.Execute, b.Execution, b.Resume, b.Health, b.Collectors()}, token, log)
 }
 
 // handler answers all requests.

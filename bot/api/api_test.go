@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot"
 )
 
 const (
@@ -26,33 +27,34 @@ const (
 	testRoom  = "!den:example.org"
 )
 
-var (
-	errNoExecution = errors.New("no such execution")
-	errNoRoom      = errors.New("not in that room")
-	testClock      = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-)
+var testClock = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // shelf keeps executions, with the states that they have in the bot.
 type shelf struct {
-	mu     sync.Mutex
-	list   []*agent.Execution
-	byKey  map[string]*agent.Execution
-	health health
-	broken error // what every call says
-	hold   chan struct{}
-	held   chan struct{}
+	mu       sync.Mutex
+	list     []*agent.Execution
+	byKey    map[string]*agent.Execution
+	starting bool
+	ill      error // of its health
+	broken   error // what every call says
+	hold     chan struct{}
+	held     chan struct{}
 }
 
 func (s *shelf) service() service {
 	return service{
 		execute: s.execute, execution: s.execution, resume: s.resume,
-		health:      func(context.Context) health { return s.health },
-		collectors:  []prometheus.Collector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "matrix_tui_test", Help: "Of the test."})},
-		noExecution: errNoExecution, noRoom: errNoRoom,
+		health: func(context.Context) bot.Health {
+			if s.starting {
+				return bot.Health{}
+			}
+			return bot.Health{Synced: testClock, Err: s.ill}
+		},
+		collectors: []prometheus.Collector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "matrix_tui_test", Help: "Of the test."})},
 	}
 }
 
-func (s *shelf) execute(ctx context.Context, sub submission) (json.RawMessage, error) {
+func (s *shelf) execute(ctx context.Context, sub bot.Submission) (json.RawMessage, error) {
 	if s.hold != nil {
 		close(s.held)
 		select {
@@ -67,7 +69,7 @@ func (s *shelf) execute(ctx context.Context, sub submission) (json.RawMessage, e
 	case s.broken != nil:
 		return nil, s.broken
 	case sub.Room != testRoom:
-		return nil, fmt.Errorf("execute in %s: %w", sub.Room, errNoRoom)
+		return nil, fmt.Errorf("execute in %s: %w", sub.Room, bot.ErrNoRoom)
 	case sub.Key != "" && s.byKey[sub.Key] != nil:
 		return json.Marshal(s.byKey[sub.Key])
 	case sub.Transcript == "panic":
@@ -100,7 +102,7 @@ func (s *shelf) execution(id string) (json.RawMessage, error) {
 	if e := s.find(id); e != nil {
 		return json.Marshal(e)
 	}
-	return nil, errNoExecution
+	return nil, bot.ErrNoExecution
 }
 
 func (s *shelf) resume(_ context.Context, id, answer string) (json.RawMessage, error) {
@@ -108,7 +110,7 @@ func (s *shelf) resume(_ context.Context, id, answer string) (json.RawMessage, e
 	defer s.mu.Unlock()
 	e := s.find(id)
 	if e == nil {
-		return nil, fmt.Errorf("resume %s: %w", id, errNoExecution)
+		return nil, fmt.Errorf("resume %s: %w", id, bot.ErrNoExecution)
 	}
 	if err := e.Resume(agent.Answer{Answer: answer}, testClock); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", id, err)
@@ -277,7 +279,7 @@ func TestAuth(t *testing.T) {
 		{"no token set, empty sent after a space", "", []string{"Authorization: Bearer "}, "/context/x", 401},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			base, _ := served(t, &shelf{health: health{Synced: testClock}}, tt.token)
+			base, _ := served(t, &shelf{}, tt.token)
 			got := ask(t, "GET", base+tt.path, "", tt.header...)
 			if got.code != tt.code {
 				t.Errorf("code %d, want %d: %s", got.code, tt.code, got.body)
@@ -388,7 +390,7 @@ func TestLongBodyInPieces(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	s := &shelf{health: health{Synced: testClock}}
+	s := &shelf{}
 	s.waiting(t, "asks")
 	base, _ := served(t, s, testToken)
 	for _, path := range []string{"/context/asks", "/context/nobody", "/healthz", "/nothing", "/metrics"} {
@@ -461,22 +463,41 @@ func TestBrokenBot(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		health health
-		code   int
-		want   string
+		name  string
+		shelf *shelf
+		code  int
+		want  string
 	}{
-		{"well", health{Synced: testClock}, 200, `{"status":"ok","synced":"2026-03-04T05:06:07Z"}`},
-		{"starting", health{}, 503, `{"error":"The bot is starting"}`},
-		{"told", health{Synced: testClock, Err: fullDisk{}}, 503, `{"error":"There is no space left.","synced":"2026-03-04T05:06:07Z"}`},
-		{"not told", health{Err: errors.New("secret")}, 503, `{"error":"The bot does not work as it should; its log says why"}`},
+		{"well", &shelf{}, 200, `{"status":"ok","synced":"2026-03-04T05:06:07Z"}`},
+		{"ill", &shelf{ill: errors.New("the homeserver does not answer")}, 503, `{"error":"the homeserver does not answer","synced":"2026-03-04T05:06:07Z"}`},
+		{"starting", &shelf{starting: true}, 503, `{"error":"The bot is starting: nothing has come from the homeserver yet"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			base, _ := served(t, &shelf{health: tt.health}, testToken)
+			base, _ := served(t, tt.shelf, testToken)
 			if got := ask(t, "GET", base+"/healthz", ""); got.code != tt.code || got.body != tt.want+"\n" {
 				t.Errorf("%d %s", got.code, got.body)
 			}
 		})
+	}
+}
+
+// TestStarting: nothing is begun before the bot has come up, and what is known
+// can be read.
+func TestStarting(t *testing.T) {
+	s := &shelf{starting: true}
+	e := s.waiting(t, "asks")
+	base, _ := served(t, s, testToken)
+	for path, body := range map[string]string{"/execute": `{"room":"` + testRoom + `","transcript":"x"}`, "/resume/asks": `{"answer":"x"}`} {
+		got := ask(t, "POST", base+path, body, bearer, isjson)
+		if got.code != 503 || got.body != said("The bot is starting: nothing has come from the homeserver yet") || got.head.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s", path, got.code, got.body)
+		}
+	}
+	if len(s.list) != 1 || e.State != agent.WaitingForInput {
+		t.Errorf("%d executions, the first is %s", len(s.list), e.State)
+	}
+	if got := ask(t, "GET", base+"/context/asks", "", bearer); got.code != 200 {
+		t.Errorf("context: %d %s", got.code, got.body)
 	}
 }
 

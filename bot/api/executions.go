@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+
+	"matrix-tui/bot"
 )
 
 // standing is the part of an execution that starting and answering it gives.
@@ -15,7 +17,7 @@ type standing struct {
 // execute starts an execution. The same Idempotency-Key gives the same one
 // again, however often it is sent.
 func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
-	var s submission
+	var s bot.Submission
 	err := readBody(w, r, map[string]any{"room": &s.Room, "transcript": &s.Transcript, "commands": &s.Commands})
 	if err == nil {
 		s.Key, err = idempotencyKey(r.Header)
@@ -29,6 +31,9 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	}
 	if err != nil {
 		h.fail(w, r, err)
+		return
+	}
+	if !h.ready(w, r) {
 		return
 	}
 	raw, err := h.service.execute(r.Context(), s)
@@ -61,12 +66,27 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
 	if err == nil && answer == "" {
 		err = malformed(`The field "answer" is missing: it is what the question is answered with`)
 	}
-	if err == nil {
-		_, err = h.service.resume(r.Context(), id, answer)
-	}
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
+	if !h.ready(w, r) {
+		return
+	}
+	if _, err := h.service.resume(r.Context(), id, answer); err != nil {
+		h.fail(w, r, err)
+		return
+	}
 	send(w, http.StatusOK, standing{id, "resuming"})
+}
+
+// ready tells whether the bot has come up, and the client if it has not: what
+// is to be begun or to go on would find no rooms yet.
+func (h *handler) ready(w http.ResponseWriter, r *http.Request) bool {
+	if !h.service.health(r.Context()).Synced.IsZero() {
+		return true
+	}
+	w.Header().Set("Retry-After", "5")
+	sendError(w, http.StatusServiceUnavailable, starting)
+	return false
 }

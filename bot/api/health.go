@@ -8,8 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
+// starting is what is said before the bot has heard from its homeserver.
+const starting = "The bot is starting: nothing has come from the homeserver yet"
+
 // health tells how the bot is, to those that restart it and to those that look
-// at it from outside: no more than a sentence.
+// at it from outside: no more than the words that are meant for them.
 func (h *handler) health(w http.ResponseWriter, r *http.Request, _ string) {
 	now := h.service.health(r.Context())
 	told := struct {
@@ -18,10 +21,10 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request, _ string) {
 		Synced time.Time `json:"synced,omitzero"`
 	}{Synced: now.Synced.UTC()}
 	switch {
-	case now.Err != nil:
-		told.Error = sentence(now.Err, "The bot does not work as it should; its log says why")
 	case now.Synced.IsZero():
-		told.Error = "The bot is starting"
+		told.Error = starting
+	case now.Err != nil:
+		told.Error = now.Err.Error()
 	default:
 		told.Status = "ok"
 		send(w, http.StatusOK, told)

@@ -135,7 +135,7 @@ func TestBoundedConnections(t *testing.T) {
 // TestLongHeader: a header is bounded too. The client may still be sending it
 // when the connection is closed.
 func TestLongHeader(t *testing.T) {
-	base, _ := served(t, &shelf{health: health{Synced: testClock}}, testToken)
+	base, _ := served(t, &shelf{}, testToken)
 	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/healthz", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,9 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},
-	"bot":                           {"agent", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                           {"agent", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/person":                    {},
+	"bot/policy":                    {},
 	"cmd/matrix-tui/chattest/bench": {"agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway"},
 	"agent":                         {"sandbox"},
 	"agent/scripted":                {},

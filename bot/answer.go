@@ -1,0 +1,238 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+	"matrix-tui/workspace"
+)
+
+// doRouted does a message that speaks to a question.
+func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	switch to.verdict {
+	case isAnswer:
+		return r.bind(ctx, row, to.task.Event, taskText(m))
+	case isLate, isClosed:
+		return r.tooLate(ctx, row, *to.task, to.verdict)
+	}
+	return r.ambiguous(ctx, row, to.among)
+}
+
+// doAnswer is !answer: of the question that it replies to, else of the
+// sender's own, else of the only one.
+func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) error {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	if about := m.RelatesTo.about(); about != "" {
+		to, err := r.routeTo(ctx, about)
+		if err != nil {
+			return err
+		}
+		switch to.verdict {
+		case isAnswer:
+			return r.bind(ctx, row, to.task.Event, text)
+		case isLate, isClosed:
+			return r.tooLate(ctx, row, *to.task, to.verdict)
+		}
+	}
+	all, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err != nil {
+		return fmt.Errorf("read waiting tasks: %w", err)
+	}
+	var own []state.Inbound
+	for _, waiting := range all {
+		if waiting.Sender == row.Sender && waiting.Type != typeExecute {
+			own = append(own, waiting)
+		}
+	}
+	if len(own) > 0 {
+		all = own
+	}
+	switch len(all) {
+	case 0:
+		return r.tell(ctx, row, "No question of mine waits here. To give me work, write it without `!answer`.")
+	case 1:
+		return r.bind(ctx, row, all[0].Event, text)
+	}
+	return r.ambiguous(ctx, row, all)
+}
+
+// bind makes the text of a row the answer of a task, if it still waits for
+// one, and ends the row.
+func (r *room) bind(ctx context.Context, row state.Inbound, event, text string) error {
+	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
+	if row.Type == messageType.Type {
+		given.Event = row.Event
+	}
+	t, err := r.resume(ctx, event, given, row.Event)
+	var full *agent.LimitError
+	var over *agent.TransitionError
+	switch {
+	case errors.As(err, &full):
+		return r.tell(ctx, row, full.Sentence()+" I still wait for an answer.")
+	case errors.As(err, &over):
+		return r.tooLate(ctx, row, t.row, isLate)
+	}
+	return err
+}
+
+// resume binds an answer and has the task go on, in one transaction; closes are
+// the rows that it ends. It is a *agent.TransitionError when the task does not
+// wait, and a *agent.LimitError for an answer that is none.
+func (r *room) resume(ctx context.Context, event string, given agent.Answer, closes ...string) (*task, error) {
+	r.books.Lock()
+	defer r.books.Unlock()
+	row, err := r.bot.Journal.Event(ctx, r.id, event)
+	if err != nil {
+		return nil, fmt.Errorf("read task: %w", err)
+	}
+	t, err := newTask(r, row)
+	if err != nil {
+		return nil, err
+	}
+	if row.Status != state.Waiting { // its execution may lag behind for a moment
+		return t, &agent.TransitionError{ID: t.rec.Execution.ID, From: t.rec.Execution.State, To: agent.Running}
+	}
+	if err := t.rec.Execution.Resume(given, time.Now()); err != nil {
+		return t, err
+	}
+	t.plan(agent.NeedsInput)
+	data, err := t.encoded()
+	if err != nil {
+		return t, err
+	}
+	going := t.noticeRow(goingOn(t.rec.Execution.Answers[len(t.rec.Execution.Answers)-1], r.busy()))
+	if err := r.bot.Journal.Resume(ctx, r.id, event, data, []state.Outbound{going}, closes...); err != nil {
+		return t, fmt.Errorf("bind answer: %w", err)
+	}
+	crash("bound")
+	r.bot.waits.drop(t.key)
+	r.bot.count.answered()
+	r.tasks.wake()
+	r.outbox.wake()
+	r.bot.log.Info().Str("room", r.id).Str("execution", t.rec.Execution.ID).Msg("question answered")
+	r.bot.start(func() { t.noteAnswer(); t.projectSoon(r.bot.ctx) })
+	return t, nil
+}
+
+// noteAnswer puts the newest answer into the transcript.
+func (t *task) noteAnswer() {
+	last := len(t.rec.Execution.Answers) - 1
+	a := t.rec.Execution.Answers[last]
+	t.noteOnce(state.Line{Kind: state.KindUser, Room: t.id, Event: answerEvent(t.key, last, a), Text: a.Answer})
+}
+
+// answerEvent names an answer: its message, or what stands for it.
+func answerEvent(key string, n int, a agent.Answer) string {
+	if a.Event != "" {
+		return a.Event
+	}
+	return fmt.Sprintf("%s-a%d", key, n)
+}
+
+// tooLate tells that a question has its answer, or that nobody waits for one.
+func (r *room) tooLate(ctx context.Context, row, task state.Inbound, v verdict) error {
+	if v == isClosed {
+		return r.tell(ctx, row, "That question is closed: the task is over. Write it again if you still want it done.")
+	}
+	t, err := newTask(r, task)
+	if err != nil {
+		return err
+	}
+	by := "by HTTP"
+	if answers := t.rec.Execution.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
+		by = "by " + code(answers[len(answers)-1].By)
+	}
+	return r.tell(ctx, row, "That question is answered already, "+by+": the first answer stands. `!task` with a text gives me other work.")
+}
+
+// ambiguous asks which of several questions is meant.
+func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Inbound) error {
+	text := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
+	for _, waiting := range among[:min(len(among), 10)] {
+		t, err := newTask(r, waiting)
+		if err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(t.rec.Execution.CurrentQuestion, "\n")
+		text += "\n- " + code(first) + " " + t.link(ctx, t.question(len(t.rec.Execution.Answers)))
+	}
+	return r.tell(ctx, row, text)
+}
+
+// doEdit takes over an answer that was changed before the run went on with it.
+func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	r.books.Lock()
+	defer r.books.Unlock()
+	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
+	if err != nil {
+		return fmt.Errorf("read unfinished rows: %w", err)
+	}
+	for _, running := range rows {
+		if running.Status != state.Running {
+			continue
+		}
+		t, err := newTask(r, running)
+		if err != nil {
+			return err
+		}
+		answers := t.rec.Execution.Answers
+		if len(answers) == 0 || answers[len(answers)-1].Event != m.RelatesTo.EventID || answers[len(answers)-1].By != row.Sender {
+			continue
+		}
+		return r.amend(ctx, row, t, m.RelatesTo.EventID, strings.TrimSpace(m.NewContent.Body))
+	}
+	return r.finish(ctx, row)
+}
+
+// amend changes the newest answer of a task, which came as the event edited.
+// The caller holds the books.
+func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, text string) error {
+	if t.rec.Box != "" || t.rec.Ran != nil {
+		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
+	}
+	if _, err := t.rec.Execution.Amend(edited, text, time.Now()); err != nil {
+		var full *agent.LimitError
+		if errors.As(err, &full) {
+			return r.tell(ctx, row, full.Sentence()+" Your first answer stands.")
+		}
+		return err
+	}
+	data, err := t.encoded()
+	if err != nil {
+		return err
+	}
+	if err := r.bot.Journal.Note(ctx, r.id, t.row.Event, data); err != nil {
+		return fmt.Errorf("note the changed answer: %w", err)
+	}
+	t.projectSoon(ctx)
+	return r.finish(ctx, row)
+}
+
+// answered is what the agent is told of its questions.
+func (t *task) answered() []workspace.Answered {
+	var out []workspace.Answered
+	for i, a := range t.rec.Execution.Answers {
+		text := a.Answer
+		if i == len(t.rec.Execution.Answers)-1 && t.rec.Held != nil {
+			text = t.verdictOn(a)
+		}
+		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: localpart(a.By)})
+	}
+	return out
+}
+
+// localpart is the short name of a user ID.
+func localpart(user string) string {
+	local, _, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
+	return local
+}

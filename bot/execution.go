@@ -1,0 +1,218 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+)
+
+// project brings state.json up to the execution as it stands. The journal's
+// record is the truth; this is what people and programs read, and what is left
+// when the journal is lost.
+func (t *task) project(ctx context.Context) error {
+	data, err := json.Marshal(t.rec.Execution)
+	if err != nil {
+		return fmt.Errorf("marshal execution: %w", err)
+	}
+	if err := t.bot.Store.PutExecution(ctx, t.id, data); err != nil {
+		return fmt.Errorf("save execution: %w", err)
+	}
+	return nil
+}
+
+// projectSoon is project where the walk does not depend on it: what could not
+// be written goes with the next write, or is made up at the next start.
+func (t *task) projectSoon(ctx context.Context) {
+	if err := t.project(ctx); err != nil && ctx.Err() == nil {
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("execution is saved later")
+	}
+}
+
+// started is pending → running, once, in state.json too.
+func (t *task) started(ctx context.Context) error {
+	if t.rec.Execution.State != agent.Pending {
+		return nil
+	}
+	t.begin()
+	t.projectSoon(ctx)
+	return nil
+}
+
+// bothly does two things at once.
+func (t *task) bothly(one, other func() error) error {
+	var both errgroup.Group
+	both.Go(one)
+	both.Go(other)
+	return both.Wait()
+}
+
+// takeUpWaiting has the questions of former lives waited for again, and says so
+// where a task was lost with the journal.
+func (b *Bot) takeUpWaiting(ctx context.Context) error {
+	rows, err := b.Journal.Waiting(ctx)
+	if err != nil {
+		return fmt.Errorf("list waiting tasks: %w", err)
+	}
+	var saves errgroup.Group // at once, so that they share a write
+	for _, row := range rows {
+		t, err := newTask(b.room(row.Room), row)
+		if err != nil {
+			return err
+		}
+		b.waits.set(t.key, row.Room, t.due())
+		if t.rec.Execution.Room != row.Room { // the room has moved, and its questions have not
+			if err := t.room.askAgain(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.differs() {
+			saves.Go(func() error { t.projectSoon(ctx); return nil })
+		}
+	}
+	_ = saves.Wait()
+	return b.loseOrphans(ctx)
+}
+
+// differs tells whether state.json has the execution otherwise.
+func (t *task) differs() bool {
+	_, stored, ok := t.bot.Store.Execution(t.rec.Execution.ID)
+	data, err := json.Marshal(t.rec.Execution)
+	return !ok || err != nil || string(stored) != string(data)
+}
+
+// lost is what a task is told that the journal no longer knows.
+const lost = "I lost track of this task, because my journal was damaged or replaced. What was done so far is in /workspace: please send the task again."
+
+// loseOrphans fails the unfinished executions of state.json that no row of the
+// journal stands for, and says so in their rooms.
+func (b *Bot) loseOrphans(ctx context.Context) error {
+	for _, raw := range b.Store.Unfinished() {
+		var e agent.Execution
+		if err := json.Unmarshal(raw, &e); err != nil {
+			b.log.Warn().Err(err).Msg("an execution in state.json cannot be read")
+			continue
+		}
+		event := e.TaskEvent
+		if event == "" {
+			event = executeEvent(e.ID)
+		}
+		row, err := b.Journal.Event(ctx, e.Room, event)
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return fmt.Errorf("look for execution %s: %w", e.ID, err)
+		}
+		if err == nil && row.Status != state.Archived {
+			continue // its row goes on, or has ended and tells so itself
+		}
+		b.begun(&e)
+		if err := e.Fail(lost, time.Now()); err != nil {
+			continue
+		}
+		data, err := json.Marshal(&e)
+		if err != nil {
+			return fmt.Errorf("marshal execution: %w", err)
+		}
+		if err := b.Store.PutExecution(ctx, e.Room, data); err != nil {
+			return fmt.Errorf("save execution: %w", err)
+		}
+		r := b.room(e.Room)
+		m := rendered("⚠️ " + lost)
+		if e.TaskEvent != "" {
+			m.RelatesTo = replyTo(e.TaskEvent)
+		}
+		if err := r.queue(ctx, r.out(hash(e.ID)+"-lost", "", m)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begun is pending → running where that has not been.
+func (b *Bot) begun(e *agent.Execution) {
+	if e.State == agent.Pending {
+		_ = e.Start(time.Now())
+	}
+}
+
+// remembered are the turns of the task for the room's history: what was asked
+// for, each question with its answer, and the result.
+func (t *task) remembered() []state.Turn {
+	turns := []state.Turn{{Role: "user", Content: t.text, Event: t.row.Event}}
+	for i, a := range t.rec.Execution.Answers {
+		turns = append(turns,
+			state.Turn{Role: "assistant", Content: a.Question, Event: t.question(i)},
+			state.Turn{Role: "user", Content: a.Answer, Event: answerEvent(t.key, i, a)})
+	}
+	return append(turns, state.Turn{Role: "assistant", Content: t.rec.Answer, Event: t.row.Event})
+}
+
+// outcome enters how the task ended into its execution.
+func (t *task) outcome(out agent.Outcome, text string) {
+	e, now := t.rec.Execution, time.Now()
+	t.begin()
+	if out.Ended == agent.Completed {
+		_ = e.Complete(text, nil, now)
+		return
+	}
+	_ = e.Fail(out.Detail, now) // refused where it waited, and has failed already
+}
+
+// giveUpWaiting ends the tasks that wait in a room that is gone.
+func (r *room) giveUpWaiting(ctx context.Context) error {
+	r.books.Lock()
+	defer r.books.Unlock()
+	rows, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err != nil {
+		return fmt.Errorf("read waiting tasks: %w", err)
+	}
+	for _, row := range rows {
+		t, err := newTask(r, row)
+		if err != nil {
+			return err
+		}
+		if err := t.giveUp(ctx, "The room was left while the task waited for an answer."); err != nil {
+			return err
+		}
+		r.bot.waits.drop(t.key)
+	}
+	return nil
+}
+
+// askAgain asks the questions that have moved here with their room: nobody can
+// answer in the old one.
+func (r *room) askAgain(ctx context.Context) error {
+	r.books.Lock()
+	defer r.books.Unlock()
+	rows, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err != nil {
+		return fmt.Errorf("read waiting tasks: %w", err)
+	}
+	for _, row := range rows {
+		t, err := newTask(r, row)
+		if err != nil {
+			return err
+		}
+		if t.rec.Execution.Room == r.id {
+			continue
+		}
+		t.rec.Execution.Room, t.rec.Execution.QuestionEvent = r.id, ""
+		t.rec.Execution.Deadline = time.Now().Add(r.bot.ExecutionTimeout).UTC()
+		data, err := t.encoded()
+		if err != nil {
+			return err
+		}
+		if err := r.bot.Journal.Wait(ctx, r.id, row.Event, data, t.questionRows(ctx, "", "")); err != nil {
+			return fmt.Errorf("ask again: %w", err)
+		}
+		r.bot.waits.set(t.key, r.id, t.due())
+		t.projectSoon(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package bot
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"matrix-tui/agent"
+)
+
+// counters are what the bot counts since its start. Nothing in them names a
+// room or a person.
+type counters struct {
+	tasks     *prometheus.CounterVec
+	seconds   prometheus.Histogram
+	tokens    prometheus.Counter
+	questions *prometheus.CounterVec
+}
+
+func newCounters() *counters {
+	return &counters{
+		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "matrix_tui_tasks_total", Help: "Tasks that have ended, by how.",
+		}, []string{"ended"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "matrix_tui_task_seconds", Help: "Time that tasks were worked on, waiting for people left out.",
+			Buckets: []float64{1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 2400},
+		}),
+		tokens: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "matrix_tui_tokens_total", Help: "Tokens that tasks have used, as the model counted them.",
+		}),
+		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "matrix_tui_questions_total", Help: "Questions to people: asked, and answered.",
+		}, []string{"event"}),
+	}
+}
+
+func (c *counters) asked()    { c.questions.WithLabelValues("asked").Inc() }
+func (c *counters) answered() { c.questions.WithLabelValues("answered").Inc() }
+
+// ended counts a task at its end.
+func (c *counters) ended(how agent.Ended, cost used) {
+	c.tasks.WithLabelValues(string(how)).Inc()
+	c.seconds.Observe(cost.Time.Seconds())
+	c.tokens.Add(float64(cost.Tokens))
+}
+
+// Collectors are the bot's metrics for Prometheus.
+func (b *Bot) Collectors() []prometheus.Collector {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	return []prometheus.Collector{
+		b.count.tasks, b.count.seconds, b.count.tokens, b.count.questions,
+		gauge("matrix_tui_tasks_running", "Tasks that are worked on now.", func() float64 { return float64(b.running()) }),
+		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.", func() float64 { return float64(b.waits.total()) }),
+		gauge("matrix_tui_containers", "Rooms that have a container.", func() float64 { return float64(len(b.Store.Containers())) }),
+		gauge("matrix_tui_last_sync_timestamp_seconds", "When the newest batch of the homeserver was stored; 0 before the first.", func() float64 {
+			if at := b.synced.last(); !at.IsZero() {
+				return float64(at.UnixMilli()) / 1000
+			}
+			return 0
+		}),
+	}
+}
+
+// running counts the rooms whose lane is at a task.
+func (b *Bot) running() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.rooms {
+		if r.busy() {
+			n++
+		}
+	}
+	return n
+}

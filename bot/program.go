@@ -1,0 +1,169 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+)
+
+// ErrNoExecution is an execution that is not known, or no longer; ErrNoRoom is
+// a room that the bot is not in.
+var (
+	ErrNoExecution = errors.New("no such execution")
+	ErrNoRoom      = errors.New("the bot is not in that room")
+)
+
+// Submission is a task that a program gives, by HTTP. Source: seed 000,
+// "ExecutePayload"; the room is ours.
+type Submission struct {
+	Room       string
+	Transcript string
+	Commands   []string
+	// Key makes it the same submission when it comes again; "" is a new one.
+	Key string
+}
+
+// executeEvent is the event ID of the row of a submitted execution.
+func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
+
+// Execute takes a task up as one that was written in the room, and returns its
+// execution, pending. It is ErrNoRoom when the bot is not there, and a
+// *agent.LimitError for a task that is too large.
+func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
+	joined, err := b.isIn(ctx, s.Room)
+	if err != nil {
+		return nil, err
+	}
+	if !joined {
+		return nil, ErrNoRoom
+	}
+	id := uuid.NewString()
+	if s.Key != "" {
+		id = executionID(s.Room, "key:"+s.Key)
+	}
+	if raw, err := b.Execution(id); err == nil {
+		return raw, nil
+	}
+	content, err := json.Marshal(wireExecute{Transcript: s.Transcript, Commands: s.Commands})
+	if err != nil {
+		return nil, fmt.Errorf("marshal submission: %w", err)
+	}
+	e := wireEvent{ID: executeEvent(id), Type: typeExecute, Sender: b.UserID(), Time: time.Now().UnixMilli(), Content: content}
+	raw, err := json.Marshal(map[string]any{
+		"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": e.Content})
+	if err != nil {
+		return nil, fmt.Errorf("marshal submission: %w", err)
+	}
+	r := b.room(s.Room)
+	row := inbound(s.Room, e, raw, kindTask)
+	t, err := newTask(r, row)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Journal.Commit(ctx, "", []state.Inbound{row}); err != nil {
+		return nil, fmt.Errorf("store submission: %w", err)
+	}
+	t.projectSoon(ctx)
+	data, err := json.Marshal(t.rec.Execution)
+	if err != nil {
+		return nil, fmt.Errorf("marshal execution: %w", err)
+	}
+	if err := r.queue(ctx, t.arrival()); err != nil {
+		b.log.Warn().Err(err).Str("room", r.id).Msg("announce submission") // the task does it again
+	}
+	r.tasks.wake()
+	return data, nil
+}
+
+// arrival shows a task that came by HTTP in its room, once.
+func (t *task) arrival() state.Outbound {
+	return t.room.out(t.key+"-t", t.row.Event, notice("📥 A task came by HTTP:\n\n"+quoted(cut(t.text, 4<<10))))
+}
+
+// quoted makes text a quotation, so that nothing in it is markup of ours.
+func quoted(text string) string { return fenced(text) }
+
+// isIn asks the homeserver whether we are in a room.
+func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
+	if !strings.HasPrefix(room, "!") {
+		return false, nil
+	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	joined, err := b.client.JoinedRooms(call)
+	if err != nil {
+		return false, fmt.Errorf("list rooms: %w", err)
+	}
+	for _, one := range joined.JoinedRooms {
+		if one.String() == room {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Execution is an execution as it stands, or ErrNoExecution.
+func (b *Bot) Execution(id string) (json.RawMessage, error) {
+	_, raw, ok := b.Store.Execution(id)
+	if !ok {
+		return nil, ErrNoExecution
+	}
+	return raw, nil
+}
+
+// Resume answers the question of an execution, and returns the execution. It is
+// ErrNoExecution for one that is not known, a *agent.TransitionError for one
+// that does not wait, and a *agent.LimitError for an answer that is none.
+func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, error) {
+	room, raw, ok := b.Store.Execution(id)
+	if !ok {
+		return nil, ErrNoExecution
+	}
+	var e agent.Execution
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, fmt.Errorf("read execution %s: %w", id, err)
+	}
+	event := e.TaskEvent
+	if event == "" {
+		event = executeEvent(id)
+	}
+	t, err := b.room(room).resume(ctx, event, agent.Answer{Answer: strings.TrimSpace(answer)})
+	if errors.Is(err, state.ErrNotFound) { // the journal has forgotten what is long over
+		return nil, &agent.TransitionError{ID: id, From: e.State, To: agent.Running}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(t.rec.Execution)
+}
+
+// Health is how the bot is.
+type Health struct {
+	Synced time.Time // when the newest batch of the homeserver was stored; zero before the first
+	Err    error     // what is wrong, nil for nothing; its words are fit to be shown
+}
+
+// maxSilence is how old the newest sync of a healthy bot may be.
+const maxSilence = 2*syncTimeout + time.Minute
+
+// Health looks at what the bot cannot do without: the homeserver's answers and
+// the journal.
+func (b *Bot) Health(ctx context.Context) Health {
+	h := Health{Synced: b.synced.last()}
+	if _, err := b.Journal.NextBatch(ctx); err != nil {
+		h.Err = errors.New("the journal cannot be read")
+	} else if h.Synced.IsZero() {
+		h.Err = errors.New("nothing has come from the homeserver yet")
+	} else if time.Since(h.Synced) > maxSilence {
+		h.Err = errors.New("the homeserver does not answer")
+	}
+	return h
+}

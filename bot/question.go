@@ -1,0 +1,203 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+)
+
+// ask puts the question of a run into the outbox, in one transaction with the
+// row's new state: from here on the task waits, and holds nothing but its
+// record. It is a *agent.LimitError when the task has asked too often, and
+// errStopped when somebody has told it to stop.
+func (t *task) ask(ctx context.Context, out agent.Outcome) error {
+	question, about := out.Signal.Question, out.Signal.Context
+	if t.rec.Held = out.Held; out.Ended == agent.NeedsApproval {
+		question = approvalQuestion(*out.Held)
+		about = localpart(t.asker()) + "'s task needs it"
+		if t.asker() == "" {
+			about = "the task needs it"
+		}
+	}
+	now := time.Now()
+	n := len(t.rec.Execution.Answers)
+	begun := t.rec.Begun
+	if err := t.rec.Execution.Ask(question, about, now.Add(t.bot.ExecutionTimeout), now); err != nil {
+		return err
+	}
+	if t.rec.Resuming = out.Session != ""; t.rec.Resuming {
+		t.rec.Session = out.Session
+	}
+	t.rec.Used = t.rec.Used.with(begun, out)
+	t.rec.Ran = nil
+	data, err := t.encoded()
+	if err != nil {
+		return err
+	}
+	rows := t.questionRows(ctx, out.Signal.Before, out.Signal.After)
+	closing := fmt.Sprintf("❓ I asked a question after %s", short(time.Since(begun)))
+	rows = append(rows, t.room.out(t.noticeTxn(n)+"-e", "", edit(txnRef+t.noticeTxn(n), notice(closing))))
+	if err := t.wait(ctx, data, rows); err != nil {
+		return err
+	}
+	crash("asked")
+	t.bot.waits.set(t.key, t.id, t.due())
+	t.outbox.wake()
+	t.bot.count.asked()
+	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("execution", t.rec.Execution.ID).Msg("question asked")
+	return t.pause(ctx)
+}
+
+// wait stores the question, unless somebody has told the task to stop.
+func (t *task) wait(ctx context.Context, data json.RawMessage, rows []state.Outbound) error {
+	t.books.Lock()
+	defer t.books.Unlock()
+	if err := t.reread(ctx); err != nil {
+		return err
+	}
+	if err := t.bot.Journal.Wait(ctx, t.id, t.row.Event, data, rows); err != nil {
+		return fmt.Errorf("store question: %w", err)
+	}
+	return nil
+}
+
+// pause writes down what a task leaves behind while it waits. Where it is cut
+// short, [Bot.takeUpWaiting] makes up for it.
+func (t *task) pause(ctx context.Context) error {
+	t.noteOnce(state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.question(len(t.rec.Execution.Answers)), Text: t.rec.Execution.CurrentQuestion})
+	t.projectSoon(ctx)
+	if t.rec.Resuming {
+		if err := t.bot.Store.SetSession(ctx, t.id, t.rec.Session); err != nil && ctx.Err() == nil {
+			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("session is saved later")
+		}
+	}
+	if err := t.removeRun(ctx); err != nil && ctx.Err() == nil {
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("tidy up after a question")
+	}
+	return nil
+}
+
+// questionRows are the messages of the present question: the first is what
+// answers reply to, and carries the options.
+func (t *task) questionRows(ctx context.Context, before, after string) []state.Outbound {
+	e := t.rec.Execution
+	n := len(e.Answers)
+	text := questionText(e, t.rec.Held != nil, t.bot.ExecutionTimeout, before, after)
+	messages := t.messages(ctx, text, "question.md", t.bot.NotifyQuestion)
+	var rows []state.Outbound
+	for i, m := range messages {
+		txn := t.question(n)
+		if i > 0 {
+			txn = fmt.Sprintf("%s-%d", txn, i)
+		}
+		rows = append(rows, t.room.out(txn, t.row.Event, m))
+	}
+	for i, o := range t.options() {
+		rows = append(rows, t.room.reactTo(t.question(n), i, o.Key))
+	}
+	return rows
+}
+
+// questionText is the question as people read it. Source: seed 000, "Question
+// Notification".
+func questionText(e *agent.Execution, approval bool, limit time.Duration, before, after string) string {
+	var parts []string
+	add := func(head, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			parts = append(parts, head+text)
+		}
+	}
+	add("", cut(before, partSize/2))
+	add("I need your input:\n\n", e.CurrentQuestion)
+	add("Context: ", e.QuestionContext)
+	add("After that I went on:\n\n", cut(after, partSize/2))
+	how := "Reply to answer"
+	if approval {
+		how = "✅ runs it once, ❌ refuses"
+	}
+	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
+	return strings.Join(parts, "\n\n")
+}
+
+// options are what can be chosen by reaction for the present question.
+func (t *task) options() []agent.Option {
+	if t.rec.Held != nil {
+		return []agent.Option{{Key: yesKey, Answer: yesKey}, {Key: noKey, Answer: noKey}}
+	}
+	return agent.Options(t.rec.Execution.CurrentQuestion)
+}
+
+// reactTo is the row of a reaction to a message of ours, that may not be sent
+// yet.
+func (r *room) reactTo(txn string, i int, key string) state.Outbound {
+	own := fmt.Sprintf("%s-r%d", txn, i)
+	content, err := json.Marshal(map[string]any{
+		"m.relates_to":      event.RelatesTo{Type: event.RelAnnotation, EventID: id.EventID(txnRef + txn), Key: key},
+		"io.matrix-tui.txn": own,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
+	}
+	return state.Outbound{Txn: own, Room: r.id, Type: event.EventReaction.Type, Content: content}
+}
+
+// doReaction does a reaction that chooses an option, or stops a task. Any other
+// is none of ours.
+func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
+	e, _ := parseEvent(row.Raw)
+	react, _ := e.reaction()
+	target, txn, err := r.taskOf(ctx, react.EventID)
+	if err != nil {
+		return err
+	}
+	if target == nil {
+		return r.finish(ctx, row)
+	}
+	if strings.TrimRight(react.Key, "\uFE0F") == stopKey {
+		r.books.Lock()
+		defer r.books.Unlock()
+		return r.stop(ctx, target.Event, row)
+	}
+	n, ok := questionNumber(txn)
+	if !ok {
+		return r.finish(ctx, row)
+	}
+	t, err := newTask(r, *target)
+	if err != nil {
+		return err
+	}
+	switch v := ofQuestion(target.Status, n, len(t.rec.Execution.Answers)); v {
+	case isAnswer:
+		if answer, ok := agent.Chosen(t.options(), react.Key); ok {
+			return r.bind(ctx, row, target.Event, answer)
+		}
+	case isLate:
+		asked := t.rec.Execution.Answers[n].Question
+		if _, ok := agent.Chosen(agent.Options(asked), react.Key); ok || react.Key == yesKey || react.Key == noKey {
+			return r.tooLate(ctx, row, *target, v)
+		}
+	}
+	return r.finish(ctx, row)
+}
+
+// link is a matrix.to link to a message of ours; "" while it is not in the room.
+func (t *task) link(ctx context.Context, txn string) string {
+	sent, err := t.bot.Journal.Outbound(ctx, txn)
+	if err != nil || sent.Event == "" {
+		return ""
+	}
+	return t.room.linkTo(sent.Event)
+}
+
+func (r *room) linkTo(eventID string) string {
+	_, server, _ := strings.Cut(r.bot.UserID(), ":")
+	return roomID(r.id).EventURI(id.EventID(eventID), server).MatrixToURL()
+}
