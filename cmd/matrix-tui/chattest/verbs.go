@@ -99,7 +99,8 @@ var verbs = []verb{
 	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
 	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir}, // the state folder on a file system of its own
 	{"statefile", "truncate-half|readonly|writable|fill|free", 1, 1, false, doStateFile},
-	{"state", "PATH REGEXP", 2, 2, true, doState}, // a value in state.json: .containers[den]
+	{"state", "PATH REGEXP", 2, 2, true, doState},     // a value in state.json: .containers[den]
+	{"execution", "ROOM N", 2, 2, false, doExecution}, // $ID is the session ID of the room's execution N, from 0; negative from the end
 	{"deadline", "DURATION", 1, 1, false, doDeadline},
 }
 

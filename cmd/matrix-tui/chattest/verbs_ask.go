@@ -14,21 +14,21 @@ import (
 	"matrix-tui/bot/person"
 )
 
-// Beginnings of the bot's messages that are no results.
-const (
-	question = "I need your input"
-	reminder = "I still wait for your input"
+// How the bot's questions, and its reminders of them, are known from results.
+var (
+	askingLine   = regexp.MustCompile(`(?m)^I need your input:$`)
+	reminderLine = regexp.MustCompile(`^\W*I still wait for your input`)
 )
 
 // result tells whether the bot says what came of a task: text of its own that
 // answers something, and asks nothing.
 func (sc *script) result(m person.Msg) bool {
-	return m.Sender == sc.bot.id && m.Final() && !strings.HasPrefix(m.Body, question) && !strings.HasPrefix(m.Body, reminder)
+	return m.Sender == sc.bot.id && m.Final() && !askingLine.MatchString(m.Body) && !reminderLine.MatchString(m.Body)
 }
 
 // asked tells whether the bot asks a question.
 func (sc *script) asked(m person.Msg) bool {
-	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && strings.HasPrefix(m.Body, question)
+	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingLine.MatchString(m.Body)
 }
 
 // doQuestion expects a question as it has to be: text, in reply to a message of

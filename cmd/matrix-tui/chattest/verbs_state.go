@@ -28,6 +28,20 @@ func doState(ctx context.Context, sc *script, neg bool, args []string) error {
 	return nil
 }
 
+// doExecution makes $ID the session ID of an execution of the room.
+func doExecution(ctx context.Context, sc *script, _ bool, args []string) error {
+	path := ".executions[" + args[0] + "][" + args[1] + "].session_id"
+	err := poll(ctx, func() (bool, error) {
+		id, err := sc.stateValue(path)
+		sc.ts.Setenv("ID", id)
+		return err == nil && id != "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("no %s: %w", path, err)
+	}
+	return nil
+}
+
 // stateValue is a value of state.json by a path such as .history[den][0].content;
 // a room's name in brackets stands for its ID. A string is given as it is,
 // anything else as JSON; what is not there is "".
