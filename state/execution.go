@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -68,6 +69,22 @@ func (s *Store) Executions(room string) []json.RawMessage {
 	for _, e := range list {
 		if e.id != "" {
 			out = append(out, bytes.Clone(e.raw))
+		}
+	}
+	return out
+}
+
+// Unfinished gives the executions of all rooms that are not finished, room by
+// room.
+func (s *Store) Unfinished() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []json.RawMessage
+	for _, room := range slices.Sorted(maps.Keys(s.now.executions)) {
+		for _, e := range s.now.executions[room].list {
+			if e.id != "" && !e.finished {
+				out = append(out, bytes.Clone(e.raw))
+			}
 		}
 	}
 	return out
@@ -172,19 +189,4 @@ func (c *contents) moveExecutions(from, to string) bool {
 	c.setExecutions(from, executions{})
 	c.setExecutions(to, executions{list: window(slices.Concat(old.list, c.executions[to].list))})
 	return true
-}
-
-// Unfinished gives the executions of all rooms that are not finished.
-func (s *Store) Unfinished() []json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []json.RawMessage
-	for _, es := range s.now.executions {
-		for _, e := range es.list {
-			if e.id != "" && !e.finished {
-				out = append(out, bytes.Clone(e.raw))
-			}
-		}
-	}
-	return out
 }

@@ -248,6 +248,28 @@ func TestExecutionsMoveWithTheirRoom(t *testing.T) {
 	}
 }
 
+func TestUnfinishedExecutions(t *testing.T) {
+	dir := t.TempDir()
+	writeState(t, dir, `{"executions": {"!c": ["kept"], "!d": {"state": "running"}}}`)
+	s := openStore(t, dir)
+	var want []string
+	for _, room := range []string{"!b", "!a"} {
+		for _, status := range []string{"completed", "pending", "running", "failed", "waiting_for_input"} {
+			putExecution(t, s, room, one(room+status, status, 0))
+		}
+	}
+	for _, id := range []string{"!apending", "!arunning", "!awaiting_for_input", "!bpending", "!brunning", "!bwaiting_for_input"} {
+		want = append(want, one(id, id[2:], 0))
+	}
+	if diff := cmp.Diff(want, texts(s.Unfinished())); diff != "" {
+		t.Error(diff)
+	}
+	putExecution(t, s, "!a", one("!arunning", "failed", 0))
+	if got := s.Unfinished(); len(got) != 5 {
+		t.Errorf("%s", got)
+	}
+}
+
 // Rooms put and read at the same time.
 func TestExecutionsOfManyRoomsAtOnce(t *testing.T) {
 	dir := t.TempDir()
