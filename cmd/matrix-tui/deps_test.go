@@ -21,11 +21,12 @@ const module = "matrix-tui"
 // arrows are the packages of this module that each of them may import: the
 // floors of the house. A package that is not here has no place in it yet.
 var arrows = map[string][]string{
-	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},
 	"bot":                           {"agent", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/api":                       {"agent", "bot"},
 	"bot/person":                    {},
 	"bot/policy":                    {},
 	"cmd/matrix-tui/chattest/bench": {"agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway"},
@@ -44,6 +45,7 @@ var heavy = map[string][]string{
 	"go.podman.io/":                 {"sandbox"},
 	"maunium.net/go/mautrix":        {"bot", "bot/person", "cmd/matrix-tui/chattest"},
 	"go.mau.fi/util":                {"bot"},
+	"github.com/prometheus/":        {"bot", "bot/api"},
 }
 
 // light may not even depend on heavy modules by way of others.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -106,6 +107,26 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		}
 		if err := lock.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+	t.Run("port of the HTTP interface", func(t *testing.T) {
+		taken, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := taken.Addr().String()
+		environ := append(fullSettings(t.TempDir()), "API_LISTEN="+address, "API_TOKEN="+hidden)
+		got := play(t, t.Context(), environ, "run")
+		if want := "matrix-tui: the settings are not right: API_LISTEN is " + address + ", where another program listens already"; got.code != 2 || !strings.Contains(got.stderr, want) || leaks(got.stderr) {
+			t.Errorf("code %d, stderr %s", got.code, got.stderr)
+		}
+		if err := taken.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the first one gives the port back, although it did not come to serve
+			if got := play(t, t.Context(), environ, "run"); got.code != 1 || !strings.Contains(got.stderr, "Podman does not answer") {
+				t.Errorf("code %d, stderr %s", got.code, got.stderr)
+			}
 		}
 	})
 	t.Run("asked to end while starting", func(t *testing.T) {

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot"
+	"matrix-tui/bot/api"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -56,6 +59,13 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
 		return err
 	}
 	defer closing(&err, lock.Close)
+	listener, err := listen(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close() // also closed by who serves on it
+	}
 
 	store, err := state.OpenStore(dir, log)
 	if err != nil {
@@ -90,7 +100,33 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.Run(ctx)
+	if listener == nil {
+		return b.Run(ctx)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() error {
+		defer stop()
+		return b.Run(ctx)
+	})
+	group.Go(func() error { return api.Serve(ctx, listener, api.New(b, cfg.APIToken.Reveal(), log), log) })
+	return group.Wait()
+}
+
+// listen takes the address of the HTTP interface, nil when there is to be none.
+// It comes before anything is contacted: a port that is taken is a setting that
+// is not right.
+func listen(ctx context.Context, cfg *Config) (net.Listener, error) {
+	if cfg.APIListen == "" {
+		return nil, nil
+	}
+	listener, err := api.Listen(ctx, string(cfg.APIListen))
+	var wrong *api.ListenError
+	if errors.As(err, &wrong) && ctx.Err() == nil {
+		return nil, &SettingsError{[]string{wrong.Sentence()}}
+	}
+	return listener, err
 }
 
 func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
