@@ -15,6 +15,9 @@ func TestClassify(t *testing.T) {
 	message := func(sender, content string) string {
 		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":%q,"content":%s}`, sender, content)
 	}
+	reaction := func(sender, content string) string {
+		return fmt.Sprintf(`{"event_id":"$1","type":"m.reaction","sender":%q,"content":%s}`, sender, content)
+	}
 	member := func(sender, whose, now, before string) string {
 		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.member","sender":%q,"state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
 			sender, whose, now, before)
@@ -31,6 +34,20 @@ func TestClassify(t *testing.T) {
 		{"ourselves", message(self, `{"msgtype":"m.text","body":"do it"}`), kindArchive},
 		{"a notice", message("@ann:here", `{"msgtype":"m.notice","body":"beep"}`), kindArchive},
 		{"an edit", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindArchive},
+		{"an edit with its new text", message("@ann:here", `{"msgtype":"m.text","body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindEdit},
+		{"an edit of a stranger", message("@eve:there", `{"msgtype":"m.text","body":"* x","m.new_content":{"body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}`), kindArchive},
+		{"a message in a thread", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$0"}}`), kindTask},
+		{"a stop", message("@ann:here", `{"msgtype":"m.text","body":"!stop"}`), kindCommand},
+		{"a stop by a stranger", message("@eve:there", `{"msgtype":"m.text","body":"!stop"}`), kindArchive},
+		{"a task by command", message("@ann:here", `{"msgtype":"m.text","body":"!task do it"}`), kindTask},
+		{"a task by command, without a word", message("@ann:here", `{"msgtype":"m.text","body":"!task"}`), kindCommand},
+		{"a word that is no command", message("@ann:here", `{"msgtype":"m.text","body":"!important: do it"}`), kindTask},
+		{"a reaction", reaction("@ann:here", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindReaction},
+		{"a reaction of our own", reaction(self, `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindArchive},
+		{"a reaction of a stranger", reaction("@eve:there", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindArchive},
+		{"a reaction that was redacted", reaction("@ann:here", `{}`), kindArchive},
+		{"a submission of our own", `{"event_id":"$1","type":"io.matrix-tui.execute","sender":"@bot:here","content":{}}`, kindTask},
+		{"a submission of somebody else's", `{"event_id":"$1","type":"io.matrix-tui.execute","sender":"@ann:here","content":{}}`, kindArchive},
 		{"a reply", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`), kindTask},
 		{"nothing but space", message("@ann:here", `{"msgtype":"m.text","body":" \n"}`), kindArchive},
 		{"an image", message("@ann:here", `{"msgtype":"m.image","body":"cat.png"}`), kindUnsupported},

@@ -1,0 +1,46 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+)
+
+// Nothing but a plain yes is one.
+func TestIsYes(t *testing.T) {
+	for _, yes := range []string{"✅", "✅\uFE0F", "👍", "yes", " Yes! ", "ok.", "Go ahead", "approved"} {
+		if !isYes(yes) {
+			t.Errorf("%q is no yes", yes)
+		}
+	}
+	for _, no := range []string{"", "❌", "no", "yes, but not to main", "yesterday", "not ok", "ok?", "sure, if the tests pass", "don't"} {
+		if isYes(no) {
+			t.Errorf("%q is a yes", no)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	out := &tail{max: 10}
+	for _, piece := range []string{"0123", "", "456789", "abc", strings.Repeat("x", 100) + "éend"} {
+		if n, err := out.Write([]byte(piece)); n != len(piece) || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		if len(out.b) > 10 {
+			t.Errorf("%d bytes kept", len(out.b))
+		}
+	}
+	if out.String() != "xxxxxéend" {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// A command cannot end the code in which it is shown.
+func TestFenced(t *testing.T) {
+	for _, text := range []string{"git push", "echo '```'\nrm -rf /", "````\n"} {
+		got := fenced(text)
+		fence, _, _ := strings.Cut(got, "\n")
+		if strings.Contains(text, fence) || !strings.HasSuffix(got, "\n"+fence) {
+			t.Errorf("%q", got)
+		}
+	}
+}
