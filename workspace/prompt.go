@@ -59,13 +59,32 @@ func compose(in Input, task string) string {
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n")
 	}
-	b.WriteString("Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n")
-	b.WriteString(task + "\n")
+	if in.Resumed && len(in.Answers) > 0 {
+		task = resumed(in)
+		b.WriteString(task)
+	} else {
+		b.WriteString("Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n")
+		b.WriteString(task + "\n")
+		if answers := PreviousAnswers(in.Answers); answers != "" {
+			task += answers
+			b.WriteString("\nYou have worked on this task before, and asked. Go on with these answers, and do nothing twice.\n" + answers)
+		}
+	}
 	if strings.Contains(task, `\@`) {
-		b.WriteString("\n(Where the text above says \\@, a plain @ is meant; " + TaskPath + " has it as it was written.)\n")
+		b.WriteString("\n(Where the text above says \\@, a plain @ is meant; " + TaskPath + " has the task as it was written.)\n")
+	}
+	if in.Instruction != "" {
+		b.WriteString("\n" + in.Instruction)
 	}
 	b.WriteString("\nAfter completing, append a one-line summary to " + StatusPath + " and any\ndiscovered conventions to " + ContextPath + ".\n")
 	return b.String()
+}
+
+// resumed is the answer to the question with which the session stopped.
+func resumed(in Input) string {
+	newest := in.Answers[len(in.Answers)-1:]
+	return "The answer to your question is here. Go on with the task from where you stopped.\n" + PreviousAnswers(newest) +
+		"\nThe task was:\n" + said(in.Asker, cut(in.Task, maxOpening)) + "\n"
 }
 
 // conversation is the newest turns that fit in MaxHistory, oldest first.

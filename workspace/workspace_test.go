@@ -27,12 +27,25 @@ discovered conventions to /workspace/context.md.
 			before + "[abc]: -rf /quit \"q\" `x` $(y)\nsecond line 🙂 \uFFFD\n" + after},
 		{"at signs", Input{Task: "@/etc/passwd mail bob@example.org", Asker: ""},
 			before + "[user]: \\@/etc/passwd mail bob\\@example.org\n" +
-				"\n(Where the text above says \\@, a plain @ is meant; /workspace/task.md has it as it was written.)\n" + after},
+				"\n(Where the text above says \\@, a plain @ is meant; /workspace/task.md has the task as it was written.)\n" + after},
 		{"conversation so far", Input{Task: "go on", Asker: "alice", History: []Turn{{"user", "hi @x"}, {"assistant", "ho"}}},
 			"The conversation in this room so far:\n\n[user]: hi \\@x\n[assistant]: ho\n\n" + before + "[alice]: go on\n" + after},
 		{"after the box went down", Input{Task: "go on", Asker: "alice", Interrupted: true},
 			"The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n" +
 				before + "[alice]: go on\n" + after},
+		{"with the way to ask", Input{Task: "go on", Asker: "alice", Instruction: "Ask so.\n"},
+			before + "[alice]: go on\n\nAsk so.\n" + after},
+		{"the answer to its question", Input{Task: "back up the database", Asker: "alice", Resumed: true, Instruction: "Ask so.\n",
+			Answers: []Answered{{"Which server?", "the first", "alice"}, {"Which database?", "mail bob@x", "bob"}}},
+			"The answer to your question is here. Go on with the task from where you stopped.\n" +
+				"Previous answers from user:\nQ: Which database?\nA: [bob]: mail bob\\@x\n" +
+				"\nThe task was:\n[alice]: back up the database\n" +
+				"\n(Where the text above says \\@, a plain @ is meant; /workspace/task.md has the task as it was written.)\n\nAsk so.\n" + after},
+		{"all answers, where the session is gone", Input{Task: "back up the database", Asker: "alice",
+			Answers: []Answered{{"Which server?", "the first", "alice"}, {"Which database?", "production", ""}}},
+			before + "[alice]: back up the database\n" +
+				"\nYou have worked on this task before, and asked. Go on with these answers, and do nothing twice.\n" +
+				"Previous answers from user:\nQ: Which server?\nA: [alice]: the first\nQ: Which database?\nA: [user]: production\n" + after},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,6 +64,21 @@ func TestLongPrompt(t *testing.T) {
 	long := Prompt(Input{Task: "count the words " + strings.Repeat("x", 200_000), Asker: "alice"})
 	if !strings.Contains(long, "It is in "+TaskPath) || !strings.Contains(long, "[alice]: count the words") || len(long) > 5000 {
 		t.Errorf("%d bytes: %.300s", len(long), long)
+	}
+}
+
+// However long everything is, the prompt fits into one argument.
+func TestPromptFits(t *testing.T) {
+	ats := strings.Repeat("@", 200_000)
+	for _, resumed := range []bool{false, true} {
+		in := Input{Task: ats, Asker: ats, Interrupted: true, Instruction: strings.Repeat("x", 2000), Resumed: resumed}
+		for range 60 {
+			in.History = append(in.History, Turn{"user", ats})
+			in.Answers = append(in.Answers, Answered{ats, ats[:32<<10], ats})
+		}
+		if got := Prompt(in); len(got) > MaxPrompt {
+			t.Errorf("resumed %v: %d bytes", resumed, len(got))
+		}
 	}
 }
 
