@@ -59,6 +59,7 @@ func TestServeFinishes(t *testing.T) {
 
 // TestServeCuts: what does not come to its end is cut, and no handler runs on.
 func TestServeCuts(t *testing.T) {
+	t.Parallel()                                                      // it waits for the end of the grace
 	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})} // never let go
 	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))

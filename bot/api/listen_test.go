@@ -1,0 +1,30 @@
+package api
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestListen(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, tt := range []struct{ address, want string }{
+		{taken.Addr().String(), "API_LISTEN is " + taken.Addr().String() + ", where another program listens already: stop that, or choose another port."},
+		{"192.0.2.1:0", "API_LISTEN is 192.0.2.1:0, which is no address of this host: choose one that is, such as 127.0.0.1."},
+	} {
+		_, err := Listen(t.Context(), tt.address)
+		var wrong *ListenError
+		if !errors.As(err, &wrong) {
+			t.Fatalf("%s: %v", tt.address, err)
+		}
+		if diff := cmp.Diff(tt.want, wrong.Sentence()); diff != "" {
+			t.Errorf("sentence (-want +got):\n%s", diff)
+		}
+	}
+}
