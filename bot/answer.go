@@ -108,7 +108,7 @@ func (r *room) resume(ctx context.Context, event string, given agent.Answer, clo
 	if err != nil {
 		return t, err
 	}
-	going := t.noticeRow(goingOn(t.rec.Execution.Answers[len(t.rec.Execution.Answers)-1], r.busy()))
+	going := t.noticeRow(goingOn(t.rec.Execution.Answers[len(t.rec.Execution.Answers)-1], r.busy(t.key)))
 	if err := r.bot.Journal.Resume(ctx, r.id, event, data, []state.Outbound{going}, closes...); err != nil {
 		return t, fmt.Errorf("bind answer: %w", err)
 	}

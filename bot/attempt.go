@@ -24,20 +24,12 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 	if begun {
 		stoppable = ctx // its run must be stopped in the box
 	}
-	var box *sandbox.Box
-	var podman error
-	err := t.bothly(
-		func() error { box, podman = t.ensure(stoppable, begun); return nil },
-		func() error { return t.started(ctx) },
-	)
-	if err != nil {
-		return agent.Outcome{}, err
-	}
+	box, err := t.ensure(stoppable, begun)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return t.stoppedEarly(), nil
 	}
-	if podman != nil {
-		return t.trouble(ctx, podman)
+	if err != nil {
+		return t.trouble(ctx, err)
 	}
 	crash("ensured")
 	attached := false
@@ -63,6 +55,9 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 			return agent.Outcome{}, err
 		}
 	}
+	saved := make(chan struct{})
+	go func() { defer close(saved); t.projectSoon(ctx) }() // beside the run
+	defer func() { <-saved }()
 	if attached {
 		t.noted, err = t.countTools()
 		if err != nil {
@@ -161,6 +156,7 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 	if err := t.reread(ctx); err != nil {
 		return err
 	}
+	t.begin()
 	t.rec.Box = boxID
 	t.rec.Deadline = time.Now().UTC().Add(t.bot.CodingTimeout) // the wait for a slot and the box is not the agent's time
 	data, err := t.encoded()

@@ -13,10 +13,25 @@ import (
 	"matrix-tui/state"
 )
 
-// project brings state.json up to the execution as it stands. The journal's
-// record is the truth; this is what people and programs read, and what is left
-// when the journal is lost.
-func (t *task) project(ctx context.Context) error {
+// project brings state.json up to an execution as the journal has it now,
+// whoever changed it. The journal's record is the truth; this is what people
+// and programs read, and what is left when the journal is lost.
+func (r *room) project(ctx context.Context, event string) error {
+	r.projecting.Lock() // what is read first must not be written last
+	defer r.projecting.Unlock()
+	row, err := r.bot.Journal.Event(ctx, r.id, event)
+	if err != nil {
+		return fmt.Errorf("read task: %w", err)
+	}
+	t, err := newTask(r, row)
+	if err != nil {
+		return err
+	}
+	return t.put(ctx)
+}
+
+// put writes the task's execution into state.json.
+func (t *task) put(ctx context.Context) error {
 	data, err := json.Marshal(t.rec.Execution)
 	if err != nil {
 		return fmt.Errorf("marshal execution: %w", err)
@@ -30,27 +45,9 @@ func (t *task) project(ctx context.Context) error {
 // projectSoon is project where the walk does not depend on it: what could not
 // be written goes with the next write, or is made up at the next start.
 func (t *task) projectSoon(ctx context.Context) {
-	if err := t.project(ctx); err != nil && ctx.Err() == nil {
+	if err := t.project(ctx, t.row.Event); err != nil && ctx.Err() == nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("execution is saved later")
 	}
-}
-
-// started is pending → running, once, in state.json too.
-func (t *task) started(ctx context.Context) error {
-	if t.rec.Execution.State != agent.Pending {
-		return nil
-	}
-	t.begin()
-	t.projectSoon(ctx)
-	return nil
-}
-
-// bothly does two things at once.
-func (t *task) bothly(one, other func() error) error {
-	var both errgroup.Group
-	both.Go(one)
-	both.Go(other)
-	return both.Wait()
 }
 
 // takeUpWaiting has the questions of former lives waited for again, and says so

@@ -21,6 +21,16 @@ var (
 	ErrNoRoom      = errors.New("the bot is not in that room")
 )
 
+// awayError is a homeserver that gave no answer.
+type awayError struct{ error }
+
+func (e *awayError) Unwrap() error { return e.error }
+
+// Sentence is for the program that asked.
+func (e *awayError) Sentence() string {
+	return "The homeserver does not answer at the moment; try again in a minute"
+}
+
 // Submission is a task that a program gives, by HTTP. Source: seed 000,
 // "ExecutePayload"; the room is ours.
 type Submission struct {
@@ -100,7 +110,7 @@ func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
 	defer cancel()
 	joined, err := b.client.JoinedRooms(call)
 	if err != nil {
-		return false, fmt.Errorf("list rooms: %w", err)
+		return false, &awayError{fmt.Errorf("list rooms: %w", err)}
 	}
 	for _, one := range joined.JoinedRooms {
 		if one.String() == room {

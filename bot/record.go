@@ -74,7 +74,7 @@ func newTask(r *room, row state.Inbound) (*task, error) {
 			return nil, fmt.Errorf("read submitted task: %w", err)
 		}
 		t.text = c.text()
-		begin.TaskEvent, begin.Asker = "", ""
+		begin.ID, begin.TaskEvent, begin.Asker = strings.TrimPrefix(row.Event, executeEvent("")), "", ""
 		begin.Transcript, begin.Commands = c.transcript(), c.Commands
 	} else {
 		m, _ := e.message()

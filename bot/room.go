@@ -29,6 +29,8 @@ type room struct {
 	// call to the homeserver or to podman is made meanwhile.
 	books sync.Mutex
 
+	projecting sync.Mutex // see project
+
 	mu      sync.Mutex
 	current *task                   // the one that the tasks' lane has taken up
 	cancel  context.CancelCauseFunc // of the running task; nil when none runs

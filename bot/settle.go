@@ -160,7 +160,7 @@ func (t *task) remember(ctx context.Context) error {
 		both.Go(func() error { return t.bot.Store.SetSession(ctx, t.id, t.rec.Session) })
 	}
 	both.Go(func() error { return t.bot.Store.AppendHistory(ctx, t.id, t.remembered()...) })
-	both.Go(func() error { return t.project(ctx) })
+	both.Go(func() error { return t.project(ctx, t.row.Event) })
 	return both.Wait()
 }
 

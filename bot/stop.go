@@ -40,11 +40,11 @@ func (r *room) leave(t *task) {
 	r.current = nil
 }
 
-// busy tells whether the tasks' lane has taken a task up.
-func (r *room) busy() bool {
+// busy tells whether the tasks' lane has a task, other than the one of that key.
+func (r *room) busy(other string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.current != nil
+	return r.current != nil && r.current.key != other
 }
 
 // signalStop tells the current task to stop, if it is the one of that key.

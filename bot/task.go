@@ -89,9 +89,11 @@ func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, err
 
 // giveUp ends a task whose room is gone; nobody is told.
 func (t *task) giveUp(ctx context.Context, why string) error {
+	t.projecting.Lock()
+	defer t.projecting.Unlock()
 	t.begin()
 	if err := t.rec.Execution.Fail(why, time.Now()); err == nil {
-		if err := t.project(ctx); err != nil {
+		if err := t.put(ctx); err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("save execution")
 		}
 	}
