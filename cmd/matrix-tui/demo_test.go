@@ -124,7 +124,7 @@ func (h *host) operator(t *testing.T, ctx context.Context) {
 	state := filepath.Join(h.dir, "demo", "state")
 
 	got := play(t, ctx, environ(state), "rooms")
-	want := regexp.MustCompile(regexp.QuoteMeta(known.Room) + ` +matrix-tui demo +` + regexp.QuoteMeta(sandbox.NameFor(known.Room)) + ` +running +[-0-9]+ [:0-9]+  \w+ +who are you\?`)
+	want := regexp.MustCompile(regexp.QuoteMeta(known.Room) + ` +matrix-tui demo +` + regexp.QuoteMeta(sandbox.NameFor(known.Room)) + ` +running +- +[-0-9]+ [:0-9]+  \w+ +who are you\?`)
 	if got.code != 0 || !want.MatchString(got.stdout) {
 		t.Errorf("rooms: code %d, %s%s", got.code, got.stdout, got.stderr)
 	}

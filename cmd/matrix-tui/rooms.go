@@ -18,12 +18,17 @@ import (
 	"matrix-tui/state"
 )
 
+// minute is how the table writes a time.
+const minute = "2006-01-02 15:04"
+
 // roomLine is one line of the table.
 type roomLine struct {
 	Room, Name, Container, State string
 	Stray                        bool      // a container that the state folder knows nothing of
 	Task                         time.Time // of the last task, zero when there was none
 	Doing, Text                  string    // how far it is, and its beginning
+	Questions                    int       // that wait for an answer
+	Since                        time.Time // when the oldest of them was asked
 }
 
 func roomsCommand(ctx context.Context, a *app, args []string) error {
@@ -73,6 +78,11 @@ func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, boxErr, err 
 			return nil, boxErr, err
 		}
 	}
+	waiting, err := journal.Waiting(ctx)
+	if err != nil {
+		return nil, boxErr, err
+	}
+	countQuestions(lines, waiting)
 	return sortRooms(lines), boxErr, nil
 }
 
@@ -144,12 +154,47 @@ func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
 	return nil
 }
 
+// countQuestions adds the rows that wait for an answer to the lines of their
+// rooms.
+func countQuestions(lines []roomLine, waiting []state.Inbound) {
+	at := map[string]*roomLine{}
+	for i := range lines {
+		at[lines[i].Room] = &lines[i]
+	}
+	for _, row := range waiting {
+		l := at[row.Room]
+		if l == nil {
+			continue
+		}
+		asked := askedAt(row)
+		if l.Questions++; l.Questions == 1 || asked.Before(l.Since) {
+			l.Since = asked
+		}
+	}
+}
+
+// askedAt is when the question of a waiting row was asked, by the bot's record;
+// without one that says it, when its task came.
+func askedAt(row state.Inbound) time.Time {
+	var record struct {
+		Execution struct {
+			Asked time.Time `json:"updated_at"` // of what waits: the question's
+		} `json:"execution"`
+	}
+	if json.Unmarshal(row.Task, &record) != nil || record.Execution.Asked.IsZero() {
+		return row.Time
+	}
+	return record.Execution.Asked
+}
+
 func doing(s state.Status) string {
 	switch s {
 	case state.Pending:
 		return "waits"
 	case state.Running:
 		return "runs"
+	case state.Waiting:
+		return "asks"
 	case state.Answered, state.Done:
 		return "done"
 	}
@@ -172,16 +217,19 @@ func printRooms(w io.Writer, lines []roomLine) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tLAST TASK")
+	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tQUESTIONS\tLAST TASK")
 	for _, l := range lines {
-		container, name, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), "-"
+		container, name, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), "-", "-"
+		if l.Questions > 0 {
+			questions = fmt.Sprintf("%d since %s", l.Questions, l.Since.Local().Format(minute))
+		}
 		if l.Stray {
 			task = "(not in this STATE_DIR)"
 		}
 		if !l.Task.IsZero() {
-			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format("2006-01-02 15:04"), l.Doing, harmless(shorten(l.Text, 40)))
+			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, harmless(shorten(l.Text, 40)))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(name, 30)), container, l.State, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(name, 30)), container, l.State, questions, task)
 	}
 	return table.Flush()
 }
