@@ -84,6 +84,12 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		say(good("settings are complete"))
 	}
 	say(checkState(string(cfg.StateDir)))
+	say(checkPolicy(string(cfg.StateDir)))
+	if cfg.APIListen != "" {
+		limited, cancel := context.WithTimeout(ctx, checkTime)
+		say(checkAPI(limited, cfg))
+		cancel()
+	}
 	checkPodman(ctx, cfg, say)
 	checks := []struct {
 		name  string
