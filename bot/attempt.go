@@ -200,10 +200,13 @@ func (t *task) agentTask(attached bool) agent.Task {
 		Task: t.text, Asker: localpart(t.asker()), Interrupted: t.rec.Interrupted,
 		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers) > 0,
 	}
+	history := t.bot.Store.History(t.id)
 	if !t.rec.Resume {
-		for _, turn := range t.bot.Store.History(t.id) {
+		for _, turn := range history {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
 		}
+	} else if last := len(history) - 1; last >= 0 && ours(history[last].Content) {
+		in.Ended = history[last].Content
 	}
 	return agent.Task{
 		Run: t.rec.Run, Session: t.rec.Session, Resume: t.rec.Resume,

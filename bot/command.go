@@ -66,11 +66,14 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 	return c.run(r, ctx, row, rest)
 }
 
+// toldTxn ends the transaction ID of what tell says.
+const toldTxn = "-a"
+
 // tell answers a row with a notice and ends the row.
 func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
 	n := notice(text)
 	n.RelatesTo = replyTo(row.Event)
-	return r.reply(ctx, []state.Outbound{r.out(taskKey(row)+"-a", "", n)}, row.Event)
+	return r.reply(ctx, []state.Outbound{r.out(taskKey(row)+toldTxn, "", n)}, row.Event)
 }
 
 // reply queues messages and ends rows, at once.

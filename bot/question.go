@@ -91,7 +91,7 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.O
 	e := t.rec.Execution
 	n := len(e.Answers)
 	text := questionText(e, t.rec.Held != nil, t.bot.ExecutionTimeout, before, after)
-	messages := t.messages(ctx, text, "question.md", t.bot.NotifyQuestion)
+	messages := t.messages(ctx, text, "question", t.bot.NotifyQuestion)
 	var rows []state.Outbound
 	for i, m := range messages {
 		txn := t.question(n)

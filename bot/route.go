@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"matrix-tui/state"
 )
@@ -42,7 +43,13 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 		return route{}, nil // !task: the others do not come here
 	}
 	if about := m.RelatesTo.about(); about != "" {
-		return r.routeTo(ctx, about)
+		told, err := r.bot.Journal.OutboundOf(ctx, r.id, about)
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return route{}, fmt.Errorf("look up message: %w", err)
+		}
+		if err != nil || !strings.HasSuffix(told.Txn, toldTxn) { // to one that we told something about the questions: as a plain one
+			return r.routeTo(ctx, about)
+		}
 	}
 	if r.bot.waits.count(r.id) == 0 {
 		return route{}, nil

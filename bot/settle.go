@@ -72,7 +72,7 @@ func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string,
 
 // finals are the messages of the result.
 func (t *task) finals(ctx context.Context, text string) []state.Outbound {
-	messages := t.messages(ctx, text, "answer.md", t.bot.NotifyComplete)
+	messages := t.messages(ctx, text, "answer", t.bot.NotifyComplete)
 	rows := make([]state.Outbound, len(messages))
 	for i, m := range messages {
 		rows[i] = t.room.out(fmt.Sprintf("%s-f%d", t.key, i), t.row.Event, m)
@@ -83,19 +83,19 @@ func (t *task) finals(ctx context.Context, text string) []state.Outbound {
 // messages says a text in reply to the task, loud or as a notice that no phone
 // rings for. One that is too long for a few messages goes as a file, behind its
 // beginning.
-func (t *task) messages(ctx context.Context, text, file string, loud bool) []*message {
+func (t *task) messages(ctx context.Context, text, name string, loud bool) []*message {
 	messages := answer(text, t.anchor())
 	if len(messages) > maxParts {
 		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole of it (%s) is in the file below.", size(len(text)))
-		uri, err := t.upload(ctx, file, text)
+		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(text)))
+		uri, err := t.upload(ctx, name+".md", text)
 		if err != nil {
-			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + file)
-			note = fmt.Sprintf("\n\n… It is longer (%s); the rest was cut, because the homeserver did not take it as a file.", size(len(text)))
+			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
+			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(text)))
 		}
 		messages = answer(beginning+note, t.anchor())
 		if err == nil {
-			messages = append(messages, fileMessage(file, uri, len(text)))
+			messages = append(messages, fileMessage(name+".md", uri, len(text)))
 		}
 	}
 	if loud {
@@ -229,6 +229,12 @@ func (t *task) finalText(out agent.Outcome) string {
 		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
 	}
 	return finalText(out)
+}
+
+// ours tells a result that the bot has written itself, so that the agent's
+// session knows nothing of it.
+func ours(text string) bool {
+	return strings.HasPrefix(text, "🛑 ") || strings.HasPrefix(text, "⚠️ ")
 }
 
 // finalText is what the room is told of a run's outcome.

@@ -27,6 +27,9 @@ type Input struct {
 	Asker       string // localpart of the user's ID; "" = "user"
 	History     []Turn // oldest first; only when the agent's own session cannot go on
 	Interrupted bool   // the box went down while this task was worked on
+	// Ended is what the room was told of the task before, where that is not
+	// what the agent's session says: it was stopped, for example.
+	Ended       string
 	Instruction string // how to ask a person; "" = nothing about it
 	// Answers are the agent's questions about this task and what persons
 	// answered, oldest first.
@@ -55,6 +58,10 @@ func compose(in Input, task string) string {
 	var b strings.Builder
 	if history := conversation(in.History); history != "" {
 		b.WriteString("The conversation in this room so far:\n\n" + history + "\n")
+	}
+	if in.Ended != "" {
+		b.WriteString("The task before this one ended otherwise than this session knows. The room was told:\n" +
+			said("bot", cut(in.Ended, maxOpening/4)) + "\nDo not go on with that task, unless the text below asks you to.\n\n")
 	}
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n")

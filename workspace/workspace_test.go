@@ -33,6 +33,9 @@ discovered conventions to /workspace/context.md.
 		{"after the box went down", Input{Task: "go on", Asker: "alice", Interrupted: true},
 			"The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n" +
 				before + "[alice]: go on\n" + after},
+		{"after a task that was stopped", Input{Task: "what time is it?", Asker: "alice", Ended: "🛑 Stopped, as bob asked."},
+			"The task before this one ended otherwise than this session knows. The room was told:\n[bot]: 🛑 Stopped, as bob asked.\n" +
+				"Do not go on with that task, unless the text below asks you to.\n\n" + before + "[alice]: what time is it?\n" + after},
 		{"with the way to ask", Input{Task: "go on", Asker: "alice", Instruction: "Ask so.\n"},
 			before + "[alice]: go on\n\nAsk so.\n" + after},
 		{"the answer to its question", Input{Task: "back up the database", Asker: "alice", Resumed: true, Instruction: "Ask so.\n",
@@ -71,7 +74,7 @@ func TestLongPrompt(t *testing.T) {
 func TestPromptFits(t *testing.T) {
 	ats := strings.Repeat("@", 200_000)
 	for _, resumed := range []bool{false, true} {
-		in := Input{Task: ats, Asker: ats, Interrupted: true, Instruction: strings.Repeat("x", 2000), Resumed: resumed}
+		in := Input{Task: ats, Asker: ats, Ended: ats, Interrupted: true, Instruction: strings.Repeat("x", 2000), Resumed: resumed}
 		for range 60 {
 			in.History = append(in.History, Turn{"user", ats})
 			in.Answers = append(in.Answers, Answered{ats, ats[:32<<10], ats})
