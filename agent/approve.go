@@ -45,9 +45,9 @@ const (
 	blanks = `[ \t\r\n\\]+`                  // a line goes on after a backslash
 	apart  = `["']?[ \t\r\n\\,[]+["']?`      // between words, which may be quoted, or stand in a list
 	quoted = `(?:"[^"\n]*"|'[^'\n]*')`       // in a line
-	bare   = `[^ \t\r\n"'` + "`" + `;&|,()]` // a character of a word
+	bare   = `[^ \t\r\n\\"'` + "`" + `;&|,()]` // a character of a word
 	// option is what may stand before a further word, with its value: -C dir.
-	option = apart + `-` + bare + `*` + quoted + `?(?:["']?[ \t\r\n\\,]+(?:[^ \t\r\n"'` + "`" + `;&|,()-]` + bare + `*` + quoted + `?|` + quoted + `))?`
+	option = apart + `-` + bare + `*` + quoted + `?(?:["']?[ \t\r\n\\,]+(?:[^ \t\r\n\\"'` + "`" + `;&|,()-]` + bare + `*` + quoted + `?|` + quoted + `))?`
 	// start is where a command can begin, as far as one can tell without being
 	// a shell: a quote is such a place for the sake of bash -c '…'.
 	start = `(?:^|[;&|(){}!\r\n"'` + "`" + `])[ \t\\]*` + before
@@ -57,7 +57,7 @@ const (
 		`(?:[A-Za-z_][A-Za-z0-9_]*=` + bare + `*` + blanks + `){0,8}` +
 		`(?:` + folder + `(?:sudo|doas|su|env|command|exec|nohup|eval|xargs|time|timeout|nice|ionice|setsid|stdbuf)[ \t\r\n\\](?:[^;&|\r\n]{0,300}[ \t\\"'])?)?` +
 		folder
-	folder = `(?:[^ \t\r\n"'` + "`" + `;&|(){}!=]*/)?`
+	folder = `(?:[^ \t\r\n\\"'` + "`" + `;&|(){}!=]*/)?`
 	end    = `(?:[^A-Za-z0-9_.-]|$)`
 	// onwards is the rest of a command, up to a pipe that it writes to.
 	onwards = `(?:[^;&"'\r\n\\]|\\\r?\n|\\[^\r\n]|>&|\|&|` + quoted + `){0,400}\|&?[ \t\r\n\\({]*`

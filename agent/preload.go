@@ -20,9 +20,9 @@ import (
 // one that we give, which ends the run. The CLI has two ways of its own. Its
 // policy (0.61.0) takes no pattern with a repeated group, so none that finds
 // git -C dir push, drops a rule that it does not take with no more than a word,
-// and leaves it to the model to stop. A hook costs a process, NNN ms, for
-// each command that is run. What is here costs microseconds, sees the commands
-// of subagents too, and takes the command as the shell gets it.
+// and leaves it to the model to stop. A hook costs a process for each
+// command that is run, 4 ms with a shell and 27 with Node. What is here costs 2 µs,
+// and takes the command as the shell would get it, from a subagent too.
 //
 //go:embed preload.cjs
 var preloadScript string
