@@ -111,7 +111,7 @@ func (s *scene) burst(ctx context.Context, room string, from int) (time.Duration
 	}
 	right := 0
 	for i, m := range s.finals(room)[seen:] {
-		if m.Body == fmt.Sprint("got ", from+i) {
+		if says(m, fmt.Sprint("got ", from+i)) {
 			right++
 		}
 	}

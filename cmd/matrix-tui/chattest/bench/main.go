@@ -42,6 +42,7 @@ type section struct {
 var sections = []section{
 	{"state", measureState},
 	{"reply", measureReply},
+	{"answer", measureAnswer},
 	{"rooms", measureRooms},
 	{"burst", measureBurst},
 	{"idle", measureIdle}, // memory and start, with many rooms
@@ -54,7 +55,7 @@ func main() {
 		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
 		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
 		boxes   = flag.Int("boxes", 200, "containers that it has")
-		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply rooms burst idle")
+		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply answer rooms burst idle")
 		limit   = flag.Duration("timeout", 10*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()

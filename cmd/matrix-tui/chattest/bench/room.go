@@ -18,10 +18,18 @@ import (
 	"matrix-tui/cmd/matrix-tui/chattest"
 )
 
-// rules are the model's: it answers at once, but for "hold", during which the
-// CLI can be looked at.
+// rules are the model's: it answers at once, but for "hold" and "ponder", during
+// which the CLI can be looked at. What answers a question comes first: its
+// prompt tells of the task, too.
 const rules = `
 rules:
+  - when: '\]: choice (\d+)'
+    say: 'chose {{1}}'
+  - when: '\]: ponder (\d+)'
+    delay: 5s
+    say: 'pondered {{1}}'
+  - when: '\]: question (\d+)'
+    say: "<<<NEED_INPUT>>>\nWhich one for {{1}}?\n<<<CONTEXT>>>\nThere are several.\n<<<END_INPUT>>>"
   - when: '\]: number (\d+)'
     say: 'got {{1}}'
   - when: '\]: hold (\d+)'
@@ -102,10 +110,16 @@ func (s *scene) ask(ctx context.Context, room, text, want string) (time.Duration
 	}
 	final, err := s.final(ctx, room, event)
 	took := time.Since(begun)
-	if err == nil && final.Body != want {
+	if err == nil && !says(final, want) {
 		err = fmt.Errorf("%q was answered by %q, not by %q", text, final.Body, want)
 	}
 	return took, err
+}
+
+// says tells whether an answer is that, but for its last line, which tells what
+// it took.
+func says(m person.Msg, want string) bool {
+	return m.Body == want || strings.HasPrefix(m.Body, want+"\n")
 }
 
 // final waits for the answer to an event.

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// bareRun is the CLI as the bot starts it, to be started without the bot.
+type bareRun struct {
+	box       string
+	argv, env []string
+	held      string // what the prompt of argv says
+	begun     bool   // its session
+	clocked   bool   // it tells when it starts in the box
+}
+
+// look prints the command lines and environments of the processes in a box.
+const look = `for d in /proc/[0-9]*; do echo "$(base64 -w0 $d/cmdline 2>/dev/null) $(base64 -w0 $d/environ 2>/dev/null)"; done`
+
+// capture looks at the CLI while the bot has it wait for the model; do has the
+// bot start it with held in its prompt.
+func (s *scene) capture(ctx context.Context, box, held string, do func() error) (*bareRun, error) {
+	answered := make(chan error, 1)
+	go func() { answered <- do() }()
+	bare := &bareRun{box: box, held: held}
+	for bare.argv == nil {
+		select {
+		case err := <-answered:
+			return nil, errors.Join(errors.New("the CLI was not seen in the box"), err)
+		default:
+		}
+		out, err := exec.CommandContext(ctx, "podman", "exec", box, "sh", "-c", look).Output()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("look into box %s: %w", box, err), <-answered)
+		}
+		bare.find(out)
+	}
+	return bare, <-answered
+}
+
+// find takes the CLI's command line and environment from what look printed.
+func (r *bareRun) find(out []byte) {
+	for line := range bytes.Lines(out) {
+		fields := bytes.Fields(line)
+		if len(fields) != 2 {
+			continue
+		}
+		argv, env := words(fields[0]), words(fields[1])
+		prompt := slices.IndexFunc(argv, func(a string) bool { return strings.HasPrefix(a, "--prompt=") })
+		if prompt < 0 || strings.HasSuffix(argv[0], "boxinit") || !strings.Contains(argv[prompt], r.held) {
+			continue
+		}
+		r.argv = argv
+		r.env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "MATRIX_TUI_RUN=") })
+	}
+}
+
+func words(encoded []byte) []string {
+	data, err := base64.StdEncoding.DecodeString(string(encoded))
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
+// bareTime is how long one bare run took.
+type bareTime struct {
+	begun, inside time.Time // of podman exec, and of the CLI in the box
+	took          time.Duration
+}
+
+// clock tells in the box when the CLI starts, and becomes the CLI.
+const clock = `date +%s%N >&2; exec "$@"`
+
+// run starts the CLI with text in its prompt.
+func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err error) {
+	const session = "11111111-2222-4333-8444-555555555555"
+	// A lock that is left behind costs twelve seconds; the bot removes it, too.
+	if out, err := exec.CommandContext(ctx, "podman", "exec", r.box, "rm", "-f", "/root/.gemini/projects.json.lock").CombinedOutput(); err != nil {
+		return t, fmt.Errorf("remove lock: %w: %s", err, out)
+	}
+	argv := []string{"exec", "--workdir", "/workspace"}
+	for _, v := range r.env {
+		argv = append(argv, "--env", v)
+	}
+	argv = append(argv, r.box)
+	if r.clocked {
+		argv = append(argv, "sh", "-c", clock, "sh")
+	}
+	for _, a := range r.argv {
+		switch {
+		case strings.HasPrefix(a, "--prompt="):
+			a = strings.ReplaceAll(a, r.held, text)
+		case strings.HasPrefix(a, "--session-id="), strings.HasPrefix(a, "--resume="):
+			if a = "--session-id=" + session; r.begun {
+				a = "--resume=" + session
+			}
+		}
+		argv = append(argv, a)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "podman", argv...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	t.begun = time.Now()
+	err = cmd.Run()
+	t.took = time.Since(t.begun)
+	if err != nil || !strings.Contains(stdout.String(), want) {
+		return t, fmt.Errorf("bare podman exec: %w: %q not in %s%s", err, want, stdout.String(), stderr.String())
+	}
+	r.begun = true
+	if r.clocked {
+		line, _, _ := strings.Cut(stderr.String(), "\n")
+		ns, err := strconv.ParseInt(line, 10, 64)
+		if err != nil {
+			return t, fmt.Errorf("read the clock of the box: %w", err)
+		}
+		t.inside = time.Unix(0, ns)
+	}
+	return t, nil
+}
+
+// warmUp begins the session, and goes on with it once.
+func (r *bareRun) warmUp(ctx context.Context, text, want string) error {
+	for range 2 {
+		if _, err := r.run(ctx, text, want); err != nil {
+			return fmt.Errorf("warm up: %w", err)
+		}
+	}
+	return nil
+}
