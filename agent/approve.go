@@ -42,9 +42,9 @@ func heldDir(dir string) string {
 // alike, and no part can match the same text in many ways, which would take
 // JavaScript's forever.
 const (
-	blanks = `[ \t\r\n\\]+`                  // a line goes on after a backslash
-	apart  = `["']?[ \t\r\n\\,[]+["']?`      // between words, which may be quoted, or stand in a list
-	quoted = `(?:"[^"\n]*"|'[^'\n]*')`       // in a line
+	blanks = `[ \t\r\n\\]+`                    // a line goes on after a backslash
+	apart  = `["']?[ \t\r\n\\,[]+["']?`        // between words, which may be quoted, or stand in a list
+	quoted = `(?:"[^"\n]*"|'[^'\n]*')`         // in a line
 	bare   = `[^ \t\r\n\\"'` + "`" + `;&|,()]` // a character of a word
 	// option is what may stand before a further word, with its value: -C dir.
 	option = apart + `-` + bare + `*` + quoted + `?(?:["']?[ \t\r\n\\,]+(?:[^ \t\r\n\\"'` + "`" + `;&|,()-]` + bare + `*` + quoted + `?|` + quoted + `))?`

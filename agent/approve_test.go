@@ -2,7 +2,13 @@ package agent
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // found says whether a command would be held back.
@@ -59,5 +65,75 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("%q is held back: %v, want %v", command, got, want)
 			}
 		}
+	}
+}
+
+// A list of the operator's own means what it says.
+func TestPatternsOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		approval, command string
+		want              bool
+	}{
+		{"terraform apply", "cd x && terraform -chdir=y apply -auto-approve", true},
+		{"terraform apply", "terraform plan", false},
+		{"docker", "docker ps", true},
+		{"docker", "docker-compose up", false},
+		{"rm -rf", "sudo rm -v -rf /x", true},
+		{"./deploy (now)", "./deploy '(now)'", true},
+		{" git\tpush ", "git push", true},
+		{"a.b", "axb", false},
+		{"wget ... | bash", "wget x | bash", true},
+		{"wget ... | bash", "wget x | sh", false},
+		{"curl … | python3", "curl -sSL x | python3 -", true},
+		{"curl … | python3", "curl x | sh", false},
+		{"cat … | sudo tee", "cat x | sudo tee /y", true},
+		{"pg_dump … | psql -h prod", "pg_dump a | psql -U x -h prod b", true},
+		{"| mail", "cat x | mail bob", true},
+		{"| mail", "mail bob", false},
+		{"", "anything", false},
+		{"…", "anything", false},
+		{" | ", "a | b", false},
+	} {
+		if got := found(t, []string{c.approval}, c.command); got != c.want {
+			t.Errorf("%q holds %q back: %v, want %v", c.approval, c.command, got, c.want)
+		}
+	}
+}
+
+// Whatever an operator lists, the patterns can be read, and find the command.
+func FuzzPatterns(f *testing.F) {
+	for _, approval := range append(defaults, "a\\ (b) [c] {d} | e", "\xff", "…|…", "\"a\" 'b'", "$(x)") {
+		f.Add(approval)
+	}
+	f.Fuzz(func(t *testing.T, approval string) {
+		if len(approval) > 200 {
+			return
+		}
+		ps := patterns([]string{approval})
+		for _, p := range ps {
+			regexp.MustCompile(p)
+		}
+		if !utf8.ValidString(approval) || len(ps) == 0 || strings.ContainsAny(approval, "…|.") || strings.ContainsFunc(approval, unicode.IsControl) {
+			return
+		}
+		for _, command := range []string{approval, "cd x && " + approval + " y", "bash -c '" + approval + "'"} {
+			if !found(t, []string{approval}, command) {
+				t.Errorf("%q does not hold %q back", approval, command)
+			}
+		}
+	})
+}
+
+func TestApprovedRun(t *testing.T) {
+	spec := ApprovedRun("R", Held{Command: "-x 'a b'; $(id)\n", Dir: "/workspace/a b"}, "the placeholder")
+	if err := spec.Check(); err != nil {
+		t.Error(err)
+	}
+	want := []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", "-x 'a b'; $(id)\n"}
+	if diff := cmp.Diff(want, spec.Argv); diff != "" || spec.Dir != "/workspace/a b" || spec.MaxOutput != 1<<20 || !slices.Contains(spec.Env, "GEMINI_API_KEY=the placeholder") {
+		t.Errorf("%+v\n%s", spec, diff)
+	}
+	if got := ApprovedRun("R", Held{Command: "x", Dir: "../etc"}, "").Dir; got != "/workspace" {
+		t.Errorf("in %s", got)
 	}
 }

@@ -12,6 +12,9 @@ func TestDecide(t *testing.T) {
 	began := `{"type":"init","session_id":"s"}` + "\n"
 	spoke := `{"type":"message","role":"assistant","content":"Done."}` + "\n"
 	tool := `{"type":"tool_use","tool_name":"write_file","tool_id":"a"}` + "\n"
+	ask := `{"type":"message","role":"assistant","content":"<<<NEED_INPUT>>>\nWhich?\n<<<END_INPUT>>>"}` + "\n"
+	broke := `{"type":"message","role":"assistant","content":"<<<NEED_INPUT>>>\nWhich"}` + "\n"
+	held := `{"type":"held","command":"git push","dir":"/workspace"}` + "\n"
 	good := `{"type":"result","status":"success"}` + "\n"
 	bad := func(kind, message string) string {
 		return began + `{"type":"result","status":"error","error":{"type":"` + kind + `","message":"` + message + `"}}`
@@ -38,6 +41,22 @@ func TestDecide(t *testing.T) {
 		{"no word after tools", began + tool + good, exited(0), cause{}, Empty, "1 tool calls"},
 		{"empty answer as the CLI says it", began + `{"type":"error","severity":"error","message":"The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, Empty, "empty answer"},
 		{"a loop", began + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
+		{"a question", began + ask + good, exited(0), cause{}, NeedsInput, "question"},
+		{"a question, then a stop", began + ask + good, exited(0), cause{stopped: true}, NeedsInput, "question"},
+		{"a question, then more", began + ask + tool + spoke + good, exited(0), cause{}, NeedsInput, "question"},
+		{"a question, then nothing", began + ask + tool + good, exited(0), cause{}, NeedsInput, "question"},
+		{"a question without an end", began + ask, exited(0), cause{stopped: true}, Stopped, "as told"},
+		{"a question, then the deadline", began + ask, exited(0), cause{timedOut: true}, TimedOut, "CODING_TIMEOUT_SECONDS"},
+		{"a question, then an error", began + ask + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"status\":\"UNAVAILABLE\",\"message\":\"x\"}}]"}}`, exited(1), cause{}, ModelError, "overloaded"},
+		{"a question in a loop", began + ask + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
+		{"a question that broke off", began + broke + good, exited(0), cause{}, QuestionCut, "broke off within a question"},
+		{"a question that broke off, and more", began + broke + tool + spoke + good, exited(0), cause{}, Completed, ""},
+		{"a command held back", began + tool + held + good, exited(0), cause{}, NeedsApproval, "needs a yes"},
+		{"a command held back, and words", began + tool + held + spoke + good, exited(0), cause{}, NeedsApproval, "needs a yes"},
+		{"a command held back, and a question", began + ask + tool + held + ask + good, exited(0), cause{}, NeedsApproval, "needs a yes"},
+		{"a command held back, and no word", began + tool + held + `{"type":"error","message":"The model returned an empty response with no text or thoughts."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, NeedsApproval, "needs a yes"},
+		{"a command held back, then a stop", began + tool + held, exited(0), cause{stopped: true}, Stopped, "as told"},
+		{"a command held back, then the box went down", began + tool + held, sandbox.RunStatus{State: sandbox.RunInterrupted}, cause{}, Interrupted, "went down"},
 		{"time is over", began + tool, exited(0), cause{timedOut: true, limit: 40 * time.Minute}, TimedOut, "after 40 minutes (CODING_TIMEOUT_SECONDS)"},
 		{"time is over, start not known", began, exited(0), cause{timedOut: true}, TimedOut, "when the time for it was over (CODING_TIMEOUT_SECONDS)"},
 		{"told to stop", began + tool, exited(137), cause{stopped: true}, Stopped, "as told"},
@@ -80,6 +99,10 @@ func TestDecide(t *testing.T) {
 			ended, detail := decide(Task{Run: "R"}, c.st, s, c.c)
 			if ended != c.ended || !strings.Contains(detail, c.detail) {
 				t.Errorf("= %s, %q; want %s, … %q …", ended, detail, c.ended, c.detail)
+			}
+			o := conclude(Task{Run: "R"}, c.st, s, c.c)
+			if (o.Signal.Kind == Asked) != (ended == NeedsInput) || (o.Signal.Kind == CutOff) != (ended == QuestionCut) || (o.Held != nil) != (ended == NeedsApproval) {
+				t.Errorf("%s with %+v, %+v", ended, o.Signal, o.Held)
 			}
 			if (detail == "") != (ended == Completed) || strings.Contains(detail, "\n") {
 				t.Errorf("%s with the detail %q", ended, detail)

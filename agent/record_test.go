@@ -25,7 +25,7 @@ func TestRecord(t *testing.T) {
 }
 
 func (tr *transcript) record(t *testing.T, r *real) {
-	task := Task{Run: rand.Text(), Session: uuid(), Prompt: tr.task.Prompt, Resume: tr.task.Resume || tr.task.Before != ""}
+	task := Task{Run: rand.Text(), Session: uuid(), Prompt: tr.task.Prompt, Resume: tr.task.Resume || tr.task.Before != "", Approvals: tr.task.Approvals}
 	r.sh(t, "rm -rf /workspace/*")
 	if tr.task.Before != "" {
 		r.answer(t, "default: {say: 'noted'}")

@@ -46,6 +46,8 @@ type scene struct {
 	Before string `json:",omitempty"`
 	// Resume asks for a session; without Before there is none.
 	Resume bool `json:",omitempty"`
+	// Approvals are the task's.
+	Approvals []string `json:",omitempty"`
 	// StopAfter stops the run from elsewhere once the model was asked so often.
 	StopAfter int `json:",omitempty"`
 }
@@ -125,7 +127,8 @@ func TestTranscripts(t *testing.T) {
 
 // Every end that the CLI itself can come to has a transcript.
 func TestTranscriptsCover(t *testing.T) {
-	missing := map[Ended]bool{Completed: true, Empty: true, ModelError: true, Stopped: true, SessionGone: true, NoAuth: true, TurnLimit: true}
+	missing := map[Ended]bool{Completed: true, Empty: true, ModelError: true, Stopped: true, SessionGone: true, NoAuth: true, TurnLimit: true,
+		NeedsInput: true, QuestionCut: true, NeedsApproval: true}
 	for _, tr := range transcripts(t) {
 		var w told
 		if err := json.Unmarshal(tr.file("want.json").Data, &w); err != nil {
