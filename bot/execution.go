@@ -63,9 +63,15 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.waits.set(t.key, row.Room, t.due())
+		t.waitUntil(t.due())
 		if t.rec.Execution.Room != row.Room { // the room has moved, and its questions have not
 			if err := t.room.askAgain(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.rec.Execution.QuestionEvent == "" { // sent, perhaps, but not pinned
+			if err := t.look(ctx, row.Event); err != nil {
 				return err
 			}
 			continue
@@ -208,7 +214,7 @@ func (r *room) askAgain(ctx context.Context) error {
 		if err := r.bot.Journal.Wait(ctx, r.id, row.Event, data, t.questionRows(ctx, "", "")); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
-		r.bot.waits.set(t.key, r.id, t.due())
+		t.waitUntil(t.due())
 		t.projectSoon(ctx)
 	}
 	return nil

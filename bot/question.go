@@ -49,7 +49,7 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 		return err
 	}
 	crash("asked")
-	t.bot.waits.set(t.key, t.id, t.due())
+	t.waitUntil(t.due())
 	t.outbox.wake()
 	t.bot.count.asked()
 	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("execution", t.rec.Execution.ID).Msg("question asked")

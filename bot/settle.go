@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
@@ -68,53 +67,6 @@ func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string,
 	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("ended", string(out.Ended)).
 		Int64("tokens", out.Usage.Total).Dur("took_ms", time.Since(t.rec.Begun)).Msg("task answered")
 	return nil
-}
-
-// finals are the messages of the result.
-func (t *task) finals(ctx context.Context, text string) []state.Outbound {
-	messages := t.messages(ctx, text, "answer", t.bot.NotifyComplete)
-	rows := make([]state.Outbound, len(messages))
-	for i, m := range messages {
-		rows[i] = t.room.out(fmt.Sprintf("%s-f%d", t.key, i), t.row.Event, m)
-	}
-	return rows
-}
-
-// messages says a text in reply to the task, loud or as a notice that no phone
-// rings for. One that is too long for a few messages goes as a file, behind its
-// beginning.
-func (t *task) messages(ctx context.Context, text, name string, loud bool) []*message {
-	messages := answer(text, t.anchor())
-	if len(messages) > maxParts {
-		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(text)))
-		uri, err := t.upload(ctx, name+".md", text)
-		if err != nil {
-			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
-			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(text)))
-		}
-		messages = answer(beginning+note, t.anchor())
-		if err == nil {
-			messages = append(messages, fileMessage(name+".md", uri, len(text)))
-		}
-	}
-	if loud {
-		t.mention(messages[0])
-		return messages
-	}
-	for _, m := range messages {
-		if m.MsgType == event.MsgText {
-			m.MsgType = event.MsgNotice
-		}
-	}
-	return messages
-}
-
-// mention has the asker's phone ring, and nobody else's.
-func (t *task) mention(m *message) {
-	if asker := t.asker(); asker != "" {
-		m.Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
-	}
 }
 
 func (t *task) upload(ctx context.Context, name, text string) (id.ContentURIString, error) {
@@ -214,78 +166,6 @@ printf %s "$2" >> "$1"`
 		return fmt.Errorf("append to status.md: exit %d", res.Code)
 	}
 	return nil
-}
-
-// finalText is what the room is told at the end.
-func (t *task) finalText(out agent.Outcome) string {
-	switch {
-	case out.Ended == agent.Stopped && t.rec.Stop != nil:
-		return t.stoppedText(out)
-	case t.rec.Execution.State == agent.Failed: // it waited, and nobody answered
-		text := "⚠️ " + out.Detail + "\n\n"
-		if t.rec.Held != nil {
-			text += "The command was not run. "
-		}
-		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
-	}
-	return finalText(out)
-}
-
-// ours tells a result that the bot has written itself, so that the agent's
-// session knows nothing of it.
-func ours(text string) bool {
-	return strings.HasPrefix(text, "🛑 ") || strings.HasPrefix(text, "⚠️ ")
-}
-
-// finalText is what the room is told of a run's outcome.
-func finalText(out agent.Outcome) string {
-	text := strings.TrimSpace(out.Text)
-	switch {
-	case out.Ended == agent.Completed && text != "":
-		if out.Truncated {
-			text += "\n\n… I cut the answer here: it was longer than I can keep."
-		}
-		return text
-	case out.Ended == agent.Interrupted:
-		return "⚠️ " + interruptedOften
-	}
-	detail := out.Detail
-	if detail == "" {
-		detail = "The agent ended without an answer (" + string(out.Ended) + "). Please send the task again."
-	}
-	if text != "" {
-		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + text
-	}
-	return "⚠️ " + detail
-}
-
-// cost is what the whole task has used, with the run that came to out.
-func (t *task) cost(out agent.Outcome) used {
-	if t.rec.Execution.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
-		return t.rec.Used.with(t.rec.Begun, out)
-	}
-	return t.rec.Used // it ended without a run, or while it waited
-}
-
-// footer is the last line of a result: how long it took, what it used, and the
-// way to the task. Without NOTIFY_ON_COMPLETE, and where nothing ran, there is
-// none.
-func (t *task) footer(ctx context.Context, out agent.Outcome) string {
-	total := t.cost(out)
-	if !t.bot.NotifyComplete || total == (used{}) {
-		return ""
-	}
-	parts := append([]string{short(total.Time)}, total.words()...)
-	link := ""
-	if t.row.Type != typeExecute {
-		link = t.room.linkTo(t.row.Event)
-	} else {
-		link = t.link(ctx, t.key+"-t")
-	}
-	if link != "" {
-		parts = append(parts, "[the task]("+link+")")
-	}
-	return "\n\n_" + strings.Join(parts, " · ") + "_"
 }
 
 // statusOutcome is the outcome for status.md: the first line of the answer.

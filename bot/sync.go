@@ -2,8 +2,6 @@ package bot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -187,6 +185,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		if err != nil && !errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
+		b.pinEchoed(ctx, e.txn)
 	}
 	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
 	if err != nil {
@@ -236,29 +235,6 @@ func ownTransaction(e wireEvent, self string) string {
 		return c.Txn
 	}
 	return e.Unsigned.TransactionID
-}
-
-// standIn makes the row for a thing that has no event ID; key makes it the
-// same row when the same batch comes again.
-func standIn(room, kind, sender, key string) state.Inbound {
-	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
-	e := wireEvent{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}
-	raw, _ := json.Marshal(map[string]any{"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time})
-	return inbound(room, e, raw, kindInvite)
-}
-
-// inviteRow makes a row of an invite; who invited is in the stripped state.
-func (b *Bot) inviteRow(room, key string, stripped []json.RawMessage) []state.Inbound {
-	for _, raw := range stripped {
-		var e wireEvent
-		if json.Unmarshal(raw, &e) != nil {
-			continue
-		}
-		if user, m, ok := e.member(); ok && b.isSelf(user) && m.Membership == "invite" {
-			return []state.Inbound{standIn(room, typeInvite, e.Sender, key)}
-		}
-	}
-	return nil
 }
 
 // crashIfTask is the crash point of a batch that holds a task.

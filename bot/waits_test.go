@@ -10,10 +10,10 @@ import (
 func TestWaits(t *testing.T) {
 	w := newWaits()
 	now := time.Now()
-	w.set("a", "!r", now.Add(time.Minute))
-	w.set("b", "!r", now.Add(-time.Second))
-	w.set("c", "!s", now.Add(2*time.Second))
-	w.set("c", "!s", now.Add(3*time.Second)) // a new time is no second task
+	w.set("a", wait{room: "!r", due: now.Add(time.Minute)})
+	w.set("b", wait{room: "!r", due: now.Add(-time.Second)})
+	w.set("c", wait{room: "!s", due: now.Add(2 * time.Second)})
+	w.set("c", wait{room: "!s", due: now.Add(3 * time.Second)}) // a new time is no second task
 	rooms, at := w.next(now)
 	if diff := cmp.Diff([]string{"!r"}, rooms); diff != "" || !at.Equal(now.Add(3*time.Second)) {
 		t.Errorf("%s; next in %s", diff, at.Sub(now))
@@ -24,7 +24,7 @@ func TestWaits(t *testing.T) {
 	if !w.overdue("!r", now) || w.overdue("!s", now) {
 		t.Error("what is overdue")
 	}
-	w.set("a", "!s", now.Add(time.Minute)) // its room has moved
+	w.set("a", wait{room: "!s", due: now.Add(time.Minute)}) // its room has moved
 	w.drop("b")
 	w.drop("b")
 	if w.count("!r") != 0 || w.count("!s") != 2 {
