@@ -70,6 +70,13 @@ func (r *room) bind(ctx context.Context, row state.Inbound, event, text string) 
 	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
 	if row.Type == messageType.Type {
 		given.Event = row.Event
+		edited, err := r.editOf(ctx, row)
+		if err != nil {
+			return err
+		}
+		if edited != "" {
+			given.Answer = edited
+		}
 	}
 	t, err := r.resume(ctx, event, given, row.Event)
 	var full *agent.LimitError
@@ -167,6 +174,31 @@ func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.I
 	return r.tell(ctx, row, text)
 }
 
+// editOf is what a message was changed to before it was looked at, "" for
+// nothing.
+func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err error) {
+	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
+	if err != nil {
+		return "", fmt.Errorf("read unfinished rows: %w", err)
+	}
+	for _, later := range rows {
+		e, _ := parseEvent(later.Raw)
+		m, _ := e.message()
+		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
+			text = answerText(m.NewContent.Body)
+		}
+	}
+	return text, nil
+}
+
+// answerText is an answer without the word that it may begin with.
+func answerText(body string) string {
+	if c, rest, ok := parseCommand(body); ok && c.name == "answer" {
+		body = rest
+	}
+	return strings.TrimSpace(body)
+}
+
 // doEdit takes over an answer that was changed before the run went on with it.
 func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
@@ -189,7 +221,7 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 		if len(answers) == 0 || answers[len(answers)-1].Event != m.RelatesTo.EventID || answers[len(answers)-1].By != row.Sender {
 			continue
 		}
-		return r.amend(ctx, row, t, m.RelatesTo.EventID, strings.TrimSpace(m.NewContent.Body))
+		return r.amend(ctx, row, t, m.RelatesTo.EventID, answerText(m.NewContent.Body))
 	}
 	return r.finish(ctx, row)
 }
@@ -197,6 +229,9 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 // amend changes the newest answer of a task, which came as the event edited.
 // The caller holds the books.
 func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, text string) error {
+	if answers := t.rec.Execution.Answers; answers[len(answers)-1].Answer == text {
+		return r.finish(ctx, row) // it was taken so already
+	}
 	if t.rec.Box != "" || t.rec.Ran != nil {
 		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
 	}

@@ -18,6 +18,9 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 	if t.rec.Attempt == 0 {
 		t.plan("")
 	}
+	if t.rec.Begun.IsZero() {
+		t.rec.Begun = time.Now().UTC()
+	}
 	begun := t.rec.Box != ""
 	stoppable, cancel := t.stoppable(ctx)
 	defer cancel()

@@ -64,6 +64,9 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 			return err
 		}
 		t.waitUntil(t.due())
+		if t.rec.Resuming && b.Store.Session(row.Room) == "" {
+			saves.Go(func() error { return b.Store.SetSession(ctx, row.Room, t.rec.Session) })
+		}
 		if t.rec.Execution.Room != row.Room { // the room has moved, and its questions have not
 			if err := t.room.askAgain(ctx); err != nil {
 				return err
@@ -80,7 +83,9 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 			saves.Go(func() error { t.projectSoon(ctx); return nil })
 		}
 	}
-	_ = saves.Wait()
+	if err := saves.Wait(); err != nil && ctx.Err() == nil {
+		b.log.Warn().Err(err).Msg("sessions are saved later")
+	}
 	return b.loseOrphans(ctx)
 }
 

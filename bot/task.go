@@ -181,7 +181,7 @@ func (t *task) plan(last agent.Ended) {
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // and there is an answer
-		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, now, false
+		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // it begins when the lane is free
 		if t.rec.Resume = t.rec.Resuming; !t.rec.Resume {
 			t.rec.Session = uuid.NewString()
 		}
