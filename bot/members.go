@@ -17,7 +17,8 @@ const (
 )
 
 const greeting = "Hello! Write me what you want done, in your own words. I work on it in a container that belongs to this room alone, " +
-	"and everything in its /workspace stays from one task to the next. While I work, a notice shows how far I am; the result comes as a reply."
+	"and everything in its /workspace stays from one task to the next. While I work, a notice shows how far I am; the result comes as a reply. " +
+	"When I need you, I ask here and wait for your answer; `!stop` ends what I am at."
 
 // doInvite joins when somebody invites us who may, and declines otherwise.
 func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
