@@ -137,3 +137,33 @@ for (const s of [' ', '\\', 'git ', ';git ', ';git -a ', ';git -a b', ';git -"" 
 		t.Errorf("exit %d: %s", res.Code, out)
 	}
 }
+
+// Other ways to the shell are guarded too: a subagent's, whose calls the stream
+// does not show, the background, and a shell in the shell.
+func TestRealApprovalElsewhere(t *testing.T) {
+	r := newReal(t)
+	for _, c := range []struct{ name, model, command string }{
+		{"a subagent", `
+rules:
+  - {when: 'begin', times: 1, call: [{name: invoke_agent, args: {agent_name: generalist, prompt: 'push it now'}}]}
+  - {when: 'push it now', times: 1, call: [{name: run_shell_command, args: {command: 'git push; touch pushed'}}]}
+`, "git push; touch pushed"},
+		{"the background", `
+rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {command: 'git push; touch pushed', is_background: true}}]}]
+`, "git push; touch pushed"},
+		{"a shell in the shell", `
+rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {command: "bash -c 'touch pushed; git push'"}}]}]
+`, "touch pushed; git push"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.answer(t, c.model)
+			o, _ := r.do(t, Task{Prompt: "begin", Approvals: defaults})
+			if diff := cmp.Diff(&Held{Command: c.command, Dir: "/workspace"}, o.Held); o.Ended != NeedsApproval || diff != "" {
+				t.Errorf("%+v\n%s", o, diff)
+			}
+			if out := r.sh(t, "ls /workspace"); out != "" {
+				t.Errorf("it has run: %s", out)
+			}
+		})
+	}
+}
