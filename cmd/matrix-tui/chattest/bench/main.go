@@ -45,6 +45,7 @@ var sections = []section{
 	{"answer", measureAnswer},
 	{"rooms", measureRooms},
 	{"burst", measureBurst},
+	{"waiting", measureWaiting},
 	{"idle", measureIdle}, // memory and start, with many rooms
 }
 
@@ -55,7 +56,7 @@ func main() {
 		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
 		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
 		boxes   = flag.Int("boxes", 200, "containers that it has")
-		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply answer rooms burst idle")
+		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply answer rooms burst waiting idle")
 		limit   = flag.Duration("timeout", 10*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()

@@ -127,28 +127,38 @@ func (s *scene) final(ctx context.Context, room, event string) (person.Msg, erro
 	return s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.Final() && m.ReplyTo == event })
 }
 
-// joined makes rooms in which the bot is a member, while it does not run: a
-// second session of its account joins.
-func (s *scene) joined(ctx context.Context, b *bench, n int) (rooms []string, err error) {
-	name, password := s.Login()
-	self, err := b.host.Person(ctx, name, password)
-	if err != nil {
-		return nil, err
+// joined makes rooms in which the bot, and those of more scenes, are members,
+// while none of them runs: a second session of each account joins.
+func (s *scene) joined(ctx context.Context, b *bench, n int, more ...*scene) (rooms []string, err error) {
+	var bots []string
+	var selves []*person.Person
+	for _, one := range append([]*scene{s}, more...) {
+		name, password := one.Login()
+		self, err := b.host.Person(ctx, name, password)
+		if err != nil {
+			return nil, err
+		}
+		defer self.Close()
+		bots, selves = append(bots, one.ID()), append(selves, self)
 	}
-	defer self.Close()
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
 	for range n {
 		group.Go(func() error {
-			room, err := s.alice.CreateRoom(ctx, person.RoomSpec{Invite: []string{s.ID()}})
+			room, err := s.alice.CreateRoom(ctx, person.RoomSpec{Invite: bots})
 			if err != nil {
 				return err
 			}
 			mu.Lock()
 			rooms = append(rooms, room)
 			mu.Unlock()
-			return self.Join(ctx, room)
+			for _, self := range selves {
+				if err := self.Join(ctx, room); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	return rooms, group.Wait()

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	window = 30 * time.Second // in which the processor time of a bot at rest is counted
+	token  = "bench"          // of the HTTP interface
+)
+
+// measureWaiting measures what waiting executions cost: two bots in the same
+// rooms, one with a question of its own in each of them, side by side.
+func measureWaiting(ctx context.Context, b *bench) (err error) {
+	var pair [2]*scene
+	for i, name := range []string{"waiting-none", "waiting"} {
+		s, err := b.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer s.close(&err)
+		s.Set(map[string]string{"API_LISTEN": "0", "API_TOKEN": token, "EXECUTION_TIMEOUT_MINUTES": strconv.Itoa(int(patience.Minutes()))})
+		pair[i] = s
+	}
+	all, err := pair[0].joined(ctx, b, b.rooms, pair[1])
+	if err != nil {
+		return err
+	}
+	b.say("%s made", rooms(b.rooms))
+	for _, s := range pair {
+		if err := s.seed(all, nil); err != nil {
+			return err
+		}
+		if _, err := s.start(ctx); err != nil { // takes the rooms into the journal
+			return err
+		}
+	}
+	for _, s := range []*scene{pair[0], pair[1], pair[0]} { // each hears what the other says
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(pair[0].Stop(ctx), pair[1].Stop(ctx)); err != nil {
+		return err
+	}
+	if err := pair[1].fillWaiting(ctx, all); err != nil {
+		return err
+	}
+	var memory, busy, ready [2][]float64
+	var moreMemory, moreBusy []float64
+	for range b.rounds {
+		for i, s := range pair { // one after the other to be ready, side by side to come to rest
+			took, err := s.start(ctx)
+			if err != nil {
+				return err
+			}
+			ready[i] = append(ready[i], ms(took))
+		}
+		group, at := errgroup.WithContext(ctx)
+		for i, s := range pair {
+			group.Go(func() error {
+				mb, share, err := s.idle(at)
+				memory[i], busy[i] = append(memory[i], mb), append(busy[i], share)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		for i, s := range pair {
+			if count, err := s.waiting(ctx); err != nil || count != i*len(all) {
+				return errors.Join(err, fmt.Errorf("the bot says that %d tasks wait, not %d", count, i*len(all)))
+			}
+			if err := s.Stop(ctx); err != nil {
+				return err
+			}
+		}
+		last := len(memory[0]) - 1
+		moreMemory, moreBusy = append(moreMemory, memory[1][last]-memory[0][last]), append(moreBusy, busy[1][last]-busy[0][last])
+	}
+	b.table.add("resident memory, idle, "+rooms(b.rooms)+" known, nothing waits", "MB", 0, memory[0]...)
+	b.table.add("the same with a waiting execution in each", "MB", 0, memory[1]...)
+	b.table.add(fmt.Sprintf("  what %d waiting executions cost (pair by pair)", len(all)), "MB", 10, moreMemory...)
+	b.table.add("processor time in 30 s, idle, nothing waits", "%", 0, busy[0]...)
+	b.table.add("the same with the waiting executions", "%", 0, busy[1]...)
+	b.table.add("  what they cost (pair by pair), in % of one core", "%", 0.1, moreBusy...)
+	b.table.add("start → ready, nothing waits", "ms", 0, ready[0]...)
+	b.table.add("the same with the waiting executions", "ms", 0, ready[1]...)
+	return nil
+}
+
+// idle returns the resident memory of the bot at rest, in MB, and the processor
+// time that it takes from then on, in % of one core.
+func (s *scene) idle(ctx context.Context) (mb, share float64, err error) {
+	if mb, err = s.rested(ctx); err != nil {
+		return 0, 0, err
+	}
+	before, err := processorTime(s.PID())
+	if err != nil {
+		return 0, 0, err
+	}
+	begun := time.Now()
+	if err := pause(ctx, window); err != nil {
+		return 0, 0, err
+	}
+	after, err := processorTime(s.PID())
+	return mb, 100 * float64(after-before) / float64(time.Since(begun)), err
+}
+
+// processorTime is what all threads of a process have used until now, in user
+// and system mode. The ID of the clock is made as clock_getcpuclockid(3) does:
+// /proc/PID/stat has the same number, but in steps of 10 ms.
+func processorTime(pid int) (time.Duration, error) {
+	const scheduled = 2 // CPUCLOCK_SCHED
+	var used unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduled), &used); err != nil {
+		return 0, fmt.Errorf("read processor time of the bot: %w", err)
+	}
+	return time.Duration(used.Nano()), nil
+}
+
+var (
+	listening    = regexp.MustCompile(`"address":"([^"]+)".*"message":"listening"`)
+	tasksWaiting = regexp.MustCompile(`(?m)^matrix_tui_tasks_waiting (\d+)$`)
+)
+
+// waiting asks the bot how many tasks wait.
+func (s *scene) waiting(ctx context.Context) (int, error) {
+	at := listening.FindStringSubmatch(s.Log())
+	if at == nil {
+		return 0, errors.New("the bot's log does not say where it listens")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at[1]+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	found := tasksWaiting.FindSubmatch(text)
+	if found == nil {
+		return 0, fmt.Errorf("the bot's metrics (%s) do not say how many tasks wait", resp.Status)
+	}
+	return strconv.Atoi(string(found[1]))
+}
