@@ -20,6 +20,10 @@ const yesKey, noKey = "✅", "❌"
 // beginning is dropped.
 const maxApproved = 16 << 10
 
+// maxShown is the longest command that a person is asked about, in bytes: all of
+// it must be seen before the yes.
+const maxShown = 32 << 10
+
 // ranOnce is the one run of an approved command. It is written down before the
 // run is started: a command whose box is gone since is not run again.
 type ranOnce struct {

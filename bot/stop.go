@@ -111,10 +111,17 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	}
 	var all []candidate
 	r.mu.Lock()
-	if t := r.current; t != nil && t.row.Status != state.Answered {
-		all = append(all, candidate{t.row, t.key, t.asker(), true})
-	}
+	t := r.current
 	r.mu.Unlock()
+	if t != nil {
+		row, err := r.bot.Journal.Event(ctx, r.id, t.row.Event) // it may have ended, and be tidying up
+		if err != nil {
+			return nil, fmt.Errorf("read running task: %w", err)
+		}
+		if row.Status == state.Pending || row.Status == state.Running {
+			all = append(all, candidate{row, t.key, t.asker(), true})
+		}
+	}
 	for _, row := range rows {
 		all = append(all, candidate{row, taskKey(row), row.Sender, false})
 	}

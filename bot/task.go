@@ -74,6 +74,11 @@ func (r *room) doTask(ctx context.Context, t *task) error {
 // asked has the task wait for an answer; where that cannot be, the outcome is
 // why, and otherwise empty.
 func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
+	if out.Held != nil && len(out.Held.Command) > maxShown {
+		out.Ended, out.Text = agent.Crashed, ""
+		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs a yes, and that is too long to be shown to you (%s). Give me the task in smaller steps.", size(len(out.Held.Command)))
+		return out, nil
+	}
 	err := t.ask(ctx, out)
 	var full *agent.LimitError
 	switch {
