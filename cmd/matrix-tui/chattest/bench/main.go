@@ -57,7 +57,7 @@ func main() {
 		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
 		boxes   = flag.Int("boxes", 200, "containers that it has")
 		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply answer rooms burst waiting idle")
-		limit   = flag.Duration("timeout", 10*time.Minute, "stop measuring after this")
+		limit   = flag.Duration("timeout", 20*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
