@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"matrix-tui/agent"
-	"matrix-tui/state"
 	"strings"
 	"time"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
 )
 
 // watchWaits wakes each room when something in it is due, until ctx ends.

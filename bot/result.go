@@ -3,9 +3,10 @@ package bot
 import (
 	"context"
 	"fmt"
+	"strings"
+
 	"matrix-tui/agent"
 	"matrix-tui/state"
-	"strings"
 
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"

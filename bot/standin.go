@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"matrix-tui/state"
 	"time"
+
+	"matrix-tui/state"
 )
 
 // standIn makes the row for a thing that has no event ID; key makes it the
