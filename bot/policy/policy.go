@@ -1,5 +1,8 @@
-// Package policy is policy.yaml: what people decide about rooms by hand. It is
-// pure but for reading that one file, and knows neither Matrix nor podman.
+// Package policy is what people decide by hand: policy.yaml, which says who is
+// heard, when the bot answers and with what limits, and the pairing codes that
+// let unknown people in. What decides is pure; the thin edge reads and writes
+// those two files of the state folder. It speaks to no homeserver and knows
+// nothing of podman.
 package policy
 
 import (
@@ -8,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -17,6 +21,8 @@ const (
 	MaxFile      = 1 << 20 // bytes
 	MaxApprovals = 100     // of a room
 	MaxPrefix    = 200     // bytes of one
+	MaxPeople    = 1000    // entries of one list of people
+	MaxWord      = 200     // bytes of a model's name, and of a persona file's
 )
 
 // DefaultApprovals are the commands that need a person's yes where the file
@@ -28,13 +34,31 @@ type Room struct {
 	// Approvals are beginnings of commands that need a person's yes; empty is
 	// none.
 	Approvals []string
+	// Reply is which messages are answered; "" leaves it to the kind of room:
+	// see [Reply.In].
+	Reply Reply
+	// Persona is a file of the state folder, as a clean relative path with no
+	// .. in it; "" is none. What it names may be missing, or a link.
+	Persona string
+	// Model is the agent's model, "" for the one of the settings.
+	Model string
+	// Timeout is of one run of the agent, QuestionTimeout of a question from
+	// when it is in the room; 0 is what the settings say.
+	Timeout, QuestionTimeout time.Duration
+
+	allow *people   // who is heard besides the owners; nil is who the settings say
+	block []*people // who is not: of all rooms, and of this one
 }
 
-// Policy is a file that was read. The zero value is no file.
+// Policy is a file that was read. The zero value, and nil, is no file.
 type Policy struct {
 	defaults Room
-	rooms    map[string]Room
+	rooms    map[string]*Room
+	said     file // as it was written
 }
+
+// nothingSaid is what holds where the file says nothing.
+var nothingSaid = Room{Approvals: DefaultApprovals}
 
 // file is policy.yaml as it is written.
 type file struct {
@@ -42,67 +66,58 @@ type file struct {
 	Rooms    map[string]section `yaml:"rooms"`
 }
 
-// section is what can be said of all rooms, or of one; nil is nothing said.
-type section struct {
-	Approvals *[]string `yaml:"approvals"`
-}
-
 // Parse reads a policy file. The error is a sentence that names the place.
 func Parse(data []byte) (*Policy, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("the file is larger than %d KiB", MaxFile>>10)
 	}
-	var f file
+	p := &Policy{defaults: nothingSaid, rooms: map[string]*Room{}}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
-	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+	if err := dec.Decode(&p.said); err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the document")
 	}
-	p := &Policy{defaults: Room{Approvals: DefaultApprovals}, rooms: map[string]Room{}}
-	if err := f.Defaults.over(&p.defaults, "defaults"); err != nil {
+	if err := p.said.Defaults.over(&p.defaults, "defaults"); err != nil {
 		return nil, err
 	}
-	for room, s := range f.Rooms {
-		if !strings.HasPrefix(room, "!") {
+	for room, s := range p.said.Rooms {
+		if !isRoom(room) {
 			return nil, fmt.Errorf("rooms: %q is no room ID; one looks like !abc:example.org", room)
 		}
 		own := p.defaults
 		if err := s.over(&own, "rooms: "+room); err != nil {
 			return nil, err
 		}
-		p.rooms[room] = own
+		p.rooms[room] = &own
 	}
 	return p, nil
 }
 
-// over puts what the section says in the place of what r says.
-func (s section) over(r *Room, where string) error {
-	if s.Approvals == nil {
-		return nil
-	}
-	list := *s.Approvals
-	if len(list) > MaxApprovals {
-		return fmt.Errorf("%s: approvals: more than %d", where, MaxApprovals)
-	}
-	for _, prefix := range list {
-		if strings.TrimSpace(prefix) == "" || len(prefix) > MaxPrefix || strings.ContainsAny(prefix, "\n\r\x00") {
-			return fmt.Errorf("%s: approvals: %q is no beginning of a command; one looks like git push", where, prefix)
-		}
-	}
-	r.Approvals = list
-	return nil
+// isRoom tells whether a name can be a room's ID. Some have no server in them.
+func isRoom(name string) bool {
+	return len(name) > 1 && len(name) <= 255 && name[0] == '!' && isWord(name)
 }
 
 // Room is what holds in a room.
-func (p *Policy) Room(id string) Room {
-	if p == nil {
-		return Room{Approvals: DefaultApprovals}
+func (p *Policy) Room(id string) Room { return *p.room(id) }
+
+func (p *Policy) room(id string) *Room {
+	if p == nil || p.rooms == nil {
+		return &nothingSaid
 	}
-	if own, ok := p.rooms[id]; ok {
+	if own := p.rooms[id]; own != nil {
 		return own
 	}
-	return p.defaults
+	return &p.defaults
+}
+
+// ownersOnly is what holds while there is a file that was never right: nobody
+// whom it may have blocked is heard.
+func ownersOnly() *Policy {
+	r := nothingSaid
+	r.allow = &people{}
+	return &Policy{defaults: r, rooms: map[string]*Room{}}
 }

@@ -2,27 +2,29 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
+	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 )
 
 // Source is the policy file of a state folder. It is read again when it has
-// changed; a file that is wrong leaves the policy as it was.
+// changed; a file that is wrong leaves the policy as it was. Until a file that
+// is there was right once, only owners are heard. All methods can be called
+// from any goroutine.
 type Source struct {
 	path string
 	log  zerolog.Logger
 
-	mu      sync.Mutex
-	now     *Policy
-	size    int64
-	changed time.Time
-	wrong   error
+	mu    sync.Mutex
+	now   *Policy
+	seen  fs.FileInfo // the file that was read last, nil for none
+	wrong error
 }
 
 // Open looks at policy.yaml in a folder; a missing one is no error.
@@ -32,13 +34,19 @@ func Open(dir string, log zerolog.Logger) *Source {
 	return s
 }
 
-// Room is what holds in a room now.
-func (s *Source) Room(id string) Room {
+// Now is what holds now. It does not change any more.
+func (s *Source) Now() *Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refresh()
-	return s.now.Room(id)
+	return s.now
 }
+
+// Room is what holds in a room now.
+func (s *Source) Room(id string) Room { return s.Now().Room(id) }
+
+// Decide is [Policy.Decide] by what holds now.
+func (s *Source) Decide(q Query) Decision { return s.Now().Decide(q) }
 
 // Err says what is wrong with the file as it is, nil for nothing.
 func (s *Source) Err() error {
@@ -52,15 +60,15 @@ func (s *Source) Err() error {
 func (s *Source) refresh() {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.now, s.wrong, s.size, s.changed = nil, nil, 0, time.Time{}
+		s.now, s.wrong, s.seen = nil, nil, nil
 		return
 	}
-	if err == nil && info.Size() == s.size && info.ModTime().Equal(s.changed) {
+	if err == nil && sameFile(info, s.seen) {
 		return
 	}
 	var p *Policy
 	if err == nil {
-		s.size, s.changed = info.Size(), info.ModTime()
+		s.seen = info
 		p, err = readFile(s.path)
 	}
 	if err != nil {
@@ -68,6 +76,9 @@ func (s *Source) refresh() {
 			s.log.Error().Err(err).Str("file", s.path).Msg("policy.yaml is not right: the policy stays as it was")
 		}
 		s.wrong = err
+		if s.now == nil {
+			s.now = ownersOnly()
+		}
 		return
 	}
 	s.now, s.wrong = p, nil
@@ -75,14 +86,37 @@ func (s *Source) refresh() {
 }
 
 func readFile(path string) (*Policy, error) {
+	data, err := readBytes(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data)
+}
+
+// readBytes reads at most one byte more than a policy file may have.
+func readBytes(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for its other end
+		return nil, fmt.Errorf("%s is no file", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(data)
+	return io.ReadAll(io.LimitReader(file, MaxFile+1))
+}
+
+// sameFile tells whether a file is as it was; was may be nil.
+func sameFile(is, was fs.FileInfo) bool {
+	return was != nil && os.SameFile(is, was) && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
+}
+
+// writeBytes replaces a file in one step: the old one or the new one is there,
+// for its owner's eyes only.
+func writeBytes(path string, data []byte) error {
+	return renameio.WriteFile(path, data, 0o600, renameio.WithStaticPermissions(0o600), renameio.WithTempDir(filepath.Dir(path)))
 }

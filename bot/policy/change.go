@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Keys are what Set can set, in the order in which they are shown.
+var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "approvals"}
+
+// Values of Set that are no values.
+const (
+	valueDefault = "default" // nothing is said any more
+	valueNone    = "none"    // an empty list, no persona, the model of the settings
+)
+
+// Set says something of a room, or of all rooms with room "" or "defaults".
+// Lists of people are separated by commas or spaces, approvals by commas; none
+// is an empty one, and default takes the line out. The file is read anew, so
+// what was changed by hand stays. An [Error] says what would be right; nothing
+// is changed then.
+func (s *Source) Set(room, key, value string) error {
+	key = strings.TrimPrefix(strings.ToLower(key), "limits.")
+	if !slices.Contains(Keys, key) {
+		return sayf("%q is nothing that can be set: there are %s.", key, strings.Join(Keys, ", "))
+	}
+	value = strings.TrimSpace(value)
+	return s.change(room, func(_ *Policy, where string, section *yaml.Node) error { return set(section, key, value) })
+}
+
+func set(section *yaml.Node, key, value string) error {
+	limit := key == "timeout_seconds" || key == "question_minutes"
+	switch {
+	case value == "":
+		return sayf("What should %s be? %s takes out what is said of it.", key, valueDefault)
+	case limit && value == valueDefault:
+		if limits := valueAt(section, "limits"); limits != nil && limits.Kind == yaml.MappingNode {
+			removeAt(limits, key)
+			if len(limits.Content) == 0 {
+				removeAt(section, "limits")
+			}
+		}
+	case value == valueDefault:
+		removeAt(section, key)
+	case limit:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return sayf("%q is no whole number: %s takes one.", value, key)
+		}
+		putAt(mappingAt(section, "limits"), key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)})
+	case key == "allow" || key == "block" || key == "approvals":
+		putList(section, key, parts(key, value))
+	case value == valueNone && key != "reply":
+		putAt(section, key, scalar("", yaml.DoubleQuotedStyle))
+	default:
+		putAt(section, key, scalar(value, quoting(value)))
+	}
+	return nil
+}
+
+// parts splits the value of a list.
+func parts(key, value string) []string {
+	list := []string{}
+	if value == valueNone {
+		return list
+	}
+	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '\n' || key != "approvals" && (r == ' ' || r == '\t') }) {
+		if part = strings.TrimSpace(part); part != "" && !slices.Contains(list, part) {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// Allow lets a user, or everybody of a server by @*:server, be heard in a room,
+// or in all rooms with room "" or "defaults". settings is who the settings
+// allow: a list that is begun here goes on from who was heard before. Being
+// blocked by the same section and in the same words ends; by other words is an
+// [Error]. Allowing again changes nothing.
+func (s *Source) Allow(user, room string, settings []string) error {
+	if !isEntry(user) {
+		return noUser(user)
+	}
+	return s.change(room, func(p *Policy, where string, section *yaml.Node) error {
+		block := listAt(section, "block")
+		if slices.Contains(block, user) {
+			block = slices.DeleteFunc(block, func(entry string) bool { return entry == user })
+			putList(section, "block", block)
+		}
+		rest := slices.Clone(block)
+		if where != defaultsKey {
+			for _, list := range p.defaults.block {
+				rest = append(rest, list.list...)
+			}
+		}
+		if i := slices.IndexFunc(rest, func(entry string) bool { return listHas([]string{entry}, user) }); i >= 0 {
+			return sayf("%s would not be heard: the policy blocks %s, and that counts more.", code(user), code(rest[i]))
+		}
+		list := listAt(section, "allow")
+		if list == nil {
+			list = settings
+			if p.defaults.allow != nil && where != defaultsKey {
+				list = p.defaults.allow.list
+			}
+			if listHas(list, user) {
+				return nil
+			}
+		}
+		if !listHas(list, user) {
+			putList(section, "allow", append(slices.Clone(list), user))
+		}
+		return nil
+	})
+}
+
+// Block is the contrary of Allow. Owners are heard nevertheless: see [Decide].
+func (s *Source) Block(user, room string) error {
+	if !isEntry(user) {
+		return noUser(user)
+	}
+	return s.change(room, func(_ *Policy, _ string, section *yaml.Node) error {
+		if list := listAt(section, "allow"); slices.Contains(list, user) {
+			putList(section, "allow", slices.DeleteFunc(list, func(entry string) bool { return entry == user }))
+		}
+		if list := listAt(section, "block"); !slices.Contains(list, user) {
+			putList(section, "block", append(list, user))
+		}
+		return nil
+	})
+}
+
+func noUser(user string) error {
+	return sayf("%s is no full user ID: one looks like @alice:example.org, or @*:example.org for everybody of a server.", code(user))
+}
+
+// Reset takes out all that is said of a room, or of all rooms with room "" or
+// "defaults".
+func (s *Source) Reset(room string) error {
+	return s.write(func(data []byte) ([]byte, error) { return reset(data, place(room)) })
+}
+
+func (s *Source) change(room string, change func(p *Policy, where string, section *yaml.Node) error) error {
+	where := place(room)
+	return s.write(func(data []byte) ([]byte, error) {
+		p, _ := Parse(data) // edit says what is wrong
+		return edit(data, where, func(section *yaml.Node) error { return change(p, where, section) })
+	})
+}
+
+func place(room string) string {
+	if room == "" {
+		return defaultsKey
+	}
+	return room
+}
+
+// write edits the file as it is now, again when somebody else has just changed
+// it.
+func (s *Source) write(edit func(data []byte) ([]byte, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range 3 {
+		path := s.path
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target // a link to the file stays one
+		}
+		before, _ := os.Stat(path)
+		data, err := readBytes(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read policy: %w", err)
+		}
+		next, err := edit(data)
+		if err != nil || next == nil {
+			return err
+		}
+		if after, _ := os.Stat(path); (before == nil) != (after == nil) || after != nil && !sameFile(after, before) {
+			continue
+		}
+		if err := writeBytes(path, next); err != nil {
+			return fmt.Errorf("write policy: %w", err)
+		}
+		s.refresh()
+		return nil
+	}
+	return sayf("Somebody else is changing policy.yaml just now: nothing was changed.")
+}

@@ -1,0 +1,39 @@
+package policy
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"strings"
+)
+
+// A pairing code is codeLength letters of the alphabet, which has none that
+// look like another: 40 bits.
+const (
+	alphabet   = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+	codeLength = 8
+)
+
+// newCode makes up a code. Each letter is as likely as another, for 256 is a
+// multiple of the alphabet's length.
+func newCode() string {
+	var b [codeLength]byte
+	_, _ = rand.Read(b[:]) // never fails
+	for i := range b {
+		b[i] = alphabet[int(b[i])%len(alphabet)]
+	}
+	return string(b[:])
+}
+
+// tidyCode is a code as people copy it: in small letters, in groups.
+func tidyCode(code string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == '-' || r == '`' {
+			return -1
+		}
+		return r
+	}, strings.ToUpper(code))
+}
+
+// sameCode takes as long for a code that is nearly right as for one that is
+// wrong altogether.
+func sameCode(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -1,0 +1,110 @@
+package policy
+
+import "slices"
+
+// Reply is which of the messages that are heard are answered.
+type Reply string
+
+const (
+	All         Reply = "all"
+	MentionOnly Reply = "mention_only" // those that mention the bot or reply to it
+	OwnerOnly   Reply = "owner_only"   // those of owners
+	Off         Reply = "off"          // none; owners' commands still work
+)
+
+var replies = []Reply{All, MentionOnly, OwnerOnly, Off}
+
+// In is what holds in a room of a kind, where the file may have left it open.
+func (r Reply) In(direct bool) Reply {
+	switch {
+	case r != "":
+		return r
+	case direct:
+		return All
+	}
+	return MentionOnly
+}
+
+// Query is a message, as far as a decision needs to know it.
+type Query struct {
+	Room, Sender string   // full IDs
+	Owners       []string // of the settings: full user IDs
+	Allow        []string // of the settings: user IDs and globs; counts where the file has no list
+	Direct       bool     // a chat of two, by m.direct or the invite, not by counting heads
+	Mentioned    bool     // it mentions the bot, or replies to a message of the bot's
+	Command      bool     // it is a !word of ours
+}
+
+// Reasons of a decision.
+const (
+	WhyOwner        = "owner"         // all that owners say is answered here
+	WhyAll          = "all"           // all that is heard is answered here
+	WhyMentioned    = "mentioned"     // it speaks to the bot
+	WhyCommand      = "command"       // it is a command of somebody who may
+	WhyBlocked      = "blocked"       // not heard: the sender is blocked
+	WhyUnknown      = "unknown"       // not heard: the sender is in no list
+	WhyNotMentioned = "not_mentioned" // heard, and not for the bot
+	WhyOwnerOnly    = "owner_only"    // heard, and only owners are answered here
+	WhyOff          = "off"           // heard, and nothing is answered here
+)
+
+// Decision is what becomes of a message. One that is not heard must leave no
+// trace that people can see.
+type Decision struct {
+	Heard bool   // it is context for the agent, and its sender may use the bot
+	Reply bool   // it is a task or a command, and is answered
+	Pair  bool   // not heard, and its sender is to get a pairing code
+	Why   string // one of the Why words
+}
+
+// Decide says what becomes of a message. Owners are always heard; for others,
+// who is blocked is not heard, however allowed.
+func (p *Policy) Decide(q Query) Decision {
+	r := p.room(q.Room)
+	reply := r.Reply.In(q.Direct)
+	owner := slices.Contains(q.Owners, q.Sender)
+	if !owner {
+		if r.blocks(q.Sender) {
+			return Decision{Why: WhyBlocked}
+		}
+		if !r.allows(q.Sender, q.Allow) {
+			return Decision{Why: WhyUnknown, Pair: q.Direct && (reply == All || reply == MentionOnly)}
+		}
+	}
+	switch {
+	case q.Command && (owner || reply == All || reply == MentionOnly):
+		return Decision{Heard: true, Reply: true, Why: WhyCommand}
+	case reply == Off:
+		return Decision{Heard: true, Why: WhyOff}
+	case reply == OwnerOnly && owner:
+		return Decision{Heard: true, Reply: true, Why: WhyOwner}
+	case reply == OwnerOnly:
+		return Decision{Heard: true, Why: WhyOwnerOnly}
+	case q.Mentioned:
+		return Decision{Heard: true, Reply: true, Why: WhyMentioned}
+	case reply == MentionOnly:
+		return Decision{Heard: true, Why: WhyNotMentioned}
+	}
+	return Decision{Heard: true, Reply: true, Why: WhyAll}
+}
+
+// Heard is the part of Decide that asks for nothing but the sender: who may
+// invite, react and answer.
+func (p *Policy) Heard(q Query) bool { return p.Decide(q).Heard }
+
+func (r *Room) blocks(user string) bool {
+	for _, list := range r.block {
+		if list.has(user) {
+			return true
+		}
+	}
+	return false
+}
+
+// allows asks the file's list, or that of the settings where it has none.
+func (r *Room) allows(user string, settings []string) bool {
+	if r.allow != nil {
+		return r.allow.has(user)
+	}
+	return listHas(settings, user)
+}

@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// defaultsKey is where what holds in all rooms stands.
+const defaultsKey = "defaults"
+
+// edit changes one section of a policy file, and keeps its comments and its
+// order. where is defaults or a room's ID; change gets the section's mapping.
+// The result is a file that [Parse] takes, nil when nothing would be other
+// than it is. The errors are for people.
+func edit(data []byte, where string, change func(section *yaml.Node) error) ([]byte, error) {
+	if where != defaultsKey && !isRoom(where) {
+		return nil, sayf("%q is no room ID: one looks like !abc:example.org, and %s are all rooms.", where, defaultsKey)
+	}
+	if _, err := Parse(data); err != nil {
+		return nil, sayf("policy.yaml is not right, so I leave it alone: %s. Mend it by hand first.", err)
+	}
+	doc, head, err := load(data)
+	if err != nil {
+		return nil, err
+	}
+	section := mappingAt(doc.Content[0], defaultsKey)
+	if where != defaultsKey {
+		section = mappingAt(mappingAt(doc.Content[0], "rooms"), where)
+	}
+	if err := change(section); err != nil {
+		return nil, err
+	}
+	return finish(data, head, doc, where)
+}
+
+// reset takes a section out of a policy file, as edit does.
+func reset(data []byte, where string) ([]byte, error) {
+	before, err := meaning(data)
+	if err == nil && before[where] == nil {
+		return nil, nil
+	}
+	return edit(data, where, func(section *yaml.Node) error {
+		section.Content, section.Style = nil, 0
+		return nil
+	})
+}
+
+// load parses a file that was found right. What has only comments has no
+// document: they are the head.
+func load(data []byte) (doc *yaml.Node, head []byte, err error) {
+	doc = &yaml.Node{}
+	err = yaml.Unmarshal(data, doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	if doc.Kind == 0 {
+		if head = bytes.TrimRight(data, "\r\n\t "); len(head) > 0 {
+			head = append(head, "\n\n"...)
+		}
+		doc.Kind, doc.Content = yaml.DocumentNode, []*yaml.Node{{Kind: yaml.MappingNode}}
+		return doc, head, nil
+	}
+	if hasAlias(doc) {
+		return nil, nil, sayf("policy.yaml has YAML anchors, where one change can mean several: change it by hand.")
+	}
+	same, err := encode(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	for comment := range comments(data) {
+		if !bytes.Contains(same, []byte(comment)) {
+			return nil, nil, sayf("A comment in policy.yaml would be lost (%s): change it by hand.", code(comment))
+		}
+	}
+	if root := doc.Content[0]; root.Kind != yaml.MappingNode { // null
+		emptyMapping(root)
+	}
+	return doc, nil, nil
+}
+
+// finish writes the document, and refuses what would not be the change alone.
+func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
+	out, err := encode(doc)
+	if err != nil {
+		return nil, err
+	}
+	out = append(head, out...)
+	if _, err := Parse(out); err != nil {
+		return nil, sayf("That cannot be: %s.", err)
+	}
+	before, err := meaning(data)
+	if err != nil {
+		return nil, err
+	}
+	after, err := meaning(out)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(before, after) {
+		return nil, nil
+	}
+	delete(before, where)
+	delete(after, where)
+	if !reflect.DeepEqual(before, after) {
+		return nil, sayf("policy.yaml is written in a way that I cannot change without changing more: change it by hand.")
+	}
+	return out, nil
+}
+
+// meaning is what a file says, by section, without those that say nothing.
+func meaning(data []byte) (map[string]any, error) {
+	var f struct {
+		Defaults map[string]any            `yaml:"defaults"`
+		Rooms    map[string]map[string]any `yaml:"rooms"`
+	}
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	all := map[string]any{}
+	if len(f.Defaults) > 0 {
+		all[defaultsKey] = f.Defaults
+	}
+	for room, said := range f.Rooms {
+		if len(said) > 0 {
+			all[room] = said
+		}
+	}
+	return all, nil
+}
+
+func encode(doc *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(doc); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// comments are the pieces of a file that look like one.
+func comments(data []byte) map[string]struct{} {
+	found := map[string]struct{}{}
+	for line := range strings.Lines(string(data)) {
+		for at := range line {
+			if line[at] == '#' && (at == 0 || line[at-1] == ' ' || line[at-1] == '\t') {
+				found[strings.TrimSpace(line[at:])] = struct{}{}
+				break
+			}
+		}
+	}
+	return found
+}
+
+func hasAlias(n *yaml.Node) bool {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Tag == "!!merge" {
+		return true
+	}
+	for _, child := range n.Content {
+		if hasAlias(child) {
+			return true
+		}
+	}
+	return false
+}

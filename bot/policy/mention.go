@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Mentioned tells whether a message's content speaks to the bot: by m.mentions
+// where the sender's client writes it, else by the bot's full ID or its name as
+// words of the text, or a link to it. What an old client quotes before a reply
+// does not count, and neither does @room. For an edit give the m.new_content.
+// Any bytes at all may come in.
+func Mentioned(content json.RawMessage, bot, displayname string) bool {
+	var c map[string]json.RawMessage // not a struct: those match keys of another case too
+	if json.Unmarshal(content, &c) != nil || bot == "" {
+		return false
+	}
+	var mentions map[string]json.RawMessage
+	if json.Unmarshal(c["m.mentions"], &mentions) == nil && mentions != nil {
+		var users []json.RawMessage
+		_ = json.Unmarshal(mentions["user_ids"], &users)
+		return slices.ContainsFunc(users, func(user json.RawMessage) bool { return text(user) == bot })
+	}
+	body := text(c["body"])
+	if c["m.relates_to"] != nil && strings.HasPrefix(body, "> <") {
+		body = afterQuote(body)
+	}
+	return spokenTo(body, bot, false) || spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true) ||
+		text(c["format"]) == "org.matrix.custom.html" && linked(text(c["formatted_body"]), bot)
+}
+
+// text is a JSON string, "" for anything else.
+func text(raw json.RawMessage) (s string) {
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// afterQuote is what follows the lines of a reply fallback.
+func afterQuote(body string) string {
+	for strings.HasPrefix(body, ">") {
+		_, rest, _ := strings.Cut(body, "\n")
+		body = rest
+	}
+	return body
+}
+
+// spokenTo finds a name as words of their own: not inside a word, an address,
+// a path, or another user's ID.
+func spokenTo(body, name string, displayname bool) bool {
+	for from := 0; name != ""; {
+		at := strings.Index(body[from:], name)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if opens(body[:at], displayname) && closes(body[at+len(name):], !displayname || strings.HasSuffix(body[:at], "@")) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(body[at:])
+		from = at + size
+	}
+	return false
+}
+
+// opens tells whether a word can begin after before.
+func opens(before string, displayname bool) bool {
+	last, size := utf8.DecodeLastRuneInString(before)
+	if inWord(last) {
+		return false
+	}
+	if displayname && strings.ContainsRune("@./-:", last) {
+		ahead, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
+		return !inWord(ahead) && ahead != '/' && ahead != ':'
+	}
+	return true
+}
+
+// closes tells whether a word can end before after. In an ID a colon is part
+// of the word, as of a port.
+func closes(after string, id bool) bool {
+	first, size := utf8.DecodeRuneInString(after)
+	if inWord(first) {
+		return false
+	}
+	if first == '.' || first == '-' || first == '/' || first == '@' || id && first == ':' {
+		next, _ := utf8.DecodeRuneInString(after[size:])
+		return !inWord(next)
+	}
+	return true
+}
+
+// inWord tells whether a rune makes a word longer; no rune at all does not.
+func inWord(r rune) bool {
+	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// fold gives the same text to all ways of writing it in capitals.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf {
+			if 'a' <= r && r <= 'z' {
+				return r - 'a' + 'A'
+			}
+			return r
+		}
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, s)
+}
+
+// linked finds a link to a user, as clients write a mention.
+func linked(formatted, user string) bool {
+	if _, after, ok := strings.Cut(formatted, "</mx-reply>"); ok {
+		formatted = after
+	}
+	for {
+		_, rest, ok := strings.Cut(formatted, "href=")
+		if !ok || rest == "" {
+			return false
+		}
+		if quote := rest[0]; quote == '"' || quote == '\'' {
+			if link, after, ok := strings.Cut(rest[1:], string(quote)); ok && linkedUser(html.UnescapeString(link)) == user {
+				return true
+			} else if ok {
+				rest = after
+			}
+		}
+		formatted = rest
+	}
+}
+
+// linkedUser is the user that a link leads to, "" for none.
+func linkedUser(link string) string {
+	target, sigil := "", ""
+	if rest, ok := strings.CutPrefix(link, "https://matrix.to/#/"); ok {
+		target = rest
+	} else if rest, ok := strings.CutPrefix(link, "matrix:u/"); ok {
+		target, sigil = rest, "@"
+	}
+	target, _, _ = strings.Cut(target, "?")
+	user, err := url.PathUnescape(target)
+	if err != nil || target == "" {
+		return ""
+	}
+	return sigil + user
+}

@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Bounds of pairing.
+const (
+	CodeLife      = time.Hour
+	MaxOfUser     = 3   // codes that wait, of one user
+	MaxOfServer   = 20  // of one server: who can make accounts there must not use up all
+	MaxCodes      = 100 // in all
+	MaxWrongTries = 10  // within CodeLife
+)
+
+// Errors of pairing. Those of Accept are for the owner who typed the code.
+var (
+	ErrManyCodes  = errors.New("too many pairing codes wait") // be silent
+	ErrWrongCode  = sayf("No pairing code like that is open: codes are %d letters and digits long and good for one hour.", codeLength)
+	ErrWrongTries = sayf("There were %d wrong pairing codes within the hour, so I take none for a while; `!policy allow @user:server` works without a code.", MaxWrongTries)
+)
+
+// Pairing is the codes by which unknown people come in: the bot gives one in a
+// direct chat, and an owner who gets it from that person accepts it. All
+// methods can be called from any goroutine.
+type Pairing struct {
+	path string
+
+	mu   sync.Mutex
+	kept kept
+}
+
+// pending is one code.
+type pending struct {
+	Code     string    `json:"code"`
+	User     string    `json:"user"`
+	Room     string    `json:"room"`
+	Made     time.Time `json:"made"`
+	Accepted bool      `json:"accepted,omitempty"`
+}
+
+// OpenPairing reads pairing.json of the state folder, which may be missing.
+// One that does not parse is logged and begun anew: its codes are void.
+func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
+	p := &Pairing{path: pairingFile(dir)}
+	err := p.kept.read(p.path)
+	var broken *brokenError
+	if errors.As(err, &broken) {
+		log.Warn().Err(err).Str("file", p.path).Msg("pairing codes cannot be read: those given out are void")
+		p.kept, err = kept{}, nil
+	}
+	return p, err
+}
+
+// Code is the code of a user in a room: the one that waits, or a fresh one. It
+// is on the disk when it is returned. ErrManyCodes says that there can be none
+// for now; other errors are of the file.
+func (p *Pairing) Code(user, room string, now time.Time) (code string, fresh bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	codes := p.kept.current(now)
+	server, _ := serverOf(user)
+	all, ofServer, ofUser := 0, 0, 0
+	for _, c := range codes {
+		if c.Accepted {
+			continue
+		}
+		if c.User == user && c.Room == room {
+			return c.Code, false, nil
+		}
+		all++
+		if its, _ := serverOf(c.User); its == server {
+			ofServer++
+		}
+		if c.User == user {
+			ofUser++
+		}
+	}
+	if all >= MaxCodes || ofServer >= MaxOfServer || ofUser >= MaxOfUser || len(user) > 255 || len(room) > 255 {
+		return "", false, ErrManyCodes
+	}
+	made := pending{Code: newCode(), User: user, Room: room, Made: now.UTC()}
+	err = p.keep(kept{Codes: append(codes, made), Wrong: p.kept.wrong(now)})
+	if err != nil {
+		return "", false, err
+	}
+	return made.Code, true, nil
+}
+
+// Accept gives whom a code is of. The same code is accepted again while it is
+// good, so that a command that is done once more after a crash ends the same
+// way; the caller's next step is [Source.Allow]. ErrWrongCode and
+// ErrWrongTries carry sentences.
+func (p *Pairing) Accept(code string, now time.Time) (user, room string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	codes, wrong := p.kept.current(now), p.kept.wrong(now)
+	if len(wrong) >= MaxWrongTries {
+		return "", "", ErrWrongTries
+	}
+	code = tidyCode(code)
+	found := -1
+	for i := range codes { // all of them, so that time tells nothing
+		if sameCode(codes[i].Code, code) {
+			found = i
+		}
+	}
+	if found < 0 {
+		p.kept = kept{Codes: codes, Wrong: append(wrong, now.UTC())} // counts even when the disk is full
+		if err := p.kept.write(p.path); err != nil {
+			return "", "", err
+		}
+		return "", "", ErrWrongCode
+	}
+	it := codes[found]
+	if !it.Accepted {
+		codes[found].Accepted = true
+		if err := p.keep(kept{Codes: codes, Wrong: wrong}); err != nil {
+			return "", "", err
+		}
+	}
+	return it.User, it.Room, nil
+}
+
+// keep puts new contents on the disk, then in the place of the old ones.
+func (p *Pairing) keep(next kept) error {
+	next.Codes = next.bounded()
+	if err := next.write(p.path); err != nil {
+		return err
+	}
+	p.kept = next
+	return nil
+}
+
+// bounded drops the oldest accepted codes that are too many.
+func (k kept) bounded() []pending {
+	tooMany := -MaxCodes
+	for _, c := range k.Codes {
+		if c.Accepted {
+			tooMany++
+		}
+	}
+	return slices.DeleteFunc(k.Codes, func(c pending) bool {
+		drop := c.Accepted && tooMany > 0
+		if drop {
+			tooMany--
+		}
+		return drop
+	})
+}

@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// kept is pairing.json, oldest first.
+type kept struct {
+	Codes []pending   `json:"codes"`
+	Wrong []time.Time `json:"wrong"` // when codes were wrong
+}
+
+// brokenError says that the file is there and is not ours.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+func pairingFile(dir string) string { return filepath.Join(dir, "pairing.json") }
+
+func (k *kept) read(path string) error {
+	data, err := readBytes(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read pairing codes: %w", err)
+	}
+	if err := k.parse(data); err != nil {
+		return &brokenError{fmt.Errorf("parse pairing codes: %w", err)}
+	}
+	return nil
+}
+
+// parse takes nothing that this package has not written.
+func (k *kept) parse(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(k); err != nil {
+		return err
+	}
+	if dec.More() {
+		return errors.New("something follows")
+	}
+	if len(k.Codes) > 2*MaxCodes || len(k.Wrong) > MaxWrongTries {
+		return errors.New("more entries than can be")
+	}
+	for _, c := range k.Codes {
+		if len(c.Code) != codeLength || tidyCode(c.Code) != c.Code || c.User == "" || c.Room == "" {
+			return errors.New("an entry that is no code")
+		}
+	}
+	return nil
+}
+
+func (k *kept) write(path string) error {
+	data, err := json.MarshalIndent(k, "", " ")
+	if err == nil {
+		err = writeBytes(path, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write pairing codes: %w", err)
+	}
+	return nil
+}
+
+// current copies the codes that are good now.
+func (k *kept) current(now time.Time) []pending {
+	return slices.DeleteFunc(slices.Clone(k.Codes), func(c pending) bool { return over(c.Made, now) })
+}
+
+// wrong copies the times of wrong tries that count now.
+func (k *kept) wrong(now time.Time) []time.Time {
+	return slices.DeleteFunc(slices.Clone(k.Wrong), func(t time.Time) bool { return over(t, now) })
+}
+
+// over tells whether an hour has passed since; a time that is far ahead comes
+// from a clock that was wrong, and is over too.
+func over(since, now time.Time) bool { return now.Sub(since).Abs() >= CodeLife }

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// people is a list of full user IDs and of globs: @*:server is everybody of a
+// server, @*:* everybody. There is no other pattern, and case counts.
+type people struct {
+	users   map[string]struct{}
+	servers map[string]struct{} // "*" is all of them
+	list    []string            // as written
+}
+
+func newPeople(list []string) (*people, error) {
+	if len(list) > MaxPeople {
+		return nil, fmt.Errorf("more than %d entries", MaxPeople)
+	}
+	p := &people{users: map[string]struct{}{}, servers: map[string]struct{}{}, list: list}
+	for _, entry := range list {
+		if !isEntry(entry) {
+			return nil, fmt.Errorf("%q is no full user ID; one looks like @alice:example.org, or @*:example.org for everybody of a server", entry)
+		}
+		if server, ok := strings.CutPrefix(entry, "@*:"); ok {
+			p.servers[server] = struct{}{}
+		} else {
+			p.users[entry] = struct{}{}
+		}
+	}
+	return p, nil
+}
+
+// isEntry tells whether a list of people may have such an entry.
+func isEntry(entry string) bool {
+	if entry == "@*:*" {
+		return true
+	}
+	user := entry
+	if server, ok := strings.CutPrefix(entry, "@*:"); ok {
+		user = "@any:" + server
+	}
+	return isUser(user)
+}
+
+// isUser tells whether a name is a full user ID that a file can name.
+func isUser(user string) bool {
+	local, server, full := strings.Cut(user, ":")
+	return full && len(user) <= 255 && len(local) > 1 && local[0] == '@' && server != "" && server[0] != ':' &&
+		isWord(user) && !strings.ContainsAny(user, ",*")
+}
+
+// has tells whether the list means a user.
+func (p *people) has(user string) bool {
+	if p == nil {
+		return false
+	}
+	if _, ok := p.users[user]; ok {
+		return true
+	}
+	if len(p.servers) == 0 {
+		return false
+	}
+	server, ok := serverOf(user)
+	if !ok {
+		return false
+	}
+	if _, ok = p.servers[server]; !ok {
+		_, ok = p.servers["*"]
+	}
+	return ok
+}
+
+// listHas is has for a list that was not read from the file, as that of the
+// settings.
+func listHas(list []string, user string) bool {
+	server, ok := serverOf(user)
+	return slices.ContainsFunc(list, func(entry string) bool {
+		if entry == user {
+			return true
+		}
+		of, glob := strings.CutPrefix(entry, "@*:")
+		return glob && ok && (of == server || of == "*")
+	})
+}
+
+func serverOf(user string) (string, bool) {
+	local, server, ok := strings.Cut(user, ":")
+	return server, ok && strings.HasPrefix(local, "@")
+}

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Bounds of the limits: those of the settings of the same meaning.
+const (
+	maxTimeout  = 30 * 24 * time.Hour
+	maxQuestion = 30 * 24 * time.Hour
+)
+
+// section is what can be said of all rooms, or of one; nil is nothing said.
+type section struct {
+	Allow     yaml.Node `yaml:"allow"`
+	Block     *[]string `yaml:"block"`
+	Reply     *string   `yaml:"reply"`
+	Persona   *string   `yaml:"persona"`
+	Model     *string   `yaml:"model"`
+	Limits    limits    `yaml:"limits"`
+	Approvals *[]string `yaml:"approvals"`
+}
+
+type limits struct {
+	TimeoutSeconds  *int64 `yaml:"timeout_seconds"`
+	QuestionMinutes *int64 `yaml:"question_minutes"`
+}
+
+// allowed gives the list, nil for nothing said. A key with nothing after it is
+// neither: who takes all entries out of the list must not let everybody in.
+func (s *section) allowed() (*[]string, error) {
+	if s.Allow.Kind == 0 {
+		return nil, nil
+	}
+	var list *[]string
+	if err := s.Allow.Decode(&list); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if list == nil {
+		return nil, errors.New("nothing follows; [] is nobody but the owners, and without the line it is whom the settings allow")
+	}
+	return list, nil
+}
+
+// over puts what the section says in the place of what r says. Blocked people
+// add up: those of all rooms are blocked in each.
+func (s *section) over(r *Room, where string) error {
+	allow, err := s.allowed()
+	if err != nil {
+		return fmt.Errorf("%s: allow: %w", where, err)
+	}
+	if allow != nil {
+		if r.allow, err = newPeople(*allow); err != nil {
+			return fmt.Errorf("%s: allow: %w", where, err)
+		}
+	}
+	if s.Block != nil {
+		block, err := newPeople(*s.Block)
+		if err != nil {
+			return fmt.Errorf("%s: block: %w", where, err)
+		}
+		r.block = append(slices.Clip(r.block), block)
+	}
+	if s.Reply != nil {
+		if r.Reply = Reply(*s.Reply); !slices.Contains(replies, r.Reply) {
+			return fmt.Errorf("%s: reply: %q is none of all, mention_only, owner_only, off", where, *s.Reply)
+		}
+	}
+	if s.Persona != nil {
+		if *s.Persona != "" && !isPersona(*s.Persona) {
+			return fmt.Errorf("%s: persona: %q is no text file of the state folder; one looks like personas/pirate.md", where, *s.Persona)
+		}
+		r.Persona = *s.Persona
+	}
+	if s.Model != nil {
+		if len(*s.Model) > MaxWord || !isWord(*s.Model) || strings.HasPrefix(*s.Model, "-") {
+			return fmt.Errorf("%s: model: %q is no name of a model; one looks like gemini-2.5-pro", where, *s.Model)
+		}
+		r.Model = *s.Model
+	}
+	if err := length(&r.Timeout, s.Limits.TimeoutSeconds, time.Second, maxTimeout); err != nil {
+		return fmt.Errorf("%s: limits: timeout_seconds: %w", where, err)
+	}
+	if err := length(&r.QuestionTimeout, s.Limits.QuestionMinutes, time.Minute, maxQuestion); err != nil {
+		return fmt.Errorf("%s: limits: question_minutes: %w", where, err)
+	}
+	return s.overApprovals(r, where)
+}
+
+func (s *section) overApprovals(r *Room, where string) error {
+	if s.Approvals == nil {
+		return nil
+	}
+	list := *s.Approvals
+	if len(list) > MaxApprovals {
+		return fmt.Errorf("%s: approvals: more than %d", where, MaxApprovals)
+	}
+	for _, prefix := range list {
+		if strings.TrimSpace(prefix) == "" || len(prefix) > MaxPrefix || strings.ContainsAny(prefix, "\n\r\x00") {
+			return fmt.Errorf("%s: approvals: %q is no beginning of a command; one looks like git push", where, prefix)
+		}
+	}
+	r.Approvals = list
+	return nil
+}
+
+// length reads a number of units, nil for nothing said.
+func length(to *time.Duration, n *int64, unit, most time.Duration) error {
+	if n == nil {
+		return nil
+	}
+	if *n < 1 || *n > int64(most/unit) {
+		return fmt.Errorf("%d is not a whole number from 1 to %d", *n, most/unit)
+	}
+	*to = time.Duration(*n) * unit
+	return nil
+}
+
+// isPersona holds personas to text files: nothing else of the state folder,
+// where keys and tokens lie, may come into a prompt.
+func isPersona(name string) bool {
+	return len(name) <= MaxWord && isGraphic(name) && !strings.Contains(name, `\`) &&
+		name == path.Clean(name) && !path.IsAbs(name) && name != ".." && !strings.HasPrefix(name, "../") &&
+		!strings.HasPrefix(path.Base(name), ".") && (path.Ext(name) == ".md" || path.Ext(name) == ".txt")
+}
+
+// isWord tells whether s has no white space and nothing that cannot be seen.
+func isWord(s string) bool { return isGraphic(s) && !strings.ContainsFunc(s, unicode.IsSpace) }
+
+// isGraphic tells whether all of s can be seen, or is a plain space.
+func isGraphic(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxShown is how many entries of a list are shown.
+const maxShown = 20
+
+// Show tells people in Markdown what holds in a room, and where it is said;
+// room "" or "defaults" is what holds in all rooms.
+func (s *Source) Show(room string) string {
+	text := s.Now().Show(room)
+	if err := s.Err(); err != nil {
+		text += fmt.Sprintf("\npolicy.yaml is not right, so this holds until it is mended: %s\n", code(err.Error()))
+	}
+	return text
+}
+
+// Show is [Source.Show] for a policy.
+func (p *Policy) Show(room string) string {
+	var out strings.Builder
+	r, said := p.room(room), file{}
+	if p != nil {
+		said = p.said
+	}
+	own := section{}
+	if where := place(room); where == defaultsKey {
+		fmt.Fprintf(&out, "**All rooms** (%d have something of their own)\n\n", len(said.Rooms))
+	} else {
+		own = said.Rooms[room]
+		fmt.Fprintf(&out, "**This room**, %s\n\n", code(room))
+	}
+	for _, key := range Keys {
+		from := "nothing is said"
+		switch {
+		case own.says(key) && said.Defaults.says(key) && key == "block":
+			from = "this room and all rooms"
+		case own.says(key):
+			from = "this room"
+		case said.Defaults.says(key):
+			from = "all rooms"
+		}
+		fmt.Fprintf(&out, "- `%s`: %s (%s)\n", key, r.show(key), from)
+	}
+	return out.String()
+}
+
+// says tells whether a section has a key.
+func (s *section) says(key string) bool {
+	return map[string]bool{
+		"allow":            s.Allow.Kind != 0,
+		"block":            s.Block != nil,
+		"reply":            s.Reply != nil,
+		"persona":          s.Persona != nil,
+		"model":            s.Model != nil,
+		"timeout_seconds":  s.Limits.TimeoutSeconds != nil,
+		"question_minutes": s.Limits.QuestionMinutes != nil,
+		"approvals":        s.Approvals != nil,
+	}[key]
+}
+
+// show is what holds for a key.
+func (r *Room) show(key string) string {
+	switch key {
+	case "allow":
+		if r.allow == nil {
+			return "whom the settings allow"
+		}
+		return shown(r.allow.list, "nobody but the owners")
+	case "block":
+		var all []string
+		for _, list := range r.block {
+			all = append(all, list.list...)
+		}
+		return shown(all, "nobody")
+	case "reply":
+		if r.Reply == "" {
+			return fmt.Sprintf("`%s` in a direct chat, `%s` elsewhere", Reply("").In(true), Reply("").In(false))
+		}
+		return code(string(r.Reply))
+	case "persona":
+		return word(r.Persona, "none")
+	case "model":
+		return word(r.Model, "that of the settings")
+	case "timeout_seconds":
+		return number(r.Timeout, time.Second)
+	case "question_minutes":
+		return number(r.QuestionTimeout, time.Minute)
+	}
+	return shown(r.Approvals, "none")
+}
+
+func word(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return code(value)
+}
+
+func number(d, unit time.Duration) string {
+	if d == 0 {
+		return "that of the settings"
+	}
+	return fmt.Sprint(int64(d / unit))
+}
+
+func shown(list []string, otherwise string) string {
+	if len(list) == 0 {
+		return otherwise
+	}
+	var out []string
+	for _, entry := range list[:min(len(list), maxShown)] {
+		out = append(out, code(entry))
+	}
+	if more := len(list) - maxShown; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// code writes a text as Markdown code, on one line, whatever stands in it.
+func code(text string) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�")
+	if len(text) > 300 {
+		text = strings.ToValidUTF8(text[:300], "") + "…"
+	}
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 || text == "" {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
