@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,10 +29,9 @@ type progress struct {
 	done  chan struct{}
 
 	mu      sync.Mutex
-	last    string // the last tool with its main argument
+	steps   stepList
 	note    string // what is unusual, if anything
 	changed bool
-	tools   int
 }
 
 // noticeTxn is the transaction ID of the notice after n answers.
@@ -98,12 +98,42 @@ func (p *progress) stop() {
 	<-p.done
 }
 
-// tool says which tool runs now.
+// tool says what the bot itself does now, before the run begins.
 func (p *progress) tool(name, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tools++
-	p.last, p.note, p.changed = strings.TrimSpace(name+" "+code(detail)), "", true
+	p.steps.call(name, name, detail)
+	p.note, p.changed = "", true
+}
+
+// event takes what happens in a run.
+func (p *progress) event(run string, e agent.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.steps.begin(run)
+	switch e.Kind {
+	case agent.EventTool:
+		p.steps.call(e.ID, e.Tool, e.Detail)
+		p.note, p.changed = "", true
+	case agent.EventToolResult:
+		p.changed = p.steps.result(e) || p.changed
+	}
+}
+
+// now is the step that runs, in markdown ("step 3: run_shell_command `ls`"; ""
+// when none does), and how long the task has been at work. It may be called at
+// any time.
+func (p *progress) now() (step string, elapsed time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.steps.now(), time.Since(p.since)
+}
+
+// failed is how many steps have failed.
+func (p *progress) failed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.steps.failed
 }
 
 // set says what is unusual; "" takes it back.
@@ -129,8 +159,12 @@ func (p *progress) run() {
 			return
 		}
 		typing = p.showTyping(p.ctx, typing)
-		if text, due := p.due(edited); due && p.edit(p.ctx, text) {
-			edited = time.Now()
+		if text, due := p.due(edited); due {
+			if p.edit(p.ctx, text) {
+				edited = time.Now()
+			} else {
+				p.again()
+			}
 		}
 	}
 }
@@ -150,17 +184,30 @@ func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
 
 // due returns the notice's text and whether it is time to show it.
 func (p *progress) due(edited time.Time) (string, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	elapsed := time.Since(p.since)
 	every := idleEvery
-	if time.Since(p.since) > time.Minute {
+	if elapsed > time.Minute {
 		every = lateEvery
 	}
-	if !p.changed && time.Since(edited) < every {
+	p.mu.Lock()
+	due := p.changed || time.Since(edited) >= every
+	steps, note := p.steps, p.note
+	steps.newest = slices.Clone(steps.newest)
+	if due {
+		p.changed = false
+	}
+	p.mu.Unlock()
+	if !due {
 		return "", false
 	}
-	p.changed = false
-	return progressText(time.Since(p.since), p.tools, p.last, p.note), true
+	return progressText(elapsed, steps, note), true
+}
+
+// again has the notice shown at the next tick: it was not there yet.
+func (p *progress) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = true
 }
 
 // edit shows text in the notice, if the notice is there yet.
@@ -201,18 +248,6 @@ func (r *room) untype() {
 	})
 }
 
-// progressText is the notice while the task runs.
-func progressText(elapsed time.Duration, tools int, last, note string) string {
-	text := "⏳ Working on it · " + short(elapsed)
-	if tools > 0 {
-		text += fmt.Sprintf(" · step %d: %s", tools, last)
-	}
-	if note != "" {
-		text += "\n\n" + note
-	}
-	return text
-}
-
 // summary is the notice at the end.
 func summary(rec record, out agent.Outcome) string {
 	text := "✅ Done in "
@@ -221,6 +256,22 @@ func summary(rec record, out agent.Outcome) string {
 	}
 	cost := used{}.with(rec.Begun, out)
 	return text + strings.Join(append([]string{short(cost.Time)}, cost.words()...), " · ")
+}
+
+// summary is the notice at the end, with how many steps of the run failed.
+func (t *task) summary(out agent.Outcome) string {
+	text := summary(t.rec, out)
+	if t.shown == nil {
+		return text
+	}
+	switch n := t.shown.failed(); n {
+	case 0:
+		return text
+	case 1:
+		return text + " · 1 step failed"
+	default:
+		return text + fmt.Sprintf(" · %d steps failed", n)
+	}
 }
 
 // words are the steps and tokens, where there are any.

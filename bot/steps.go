@@ -9,9 +9,9 @@ import (
 
 // event shows a step of the run.
 func (t *task) event(e agent.Event) {
+	t.shown.event(t.rec.Run, e)
 	switch e.Kind {
 	case agent.EventTool:
-		t.shown.tool(e.Tool, e.Detail)
 		t.noteTool(e)
 	case agent.EventText:
 		t.shown.set("")

@@ -1,0 +1,233 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"matrix-tui/agent"
+)
+
+const (
+	// shownSteps is how many steps the notice shows, and how many are kept.
+	shownSteps = 10
+	// maxNotice bounds the content of an edit of the notice, in bytes of JSON:
+	// encrypted, which makes a third more of it, it still is under 20 KB.
+	maxNotice = 14 << 10
+	// detailSize and faultSize bound what is kept of a step's argument and of
+	// its error, in bytes.
+	detailSize, faultSize = 200, 80
+	noteSize              = 200
+)
+
+// stepState says how a step stands.
+type stepState int
+
+const (
+	stepRunning stepState = iota
+	stepDone
+	stepFailed
+	stepOver // how it ended is not known
+)
+
+// step is one call of a tool. Its words are fit to be shown; see [plain].
+type step struct {
+	number              int
+	id                  string
+	tool, detail, fault string
+	state               stepState
+}
+
+// stepList is what a run has done so far: its newest steps, and how many there
+// were. The zero value is a run that has done nothing.
+type stepList struct {
+	run    string // the run whose steps these are; "" before one has begun
+	first  string // ID of its first call
+	newest []step
+	total  int
+	failed int
+}
+
+// begin says that a run goes on: what went before another one is forgotten, as
+// a restart of the bot would. What the bot did itself before the run is over.
+func (l *stepList) begin(run string) {
+	switch l.run {
+	case run:
+	case "":
+		l.run = run
+		for i := range l.newest {
+			if l.newest[i].state == stepRunning {
+				l.newest[i].state = stepOver
+			}
+		}
+	default:
+		*l = stepList{run: run}
+	}
+}
+
+// call adds a step. The ID of the run's first call, once more, is a run that
+// is read from its beginning again.
+func (l *stepList) call(id, tool, detail string) {
+	if id != "" && id == l.first {
+		*l = stepList{run: l.run}
+	}
+	if l.first == "" && l.run != "" {
+		l.first = id
+	}
+	if id != "" && slices.ContainsFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning }) {
+		return // told twice
+	}
+	if len(l.newest) == shownSteps {
+		l.newest = append(l.newest[:0], l.newest[1:]...)
+	}
+	l.total++
+	l.newest = append(l.newest, step{number: l.total, id: id, tool: plain(tool, 64), detail: plain(detail, detailSize)})
+}
+
+// result ends a step, and tells whether that is news.
+func (l *stepList) result(e agent.Event) bool {
+	at := slices.IndexFunc(l.newest, func(s step) bool { return s.id == e.ID && s.state == stepRunning })
+	lost := at < 0 && e.Tool != "" // of a step that is not kept any more
+	if e.Failed && (at >= 0 || lost) {
+		l.failed++
+	}
+	if at < 0 {
+		return false
+	}
+	l.newest[at].state = stepDone
+	if e.Failed {
+		l.newest[at].state, l.newest[at].fault = stepFailed, plain(e.Detail, faultSize)
+	}
+	return true
+}
+
+// now is the newest step that runs, as in the notice but without its icon;
+// "" when none does.
+func (l *stepList) now() string {
+	for _, s := range slices.Backward(l.newest) {
+		if s.state == stepRunning {
+			return s.words(detailSize)
+		}
+	}
+	return ""
+}
+
+// lines are the newest steps, at most so many, the argument of each of at most
+// width bytes.
+func (l *stepList) lines(most, width int) (lines []string) {
+	shown := l.newest[max(0, len(l.newest)-most):]
+	switch earlier := l.total - len(shown); earlier {
+	case 0:
+	case 1:
+		lines = append(lines, "… 1 earlier step")
+	default:
+		lines = append(lines, fmt.Sprintf("… %d earlier steps", earlier))
+	}
+	for _, s := range shown {
+		lines = append(lines, s.line(width))
+	}
+	return lines
+}
+
+// words name the step: "step 3: run_shell_command `ls`".
+func (s step) words(width int) string {
+	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool))
+	if detail := code(cut(s.detail, width)); detail != "" {
+		words += " " + detail
+	}
+	return words
+}
+
+// line is the step in the notice: its icon, its words, and how it stands.
+func (s step) line(width int) string {
+	line := toolIcon(s.tool) + " " + s.words(width)
+	switch s.state {
+	case stepRunning:
+		return line + " …"
+	case stepDone:
+		return line + " ✓"
+	case stepFailed:
+		return strings.TrimSpace(line + " ✗ " + code(cut(s.fault, width)))
+	}
+	return line
+}
+
+// markdownSafe is a name in which markdown finds nothing.
+var markdownSafe = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
+
+// toolName is a tool's name in markdown.
+func toolName(name string) string {
+	switch {
+	case name == "":
+		return "a tool"
+	case markdownSafe.MatchString(name):
+		return name
+	}
+	return code(name)
+}
+
+// toolIcon is the sign of a tool. Source: the built-in tools of Gemini CLI.
+func toolIcon(name string) string {
+	switch name {
+	case "run_shell_command", "approved":
+		return "💻"
+	case "write_file", "replace", "edit":
+		return "✏️"
+	case "read_file", "read_many_files":
+		return "📖"
+	case "list_directory", "glob", "grep_search", "search_file_content":
+		return "🔎"
+	case "google_web_search", "web_fetch":
+		return "🌐"
+	case "save_memory":
+		return "🧠"
+	}
+	return "🔧"
+}
+
+// plain makes one line of at most max bytes of somebody else's text, without
+// characters that nobody sees or that turn the text around them.
+func plain(text string, max int) string {
+	text = cut(text, 8*max) // what lies far behind the end is not looked at
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), unicode.IsControl(r):
+			return ' '
+		case !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return cut(strings.Join(strings.Fields(text), " "), max)
+}
+
+// progressText is the notice while the task runs, however much of it fits.
+func progressText(elapsed time.Duration, steps stepList, note string) string {
+	head := "⏳ Working on it · " + short(elapsed)
+	if steps.total > 0 {
+		head += fmt.Sprintf(" · step %d", steps.total)
+	}
+	if note = cut(strings.TrimSpace(note), noteSize); note != "" {
+		note = "\n\n" + note
+	}
+	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {3, 20}} {
+		text := strings.Join(append([]string{head}, steps.lines(room.steps, room.width)...), "\n") + note
+		if noticeSize(text) <= maxNotice {
+			return text
+		}
+	}
+	return head
+}
+
+// noticeSize is how much an edit that shows text takes, in bytes of JSON.
+func noticeSize(text string) int {
+	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(text)))
+	if err != nil {
+		return maxNotice + 1
+	}
+	return len(data)
+}
