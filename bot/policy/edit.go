@@ -28,24 +28,27 @@ func edit(data []byte, where string, change func(section *yaml.Node) error) ([]b
 	if err != nil {
 		return nil, err
 	}
-	section := mappingAt(doc.Content[0], defaultsKey)
+	within := doc.Content[0]
 	if where != defaultsKey {
-		section = mappingAt(mappingAt(doc.Content[0], "rooms"), where)
+		within = mappingAt(within, "rooms")
 	}
+	section := mappingAt(within, where)
 	if err := change(section); err != nil {
 		return nil, err
+	}
+	if len(section.Content) == 0 {
+		removeAt(within, where)
+		if where != defaultsKey && len(within.Content) == 0 {
+			removeAt(doc.Content[0], "rooms")
+		}
 	}
 	return finish(data, head, doc, where)
 }
 
 // reset takes a section out of a policy file, as edit does.
 func reset(data []byte, where string) ([]byte, error) {
-	before, err := meaning(data)
-	if err == nil && before[where] == nil {
-		return nil, nil
-	}
 	return edit(data, where, func(section *yaml.Node) error {
-		section.Content, section.Style = nil, 0
+		section.Content = nil
 		return nil
 	})
 }

@@ -53,8 +53,14 @@ func mappingAt(mapping *yaml.Node, key string) *yaml.Node {
 	return value
 }
 
-// emptyMapping turns a null into a mapping.
-func emptyMapping(n *yaml.Node) { n.Kind, n.Tag, n.Value, n.Style = yaml.MappingNode, "", "", 0 }
+// emptyMapping turns a null into a mapping, whose comment cannot stand behind
+// it any more.
+func emptyMapping(n *yaml.Node) {
+	if n.HeadComment == "" {
+		n.HeadComment = n.LineComment
+	}
+	n.Kind, n.Tag, n.Value, n.Style, n.LineComment = yaml.MappingNode, "", "", 0, ""
+}
 
 func scalar(value string, style yaml.Style) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: style}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func Parse(data []byte) (*Policy, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&p.said); err != nil && !errors.Is(err, io.EOF) {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, unreadable(data, err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the document")
@@ -94,6 +95,18 @@ func Parse(data []byte) (*Policy, error) {
 		p.rooms[room] = &own
 	}
 	return p, nil
+}
+
+// bareID finds what YAML reads as something else than an ID.
+var bareID = regexp.MustCompile(`(?m)(^|[\s\[{,])[!@][^!\s"']+:`)
+
+// unreadable is what YAML says of a file, and the mistake that is likely.
+func unreadable(data []byte, err error) error {
+	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	if bareID.Match(data) {
+		said += `; an ID stands in quotes, such as "@alice:example.org"`
+	}
+	return errors.New(said)
 }
 
 // isRoom tells whether a name can be a room's ID. Some have no server in them.

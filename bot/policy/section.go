@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -31,8 +32,8 @@ type section struct {
 }
 
 type limits struct {
-	TimeoutSeconds  *int64 `yaml:"timeout_seconds"`
-	QuestionMinutes *int64 `yaml:"question_minutes"`
+	TimeoutSeconds  *float64 `yaml:"timeout_seconds"`
+	QuestionMinutes *float64 `yaml:"question_minutes"`
 }
 
 // allowed gives the list, nil for nothing said. A key with nothing after it is
@@ -43,7 +44,7 @@ func (s *section) allowed() (*[]string, error) {
 	}
 	var list *[]string
 	if err := s.Allow.Decode(&list); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, unreadable(nil, err)
 	}
 	if list == nil {
 		return nil, errors.New("nothing follows; [] is nobody but the owners, and without the line it is whom the settings allow")
@@ -114,12 +115,12 @@ func (s *section) overApprovals(r *Room, where string) error {
 }
 
 // length reads a number of units, nil for nothing said.
-func length(to *time.Duration, n *int64, unit, most time.Duration) error {
+func length(to *time.Duration, n *float64, unit, most time.Duration) error {
 	if n == nil {
 		return nil
 	}
-	if *n < 1 || *n > int64(most/unit) {
-		return fmt.Errorf("%d is not a whole number from 1 to %d", *n, most/unit)
+	if *n != math.Trunc(*n) || *n < 1 || *n > float64(most/unit) { // a float, for YAML cuts 1.5 to fit an int
+		return fmt.Errorf("%v is not a whole number from 1 to %d", *n, most/unit)
 	}
 	*to = time.Duration(*n) * unit
 	return nil

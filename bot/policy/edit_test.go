@@ -1,0 +1,198 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+)
+
+const byHand = `# Ours.
+
+defaults: # everywhere
+  # who
+  allow:
+    - "@a:x" # alice
+    # the second
+    - '@b:x'
+  reply: mention_only # quiet
+rooms:
+  # The den.
+  "!den:x": # cosy
+    reply: all
+    limits: {timeout_seconds: 60} # short
+  '!attic:x': {reply: off} # dusty
+# The end.
+`
+
+// A change is that change: comments, order and ways of writing stay.
+func TestSetKeepsTheRest(t *testing.T) {
+	for _, c := range []struct {
+		where, key, value string
+		old, new          string // the lines that change
+	}{
+		{"defaults", "reply", "all", "reply: mention_only #", "reply: all #"},
+		{"defaults", "allow", "@a:x @b:x,@*:c.org", "    - '@b:x'\n", "    - '@b:x'\n    - \"@*:c.org\"\n"},
+		{"defaults", "allow", "@b:x", "    - \"@a:x\" # alice\n", ""},
+		{"defaults", "allow", "none", "allow:\n    - \"@a:x\" # alice\n    # the second\n    - '@b:x'\n", "allow: []\n"},
+		{"defaults", "model", "gemini-3", "# quiet\n", "# quiet\n  model: \"gemini-3\"\n"},
+		{"defaults", "approvals", "git push, rm -rf", "# quiet\n", "# quiet\n  approvals:\n    - \"git push\"\n    - \"rm -rf\"\n"},
+		{"!den:x", "reply", "default", "    reply: all\n", ""},
+		{"!den:x", "timeout_seconds", "90", "timeout_seconds: 60", "timeout_seconds: 90"},
+		{"!den:x", "timeout_seconds", "default", "    limits: {timeout_seconds: 60} # short\n", ""},
+		{"!den:x", "question_minutes", "5", "60}", "60, question_minutes: 5}"},
+		{"!den:x", "persona", "p/pirate.md", "# short\n", "# short\n    persona: \"p/pirate.md\"\n"},
+		{"!den:x", "persona", "none", "# short\n", "# short\n    persona: \"\"\n"},
+		{"!attic:x", "block", "@b:x", "{reply: off}", "{reply: off, block: [\"@b:x\"]}"},
+		{"!attic:x", "reply", "default", "  '!attic:x': {reply: off} # dusty\n", ""}, // nothing more is said of it
+		{"!new:x", "reply", "off", "# dusty\n", "# dusty\n  \"!new:x\":\n    reply: off\n"},
+	} {
+		got, err := edit([]byte(byHand), c.where, func(section *yaml.Node) error { return set(section, c.key, c.value) })
+		if err != nil {
+			t.Errorf("%s %s %s: %v", c.where, c.key, c.value, err)
+			continue
+		}
+		if !strings.Contains(byHand, c.old) {
+			t.Fatalf("%q is not there", c.old)
+		}
+		if diff := cmp.Diff(strings.Replace(byHand, c.old, c.new, 1), string(got)); diff != "" {
+			t.Errorf("%s %s %s: %s", c.where, c.key, c.value, diff)
+		}
+	}
+}
+
+// Whatever there is, a file comes out that says what was asked for.
+func TestSetInSmallFiles(t *testing.T) {
+	for _, c := range []struct{ file, where, want string }{
+		{"", "defaults", "defaults:\n  reply: off\n"},
+		{"", "!r:x", "rooms:\n  \"!r:x\":\n    reply: off\n"},
+		{"# only\n# comments", "defaults", "# only\n# comments\n\ndefaults:\n  reply: off\n"},
+		{"---\n# nothing\n", "defaults", "defaults:\n  reply: off\n\n# nothing\n"},
+		{"null # nothing\n", "defaults", "# nothing\ndefaults:\n  reply: off\n"},
+		{"rooms:\n  '!r:x': # cosy\n  '!s:x': {}", "!r:x", "rooms:\n  '!r:x': # cosy\n    reply: off\n  '!s:x': {}\n"},
+		{"{}", "defaults", "defaults:\n  reply: off\n"},
+		{"defaults:\nrooms:\n", "!r:x", "defaults:\nrooms:\n  \"!r:x\":\n    reply: off\n"},
+		{"rooms: {'!r:x': {}}", "!r:x", "rooms: {'!r:x': {reply: off}}\n"},
+		{"rooms:\n    '!r:x':\n", "!r:x", "rooms:\n  '!r:x':\n    reply: off\n"},
+		{"defaults: {reply: \"all\"}\n", "defaults", "defaults: {reply: off}\n"},
+	} {
+		got, err := edit([]byte(c.file), c.where, func(section *yaml.Node) error { return set(section, "reply", "off") })
+		if err != nil {
+			t.Errorf("%q: %v", c.file, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, string(got)); diff != "" {
+			t.Errorf("%q: %s", c.file, diff)
+		}
+		again, err := edit(got, c.where, func(section *yaml.Node) error { return set(section, "reply", "off") })
+		if err != nil || again != nil {
+			t.Errorf("%q: a second time it is %q, %v", c.file, again, err)
+		}
+	}
+}
+
+func TestSetRefuses(t *testing.T) {
+	for _, c := range []struct{ file, where, key, value, want string }{
+		{"", "den", "reply", "all", `"den" is no room ID: one looks like !abc:example.org`},
+		{"", "#den:x", "reply", "all", "is no room ID"},
+		{"", "!den:x y", "reply", "all", "is no room ID"},
+		{"", "defaults", "reply", "loud", `That cannot be: defaults: reply: "loud" is none of all, mention_only, owner_only, off.`},
+		{"", "defaults", "reply", "none", "is none of all"},
+		{"", "defaults", "reply", "", "What should reply be?"},
+		{"", "!r:x", "allow", "alice", `rooms: !r:x: allow: "alice" is no full user ID`},
+		{"", "!r:x", "allow", "@a*:x", "is no full user ID"},
+		{"", "!r:x", "block", "@*:*.org", "is no full user ID"},
+		{"", "!r:x", "persona", "../secret.md", "is no text file"},
+		{"", "!r:x", "persona", "state.json", "is no text file"},
+		{"", "!r:x", "model", "a b", "is no name of a model"},
+		{"", "!r:x", "timeout_seconds", "soon", `"soon" is no whole number`},
+		{"", "!r:x", "timeout_seconds", "0", "0 is not a whole number from 1 to 2592000"},
+		{"", "!r:x", "question_minutes", "99999", "from 1 to 43200"},
+		{"", "!r:x", "approvals", strings.Repeat("x", MaxPrefix+1), "is no beginning of a command"},
+		{"defaults: [", "defaults", "reply", "all", "Mend it by hand first."},
+		{"defaults: &d {reply: all}\nrooms: {'!a:x': *d}", "!a:x", "reply", "off", "anchors"},
+		{"defaults: {<<: {reply: all}}", "defaults", "model", "x", "anchors"},
+		{"defaults: {reply: all, # why\n\n\n}\n", "defaults", "reply", "off", ""},
+		{"defaults: {allow: [ # nobody\n]}\n", "defaults", "reply", "off", "A comment in policy.yaml would be lost (`# nobody`)"},
+	} {
+		got, err := edit([]byte(c.file), c.where, func(section *yaml.Node) error { return set(section, c.key, c.value) })
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", c.file, err)
+			}
+			continue
+		}
+		var said interface{ Sentence() string }
+		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q, %s %s %s: %q, %v; want %q", c.file, c.where, c.key, c.value, got, err, c.want)
+		} else if !asSentence(err, &said) {
+			t.Errorf("%v has no sentence", err)
+		}
+	}
+}
+
+func asSentence(err error, said *interface{ Sentence() string }) (ok bool) {
+	*said, ok = err.(interface{ Sentence() string })
+	return ok && (*said).Sentence() != ""
+}
+
+func TestReset(t *testing.T) {
+	for where, gone := range map[string]string{
+		"!den:x":   "  # The den.\n  \"!den:x\": # cosy\n    reply: all\n    limits: {timeout_seconds: 60} # short\n",
+		"!attic:x": "  '!attic:x': {reply: off} # dusty\n",
+	} {
+		got, err := reset([]byte(byHand), where)
+		if err != nil {
+			t.Errorf("%s: %v", where, err)
+			continue
+		}
+		if diff := cmp.Diff(strings.Replace(byHand, gone, "", 1), string(got)); diff != "" {
+			t.Errorf("%s: %s", where, diff)
+		}
+	}
+	if got, err := reset([]byte(byHand), "!other:x"); got != nil || err != nil {
+		t.Errorf("a room of which nothing is said: %q, %v", got, err)
+	}
+	got, err := reset([]byte(byHand), "defaults")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := meaning(got); err != nil || m["defaults"] != nil || len(m) != 2 {
+		t.Errorf("%v, %v\n%s", m, err, got)
+	}
+}
+
+// Whatever stands in the file, an edit says nothing else than it should, and
+// what it writes can be read.
+func FuzzEdit(f *testing.F) {
+	for _, file := range []string{byHand, "", "# c", "null", "rooms: {'!r:x': {}}", "defaults: {allow: [ # x\n]}", "? defaults\n: {reply: all}\n", "%YAML 1.1\n---\ndefaults: {reply: |-\n  all}", "\ufeffdefaults: {}\r\n"} {
+		f.Add([]byte(file), "!r:x", "allow", "@a:x, @*:y")
+		f.Add([]byte(file), "defaults", "timeout_seconds", "7")
+		f.Add([]byte(file), "!den:x", "reply", "default")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, where, key, value string) {
+		got, err := edit(data, where, func(section *yaml.Node) error { return set(section, key, value) })
+		if err != nil || got == nil {
+			return
+		}
+		before, err := Parse(data)
+		if err != nil {
+			t.Fatalf("a wrong file was changed: %v", err)
+		}
+		after, err := Parse(got)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", data, got, err)
+		}
+		for room := range before.said.Rooms {
+			if room != where && where != defaultsKey && before.Show(room) != after.Show(room) {
+				t.Errorf("%q: %s is another: %q", data, room, got)
+			}
+		}
+		for comment := range comments(data) {
+			if !strings.Contains(string(got), comment) && value != valueDefault && value != valueNone && !strings.Contains(key, "l") {
+				t.Errorf("%q: %q is gone: %q", data, comment, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestMentioned(t *testing.T) {
+	const bot, name = "@bot:x.org", "Helper"
+	for _, c := range []struct {
+		content string
+		want    bool
+	}{
+		// By m.mentions, which the text cannot overrule.
+		{`{"body":"hi","m.mentions":{"user_ids":["@bot:x.org"]}}`, true},
+		{`{"body":"hi","m.mentions":{"user_ids":["@a:x.org","@bot:x.org"]}}`, true},
+		{`{"body":"Helper: hi","m.mentions":{}}`, false},
+		{`{"body":"Helper: hi","m.mentions":{"user_ids":[]}}`, false},
+		{`{"body":"Helper: hi","m.mentions":{"user_ids":["@Bot:x.org"]}}`, false},
+		{`{"body":"@room","m.mentions":{"room":true}}`, false},
+		{`{"body":"Helper: hi","m.mentions":{"user_ids":"@bot:x.org"}}`, false},
+		{`{"body":"hi","m.mentions":{"user_ids":[1,null,{},"@bot:x.org"]}}`, true},
+		// What is no m.mentions is not there.
+		{`{"body":"Helper: hi","m.mentions":null}`, true},
+		{`{"body":"Helper: hi","m.mentions":[]}`, true},
+		{`{"body":"hi","M.MENTIONS":{"user_ids":["@bot:x.org"]}}`, false},
+
+		// The name, in any case, as a word.
+		{`{"body":"Helper"}`, true},
+		{`{"body":"hey HELPER, do it"}`, true},
+		{`{"body":"helper: do it"}`, true},
+		{`{"body":"helper:do it"}`, true},
+		{`{"body":"@helper do it"}`, true},
+		{`{"body":"(helper)"}`, true},
+		{`{"body":"thanks, helper."}`, true},
+		{`{"body":"the helper's answer"}`, true},
+		{`{"body":"wait\nhelper"}`, true},
+		{`{"body":"helpers, and then helper"}`, true},
+		{`{"body":"helpers"}`, false},
+		{`{"body":"myhelper"}`, false},
+		{`{"body":"help er"}`, false},
+		{`{"body":"helper_two"}`, false},
+		{`{"body":"helper2"}`, false},
+		{`{"body":"helperé"}`, false},
+		{`{"body":"helper\u0301"}`, false},
+		{`{"body":"mail@helper"}`, false},
+		{`{"body":"https://helper/"}`, false},
+		{`{"body":"helper.org"}`, false},
+		{`{"body":"helper@x.org"}`, false},
+		{`{"body":"@helper:evil.org"}`, false},
+		{`{"body":"bin/helper"}`, false},
+		{`{"body":"self-helper"}`, false},
+		{`{"body":""}`, false},
+
+		// The full ID.
+		{`{"body":"@bot:x.org"}`, true},
+		{`{"body":"@bot:x.org: do it"}`, true},
+		{`{"body":"ask @bot:x.org."}`, true},
+		{`{"body":"@bot:x.orgs"}`, false},
+		{`{"body":"@bot:x.org.evil"}`, false},
+		{`{"body":"@bot:x.org:8448"}`, false},
+		{`{"body":"a@bot:x.org"}`, false},
+		{`{"body":"@BOT:x.org"}`, false},
+		{`{"body":"bot"}`, false},
+
+		// Links.
+		{inHTML(`<a href=\"https://matrix.to/#/@bot:x.org\">B</a>`), true},
+		{inHTML(`<a class='x' href='https://matrix.to/#/%40bot%3Ax.org?via=x.org'>B</a>`), true},
+		{inHTML(`<a href=\"https://a/\">a</a><a href=\"matrix:u/bot:x.org\">B</a>`), true},
+		{inHTML(`<a href=\"https://matrix.to/#/&#64;bot:x.org\">B</a>`), true},
+		{inHTML(`<a href=\"https://matrix.to/#/@bot:x.org.evil\">B</a>`), false},
+		{inHTML(`<a href=\"https://matrix.to/#/!room:x/@bot:x.org\">B</a>`), false},
+		{inHTML(`<a href=\"https://evil/#/@bot:x.org\">B</a>`), false},
+		{inHTML(`<a href=\"https://matrix.to/#/@bot:x.org`), false},
+		{inHTML(`<a href=`), false},
+		{inHTML(`href=href=\"\"href='%zz'`), false},
+		{inHTML(`<mx-reply><a href=\"https://matrix.to/#/@bot:x.org\">B</a></mx-reply>hi`), false},
+		{`{"body":"hi","formatted_body":"<a href=\"https://matrix.to/#/@bot:x.org\">B</a>"}`, false},
+
+		// What is quoted was said by somebody else.
+		{`{"body":"> <@a:x> helper\n> more\n\nno","m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, false},
+		{`{"body":"> <@a:x> hi\n\nhelper","m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, true},
+		{`{"body":"> <@a:x> helper"}`, true},
+
+		// Anything at all.
+		{`{}`, false}, {`[]`, false}, {`null`, false}, {`"Helper"`, false}, {``, false}, {`{"body":"Helper"`, false},
+		{`{"body":["Helper"]}`, false}, {`{"body":{"body":"Helper"}}`, false},
+	} {
+		if got := Mentioned(json.RawMessage(c.content), bot, name); got != c.want {
+			t.Errorf("%s: %v", c.content, got)
+		}
+	}
+}
+
+func inHTML(formatted string) string {
+	return `{"body":"hi","format":"org.matrix.custom.html","formatted_body":"` + formatted + `"}`
+}
+
+func TestMentionedByNames(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       bool
+	}{
+		{"", "anything", false},
+		{"  ", "any thing", false},
+		{" Helper ", "helper?", true},
+		{"Helper Two", "hey helper two", true},
+		{"Helper Two", "hey helper", false},
+		{"Äther", "äTHER hör", true},
+		{"straße", "STRAßE", true},
+		{"Kelvin", "\u212Aelvin", true},
+		{"🤖", "🤖 hi", true},
+		{"C++", "C++?", true},
+		{"C++", "C++11", false},
+		{"a", "a a", true},
+	} {
+		content, err := json.Marshal(map[string]string{"body": c.body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Mentioned(content, "@bot:x", c.name); got != c.want {
+			t.Errorf("name %q in %q: %v", c.name, c.body, got)
+		}
+	}
+	if Mentioned(json.RawMessage(`{"m.mentions":{"user_ids":[""]},"body":""}`), "", "") {
+		t.Error("a bot without an ID is mentioned")
+	}
+}
+
+// The largest message that a homeserver takes, made to be slow.
+func BenchmarkMentioned(b *testing.B) {
+	content, err := json.Marshal(map[string]string{
+		"body": strings.Repeat("aaaaé", 6_000), "format": "org.matrix.custom.html", "formatted_body": strings.Repeat("href='a'", 3_000),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if Mentioned(content, "@bot:x", "aaaa") {
+			b.Fatal("mentioned")
+		}
+	}
+}
+
+func FuzzMentioned(f *testing.F) {
+	f.Add([]byte(`{"body":"> <@a:x> b\n\nHelper","m.relates_to":{},"m.mentions":{"user_ids":["@bot:x"]}}`), "Helper")
+	f.Add([]byte(`{"body":"x","format":"org.matrix.custom.html","formatted_body":"<a href='https://matrix.to/#/%40bot:x'>"}`), "É")
+	f.Add([]byte(`{"body":"\ud800 a\u0000"}`), "\xff")
+	f.Fuzz(func(t *testing.T, content []byte, name string) {
+		Mentioned(content, "@bot:x", name)
+		// m.mentions decides alone, whatever else there is.
+		var c map[string]json.RawMessage
+		if json.Unmarshal(content, &c) != nil || c == nil {
+			return
+		}
+		for mentions, want := range map[string]bool{`{}`: false, `{"user_ids":["@bot:x"]}`: true} {
+			c["m.mentions"] = json.RawMessage(mentions)
+			again, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if Mentioned(again, "@bot:x", name) != want {
+				t.Errorf("%s: not %v", again, want)
+			}
+		}
+	})
+}
