@@ -1,0 +1,324 @@
+package media
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/sandbox"
+)
+
+// gather collects from a box and closes the batch after the test.
+func gather(t *testing.T, box Box, limits Limits) *Batch {
+	t.Helper()
+	if limits.Dir == "" {
+		limits.Dir = t.TempDir()
+	}
+	b, err := Collect(t.Context(), box, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(limits.Dir); err != nil || len(left) > 0 {
+			t.Errorf("temporary files are left: %v, %v", left, err)
+		}
+	})
+	return b
+}
+
+// brief is what a test compares of a batch: names of items, and refusals.
+func brief(b *Batch) (items []string, refused map[string]string) {
+	refused = map[string]string{}
+	for _, i := range b.Items {
+		items = append(items, i.Name)
+	}
+	for _, r := range b.Refused {
+		refused[r.Name] = r.Why
+	}
+	return items, refused
+}
+
+func bytesOf(t *testing.T, i *Item) string {
+	t.Helper()
+	data, err := os.ReadFile(i.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// archive is what a .tar.gz holds: bytes by name, folders with "/" at the end.
+func archive(t *testing.T, i *Item) map[string]string {
+	t.Helper()
+	f, err := os.Open(i.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for r := tar.NewReader(zip); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return got
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[h.Name] = string(data)
+	}
+}
+
+// TestOutbox is one box, that things are put into again and again.
+func TestOutbox(t *testing.T) {
+	box := realBox(t)
+	t.Run("none", func(t *testing.T) {
+		if b := gather(t, box, Limits{}); len(b.Items)+len(b.Refused) > 0 {
+			t.Errorf("from a box without outbox came %+v", b)
+		}
+	})
+	t.Run("files", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `printf 'a,b\n1,2\n' > data.csv; head -c 9000000 /dev/urandom > big.bin; printf x > $'two\nlines 81a4.txt'
+printf y > $'\u202egnp.exe'; printf z > $'\xff\xfe'; printf w > -rf; mkdir sent; printf old > sent/data.csv`)
+		b := gather(t, box, Limits{})
+		items, refused := brief(b)
+		want := []string{"rf", "big.bin", "data.csv", "two_lines_81a4.txt", "gnp.exe", "file"}
+		if diff := cmp.Diff(want, items); diff != "" || len(refused) > 0 {
+			t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
+		}
+		if i := b.Items[2]; i.Type != "text/csv" || bytesOf(t, i) != "a,b\n1,2\n" {
+			t.Errorf("data.csv is %+v", i)
+		}
+		sum := sh(t, box, "sha256sum < big.bin | cut -c1-64")
+		if got := hashOf(bytesOf(t, b.Items[1])); got != sum || b.Items[1].Size != 9000000 {
+			t.Errorf("big.bin has hash %s, want %s", got, sum)
+		}
+		again := gather(t, box, Limits{})
+		for n := range again.Items {
+			if again.Items[n].Key != b.Items[n].Key {
+				t.Errorf("%s got another key", again.Items[n].Name)
+			}
+		}
+		sh(t, box, "echo more >> -rf") // this one must not go away unseen
+		for range 2 {
+			if err := Sent(t.Context(), box, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := sh(t, box, "ls -A"); got != "-rf\nsent" {
+			t.Errorf("in the outbox is left %q", got)
+		}
+		if got := sh(t, box, "cat sent/data.csv sent/2-data.csv; ls -A sent | wc -l"); got != "olda,b\n1,2\n6" {
+			t.Errorf("in outbox/sent is %q", got)
+		}
+		if next := gather(t, box, Limits{}); len(next.Items) != 1 || bytesOf(t, next.Items[0]) != "wmore\n" {
+			t.Errorf("the changed file was not collected again: %+v", next)
+		}
+	})
+	t.Run("no files", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `echo secret > ../secret; ln -s ../secret link; ln ../secret hard; mkfifo pipe; ln -s /root dirlink; : > empty; mkdir nothing
+truncate -s 1T sparse; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'; mkdir only; ln -s /etc/passwd only/p; mkfifo only/f; ln -s /dev/zero zero`)
+		b := gather(t, box, Limits{})
+		items, refused := brief(b)
+		want := map[string]string{
+			"link": "is a link; a copy of the file could be sent", "dirlink": "is a link; a copy of the file could be sent",
+			"zero": "is a link; a copy of the file could be sent",
+			"hard": "has other names too (a hard link); a copy of the file could be sent",
+			"pipe": "is not a regular file", "socket": "is not a regular file", "empty": "is empty",
+			"nothing": "holds no file that can be sent", "only": "holds no file that can be sent",
+			"sparse": "has 1 TB; I send up to 50 MB",
+		}
+		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {
+			t.Errorf("refused (-want +got):\n%s, collected %v", diff, items)
+		}
+		if err := Sent(t.Context(), box, b); err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, box, "ls -A; ls -A refused | wc -l; cat ../secret"); got != "refused\n10\nsecret" {
+			t.Errorf("after it is moved: %q", got)
+		}
+		if b := gather(t, box, Limits{}); len(b.Refused) > 0 {
+			t.Errorf("refused a second time: %v", b.Refused)
+		}
+	})
+	t.Run("folder", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `mkdir -p 'my site/a/b' 'my site/hollow'; cd 'my site'; echo run > a/run.sh; chmod +x a/run.sh; echo deep > a/b/.hidden; : > a/b/empty
+ln -s /etc/passwd a/passwd; mkfifo a/pipe; echo x > $'a/\u202etxt.exe'; head -c 5000000 /dev/zero > zeros; echo y > 'a/..\..\x'`)
+		b := gather(t, box, Limits{})
+		if len(b.Items) != 1 || b.Items[0].Name != "my_site.tar.gz" || b.Items[0].Type != "application/gzip" {
+			t.Fatalf("collected %+v, %v", b.Items, b.Refused)
+		}
+		got := archive(t, b.Items[0])
+		if len(got["my_site/zeros"]) != 5000000 {
+			t.Error("zeros did not come whole")
+		}
+		delete(got, "my_site/zeros")
+		want := map[string]string{"my_site/a/": "", "my_site/a/b/": "", "my_site/hollow/": "", "my_site/a/run.sh": "run\n",
+			"my_site/a/b/.hidden": "deep\n", "my_site/a/b/empty": "", "my_site/a/_txt.exe": "x\n", "my_site/a/.._.._x": "y\n"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the archive holds (-want +got):\n%s", diff)
+		}
+		if err := Sent(t.Context(), box, b); err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, box, "ls -A; ls -A sent"); got != "sent\nmy site" {
+			t.Errorf("after it is moved: %q", got)
+		}
+	})
+	t.Run("folders that are too much", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `mkdir many big; (cd many; seq 10000 | xargs touch); truncate -s 30M big/a big/b
+d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
+		b := gather(t, box, Limits{})
+		items, refused := brief(b)
+		want := map[string]string{
+			"many": "holds more than I pack: up to 1000 files. Make an archive of it yourself",
+			"big":  "holds more than I send: up to 50 MB", "deep": "has more than 16 folders in each other",
+		}
+		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {
+			t.Errorf("refused (-want +got):\n%s, collected %v", diff, items)
+		}
+		if err := Sent(t.Context(), box, b); err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, box, "ls -A"); got != "refused" {
+			t.Errorf("after it is moved: %q", got)
+		}
+	})
+	t.Run("10,000 files", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `for i in $(seq 10000); do echo x > $i; done`)
+		for range 2 {
+			b := gather(t, box, Limits{Items: 3})
+			if len(b.Items) != 3 || len(b.Refused) != 1 || !strings.Contains(b.Refused[0].Why, "others stay in the outbox") {
+				t.Errorf("collected %d, refused %v", len(b.Items), b.Refused)
+			}
+			if err := Sent(t.Context(), box, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := sh(t, box, "ls | wc -l; ls sent | wc -l"); got != "9995\n6" {
+			t.Errorf("left and sent: %q", got)
+		}
+	})
+	t.Run("total", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `for i in a b c; do head -c 3000 /dev/zero > $i; done; echo x > d`)
+		b := gather(t, box, Limits{Total: 7000, Item: 4000})
+		items, refused := brief(b)
+		if diff := cmp.Diff([]string{"a", "b", "d"}, items); diff != "" || !strings.Contains(refused["c"], "stays in the outbox") {
+			t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
+		}
+	})
+	t.Run("grows while it is read", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `head -c 20000000 /dev/zero > log; echo x > calm; (while [ -e log ]; do echo x >> log; done) >/dev/null 2>&1 </dev/null &`)
+		b := gather(t, box, Limits{})
+		sh(t, box, "rm log")
+		items, refused := brief(b)
+		if diff := cmp.Diff([]string{"calm"}, items); diff != "" || refused["log"] != errChanged.why {
+			t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
+		}
+	})
+	t.Run("outbox is a link", func(t *testing.T) {
+		sh(t, box, "cd ..; rm -rf outbox; ln -s /etc outbox")
+		b := gather(t, box, Limits{})
+		sh(t, box, "cd ..; rm outbox")
+		if len(b.Items) > 0 || len(b.Refused) != 1 {
+			t.Errorf("collected %v, refused %v", b.Items, b.Refused)
+		}
+	})
+	t.Run("sent is a link", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, "mkdir /tmp/x; ln -s /tmp/x sent; echo x > a")
+		if err := Sent(t.Context(), box, gather(t, box, Limits{})); err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, box, "cat sent/a; ls /tmp/x"); got != "x" {
+			t.Errorf("after it is moved: %q", got)
+		}
+	})
+	t.Run("the box lies", func(t *testing.T) {
+		fresh(t, box)
+		sh(t, box, `echo x > a; printf '#!/bin/bash\nexec yes //81a4 1 5 1:1 5 y//./a\n' > /usr/local/bin/find; chmod +x /usr/local/bin/find`)
+		b := gather(t, box, Limits{Items: 2})
+		sh(t, box, `rm /usr/local/bin/find`)
+		if len(b.Items) > 0 {
+			t.Errorf("collected %v", b.Items)
+		}
+		sh(t, box, `printf '#!/bin/bash\nexec cat /dev/zero\n' > /usr/local/bin/stat; chmod +x /usr/local/bin/stat`)
+		b = gather(t, box, Limits{})
+		sh(t, box, `rm /usr/local/bin/stat`)
+		if len(b.Items) > 0 {
+			t.Errorf("collected %v", b.Items)
+		}
+	})
+}
+
+// TestCollectEnds: a caller who leaves gets an error, and no file stays behind.
+func TestCollectEnds(t *testing.T) {
+	box := realBox(t)
+	sh(t, box, "head -c 1000 /dev/zero > a")
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	b, err := Collect(ctx, boxFunc(func(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
+		if n++; n == 2 {
+			cancel()
+		}
+		return box.Exec(ctx, cmd)
+	}), Limits{Dir: dir})
+	if !errors.Is(err, context.Canceled) || b != nil {
+		t.Errorf("got %v, %v", b, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}
+
+// TestPipeInItsPlace: a file that is exchanged for a pipe after the listing does
+// not hold up anybody.
+func TestPipeInItsPlace(t *testing.T) {
+	box := realBox(t)
+	sh(t, box, "echo x > a; echo y > b")
+	n := 0
+	begun := time.Now()
+	b := gather(t, boxFunc(func(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
+		if n++; n == 2 {
+			sh(t, box, "rm a; mkfifo a")
+		}
+		return box.Exec(ctx, cmd)
+	}), Limits{})
+	items, refused := brief(b)
+	if diff := cmp.Diff([]string{"b"}, items); diff != "" || refused["a"] != errChanged.why || time.Since(begun) > readPatience {
+		t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
+	}
+}
+
+// boxFunc looks over the shoulder of who uses a box.
+type boxFunc func(context.Context, sandbox.Cmd) (sandbox.Result, error)
+
+func (f boxFunc) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
+	return f(ctx, cmd)
+}

@@ -1,0 +1,175 @@
+package media
+
+import (
+	"encoding/json"
+	"mime"
+	"strings"
+
+	"maunium.net/go/mautrix/crypto/attachment"
+)
+
+// Kind says how a file was sent.
+type Kind string
+
+// Kinds of files.
+const (
+	Image   Kind = "image"
+	Audio   Kind = "audio"
+	Video   Kind = "video"
+	Plain   Kind = "file"
+	Sticker Kind = "sticker"
+	Voice   Kind = "voice" // audio with the mark of MSC3245
+)
+
+// placeholders stand for a file in a line of text.
+var placeholders = map[Kind]string{
+	Image: "[Image]", Audio: "[Audio]", Video: "[Video]", Plain: "[File]",
+	Sticker: "[Sticker]", Voice: "[Voice Message]",
+}
+
+// File is what a message says about its file. All of it is the sender's word.
+type File struct {
+	Kind Kind
+	// URL is where the server has it, mxc://server/id; "" where the message names
+	// no place that could be one.
+	URL string
+	// Secret is how it is encrypted; nil = it is not.
+	Secret *attachment.EncryptedFile
+	// Size in bytes; 0 = not said.
+	Size int64
+	// Type is a media type such as image/png, in lower case; "" = not said.
+	Type string
+	// Name is the file's name as the sender wrote it; never show or use it unclean.
+	Name string
+	// Caption is the text that was sent with it.
+	Caption string
+}
+
+// Describe reads a message's content as one that carries a file. It takes any
+// JSON: what is of another shape than it should be counts as not said. ok is
+// false for an event that carries none.
+func Describe(content json.RawMessage, eventType string) (f File, ok bool) {
+	fields := object(content)
+	if f.Kind, ok = kindOf(fields, eventType); !ok {
+		return File{}, false
+	}
+	f.URL = contentURI(text(fields["url"]))
+	if file := object(fields["file"]); file != nil {
+		f.URL = ""
+		var secret attachment.EncryptedFile
+		if json.Unmarshal(fields["file"], &secret) == nil {
+			f.URL, f.Secret = contentURI(text(file["url"])), &secret
+		}
+	}
+	info := object(fields["info"])
+	f.Size = count(info["size"])
+	f.Type = mediaType(text(info["mimetype"]))
+	body := text(fields["body"])
+	if f.Name = text(fields["filename"]); f.Name == "" {
+		f.Name = body
+	} else if body != f.Name {
+		f.Caption = body
+	}
+	return f, true
+}
+
+// kindOf tells by which kind of message a file came.
+func kindOf(fields map[string]json.RawMessage, eventType string) (Kind, bool) {
+	if eventType == "m.sticker" {
+		return Sticker, fields != nil
+	}
+	if eventType != "m.room.message" {
+		return "", false
+	}
+	switch text(fields["msgtype"]) {
+	case "m.image":
+		return Image, true
+	case "m.file":
+		return Plain, true
+	case "m.video":
+		return Video, true
+	case "m.audio":
+		if object(fields["org.matrix.msc3245.voice"]) != nil || object(fields["m.voice"]) != nil {
+			return Voice, true
+		}
+		return Audio, true
+	}
+	return "", false
+}
+
+// Placeholder stands for the file in a line of text, as in "[Voice Message]".
+func (f File) Placeholder() string { return placeholders[f.Kind] }
+
+// FileName is what the file of that event is called in the inbox, when its bytes
+// are of the given type. A name without extension gets one.
+func (f File) FileName(event, contentType string) string {
+	name := f.Name
+	if clean := CleanName(name); f.Name == "" || clean == "file" {
+		name = string(f.Kind)
+	} else if name = clean; extension(name) != "" {
+		return SafeName(event, name)
+	}
+	return SafeName(event, shorten(name, maxName/3)+extensions[contentType])
+}
+
+// Line is what a prompt says about the file that lies at path, such as
+// "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".
+func (f File) Line(path, contentType string, size int64) string {
+	return f.Placeholder() + " " + path + " (" + contentType + ", " + Bytes(size) + ")"
+}
+
+// contentURI gives back an mxc URI that names a server and a file, else "".
+func contentURI(uri string) string {
+	rest, ok := strings.CutPrefix(uri, "mxc://")
+	server, file, both := strings.Cut(rest, "/")
+	if !ok || !both || len(uri) > 512 || !only(server, ".:-[]") || !only(file, "-_.~=") || strings.Trim(file, ".") == "" {
+		return ""
+	}
+	return uri
+}
+
+// only tells whether s is of ASCII letters, digits and the given others, and
+// not empty.
+func only(s, others string) bool {
+	for _, r := range s {
+		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// mediaType is the type without its parameters, "" where it is none.
+func mediaType(s string) string {
+	kind, _, err := mime.ParseMediaType(s)
+	major, minor, ok := strings.Cut(kind, "/")
+	if err != nil && kind == "" || !ok || len(kind) > 100 || !only(major, "-.+_") || !only(minor, "-.+_") {
+		return ""
+	}
+	return kind
+}
+
+// object is the fields of a JSON object, nil for anything else.
+func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+// text is a JSON string, "" for anything else.
+func text(raw json.RawMessage) (s string) {
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// count is a JSON number that counts something, 0 for anything else.
+func count(raw json.RawMessage) int64 {
+	var n float64
+	if json.Unmarshal(raw, &n) != nil || n < 0 || n > 1<<53 {
+		return 0
+	}
+	return int64(n)
+}

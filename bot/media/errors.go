@@ -1,0 +1,71 @@
+package media
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What may be wrong with a file. Errors that wrap them say it to a person by
+// Sentence() string.
+var (
+	// ErrTooLarge: it has more bytes than are allowed.
+	ErrTooLarge = errors.New("file is too large")
+	// ErrGone: the server has no such file, or has it no more.
+	ErrGone = errors.New("file is gone")
+	// ErrBroken: the message names no file, or the bytes are not the ones that the
+	// message vouches for.
+	ErrBroken = errors.New("file is broken")
+)
+
+// problem is an error with words for a person.
+type problem struct {
+	kind error // one of the sentinels
+	said string
+	err  error // what came of it, or nil
+}
+
+func (p *problem) Error() string {
+	if p.err == nil {
+		return p.kind.Error()
+	}
+	return fmt.Sprintf("%v: %v", p.kind, p.err)
+}
+
+// Unwrap gives the sentinel and the cause.
+func (p *problem) Unwrap() []error {
+	if p.err == nil {
+		return []error{p.kind}
+	}
+	return []error{p.kind, p.err}
+}
+
+// Sentence is what a person in the room may read.
+func (p *problem) Sentence() string { return p.said }
+
+func tooLarge(name string, max int64, err error) error {
+	return &problem{ErrTooLarge, fmt.Sprintf("The file %s is too large: I take up to %s.", name, Bytes(max)), err}
+}
+
+func gone(name string, err error) error {
+	return &problem{ErrGone, fmt.Sprintf("The server does not have the file %s (any more). Please send it again.", name), err}
+}
+
+func broken(name string, err error) error {
+	return &problem{ErrBroken, fmt.Sprintf("The file %s arrived broken. Please send it again.", name), err}
+}
+
+// Bytes writes a size for people: "512 B", "1.4 kB", "50 MB", by 1024.
+func Bytes(n int64) string {
+	const units = "kMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n)/1024, 0
+	for size >= 1023.95 && unit < len(units)-1 {
+		size, unit = size/1024, unit+1
+	}
+	if size >= 10 || size == float64(int64(size)) {
+		return fmt.Sprintf("%.0f %cB", size, units[unit])
+	}
+	return fmt.Sprintf("%.1f %cB", size, units[unit])
+}

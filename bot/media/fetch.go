@@ -1,0 +1,163 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/attachment"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/sandbox"
+)
+
+// fetchPatience is how long one file may take from the server, or into a box.
+const fetchPatience = 5 * time.Minute
+
+// Getter opens what the server has at an mxc URI.
+type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
+
+// From gets files as the client's account, with its access token.
+func From(client *mautrix.Client) Getter {
+	return func(ctx context.Context, uri string) (io.ReadCloser, error) {
+		mxc, err := id.ParseContentURI(uri)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := client.Download(ctx, mxc)
+		if err != nil {
+			return nil, err
+		}
+		return resp.Body, nil
+	}
+}
+
+// Fetched is a file that lies on this side for the moment, in the clear.
+type Fetched struct {
+	// Path is a temporary file of mode 0600.
+	Path string
+	Size int64
+	// Type is the media type that its bytes have.
+	Type string
+}
+
+// Close removes the file.
+func (f *Fetched) Close() error { return os.Remove(f.Path) }
+
+// Fetch gets a file of at most max bytes into a temporary file in dir ("" = the
+// system's), decrypted where it was encrypted. Errors wrap ErrTooLarge, ErrGone
+// or ErrBroken; others mean that the server could not be asked, and may pass.
+func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fetched, error) {
+	name := CleanName(f.Name)
+	if f.URL == "" {
+		return nil, broken(name, errors.New("the message names no place where it is"))
+	}
+	if f.Secret != nil {
+		if err := f.Secret.PrepareForDecryption(); err != nil {
+			return nil, broken(name, err)
+		}
+	}
+	if f.Size > max {
+		return nil, tooLarge(name, max, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	defer cancel()
+	body, err := get(ctx, f.URL)
+	if err != nil {
+		return nil, failed(name, max, err)
+	}
+	defer body.Close()
+	tmp, err := os.CreateTemp(dir, "inbox-*")
+	if err != nil {
+		return nil, fmt.Errorf("make room for a file: %w", err)
+	}
+	defer tmp.Close()
+	fetched, err := take(tmp, body, f, max)
+	if err != nil {
+		os.Remove(tmp.Name())
+		switch {
+		case errors.Is(err, attachment.ErrHashMismatch):
+			return nil, broken(name, err)
+		case errors.Is(err, ErrTooLarge):
+			return nil, tooLarge(name, max, nil)
+		}
+		return nil, fmt.Errorf("fetch a file: %w", err)
+	}
+	return fetched, nil
+}
+
+// take copies and decrypts.
+func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
+	source := io.NopCloser(io.LimitReader(body, max+1))
+	if f.Secret != nil {
+		source = f.Secret.DecryptStream(source)
+	}
+	size, err := io.Copy(tmp, source)
+	if err != nil {
+		return nil, err
+	}
+	if size > max {
+		return nil, ErrTooLarge
+	}
+	if err := source.Close(); err != nil { // here the hash is compared
+		return nil, err
+	}
+	head := make([]byte, sniffed)
+	n, err := tmp.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return &Fetched{Path: tmp.Name(), Size: size, Type: Sniff(head[:n], f.Type)}, nil
+}
+
+// failed sorts what a server answered instead of a file.
+func failed(name string, max int64, err error) error {
+	var answer mautrix.HTTPError
+	switch {
+	case errors.Is(err, mautrix.MTooLarge):
+		return tooLarge(name, max, err)
+	case errors.Is(err, mautrix.MNotFound):
+		return gone(name, err)
+	case errors.As(err, &answer) && (answer.IsStatus(http.StatusNotFound) || answer.IsStatus(http.StatusGone)):
+		return gone(name, err)
+	}
+	return fmt.Errorf("fetch a file: %w", err)
+}
+
+// Box is what a room's box must do here; [sandbox.Box] does it.
+type Box interface {
+	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
+}
+
+// boxinit is the program that each box has for PID 1; it writes a file as a whole.
+const boxinit = "/usr/bin/boxinit"
+
+// Deliver puts a fetched file into the box's inbox under name, which is one of
+// SafeName's, and returns where it is. It may be repeated.
+func Deliver(ctx context.Context, box Box, name string, f *Fetched) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	defer cancel()
+	data, err := os.Open(f.Path)
+	if err != nil {
+		return "", fmt.Errorf("deliver a file: %w", err)
+	}
+	defer data.Close()
+	to := path.Join(InboxDir, name)
+	result, err := box.Exec(ctx, sandbox.Cmd{
+		Argv: []string{boxinit, "write", to, strconv.FormatInt(f.Size, 10)}, Dir: "/", Stdin: data,
+	})
+	if err != nil {
+		return "", fmt.Errorf("deliver a file: %w", err)
+	}
+	if result.Code != 0 {
+		return "", fmt.Errorf("deliver a file: exit code %d: %.200q", result.Code, result.Stderr)
+	}
+	return to, nil
+}

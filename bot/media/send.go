@@ -1,0 +1,173 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/attachment"
+)
+
+// Putter gives the server a file and returns its mxc URI. The name may be "".
+type Putter func(ctx context.Context, data io.ReadSeeker, size int64, contentType, name string) (string, error)
+
+// To puts files as the client's account.
+func To(client *mautrix.Client) Putter {
+	return func(ctx context.Context, data io.ReadSeeker, size int64, contentType, name string) (string, error) {
+		resp, err := client.UploadMedia(ctx, mautrix.ReqUploadMedia{
+			Content: open{data}, ContentLength: size, ContentType: contentType, FileName: name,
+		})
+		if err != nil {
+			return "", err
+		}
+		return resp.ContentURI.String(), nil
+	}
+}
+
+// open keeps a file open when an HTTP request is done with it.
+type open struct{ io.ReadSeeker }
+
+func (open) Close() error { return nil }
+
+// Place is where the server has a file: URL, or File where it is encrypted.
+type Place struct {
+	URL  string  `json:"url,omitempty"`
+	File *Sealed `json:"file,omitempty"`
+}
+
+// Sealed is the EncryptedFile of the specification.
+type Sealed struct {
+	attachment.EncryptedFile
+	URL string `json:"url"`
+}
+
+// Uploaded is where an item is, and its thumbnail where it has one.
+type Uploaded struct {
+	Place
+	Thumb *Place `json:"thumbnail,omitempty"`
+}
+
+// unknown is the type of all encrypted files, for the server.
+const unknown = "application/octet-stream"
+
+// Upload puts an item and its thumbnail on the server. For an encrypted room it
+// encrypts both; the server learns neither name nor type then. An error that
+// wraps ErrTooLarge means that the server takes no file of that size.
+func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Uploaded, error) {
+	var up Uploaded
+	data, err := os.Open(item.Path)
+	if err != nil {
+		return up, fmt.Errorf("upload %s: %w", item.Name, err)
+	}
+	defer data.Close()
+	if encrypted {
+		up.File, err = sealed(ctx, put, data)
+	} else {
+		up.URL, err = put(ctx, data, item.Size, item.Type, item.Name)
+	}
+	if err == nil && item.Thumb != nil {
+		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
+	}
+	if errors.Is(err, mautrix.MTooLarge) {
+		err = &problem{ErrTooLarge, fmt.Sprintf("The server does not take %s: at %s it is too large.", item.Name, Bytes(item.Size)), err}
+	}
+	if err != nil {
+		return Uploaded{}, fmt.Errorf("upload %s: %w", item.Name, err)
+	}
+	return up, nil
+}
+
+// sealed encrypts into a second temporary file, which can be sent again when a
+// connection breaks, and puts that.
+func sealed(ctx context.Context, put Putter, data *os.File) (*Sealed, error) {
+	tmp, err := os.CreateTemp(filepath.Dir(data.Name()), "sealed-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	defer tmp.Close()
+	file := &Sealed{EncryptedFile: *attachment.NewEncryptedFile()}
+	source := file.EncryptStream(io.NopCloser(data))
+	size, err := io.Copy(tmp, source)
+	if err := errors.Join(err, source.Close()); err != nil { // here the hash is noted
+		return nil, err
+	}
+	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	file.URL, err = put(ctx, tmp, size, unknown, "")
+	return file, err
+}
+
+func uploadThumb(ctx context.Context, put Putter, thumb *Thumb, encrypted bool) (*Place, error) {
+	size := int64(len(thumb.Data))
+	if !encrypted {
+		url, err := put(ctx, bytes.NewReader(thumb.Data), size, thumb.Type, "")
+		return &Place{URL: url}, err
+	}
+	data := bytes.Clone(thumb.Data)
+	file := &Sealed{EncryptedFile: *attachment.NewEncryptedFile()}
+	file.EncryptInPlace(data)
+	var err error
+	file.URL, err = put(ctx, bytes.NewReader(data), size, unknown, "")
+	return &Place{File: file}, err
+}
+
+// content is an m.room.message with a file; of url and file one is there.
+type content struct {
+	MsgType  string   `json:"msgtype"`
+	Body     string   `json:"body"`
+	FileName string   `json:"filename"`
+	Info     info     `json:"info"`
+	Mentions struct{} `json:"m.mentions"`
+	Place
+}
+
+type info struct {
+	MimeType  string  `json:"mimetype"`
+	Size      int64   `json:"size"`
+	Width     int     `json:"w,omitempty"`
+	Height    int     `json:"h,omitempty"`
+	ThumbURL  string  `json:"thumbnail_url,omitempty"`
+	ThumbFile *Sealed `json:"thumbnail_file,omitempty"`
+	ThumbInfo *info   `json:"thumbnail_info,omitempty"`
+}
+
+// Content is the message that shows an uploaded item: m.image for what clients
+// show as one, m.audio, m.video or m.file. It mentions nobody and is related to
+// no other event.
+func Content(item *Item, up Uploaded) (json.RawMessage, error) {
+	c := content{
+		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Place: up.Place,
+		Info: info{MimeType: item.Type, Size: item.Size, Width: item.Width, Height: item.Height},
+	}
+	if up.Thumb != nil && item.Thumb != nil {
+		c.Info.ThumbURL, c.Info.ThumbFile = up.Thumb.URL, up.Thumb.File
+		c.Info.ThumbInfo = &info{MimeType: item.Thumb.Type, Size: int64(len(item.Thumb.Data)), Width: item.Thumb.Width, Height: item.Thumb.Height}
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("write a file's message: %w", err)
+	}
+	return raw, nil
+}
+
+func msgType(kind string) string {
+	switch {
+	case slices.Contains(shown, kind):
+		return "m.image"
+	case strings.HasPrefix(kind, "audio/"):
+		return "m.audio"
+	case strings.HasPrefix(kind, "video/"):
+		return "m.video"
+	}
+	return "m.file"
+}

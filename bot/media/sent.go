@@ -1,0 +1,84 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// moveScript moves things out of the outbox's way: folder, name, new name, again
+// and again. What lies there already stays. Exit code 5: something is still there.
+const moveScript = enter + `now=$1 failed=0; shift
+while [ $# -ge 3 ]; do
+	to=$1; path "$3"; name=$f; path "$2"; shift 3
+	[ -e "./$f" ] || [ -L "./$f" ] || continue
+	if [ -L "$to" ] || { [ -e "$to" ] && [ ! -d "$to" ]; }; then mv -- "$to" "$to.$now"; fi
+	mkdir -p "$to" || { failed=5; continue; }
+	t=$to/$name n=1
+	while [ -e "$t" ] || [ -L "$t" ]; do
+		n=$((n + 1)) t=$to/$((n))-$name
+		[ "$n" -lt 50 ] || { t=$to/$now-$name; break; }
+	done
+	mv -- "./$f" "$t" || failed=5
+done 2>/dev/null
+exit "$failed"`
+
+// Sent moves what was collected to outbox/sent/ in the box, and what was refused
+// for good to outbox/refused/, under names that nothing has there yet. What has
+// changed since it was collected stays, to be collected as it is now. It may be
+// repeated.
+func Sent(ctx context.Context, box Box, b *Batch) error {
+	if len(b.Items) == 0 && len(b.aside) == 0 {
+		return nil
+	}
+	entries, _, err := list(ctx, box, "", 1)
+	if errors.Is(err, errNoOutbox) || errors.Is(err, errOddOutbox) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := map[string]entry{}
+	for _, e := range entries {
+		now[e.path] = e
+	}
+	args := []string{time.Now().UTC().Format("20060102T150405.000000000")}
+	move := func(to string, f found) error {
+		e, ok := now[f.entry.path]
+		if !ok || e.meta != f.entry.meta {
+			return nil
+		}
+		is, err := look(ctx, box, e, f.levels)
+		if err == nil && is.sign() == f.sign() {
+			args = append(args, to, escape(f.entry.path), escape(movedName(f.entry.path)))
+		}
+		return late(ctx, err)
+	}
+	for _, item := range b.Items {
+		err = errors.Join(err, move("sent", item.source))
+	}
+	for _, f := range b.aside {
+		err = errors.Join(err, move("refused", f))
+	}
+	if len(args) == 1 {
+		return err
+	}
+	result, moved := script(ctx, box, 1<<10, moveScript, args...)
+	if moved == nil && result.Code != 0 {
+		moved = fmt.Errorf("exit code %d", result.Code)
+	}
+	if moved != nil {
+		moved = fmt.Errorf("move what was sent: %w", moved)
+	}
+	return errors.Join(err, moved)
+}
+
+// movedName is the name it keeps, unless a number would make that too long.
+func movedName(name string) string {
+	if len(name) > 200 || !utf8.ValidString(name) {
+		return CleanName(name)
+	}
+	return name
+}
