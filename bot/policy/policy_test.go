@@ -39,15 +39,51 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"defaults: [":                        "did not find expected",
-		"defaults: {aprovals: [x]}":          "aprovals",
-		"defaults: {approvals: git push}":    "cannot unmarshal",
-		"rooms: {'#den:x': {}}":              "is no room ID",
-		"defaults: {approvals: ['']}":        "is no beginning of a command",
-		"defaults: {approvals: [\"a\\nb\"]}": "is no beginning of a command",
-		"a: 1\n---\nb: 2":                    "field a not found",
-		"{}\n---\n{}":                        "something follows",
-		strings.Repeat("#", MaxFile+1):       "larger than",
+		"defaults: [":                                                           "did not find expected",
+		"defaults: {aprovals: [x]}":                                             "aprovals",
+		"defaults: {approvals: git push}":                                       "cannot unmarshal",
+		"rooms: {'#den:x': {}}":                                                 "is no room ID",
+		"defaults: {approvals: ['']}":                                           "is no beginning of a command",
+		"defaults: {approvals: [\"a\\nb\"]}":                                    "is no beginning of a command",
+		"a: 1\n---\nb: 2":                                                       "field a not found",
+		"{}\n---\n{}":                                                           "something follows",
+		strings.Repeat("#", MaxFile+1):                                          "larger than",
+		"defaults: {allow: }":                                                   "allow: nothing follows; [] is nobody but the owners",
+		"defaults:\n  allow:\n  # - '@a:x'\nrooms: {}":                          "nothing follows",
+		"defaults: {allow: '@a:x'}":                                             "cannot unmarshal",
+		"defaults:\n  allow:\n  - @a:x\n":                                       `an ID stands in quotes, such as "@alice:example.org"`,
+		"rooms:\n  !den:x:\n    reply: all\n":                                   "an ID stands in quotes",
+		"defaults: {allow: [alice]}":                                            `defaults: allow: "alice" is no full user ID`,
+		"defaults: {allow: ['*']}":                                              "is no full user ID",
+		"defaults: {allow: ['@*']}":                                             "is no full user ID",
+		"defaults: {allow: ['@a*:x']}":                                          "is no full user ID",
+		"defaults: {allow: ['@*:*.x']}":                                         "is no full user ID",
+		"defaults: {allow: ['@:x']}":                                            "is no full user ID",
+		"defaults: {allow: ['@a:']}":                                            "is no full user ID",
+		"defaults: {block: ['@a :x']}":                                          "defaults: block: ",
+		"defaults: {block: [\"@a\u202e:x\"]}":                                   "is no full user ID",
+		"rooms: {'!r:x': {block: ['@a']}}":                                      `rooms: !r:x: block: "@a" is no full user ID`,
+		"defaults: {reply: sometimes}":                                          `"sometimes" is none of all, mention_only, owner_only, off`,
+		"defaults: {reply: ''}":                                                 "is none of all",
+		"defaults: {persona: /etc/passwd.txt}":                                  "is no text file of the state folder",
+		"defaults: {persona: ../a.md}":                                          "is no text file",
+		"defaults: {persona: a/../../b.md}":                                     "is no text file",
+		"defaults: {persona: ./a.md}":                                           "is no text file",
+		"defaults: {persona: .env}":                                             "is no text file",
+		"defaults: {persona: .md}":                                              "is no text file",
+		"defaults: {persona: recovery-key}":                                     "is no text file",
+		`defaults: {persona: 'a\b.md'}`:                                         "is no text file",
+		"defaults: {model: --help}":                                             "is no name of a model",
+		"defaults: {model: a b}":                                                "is no name of a model",
+		"defaults: {limits: {timeout_seconds: 0}}":                              "defaults: limits: timeout_seconds: 0 is not a whole number from 1 to 2592000",
+		"defaults: {limits: {timeout_seconds: 1.5}}":                            "1.5 is not a whole number",
+		"defaults: {limits: {question_minutes: .nan}}":                          "is not a whole number",
+		"defaults: {limits: {question_minutes: 43201}}":                         "from 1 to 43200",
+		"defaults: {limits: {memory: 1g}}":                                      "memory",
+		"rooms: {'!a b:x': {}}":                                                 "is no room ID",
+		"rooms: {'!': {}}":                                                      "is no room ID",
+		"rooms: {'!a:x': {}, '!a:x': {}}":                                       "already defined",
+		"defaults: {allow: [" + strings.Repeat("'@a:x',", MaxPeople+1) + "]}":   "allow: more than 1000 entries",
 		"defaults: {approvals: [" + strings.Repeat("x,", MaxApprovals+1) + "]}": "more than",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -94,12 +130,74 @@ func TestSource(t *testing.T) {
 	expect(DefaultApprovals, false)
 }
 
+// What a room does not say holds as for all rooms.
+func TestRoom(t *testing.T) {
+	p, err := Parse([]byte(`
+defaults: {reply: all, persona: a.md, model: m, limits: {timeout_seconds: 60, question_minutes: 5}}
+rooms:
+  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, limits: {timeout_seconds: 61}}
+  "!none:x": {persona: "", model: ""}
+  "!version12-without-server": {reply: off}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]Room{
+		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, nil, nil},
+		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, nil, nil},
+		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, nil, nil},
+		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, nil, nil},
+	} {
+		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{})); diff != "" {
+			t.Errorf("%s: %s", id, diff)
+		}
+	}
+}
+
+// Who starts the bot with a wrong file is not to find that it lets in whom the
+// file keeps out.
+func TestSourceBeginsWrong(t *testing.T) {
+	s, path := folder(t, "defaults: {block: ['@bad:x'")
+	q := Query{Room: "!r:x", Sender: "@bad:x", Owners: []string{"@owner:x"}, Allow: []string{"@*:x"}}
+	owner := q
+	owner.Sender = "@owner:x"
+	if s.Decide(q).Heard || !s.Decide(owner).Heard || s.Err() == nil {
+		t.Errorf("%+v, %+v, %v", s.Decide(q), s.Decide(owner), s.Err())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Decide(q).Heard || s.Err() != nil {
+		t.Errorf("without the file: %+v, %v", s.Decide(q), s.Err())
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s.Err() == nil || !strings.HasSuffix(s.Err().Error(), "is no file") {
+		t.Errorf("a folder: %v", s.Err())
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("defaults:\n  approvals: [git push]\nrooms:\n  '!a:b': {approvals: []}\n"))
+	f.Add([]byte("defaults:\n  allow: ['@*:x', '@a:b']\n  block: &b ['@*:*']\n  reply: off\n  persona: p.md\n  limits: {timeout_seconds: 1e3}\nrooms: {'!a:b': {block: *b, model: m}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Parse(data)
-		if err == nil && len(p.Room("!a:b").Approvals) > MaxApprovals {
+		if err != nil {
+			return
+		}
+		r := p.Room("!a:b")
+		if len(r.Approvals) > MaxApprovals {
 			t.Error("more approvals than may be")
+		}
+		if strings.Contains(r.Persona, "..") && !filepath.IsLocal(r.Persona) {
+			t.Errorf("persona %q", r.Persona)
+		}
+		if d := p.Decide(Query{Room: "!a:b", Sender: "@o:x", Owners: []string{"@o:x"}}); !d.Heard {
+			t.Error("an owner is not heard")
+		}
+		if d := p.Decide(Query{Room: "!a:b", Sender: "@a:b"}); d.Reply && !d.Heard || d.Pair && d.Heard {
+			t.Errorf("%+v", d)
 		}
 	})
 }

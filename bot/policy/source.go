@@ -118,5 +118,13 @@ func sameFile(is, was fs.FileInfo) bool {
 // writeBytes replaces a file in one step: the old one or the new one is there,
 // for its owner's eyes only.
 func writeBytes(path string, data []byte) error {
-	return renameio.WriteFile(path, data, 0o600, renameio.WithStaticPermissions(0o600), renameio.WithTempDir(filepath.Dir(path)))
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer file.Cleanup()
+	if _, err := file.Write(data); err != nil {
+		return err
+	}
+	return file.CloseAtomicallyReplace()
 }

@@ -1,0 +1,255 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+// place of a policy file, and a reader of it.
+func folder(t *testing.T, file string) (s *Source, path string) {
+	t.Helper()
+	dir := t.TempDir()
+	path = filepath.Join(dir, "policy.yaml")
+	if file != "" {
+		if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Open(dir, zerolog.Nop()), path
+}
+
+func TestAllowAndBlock(t *testing.T) {
+	settings := []string{"@set:x"}
+	allow := func(user, room string) func(*Source) error {
+		return func(s *Source) error { return s.Allow(user, room, settings) }
+	}
+	block := func(user, room string) func(*Source) error {
+		return func(s *Source) error { return s.Block(user, room) }
+	}
+	for _, c := range []struct {
+		name, before string
+		do           func(*Source) error
+		after        string // "" when nothing may be written
+		wrong        string
+	}{
+		{"the first goes on from the settings", "", allow("@a:x", ""), "defaults:\n  allow:\n    - \"@set:x\"\n    - \"@a:x\"\n", ""},
+		{"one more", "defaults: {allow: ['@a:x']}\n", allow("@b:x", "defaults"), "defaults: {allow: ['@a:x', \"@b:x\"]}\n", ""},
+		{"a room's goes on from all rooms'", "defaults: {allow: ['@a:x']}\n", allow("@b:x", "!r:x"),
+			"defaults: {allow: ['@a:x']}\nrooms:\n  \"!r:x\":\n    allow:\n      - \"@a:x\"\n      - \"@b:x\"\n", ""},
+		{"from none", "defaults: {allow: []}\n", allow("@b:x", ""), "defaults: {allow: [\"@b:x\"]}\n", ""},
+		{"a server", "defaults: {allow: []}\n", allow("@*:y", ""), "defaults: {allow: [\"@*:y\"]}\n", ""},
+		{"who is heard by the settings", "", allow("@set:x", ""), "", ""},
+		{"who is heard", "defaults: {allow: ['@a:x']}\n", allow("@a:x", ""), "", ""},
+		{"who is heard by a glob", "defaults: {allow: ['@*:x']}\n", allow("@a:x", ""), "", ""},
+		{"who is heard in all rooms", "defaults: {allow: ['@a:x']}\n", allow("@a:x", "!r:x"), "", ""},
+		{"who was blocked", "defaults: {block: ['@a:x', '@b:x'], allow: []}\n", allow("@a:x", ""), "defaults: {block: ['@b:x'], allow: [\"@a:x\"]}\n", ""},
+		{"who is blocked by a glob", "defaults: {block: ['@*:x']}\n", allow("@a:x", ""), "", "`@a:x` would not be heard: the policy blocks `@*:x`"},
+		{"who is blocked in all rooms", "defaults: {block: ['@a:x']}\n", allow("@a:x", "!r:x"), "", "the policy blocks `@a:x`"},
+		{"who is blocked elsewhere", "rooms: {'!r:x': {block: ['@a:x']}}\ndefaults: {allow: []}\n", allow("@a:x", ""),
+			"rooms: {'!r:x': {block: ['@a:x']}}\ndefaults: {allow: [\"@a:x\"]}\n", ""},
+		{"a localpart", "", allow("a", ""), "", "`a` is no full user ID"},
+		{"a pattern", "", allow("@a*:x", ""), "", "is no full user ID"},
+
+		{"block", "", block("@a:x", ""), "defaults:\n  block:\n    - \"@a:x\"\n", ""},
+		{"block in a room", "defaults: {reply: all}\n", block("@*:x", "!r:x"), "defaults: {reply: all}\nrooms:\n  \"!r:x\":\n    block:\n      - \"@*:x\"\n", ""},
+		{"block who was allowed", "defaults: {allow: ['@a:x']}\n", block("@a:x", ""), "defaults: {allow: [], block: [\"@a:x\"]}\n", ""},
+		{"block who is", "defaults: {block: ['@a:x']}\n", block("@a:x", ""), "", ""},
+		{"block nobody", "", block("", ""), "", "is no full user ID"},
+		{"block in no room", "", block("@a:x", "den"), "", "is no room ID"},
+		{"set with a prefix", "", func(s *Source) error { return s.Set("", "Limits.Question_minutes", " 5 ") }, "defaults:\n  limits:\n    question_minutes: 5\n", ""},
+		{"set something else", "", func(s *Source) error { return s.Set("", "colour", "red") }, "", "\"colour\" is nothing that can be set: there are allow, block, "},
+		{"reset", "defaults: {reply: all}\nrooms: {'!r:x': {reply: off}}\n", func(s *Source) error { return s.Reset("!r:x") }, "defaults: {reply: all}\n", ""},
+		{"a wrong file", "defaults: {allow: '", block("@a:x", ""), "", "so I leave it alone"},
+	} {
+		s, path := folder(t, c.before)
+		err := c.do(s)
+		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
+		}
+		var e *Error
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("%s: %v is no sentence", c.name, err)
+		}
+		want := c.after
+		if want == "" {
+			want = c.before
+		}
+		got, err := os.ReadFile(path)
+		if err != nil && (c.after != "" || c.before != "" || !errors.Is(err, os.ErrNotExist)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if c.after == "" {
+			continue
+		}
+		if err := c.do(s); err != nil {
+			t.Errorf("%s, again: %v", c.name, err)
+		}
+		if again, err := os.ReadFile(path); err != nil || string(again) != want {
+			t.Errorf("%s, again: %s, %v", c.name, again, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: mode %v, %v", c.name, info.Mode(), err)
+		}
+	}
+}
+
+// What is changed by hand between two commands stays, and what is changed by a
+// command counts at once.
+func TestChangeKeepsHandEdits(t *testing.T) {
+	s, path := folder(t, "")
+	if err := s.Allow("@a:x", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Decide(Query{Sender: "@a:x"}).Heard {
+		t.Error("allowed, and not heard")
+	}
+	if err := os.WriteFile(path, []byte("# mine\ndefaults:\n  allow:\n    - '@b:x'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Block("@c:x", ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("# mine\ndefaults:\n  allow:\n    - '@b:x'\n  block:\n    - \"@c:x\"\n", string(got)); diff != "" {
+		t.Error(diff)
+	}
+	if s.Decide(Query{Sender: "@a:x"}).Heard || !s.Decide(Query{Sender: "@b:x"}).Heard {
+		t.Error("what was changed by hand does not count")
+	}
+}
+
+// A hand that saves while the bot edits wins its race: the edit begins anew.
+func TestChangeBeginsAnewWhenTheFileChanged(t *testing.T) {
+	s, path := folder(t, "defaults: {reply: all}\n")
+	tries := 0
+	err := s.write(func(data []byte) ([]byte, error) {
+		if tries++; tries == 1 {
+			if err := os.WriteFile(path, []byte("defaults: {reply: off, model: m}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return append(data, "# edited\n"...), nil
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "defaults: {reply: off, model: m}\n# edited\n" {
+		t.Errorf("%s, %v", got, err)
+	}
+	n := 0
+	err = s.write(func(data []byte) ([]byte, error) {
+		n++
+		if err := os.WriteFile(path, fmt.Appendf(nil, "# %0*d\n", n, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return []byte("defaults: {}\n"), nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "Somebody else") {
+		t.Errorf("a file that never stands still: %v", err)
+	}
+}
+
+func TestChangesFromManySides(t *testing.T) {
+	s, _ := folder(t, "")
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			if err := s.Allow(fmt.Sprintf("@u%d:x", i), "", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	for i := range 8 {
+		if !s.Decide(Query{Sender: fmt.Sprintf("@u%d:x", i)}).Heard {
+			t.Errorf("@u%d:x is lost", i)
+		}
+	}
+}
+
+// A link to the file stays a link, and the bound of the file holds.
+func TestChangeOfLinkAndBound(t *testing.T) {
+	s, path := folder(t, "")
+	real := filepath.Join(t.TempDir(), "real.yaml")
+	if err := os.WriteFile(real, []byte("defaults: {reply: all}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set("", "reply", "off"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(real); err != nil || string(got) != "defaults: {reply: off}\n" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if err := os.WriteFile(real, append([]byte("defaults: {reply: off}\n"), strings.Repeat("#", MaxFile-30)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set("", "model", "m"); err == nil || !strings.Contains(err.Error(), "larger than 1024 KiB") {
+		t.Errorf("a file that grows too large: %v", err)
+	}
+}
+
+func TestShow(t *testing.T) {
+	s, path := folder(t, `
+defaults: {allow: ["@a:x", "@*:y"], block: ["@b:x"], approvals: []}
+rooms: {"!r:x": {block: ["@c:x"], reply: "off", persona: p.md, model: m, limits: {timeout_seconds: 90, question_minutes: 2}}}
+`)
+	for room, want := range map[string]string{
+		"": "**All rooms** (1 have something of their own)\n\n" +
+			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x` (all rooms)\n" +
+			"- `reply`: `all` in a direct chat, `mention_only` elsewhere (nothing is said)\n- `persona`: none (nothing is said)\n" +
+			"- `model`: that of the settings (nothing is said)\n- `timeout_seconds`: that of the settings (nothing is said)\n" +
+			"- `question_minutes`: that of the settings (nothing is said)\n- `approvals`: none (all rooms)\n",
+		"!r:x": "**This room**, `!r:x`\n\n" +
+			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x`, `@c:x` (this room and all rooms)\n- `reply`: `off` (this room)\n" +
+			"- `persona`: `p.md` (this room)\n- `model`: `m` (this room)\n- `timeout_seconds`: 90 (this room)\n" +
+			"- `question_minutes`: 2 (this room)\n- `approvals`: none (all rooms)\n",
+	} {
+		if diff := cmp.Diff(want, s.Show(room)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Show("!r:x"); !strings.Contains(got, "- `allow`: whom the settings allow (nothing is said)\n") || !strings.Contains(got, "`git push`, `gh pr create`") {
+		t.Error(got)
+	}
+	if err := os.WriteFile(path, []byte("defaults: {allow: [`"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Show(""); !strings.Contains(got, "\npolicy.yaml is not right, so this holds until it is mended: ") {
+		t.Error(got)
+	}
+}
+
+func TestCodeSpan(t *testing.T) {
+	for text, want := range map[string]string{
+		"a":                      "`a`",
+		"a`b":                    "`` a`b ``",
+		"a\n- b":                 "`a - b`",
+		"":                       "`  `",
+		"\xff":                   "`�`",
+		strings.Repeat("é", 200): "`" + strings.Repeat("é", 150) + "…`",
+	} {
+		if got := code(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
