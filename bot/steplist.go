@@ -17,7 +17,7 @@ const (
 	shownSteps = 10
 	// maxNotice bounds the content of an edit of the notice, in bytes of JSON:
 	// encrypted, which makes a third more of it, it still is under 20 KB.
-	maxNotice = 14 << 10
+	maxNotice = 13 << 10
 	// detailSize and faultSize bound what is kept of a step's argument and of
 	// its error, in bytes.
 	detailSize, faultSize = 200, 80
@@ -116,8 +116,8 @@ func (l *stepList) now() string {
 	return ""
 }
 
-// lines are the newest steps, at most so many, the argument of each of at most
-// width bytes.
+// lines are the newest steps, at most so many; width bounds what each shows of
+// others' words, in bytes.
 func (l *stepList) lines(most, width int) (lines []string) {
 	shown := l.newest[max(0, len(l.newest)-most):]
 	switch earlier := l.total - len(shown); earlier {
@@ -135,7 +135,7 @@ func (l *stepList) lines(most, width int) (lines []string) {
 
 // words name the step: "step 3: run_shell_command `ls`".
 func (s step) words(width int) string {
-	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool))
+	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool, width))
 	if detail := code(cut(s.detail, width)); detail != "" {
 		words += " " + detail
 	}
@@ -159,15 +159,15 @@ func (s step) line(width int) string {
 // markdownSafe is a name in which markdown finds nothing.
 var markdownSafe = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 
-// toolName is a tool's name in markdown.
-func toolName(name string) string {
+// toolName is a tool's name in markdown; width is for what is no plain name.
+func toolName(name string, width int) string {
 	switch {
 	case name == "":
 		return "a tool"
 	case markdownSafe.MatchString(name):
 		return name
 	}
-	return code(name)
+	return code(cut(name, width))
 }
 
 // toolIcon is the sign of a tool. Source: the built-in tools of Gemini CLI.
@@ -214,7 +214,7 @@ func progressText(elapsed time.Duration, steps stepList, note string) string {
 	if note = cut(strings.TrimSpace(note), noteSize); note != "" {
 		note = "\n\n" + note
 	}
-	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {3, 20}} {
+	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 12}, {3, 12}} {
 		text := strings.Join(append([]string{head}, steps.lines(room.steps, room.width)...), "\n") + note
 		if noticeSize(text) <= maxNotice {
 			return text
