@@ -1,0 +1,161 @@
+//go:build e2ee
+
+// Package e2ee is the end-to-end encryption of one Matrix device. It holds the
+// device's keys in crypto.db, is fed with what each /sync brings, and turns
+// encrypted events into plain ones and plain ones into encrypted ones.
+//
+// It has no sync loop and sends no messages: who uses it does. What it takes
+// is on disk when its methods return, so the sync token may be committed after
+// them; taking the same batch again changes nothing.
+package e2ee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/id"
+)
+
+// Config says whose device this is and where its keys are.
+type Config struct {
+	// Client is logged in: UserID, DeviceID and AccessToken are set. Its Crypto
+	// field stays nil: nothing is encrypted behind anybody's back.
+	Client *mautrix.Client
+	// Dir is the folder of crypto.db, crypto.key and recovery-key, all mode 0600.
+	Dir string
+	// Password of the account, which a homeserver may ask for before it takes
+	// cross-signing keys; "" when there is none.
+	Password string
+	// NoCrossSigning leaves the account's cross-signing keys alone.
+	NoCrossSigning bool
+	// Owner tells whose verification is accepted; nil accepts nobody's.
+	Owner func(user string) bool
+	// ShowSAS is told what a person who verifies this device must see too. It is
+	// called within TakeSync or TakeVerification and must not wait for them.
+	ShowSAS func(SAS)
+	// KeyCame is told that a key is there which Decrypt has missed. It is called
+	// within TakeSync, after the key is on disk, and must not wait.
+	KeyCame func(Key)
+	Log     zerolog.Logger
+}
+
+// Key names the key of some of a room's messages: a megolm session.
+type Key struct{ Room, Session string }
+
+// Machine is the encryption of one device. All methods may be called at the
+// same time.
+type Machine struct {
+	cfg   Config
+	log   zerolog.Logger
+	db    *database
+	rooms *rooms
+
+	mu       sync.Mutex // guards what follows, and all that touches olm sessions
+	store    *keyStore
+	mach     *crypto.OlmMachine
+	verify   *verifier
+	asked    map[id.UserID]time.Time // when a user's devices were asked for
+	recovery string                  // made by this Open
+	problem  string                  // why the device is not signed
+
+	readMu sync.Mutex         // guards reader
+	reader *crypto.OlmMachine // decrypts room events only, and never asks the server
+
+	missing missing
+}
+
+// Open loads the device's keys, or makes them, and sees to it that the
+// homeserver has them. It refuses with ErrOtherAccount and ErrForeignDevice; an
+// error of the network is mautrix's own and may be gone later.
+func Open(ctx context.Context, cfg Config) (*Machine, error) {
+	if cfg.Client.UserID == "" || cfg.Client.DeviceID == "" {
+		return nil, errors.New("open encryption: the client is not logged in")
+	}
+	m := &Machine{
+		cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(),
+		asked: map[id.UserID]time.Time{}, missing: missing{wanted: map[Key]bool{}},
+	}
+	db, err := openDatabase(ctx, cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open encryption: %w", err)
+	}
+	m.db = db
+	m.rooms = &rooms{db: db.Database}
+	if err := m.start(ctx); err != nil {
+		_ = m.Close()
+		return nil, fmt.Errorf("open encryption: %w", err)
+	}
+	return m, nil
+}
+
+func (m *Machine) start(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.own(ctx); err != nil {
+		return err
+	}
+	if err := m.load(ctx); err != nil {
+		return err
+	}
+	if err := m.publish(ctx); err != nil {
+		return err
+	}
+	if m.cfg.NoCrossSigning {
+		return nil
+	}
+	return m.crossSign(ctx)
+}
+
+// load makes the machines from what is on disk; m.mu is held. After a
+// transaction that was rolled back, memory is ahead of the disk: load again.
+func (m *Machine) load(ctx context.Context) error {
+	if m.mach != nil {
+		m.mach.Destroy()
+	}
+	cli := m.cfg.Client
+	m.store = newKeyStore(m.db, cli.DeviceID)
+	mach := crypto.NewOlmMachine(cli, &m.log, m.store, m.rooms)
+	mach.DisableDecryptKeyFetching = true // no requests within a transaction
+	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {
+		m.missing.arrived(Key{room.String(), session.String()})
+	}
+	reader := crypto.NewOlmMachine(cli, &m.log, m.store, m.rooms)
+	reader.DisableDecryptKeyFetching = true
+	reader.DisableRatchetTracking = true
+	reader.IgnorePostDecryptionParseErrors = true // what people write is not ours to judge
+	for _, machine := range []*crypto.OlmMachine{mach, reader} {
+		if err := machine.Load(ctx); err != nil {
+			return fmt.Errorf("load account: %w", err)
+		}
+	}
+	mach.GetAccount().Keys() // kept from now on: both machines only read them
+	reader.GetAccount().Keys()
+	if err := m.loadSeeds(ctx, mach, reader); err != nil {
+		return err
+	}
+	m.mach = mach
+	m.verify = newVerifier(m)
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	m.reader = reader
+	return nil
+}
+
+// Close ends the machine; nothing may be called on it any more.
+func (m *Machine) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mach != nil {
+		m.mach.Destroy()
+	}
+	if m.db == nil {
+		return nil
+	}
+	return m.db.Close()
+}

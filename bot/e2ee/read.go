@@ -1,0 +1,195 @@
+//go:build e2ee
+
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/crypto/olm"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+	"modernc.org/sqlite"
+)
+
+// ErrUnreadable means that an event cannot be decrypted, now or later: it is
+// broken, of another room, a copy of another event, or not by its sender.
+var ErrUnreadable = errors.New("the event cannot be decrypted")
+
+// NoKeyError means that the key of an event is not there yet. KeyCame tells when
+// it is; RequestKey asks for it.
+type NoKeyError struct {
+	Key
+	Sender   string
+	Withheld string // the code with which the sender's device refuses it, "" when it does not
+}
+
+func (e *NoKeyError) Error() string {
+	if e.Withheld != "" {
+		return "the key of the event is withheld: " + e.Withheld
+	}
+	return "the key of the event is not there"
+}
+
+// Mark is the key of an event, true in all that Decrypt returns and in nothing
+// else that is made here. Servers can write what they like: trust it only in
+// what Decrypt has returned.
+const Mark = "io.matrix-tui.encrypted"
+
+// ownTypes are event types that nobody may send us.
+const ownTypes = "io.matrix-tui."
+
+// Decrypt reads an m.room.encrypted event of a room. It returns the event as if
+// it had been sent in clear: type and content replaced, the relation kept, Mark
+// added. Errors: *NoKeyError, which may go; ErrUnreadable, which stays; others
+// are of the disk or the network. It may be called again for the same event,
+// also after a restart.
+func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage) (json.RawMessage, error) {
+	e, content, err := parseEncrypted(room, raw)
+	if err != nil {
+		return nil, err
+	}
+	key := Key{room, content.SessionID.String()}
+	plain, err := m.decrypt(ctx, e, content)
+	if noKey := (*NoKeyError)(nil); errors.As(err, &noKey) {
+		m.missing.want(key)
+		plain, err = m.decrypt(ctx, e, content)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.missing.got(key)
+	return replace(raw, plain)
+}
+
+func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.EncryptedEventContent, error) {
+	var e event.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if e.Type.Type != event.EventEncrypted.Type || e.StateKey != nil || e.ID == "" {
+		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
+	}
+	e.RoomID = id.RoomID(room)
+	e.Type = event.EventEncrypted
+	if err := e.Content.ParseRaw(e.Type); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	content, ok := e.Content.Parsed.(*event.EncryptedEventContent)
+	if !ok || content.Algorithm != id.AlgorithmMegolmV1 {
+		return nil, nil, fmt.Errorf("%w: unknown algorithm", ErrUnreadable)
+	}
+	return &e, content, nil
+}
+
+func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, error) {
+	noKey := &NoKeyError{Key: Key{e.RoomID.String(), content.SessionID.String()}, Sender: e.Sender.String()}
+	session, err := m.store.GetGroupSession(ctx, e.RoomID, content.SessionID)
+	if withheld := (*event.RoomKeyWithheldEventContent)(nil); errors.As(err, &withheld) {
+		noKey.Withheld = string(withheld.Code)
+		return nil, noKey
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find key: %w", err)
+	}
+	if session == nil {
+		return nil, noKey
+	}
+	if err := m.prove(ctx, e.Sender, session); err != nil {
+		return nil, err
+	}
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	plain, err := m.reader.DecryptMegolmEvent(m.log.WithContext(ctx), e)
+	switch {
+	case err == nil:
+		return plain, nil
+	case errors.Is(err, crypto.ErrNoSessionFound), errors.Is(err, olm.ErrUnknownMessageIndex):
+		return nil, noKey
+	case ofDisk(err), ctx.Err() != nil:
+		return nil, fmt.Errorf("decrypt: %w", err)
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+}
+
+func ofDisk(err error) bool {
+	var disk *sqlite.Error
+	return errors.As(err, &disk)
+}
+
+// prove makes sure that a key is of a device of the event's sender: the
+// homeserver alone says who sent an event. A key that came by way of another
+// device counts when that is one of the sender's, or of our own account.
+func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession) error {
+	device, err := m.deviceOf(ctx, sender, session.SenderKey)
+	if err != nil {
+		return err
+	}
+	if device == nil || device.SigningKey != session.SigningKey {
+		return fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
+	}
+	if len(session.ForwardingChains) == 0 {
+		return nil
+	}
+	by := id.IdentityKey(session.ForwardingChains[len(session.ForwardingChains)-1])
+	for _, user := range []id.UserID{sender, m.cfg.Client.UserID} {
+		if device, err = m.deviceOf(ctx, user, by); err != nil || device != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: its key was forwarded by a stranger", ErrUnreadable)
+}
+
+// deviceOf finds a user's device, also one that is gone, and asks for it when
+// it is not known.
+func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityKey) (*id.Device, error) {
+	device, err := m.store.FindDeviceByKey(ctx, user, key)
+	if err != nil || device != nil {
+		return device, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.asked[user]) >= askAgain {
+		if err := m.fetchDevices(ctx, []id.UserID{user}); err != nil {
+			return nil, fmt.Errorf("ask for the devices of %s: %w", user, err)
+		}
+	}
+	return m.store.FindDeviceByKey(ctx, user, key)
+}
+
+// replace puts the plain type and content into the event.
+func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
+	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, ownTypes) {
+		return nil, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	var content map[string]json.RawMessage
+	if json.Unmarshal(plain.Content.VeryRaw, &content) != nil || content == nil {
+		return nil, fmt.Errorf("%w: its content is no object", ErrUnreadable)
+	}
+	all["content"] = plain.Content.VeryRaw
+	all["type"], _ = json.Marshal(plain.Type.Type)
+	all[Mark] = json.RawMessage("true")
+	return json.Marshal(all)
+}
+
+// RequestKey asks the sender's devices, and our own others, for a key.
+func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.mach.SendRoomKeyRequest(ctx, id.RoomID(room), "", id.SessionID(session), "", map[id.UserID][]id.DeviceID{
+		id.UserID(sender): {"*"}, m.cfg.Client.UserID: {"*"},
+	})
+	if err != nil {
+		return fmt.Errorf("ask for a key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+//go:build e2ee
+
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// Sync is the part of a /sync answer that encryption is made of. The JSON names
+// are Matrix's own, so the struct can be embedded in a response.
+type Sync struct {
+	ToDevice struct {
+		Events []json.RawMessage `json:"events"`
+	} `json:"to_device"`
+	DeviceLists struct {
+		Changed []id.UserID `json:"changed"`
+		Left    []id.UserID `json:"left"`
+	} `json:"device_lists"`
+	OneTimeKeys  map[string]int `json:"device_one_time_keys_count"`
+	FallbackKeys []string       `json:"device_unused_fallback_key_types"`
+}
+
+// TakeSync takes what came with a /sync, before the events of the same batch are
+// decrypted. initial tells that the sync had no token: whose devices have
+// changed is not known then. Keys are on disk when it returns, in one
+// transaction; an error means that none of them is, and that the batch is to be
+// taken again before its token is committed. The network's part (device lists,
+// one-time keys, answers to others) is tried again later by itself.
+func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
+	m.mu.Lock()
+	came, err := m.takeSync(ctx, s, initial)
+	m.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("take keys of a sync: %w", err)
+	}
+	for _, key := range came {
+		if m.cfg.KeyCame != nil {
+			m.cfg.KeyCame(key)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, error) {
+	ctx = m.log.WithContext(ctx)
+	changed := s.DeviceLists.Changed
+	if initial {
+		all, err := m.store.tracked(ctx)
+		if err != nil {
+			return nil, err
+		}
+		changed = all
+	}
+	if err := m.store.MarkTrackedUsersOutdated(ctx, changed); err != nil {
+		return nil, fmt.Errorf("note changed devices: %w", err)
+	}
+	for _, user := range changed {
+		delete(m.asked, user)
+	}
+	if err := m.refreshDevices(ctx, nil); err != nil {
+		m.log.Warn().Err(err).Msg("devices of others are asked for again later")
+	}
+	var olm, others []*event.Event
+	for _, raw := range s.ToDevice.Events {
+		e, ok := parseToDevice(raw)
+		switch {
+		case !ok:
+		case e.Type == event.ToDeviceEncrypted:
+			olm = append(olm, e)
+		default:
+			others = append(others, e)
+		}
+	}
+	m.meetSenders(ctx, olm)
+	inner, err := m.takeOlm(ctx, olm)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Concat(inner, others) {
+		m.guard("to-device event", func() { m.takeToDevice(ctx, e) })
+	}
+	m.mendSessions(ctx)
+	if left, told := s.OneTimeKeys["signed_curve25519"]; told {
+		m.mach.HandleOTKCounts(ctx, &mautrix.OTKCount{SignedCurve25519: left})
+	}
+	m.mach.MarkOlmHashSavePoint(ctx)
+	return m.missing.take(), nil
+}
+
+func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
+	var e event.Event
+	if json.Unmarshal(raw, &e) != nil || e.Sender == "" {
+		return nil, false
+	}
+	e.ID, e.RoomID = "", "" // of a room event only; mautrix would take it for one
+	e.Type.Class = event.ToDeviceEventType
+	return &e, e.Content.ParseRaw(e.Type) == nil
+}
+
+// takeOlm reads what was encrypted for this device alone: keys above all. All
+// of it is one transaction; after a rollback the machine starts from the disk.
+func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*event.Event, err error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	m.missing.begin()
+	err = m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
+		for _, e := range events {
+			m.guard("encrypted to-device event", func() {
+				if plain := m.mach.HandleEncryptedEvent(ctx, e); plain != nil {
+					inner = append(inner, &event.Event{Sender: e.Sender, Type: plain.Type, Content: plain.Content})
+				}
+			})
+		}
+		return nil
+	})
+	if err == nil {
+		return inner, nil
+	}
+	m.missing.begin()
+	if again := m.load(context.WithoutCancel(ctx)); again != nil {
+		m.log.Error().Err(again).Msg("crypto.db cannot be read")
+	}
+	return nil, fmt.Errorf("store keys: %w", err)
+}
+
+// takeToDevice takes an event that was sent in clear, or that is none of the
+// keys; it may ask the homeserver.
+func (m *Machine) takeToDevice(ctx context.Context, e *event.Event) {
+	switch content := e.Content.Parsed.(type) {
+	case *event.RoomKeyRequestEventContent:
+		m.mach.HandleRoomKeyRequest(ctx, e.Sender, content)
+	case *event.RoomKeyWithheldEventContent, *event.SecretRequestEventContent:
+		m.mach.HandleToDeviceEvent(ctx, e)
+		if c, ok := content.(*event.RoomKeyWithheldEventContent); ok {
+			m.missing.arrived(Key{c.RoomID.String(), c.SessionID.String()})
+		}
+	default:
+		m.verify.take(ctx, e)
+	}
+}
+
+// guard keeps what others sent from ending the program by way of a library.
+func (m *Machine) guard(what string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			m.log.Error().Interface("panic", r).Str("what", what).Msg("an event is passed over")
+		}
+	}()
+	f()
+}
+
+// askAgain is how long a homeserver that did not tell of its users' devices is
+// left alone.
+const askAgain = time.Minute
+
+// refreshDevices asks for the devices of users whose lists have changed: of
+// those given, or of all.
+func (m *Machine) refreshDevices(ctx context.Context, only []id.UserID) error {
+	users, err := m.store.GetOutdatedTrackedUsers(ctx)
+	if err != nil {
+		return fmt.Errorf("list changed devices: %w", err)
+	}
+	users = slices.DeleteFunc(users, func(user id.UserID) bool {
+		return only != nil && !slices.Contains(only, user) || time.Since(m.asked[user]) < askAgain
+	})
+	return m.fetchDevices(ctx, users)
+}
+
+func (m *Machine) fetchDevices(ctx context.Context, users []id.UserID) error {
+	if len(users) == 0 {
+		return nil
+	}
+	if _, err := m.mach.FetchKeys(ctx, users, true); err != nil {
+		return err
+	}
+	if len(m.asked) > 10000 {
+		clear(m.asked)
+	}
+	for _, user := range users {
+		m.asked[user] = time.Now()
+	}
+	return nil
+}
+
+// meetSenders asks for the devices of those who write to us for the first time,
+// so that nothing has to be asked within the transaction.
+func (m *Machine) meetSenders(ctx context.Context, events []*event.Event) {
+	var users []id.UserID
+	for _, e := range events {
+		content, ok := e.Content.Parsed.(*event.EncryptedEventContent)
+		if !ok || slices.Contains(users, e.Sender) || time.Since(m.asked[e.Sender]) < askAgain {
+			continue
+		}
+		if _, forUs := content.OlmCiphertext[m.mach.OwnIdentity().IdentityKey]; !forUs {
+			continue
+		}
+		device, err := m.store.FindDeviceByKey(ctx, e.Sender, content.SenderKey)
+		if err == nil && device == nil {
+			users = append(users, e.Sender)
+		}
+	}
+	if err := m.fetchDevices(ctx, users); err != nil {
+		m.log.Warn().Err(err).Msg("devices of senders are not known")
+	}
+}
+
+// mendSessions makes new olm sessions with devices whose messages we cannot
+// read any more; ten a sync.
+func (m *Machine) mendSessions(ctx context.Context) {
+	for range 10 {
+		key, ok := m.store.broken()
+		if !ok {
+			return
+		}
+		device, err := m.store.owner(ctx, key)
+		if err == nil && device != nil {
+			err = m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{})
+		}
+		if err != nil {
+			m.log.Warn().Err(err).Msg("no new session with a device")
+		}
+	}
+}
