@@ -62,6 +62,8 @@ func TestAllowAndBlock(t *testing.T) {
 		{"block in a room", "defaults: {reply: all}\n", block("@*:x", "!r:x"), "defaults: {reply: all}\nrooms:\n  \"!r:x\":\n    block:\n      - \"@*:x\"\n", ""},
 		{"block who was allowed", "defaults: {allow: ['@a:x']}\n", block("@a:x", ""), "defaults: {allow: [], block: [\"@a:x\"]}\n", ""},
 		{"block who is", "defaults: {block: ['@a:x']}\n", block("@a:x", ""), "", ""},
+		{"block beside one that is there twice", "defaults:\n  block:\n    - '@a:x' # once\n    - \"@a:x\" # twice\n", block("@b:x", ""),
+			"defaults:\n  block:\n    - '@a:x' # once\n    - \"@a:x\" # twice\n    - \"@b:x\"\n", ""},
 		{"block nobody", "", block("", ""), "", "is no full user ID"},
 		{"block in no room", "", block("@a:x", "den"), "", "is no room ID"},
 		{"set with a prefix", "", func(s *Source) error { return s.Set("", "Limits.Question_minutes", " 5 ") }, "defaults:\n  limits:\n    question_minutes: 5\n", ""},
