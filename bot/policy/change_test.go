@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// place of a policy file, and a reader of it.
+// folder makes a state folder with a policy file, "" for none.
 func folder(t *testing.T, file string) (s *Source, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -204,54 +204,5 @@ func TestChangeOfLinkAndBound(t *testing.T) {
 	}
 	if err := s.Set("", "model", "m"); err == nil || !strings.Contains(err.Error(), "larger than 1024 KiB") {
 		t.Errorf("a file that grows too large: %v", err)
-	}
-}
-
-func TestShow(t *testing.T) {
-	s, path := folder(t, `
-defaults: {allow: ["@a:x", "@*:y"], block: ["@b:x"], approvals: []}
-rooms: {"!r:x": {block: ["@c:x"], reply: "off", persona: p.md, model: m, limits: {timeout_seconds: 90, question_minutes: 2}}}
-`)
-	for room, want := range map[string]string{
-		"": "**All rooms** (1 have something of their own)\n\n" +
-			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x` (all rooms)\n" +
-			"- `reply`: `all` in a direct chat, `mention_only` elsewhere (nothing is said)\n- `persona`: none (nothing is said)\n" +
-			"- `model`: that of the settings (nothing is said)\n- `timeout_seconds`: that of the settings (nothing is said)\n" +
-			"- `question_minutes`: that of the settings (nothing is said)\n- `approvals`: none (all rooms)\n",
-		"!r:x": "**This room**, `!r:x`\n\n" +
-			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x`, `@c:x` (this room and all rooms)\n- `reply`: `off` (this room)\n" +
-			"- `persona`: `p.md` (this room)\n- `model`: `m` (this room)\n- `timeout_seconds`: 90 (this room)\n" +
-			"- `question_minutes`: 2 (this room)\n- `approvals`: none (all rooms)\n",
-	} {
-		if diff := cmp.Diff(want, s.Show(room)); diff != "" {
-			t.Error(diff)
-		}
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Show("!r:x"); !strings.Contains(got, "- `allow`: whom the settings allow (nothing is said)\n") || !strings.Contains(got, "`git push`, `gh pr create`") {
-		t.Error(got)
-	}
-	if err := os.WriteFile(path, []byte("defaults: {allow: [`"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Show(""); !strings.Contains(got, "\npolicy.yaml is not right, so this holds until it is mended: ") {
-		t.Error(got)
-	}
-}
-
-func TestCodeSpan(t *testing.T) {
-	for text, want := range map[string]string{
-		"a":                      "`a`",
-		"a`b":                    "`` a`b ``",
-		"a\n- b":                 "`a - b`",
-		"":                       "`  `",
-		"\xff":                   "`�`",
-		strings.Repeat("é", 200): "`" + strings.Repeat("é", 150) + "…`",
-	} {
-		if got := code(text); got != want {
-			t.Errorf("%q: %q", text, got)
-		}
 	}
 }
