@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// preloadScript is for three things that the CLI lacks.
+// preloadScript is for three things that the CLI lacks; liftScript is for what it
+// has too much of.
 //
 // Node writes to a pipe without waiting, and forgets at its exit what the pipe
 // had no room for: the end of a long answer and the result, with exit code 0.
@@ -39,5 +40,5 @@ func preload(approvals []string) []byte {
 	if err != nil {
 		panic(err) // strings
 	}
-	return []byte("const guard = " + string(data) + ";\n" + preloadScript)
+	return []byte("const guard = " + string(data) + ";\n" + preloadScript + liftScript)
 }
