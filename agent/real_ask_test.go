@@ -139,7 +139,7 @@ for (const s of [' ', '\\', 'git ', ';git ', ';git -a ', ';git -a b', ';git -"" 
 }
 
 // Other ways to the shell are guarded too: a subagent's, whose calls the stream
-// does not show, the background, and a shell in the shell.
+// does not show, the background, a shell in the shell, and commands in commands.
 func TestRealApprovalElsewhere(t *testing.T) {
 	r := newReal(t)
 	for _, c := range []struct{ name, model, command string }{
@@ -154,6 +154,12 @@ rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {comman
 		{"a shell in the shell", `
 rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {command: "bash -c 'touch pushed; git push'"}}]}]
 `, "touch pushed; git push"},
+		{"a command in a command", `
+rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {command: 'touch pushed; echo "$(git push)"'}}]}]
+`, `touch pushed; echo "$(git push)"`},
+		{"a command that is read", `
+rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {command: 'touch pushed; cat <(git push)'}}]}]
+`, "touch pushed; cat <(git push)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.answer(t, c.model)
