@@ -7,9 +7,12 @@ package workspace
 // Where things lie in the box. Source: seed 001, "Workspace file layout".
 const (
 	Dir         = "/workspace"
-	ContextPath = Dir + "/context.md" // accumulated learnings; the agent reads and adds
-	StatusPath  = Dir + "/status.md"  // append-only log of what each task did
-	TaskPath    = Dir + "/task.md"    // the present task, as it was written
+	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds
+	StatusPath  = Dir + "/status.md"   // append-only log of what each task did
+	TaskPath    = Dir + "/task.md"     // the present task, as it was written
+	InboxPath   = Dir + "/inbox"       // folder of the files that came with tasks
+	OutboxPath  = Dir + "/outbox"      // folder of the files that are to be sent to the room
+	SentPath    = OutboxPath + "/sent" // folder of those that were sent
 )
 
 // First contents of the files that are written once and never over existing
@@ -20,7 +23,7 @@ const (
 )
 
 // FirstFiles gives the path and first content of each file that a new
-// workspace has.
+// workspace has. The folders are made by whoever puts the first file there.
 func FirstFiles() map[string]string {
 	return map[string]string{ContextPath: FirstContext, StatusPath: FirstStatus}
 }
