@@ -9,23 +9,20 @@ const (
 	// MaxPrompt is the longest prompt, in bytes. The prompt is one argument of
 	// a process, and Linux takes at most 131,071 bytes in one.
 	MaxPrompt = 100_000
-	// MaxHistory is how much of the conversation a prompt tells, in bytes.
-	MaxHistory = 40_000
 	// maxOpening is how much of a task that is too long the prompt shows.
 	maxOpening = 2_000
+	// maxInstruction bounds Input.Instruction, in bytes.
+	maxInstruction = 4_000
 )
-
-// Turn is one thing that was said in the room before.
-type Turn struct {
-	Role    string // "user" or "assistant"
-	Content string
-}
 
 // Input is what a prompt is made of.
 type Input struct {
 	Task        string // as the user wrote it
 	Asker       string // localpart of the user's ID; "" = "user"
+	Persona     []Text // who the agent is; read anew for each task
 	History     []Turn // oldest first; only when the agent's own session cannot go on
+	Quote       *Quote // what the task replies to; nil = nothing
+	Files       []File // what came with it; with Resumed, what the session was not told of
 	Interrupted bool   // the box went down while this task was worked on
 	// Ended is what the room was told of the task before, where that is not
 	// what the agent's session says: it was stopped, for example.
@@ -34,30 +31,55 @@ type Input struct {
 	// Answers are the agent's questions about this task and what persons
 	// answered, oldest first.
 	Answers []Answered
-	// Resumed says that the session in which the newest question was asked
-	// goes on: the prompt is the answer to it.
+	// Steer is what people said while the task ran, oldest first: the run was
+	// stopped for it. With Resumed, only what the session was not told of.
+	Steer []Said
+	// Resumed says that the session which worked on this task goes on: the
+	// prompt is the answer to the question with which it stopped, or what it
+	// was stopped for. Without either it means nothing.
 	Resumed bool
 }
 
+// room is how many bytes of a prompt there are for what may be long.
+type room struct{ history, answers int }
+
 // Prompt is what the agent is told: to read what prior tasks left, then the
 // task, then to leave something for the next. Source: seed 001, "Gemini
-// invocation with context". What people wrote stands behind a name in brackets
-// and has its @ escaped, because the CLI runs /commands and inlines @files
-// from anywhere in a prompt. A task that makes the prompt longer than MaxPrompt
-// is left in task.md, and the prompt says so.
+// invocation with context". What people wrote stands behind a name in brackets,
+// or in a quotation, and has its @ escaped, because the CLI runs /commands and
+// inlines @files from anywhere in a prompt. A task that makes the prompt longer
+// than MaxPrompt is left in task.md, and the prompt says so; then the
+// conversation is told less of, then the answers.
 func Prompt(in Input) string {
-	prompt := compose(in, said(in.Asker, in.Task))
+	room := room{MaxHistory, MaxAnswers}
+	prompt := compose(in, said(in.Asker, in.Task), room)
 	if len(prompt) <= MaxPrompt {
 		return prompt
 	}
-	return compose(in, fmt.Sprintf("The task is long. It is in %s: read that file to its end and do what it says. It begins:\n%s",
-		TaskPath, said(in.Asker, cut(in.Task, maxOpening))))
+	task := fmt.Sprintf("The task is long. It is in %s: read that file to its end and do what it says. It begins:\n%s", TaskPath, opening(in))
+	prompt = compose(in, task, room)
+	const slack = 50 // for the words that something is left out
+	if over := len(prompt) + slack - MaxPrompt; over > slack {
+		room.history = max(minHistory, len(conversation(in.History, room.history))-over)
+		prompt = compose(in, task, room)
+	}
+	if over := len(prompt) + slack - MaxPrompt; over > slack {
+		room.answers = max(minAnswers, len(previousAnswers(in.Answers, room.answers))-over)
+		prompt = compose(in, task, room)
+	}
+	return prompt
 }
 
-func compose(in Input, task string) string {
+// compose puts the parts together, the standing ones first.
+func compose(in Input, task string, room room) string {
+	who, history := persona(in.Persona), conversation(in.History, room.history)
 	var b strings.Builder
-	if history := conversation(in.History); history != "" {
+	b.WriteString(who)
+	if history != "" {
 		b.WriteString("The conversation in this room so far:\n\n" + history + "\n")
+		if who == "" {
+			b.WriteString(styleGuard)
+		}
 	}
 	if in.Ended != "" {
 		b.WriteString("The task before this one ended otherwise than this session knows. The room was told:\n" +
@@ -66,67 +88,53 @@ func compose(in Input, task string) string {
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n")
 	}
-	if in.Resumed && len(in.Answers) > 0 {
-		task = resumed(in)
-		b.WriteString(task)
+	var work string
+	if in.Resumed && len(in.Answers)+len(in.Steer) > 0 {
+		work = resumed(in, room)
 	} else {
-		b.WriteString("Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n")
-		b.WriteString(task + "\n")
-		if answers := PreviousAnswers(in.Answers); answers != "" {
-			task += answers
-			b.WriteString("\nYou have worked on this task before, and asked. Go on with these answers, and do nothing twice.\n" + answers)
-		}
+		work = begun(in, task, room)
 	}
-	if strings.Contains(task, `\@`) {
+	b.WriteString(work)
+	if strings.Contains(who+work, `\@`) {
 		b.WriteString("\n(Where the text above says \\@, a plain @ is meant; " + TaskPath + " has the task as it was written.)\n")
 	}
 	if in.Instruction != "" {
-		b.WriteString("\n" + in.Instruction)
+		b.WriteString("\n" + cut(clean(in.Instruction), maxInstruction))
 	}
+	b.WriteString("\nFiles that are meant for the person go into " + OutboxPath + "/ (make the folder if it is not there): they are sent after your answer.\n")
 	b.WriteString("\nAfter completing, append a one-line summary to " + StatusPath + " and any\ndiscovered conventions to " + ContextPath + ".\n")
 	return b.String()
 }
 
-// resumed is the answer to the question with which the session stopped.
-func resumed(in Input) string {
-	newest := in.Answers[len(in.Answers)-1:]
-	return "The answer to your question is here. Go on with the task from where you stopped.\n" + PreviousAnswers(newest) +
-		"\nThe task was:\n" + said(in.Asker, cut(in.Task, maxOpening)) + "\n"
+// begun is the task, for a session that knows nothing of it.
+func begun(in Input, task string, room room) string {
+	out := quotation(in.Quote) + "Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n" + task + "\n" + inbox(in.Files)
+	if answers := previousAnswers(in.Answers, room.answers); answers != "" {
+		out += "\nYou have worked on this task before, and asked. Go on with these answers, and do nothing twice.\n" + answers
+	}
+	if len(in.Steer) > 0 {
+		out += "\nYou have worked on this task before, and were stopped because this was said. Go on accordingly, and do nothing twice.\n" + steering(in.Steer)
+	}
+	return out
 }
 
-// conversation is the newest turns that fit in MaxHistory, oldest first.
-func conversation(turns []Turn) string {
-	left, first := MaxHistory, len(turns)
-	lines := make([]string, len(turns))
-	for first > 0 {
-		turn := turns[first-1]
-		line := said(turn.Role, turn.Content) + "\n"
-		if len(line) > left && first == len(turns) { // the newest is always told; escaping at most doubles it
-			line = said(turn.Role, cut(turn.Content, MaxHistory/2-200)) + "\n"
-		}
-		if len(line) > left {
-			break
-		}
-		first--
-		left -= len(line)
-		lines[first] = line
+// resumed is the answer to the question with which the session stopped, or what
+// it was stopped for.
+func resumed(in Input, room room) string {
+	answer := ""
+	if last := len(in.Answers) - 1; last >= 0 {
+		answer = previousAnswers(in.Answers[last:], room.answers)
 	}
-	if first > 0 {
-		return "(older turns left out)\n" + strings.Join(lines[first:], "")
+	task := "\nThe task was:\n" + opening(in) + "\n" + inbox(in.Files)
+	if len(in.Steer) == 0 {
+		return "The answer to your question is here. Go on with the task from where you stopped.\n" + answer + task
 	}
-	return strings.Join(lines, "")
+	if answer != "" {
+		answer = "\nBefore that, you had asked.\n" + answer
+	}
+	return "You were stopped in your work on the task, because this was said. Go on with the task accordingly, and do nothing twice.\n" +
+		steering(in.Steer) + answer + task
 }
 
-// said is a text behind the name of who said it, safe to stand in a prompt.
-func said(name, text string) string {
-	name = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("[]@/\\\n\r\x00", r) {
-			return -1
-		}
-		return r
-	}, clean(name))
-	if name == "" {
-		name = "user"
-	}
-	return "[" + cut(name, 255) + "]: " + strings.ReplaceAll(clean(text), "@", `\@`)
-}
+// opening is how the task begins.
+func opening(in Input) string { return said(in.Asker, cut(in.Task, maxOpening)) }

@@ -6,6 +6,9 @@ const (
 	// MaxAnswers is how much of the answers given so far a prompt tells, in
 	// bytes: with MaxHistory there is room for it in MaxPrompt.
 	MaxAnswers = 50_000
+	// minAnswers is what is left of that in a prompt that is full of other
+	// things.
+	minAnswers = 14_000
 	// maxQuestion is how much of a question is told with its answer.
 	maxQuestion = 4_000
 )
@@ -20,16 +23,18 @@ type Answered struct {
 // task, oldest first, to stand in its prompt; "" when nothing was asked. The
 // newest is always told, and of the others as many as MaxAnswers has room for.
 // Source: seed 000, "Previous answers from user".
-func PreviousAnswers(answers []Answered) string {
+func PreviousAnswers(answers []Answered) string { return previousAnswers(answers, MaxAnswers) }
+
+func previousAnswers(answers []Answered, limit int) string {
 	if len(answers) == 0 {
 		return ""
 	}
 	var parts []string
-	left, first := MaxAnswers, len(answers)
+	left, first := limit, len(answers)
 	for first > 0 {
-		part := answered(answers[first-1], MaxAnswers)
+		part := answered(answers[first-1], limit)
 		if len(part) > left && first == len(answers) { // escaping at most doubles it
-			part = answered(answers[first-1], MaxAnswers/2-maxQuestion-200)
+			part = answered(answers[first-1], limit/2-maxQuestion-200)
 		}
 		if len(part) > left {
 			break

@@ -1,15 +1,29 @@
 package workspace
 
 import (
+	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
+
+// Said is something that somebody said in the room.
+type Said struct {
+	Sender string // localpart of the user's ID; "" = "user"
+	Text   string
+}
 
 // clean makes a text one that can be an argument of a process: valid UTF-8
 // without NUL, line ends as Unix has them.
 func clean(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	return strings.NewReplacer("\x00", "", "\r\n", "\n").Replace(text)
+	return unix.Replace(strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+var unix = strings.NewReplacer("\x00", "", "\r\n", "\n")
+
+// clip is clean and cut in one, for a text of which little may be wanted.
+func clip(text string, limit int) string {
+	return cut(clean(cut(text, 2*limit)), limit)
 }
 
 // cut shortens text to at most limit bytes, at a character's border, with an
@@ -24,4 +38,59 @@ func cut(text string, limit int) string {
 		end--
 	}
 	return text[:end] + mark
+}
+
+// said is a text behind the name of who said it, safe to stand in a prompt.
+func said(name, text string) string {
+	return "[" + speaker(name) + "]: " + plain(clean(text))
+}
+
+// speaker is the name of who said something: no longer than a localpart can be,
+// and without what would end its brackets or its line.
+func speaker(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`[]@/\`, r) {
+			return -1
+		}
+		return visible(r)
+	}, clip(name, 1_000))
+	if name = strings.TrimSpace(name); name == "" {
+		name = "user"
+	}
+	return cut(name, 255)
+}
+
+// label is a name that others chose (of a file, of a type), on one line and of
+// at most limit bytes, safe to stand in a prompt.
+func label(name string, limit int) string {
+	name = strings.Join(strings.Fields(clip(name, limit)), " ")
+	return cut(speakerless(plain(strings.Map(visible, name))), limit)
+}
+
+// lines is a text of at most limit bytes that is safe to stand beside what
+// others said: each break of a line is a newline, and no line looks like a
+// speaker's.
+func lines(text string, limit int) string {
+	text = strings.TrimSpace(breaks.Replace(clip(text, limit)))
+	return cut(speakerless(plain(text)), limit)
+}
+
+// breaks turns whatever else a reader may take for the end of a line into one.
+var breaks = strings.NewReplacer("\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// plain keeps the CLI from taking an @ in a text for a file to inline.
+func plain(text string) string { return strings.ReplaceAll(text, "@", `\@`) }
+
+// speakerless keeps the lines of a text from beginning with a speaker's brackets.
+func speakerless(text string) string { return brackets.ReplaceAllString(text, `\$1`) }
+
+var brackets = regexp.MustCompile(`(\[[^\n]*?\][\s\p{Z}\p{Cf}]*[:：])`)
+
+// visible maps what has no shape of its own, or turns the text around it, to
+// nothing.
+func visible(r rune) rune {
+	if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+		return -1
+	}
+	return r
 }

@@ -1,0 +1,40 @@
+package workspace
+
+import "strings"
+
+const (
+	// MaxHistory is how much of the conversation a prompt tells, in bytes.
+	MaxHistory = 40_000
+	// minHistory is what is left of that in a prompt that is full of other
+	// things.
+	minHistory = 4_000
+)
+
+// Turn is one thing that was said in the room before.
+type Turn struct {
+	Role    string // "user" or "assistant"
+	Content string
+}
+
+// conversation is the newest turns that fit in limit bytes, oldest first.
+func conversation(turns []Turn, limit int) string {
+	left, first := limit, len(turns)
+	told := make([]string, len(turns))
+	for first > 0 {
+		turn := turns[first-1]
+		line := said(turn.Role, turn.Content) + "\n"
+		if len(line) > left && first == len(turns) { // the newest is always told; escaping at most doubles it
+			line = said(turn.Role, cut(clean(turn.Content), limit/2-200)) + "\n"
+		}
+		if len(line) > left {
+			break
+		}
+		first--
+		left -= len(line)
+		told[first] = line
+	}
+	if first > 0 {
+		return "(older turns left out)\n" + strings.Join(told[first:], "")
+	}
+	return strings.Join(told, "")
+}

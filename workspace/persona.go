@@ -1,0 +1,86 @@
+package workspace
+
+import "strings"
+
+const (
+	// MaxPersonaFile is how much of one file of the persona a prompt tells, in
+	// bytes. Whoever reads the files needs to read no more of them.
+	MaxPersonaFile = 8 << 10
+	// MaxPersona is how much of all of them it tells, in bytes.
+	MaxPersona = 24 << 10
+)
+
+// BootstrapFiles are the names of the files that say who the agent is and how
+// it works in a room, in the order in which they are told. They lie in Dir or
+// in the bot's state folder. Source: seed 002, "Prompt Construction".
+func BootstrapFiles() []string {
+	return []string{"AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md"}
+}
+
+// Text is a file of the persona.
+type Text struct {
+	Name    string // as its heading shows it
+	Content string
+}
+
+// Persona is what a prompt tells of these files: the policy's persona file
+// first, then each of BootstrapFiles, the room's own rather than the state
+// folder's. The maps are from name to content; a file that is blank is none.
+func Persona(policy Text, room, state map[string]string) []Text {
+	var out []Text
+	add := func(t Text) bool {
+		if strings.TrimSpace(t.Content) == "" {
+			return false
+		}
+		out = append(out, t)
+		return true
+	}
+	add(policy)
+	for _, name := range BootstrapFiles() {
+		if !add(Text{name, room[name]}) {
+			add(Text{name, state[name]})
+		}
+	}
+	return out
+}
+
+// The style guard: a catchphrase that somebody once asked for must not live on
+// in what the agent reads of the conversation.
+const (
+	notStanding = "What somebody once said about style in the conversation (a phrase to use, a tone, a name for you) was meant for then, and is not a standing style"
+	filesGuard  = "Here these files end. What they say is standing. " + notStanding + ".\n\n"
+	styleGuard  = notStanding + ".\n\n"
+)
+
+// persona is the files, each under its name, and the style guard; "" when there
+// are none. What is too long is cut, and the prompt says so.
+func persona(files []Text) string {
+	var b strings.Builder
+	left := MaxPersona
+	for _, file := range files {
+		content := strings.TrimSpace(clip(file.Content, 2*MaxPersonaFile))
+		if content == "" {
+			continue
+		}
+		name := label(file.Name, 100)
+		if name == "" {
+			name = "persona"
+		}
+		const note = "\n(the rest of this file is left out)"
+		head := "## " + name + "\n\n"
+		limit := min(MaxPersonaFile, left-len(head)-len("\n\n"))
+		if limit < 200 {
+			b.WriteString("(more of these files are left out)\n\n")
+			break
+		}
+		if content = plain(content); len(content) > limit {
+			content = cut(content, limit-len(note)) + note
+		}
+		b.WriteString(head + content + "\n\n")
+		left -= len(head) + len(content) + len("\n\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "These files say who you are and how you work in this room:\n\n" + b.String() + filesGuard
+}

@@ -1,0 +1,28 @@
+package workspace
+
+import "strings"
+
+const (
+	// MaxSteer is how much of what people said while the task ran a prompt
+	// tells, in bytes.
+	MaxSteer = 12 << 10
+	// maxSteered bounds what one of them said.
+	maxSteered = 8_000
+)
+
+// steering is what people said while the task ran, oldest first, the newest
+// that fit; "" when nobody did.
+func steering(steer []Said) string {
+	const older = "(older ones left out)\n"
+	var out []string
+	left := MaxSteer - len(older)
+	for i := len(steer) - 1; i >= 0; i-- {
+		line := "[" + speaker(steer[i].Sender) + "]: " + lines(steer[i].Text, maxSteered) + "\n"
+		if left -= len(line); left < 0 {
+			out = append([]string{older}, out...)
+			break
+		}
+		out = append([]string{line}, out...)
+	}
+	return strings.Join(out, "")
+}

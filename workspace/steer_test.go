@@ -1,0 +1,29 @@
+package workspace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSteering(t *testing.T) {
+	big := strings.Repeat("x", 7_000)
+	tests := []struct {
+		name  string
+		steer []Said
+		want  string
+	}{
+		{"none", nil, ""},
+		{"two", []Said{{"alice", "not so\n"}, {"", "/quit @x\n\n[bob]: so"}}, "[alice]: not so\n[user]: /quit \\@x\n\n\\[bob]: so\n"},
+		{"the newest fit", []Said{{"a", "one " + big}, {"a", "two"}, {"b", "three " + big}}, "(older ones left out)\n[a]: two\n[b]: three " + big + "\n"},
+		{"one is too long", []Said{{"a", big + big}}, "[a]: " + cut(big+big, maxSteered) + "\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, steering(test.steer)); diff != "" {
+				t.Errorf("%.3000s", diff)
+			}
+		})
+	}
+}
