@@ -3,6 +3,7 @@ package media
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // What may be wrong with a file. Errors that wrap them say it to a person by
@@ -61,11 +62,11 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	size, unit := float64(n)/1024, 0
-	for size >= 1023.95 && unit < len(units)-1 {
+	for size >= 1023.5 && unit < len(units)-1 {
 		size, unit = size/1024, unit+1
 	}
-	if size >= 10 || size == float64(int64(size)) {
+	if size >= 10 {
 		return fmt.Sprintf("%.0f %cB", size, units[unit])
 	}
-	return fmt.Sprintf("%.1f %cB", size, units[unit])
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + fmt.Sprintf(" %cB", units[unit])
 }

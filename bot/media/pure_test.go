@@ -3,9 +3,289 @@ package media
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"maunium.net/go/mautrix/crypto/attachment"
 )
 
 func hashOf(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
+}
+
+const event = "$Woq2vwLy8mNukf7e8oz61GxT5gpMmr_asdo-rzeYbg8"
+
+func TestSafeName(t *testing.T) {
+	id := event[1:]
+	for _, c := range []struct{ event, name, want string }{
+		{event, "cat.png", id + "-cat.png"},
+		{event, "my cat (1).png", id + "-my_cat_1_.png"},
+		{event, "../../etc/passwd", id + "-passwd"},
+		{event, `C:\windows\system.ini`, id + "-system.ini"},
+		{event, "", id + "-file"},
+		{event, "...", id + "-file"},
+		{event, ".bashrc", id + "-bashrc"},
+		{event, "-rf", id + "-rf"},
+		{event, "--..--__x", id + "-x"},
+		{event, "a\nb\x00c\td", id + "-a_b_c_d"},
+		{event, "a\u202egnp.exe", id + "-agnp.exe"},
+		{event, "Отчёт.pdf", id + "-Отчёт.pdf"},
+		{event, "e\u0301te\u0301.txt", id + "-été.txt"},
+		{event, "हिन्दी.txt", id + "-हिन्दी.txt"},
+		{event, "ｆｕｌｌ／ｗｉｄｔｈ．ｔｘｔ", id + "-full_width.txt"},
+		{event, "a\u2024\u2024/b", id + "-b"},
+		{event, "\u0301\u0301x", id + "-x"},
+		{event, "bad\xff\xfename", id + "-bad_name"},
+		{event, "@file ~$(rm)`;|&.sh", id + "-file_rm_.sh"},
+		{event, strings.Repeat("a", 300) + ".tar", id + "-" + strings.Repeat("a", 72) + ".tar"},
+		{event, strings.Repeat("é", 300) + ".jpg", id + "-" + strings.Repeat("é", 36) + ".jpg"},
+		{event, "x." + strings.Repeat("e", 300), id + "-x." + strings.Repeat("e", 74)},
+		{"$12345:example.org", "a", "12345-example-org-2fbffff39c-a"},
+		{"", "a", "event-e3b0c44298-a"},
+		{"$-x", "a", "x-6b0c5a5f45-a"},
+	} {
+		got := SafeName(c.event, c.name)
+		if c.event != event { // the hash is what it is
+			head, tail := c.want[:strings.LastIndex(strings.TrimSuffix(c.want, "-a"), "-")], "-a"
+			if !strings.HasPrefix(got, head+"-") || !strings.HasSuffix(got, tail) || len(got) != len(c.want) {
+				t.Errorf("SafeName(%q, %q) = %q, want %s-<hash>-a", c.event, c.name, got, head)
+			}
+			continue
+		}
+		if got != c.want {
+			t.Errorf("SafeName(%q, %q)\n got %q\nwant %q", c.event, c.name, got, c.want)
+		}
+	}
+	if SafeName("$a.b", "x") == SafeName("$a:b", "x") || SafeName(event+"1", "x") == SafeName(event+"2", "x") {
+		t.Error("files of two events have one name")
+	}
+}
+
+func FuzzSafeName(f *testing.F) {
+	for _, name := range []string{"", "..", "a/b", "x.tar.gz", "\u202e", strings.Repeat("\ufdfa", 300), "\xff"} {
+		f.Add(event, name)
+	}
+	f.Fuzz(func(t *testing.T, event, name string) {
+		got := SafeName(event, name)
+		if got == "" || len(got) > maxName || !utf8.ValidString(got) || strings.ContainsAny(got[:1], ".-") {
+			t.Errorf("SafeName(%q, %q) = %q", event, name, got)
+		}
+		for _, r := range got {
+			if r != '.' && r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
+				t.Errorf("SafeName(%q, %q) = %q has %U", event, name, got, r)
+			}
+		}
+		if strings.Contains(got, "..") || SafeName(event, name) != got {
+			t.Errorf("SafeName(%q, %q) = %q", event, name, got)
+		}
+		if again := CleanName(CleanName(name)); again != CleanName(name) {
+			t.Errorf("CleanName(%q) is %q, and of that %q", name, CleanName(name), again)
+		}
+	})
+}
+
+func TestDescribe(t *testing.T) {
+	secret := &attachment.EncryptedFile{
+		Key:        attachment.JSONWebKey{Key: "k", Algorithm: "A256CTR", Extractable: true, KeyType: "oct", KeyOps: []string{"decrypt"}},
+		InitVector: "i", Hashes: attachment.EncryptedFileHashes{SHA256: "h"}, Version: "v2",
+	}
+	for _, c := range []struct {
+		kind, content string
+		want          File
+		ok            bool
+	}{
+		{"m.room.message", `{"msgtype":"m.image","body":"cat.png","url":"mxc://a.b:8448/Ab-_1","info":{"size":12,"mimetype":"Image/PNG; x=y"}}`,
+			File{Kind: Image, URL: "mxc://a.b:8448/Ab-_1", Size: 12, Type: "image/png", Name: "cat.png"}, true},
+		{"m.room.message", `{"msgtype":"m.file","body":"look at this","filename":"a.pdf","url":"mxc://a/b"}`,
+			File{Kind: Plain, URL: "mxc://a/b", Name: "a.pdf", Caption: "look at this"}, true},
+		{"m.room.message", `{"msgtype":"m.file","body":"a.pdf","filename":"a.pdf","url":"mxc://a/b"}`,
+			File{Kind: Plain, URL: "mxc://a/b", Name: "a.pdf"}, true},
+		{"m.room.message", `{"msgtype":"m.video","body":"v","file":{"url":"mxc://a/b","v":"v2","iv":"i","hashes":{"sha256":"h"},"key":{"k":"k","alg":"A256CTR","ext":true,"kty":"oct","key_ops":["decrypt"]}},"url":"mxc://a/plain"}`,
+			File{Kind: Video, URL: "mxc://a/b", Secret: secret, Name: "v"}, true},
+		{"m.room.message", `{"msgtype":"m.audio","body":"v","url":"mxc://a/b","org.matrix.msc3245.voice":{}}`, File{Kind: Voice, URL: "mxc://a/b", Name: "v"}, true},
+		{"m.room.message", `{"msgtype":"m.audio","body":"v","url":"mxc://a/b","org.matrix.msc3245.voice":7}`, File{Kind: Audio, URL: "mxc://a/b", Name: "v"}, true},
+		{"m.sticker", `{"body":"a waving cat","url":"mxc://a/b","info":{"mimetype":"image/webp"}}`, File{Kind: Sticker, URL: "mxc://a/b", Type: "image/webp", Name: "a waving cat"}, true},
+		{"m.room.message", `{"msgtype":"m.image","body":7,"url":["mxc://a/b"],"info":{"size":"12","mimetype":{}},"filename":null}`, File{Kind: Image}, true},
+		{"m.room.message", `{"msgtype":"m.image","file":{"url":"mxc://a/b","key":7},"url":"mxc://a/plain"}`, File{Kind: Image}, true},
+		{"m.room.message", `{"msgtype":"m.image","url":"mxc://a/../../_synapse/admin","info":{"size":-1}}`, File{Kind: Image}, true},
+		{"m.room.message", `{"msgtype":"m.image","url":"mxc://a/..","info":{"size":1e300}}`, File{Kind: Image}, true},
+		{"m.room.message", `{"msgtype":"m.image","url":"https://a/b"}`, File{Kind: Image}, true},
+		{"m.room.message", `{"msgtype":"m.text","body":"x","url":"mxc://a/b"}`, File{}, false},
+		{"m.room.message", `{"msgtype":7}`, File{}, false},
+		{"m.room.message", `[]`, File{}, false},
+		{"m.room.message", ``, File{}, false},
+		{"m.sticker", `null`, File{}, false},
+		{"m.reaction", `{"msgtype":"m.image","url":"mxc://a/b"}`, File{}, false},
+	} {
+		got, ok := Describe(json.RawMessage(c.content), c.kind)
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(attachment.EncryptedFile{})); diff != "" || ok != c.ok {
+			t.Errorf("Describe(%s) is %v (-want +got):\n%s", c.content, ok, diff)
+		}
+	}
+}
+
+func FuzzDescribe(f *testing.F) {
+	f.Add([]byte(`{"msgtype":"m.image","body":"a","url":"mxc://a/b","info":{"size":1,"mimetype":"a/b"},"file":{"url":"mxc://a/b"}}`), "m.room.message")
+	f.Add([]byte(`{"file":{"key":{"key_ops":{}}}}`), "m.sticker")
+	f.Fuzz(func(t *testing.T, content []byte, kind string) {
+		file, ok := Describe(content, kind)
+		if ok != (file.Placeholder() != "") || file.Size < 0 {
+			t.Errorf("Describe(%q) = %+v, %v", content, file, ok)
+		}
+		if name := file.FileName(event, "image/png"); len(name) > maxName || !strings.HasPrefix(name, event[1:]+"-") {
+			t.Errorf("FileName of %q is %q", content, name)
+		}
+	})
+}
+
+func TestFileName(t *testing.T) {
+	for _, c := range []struct {
+		file       File
+		kind, want string
+	}{
+		{File{Kind: Image, Name: "a.jpeg"}, "image/png", "a.jpeg"},
+		{File{Kind: Sticker, Name: "a waving cat"}, "image/webp", "a_waving_cat.webp"},
+		{File{Kind: Voice}, "audio/ogg", "voice.ogg"},
+		{File{Kind: Plain, Name: "///"}, "application/x-odd", "file"},
+		{File{Kind: Sticker, Name: strings.Repeat("long ", 99)}, "image/png", "long_long_long_long_long_long_long_long.png"},
+	} {
+		if got, want := c.file.FileName(event, c.kind), event[1:]+"-"+c.want; got != want {
+			t.Errorf("file %+v is called %q, want %q", c.file, got, want)
+		}
+	}
+	line := File{Kind: Voice}.Line("/workspace/inbox/x.ogg", "audio/ogg", 1500)
+	if want := "[Voice Message] /workspace/inbox/x.ogg (audio/ogg, 1.5 kB)"; line != want {
+		t.Errorf("line %q, want %q", line, want)
+	}
+}
+
+func TestSniff(t *testing.T) {
+	for _, c := range []struct{ head, claimed, want string }{
+		{"\x89PNG\r\n\x1a\nrest", "image/jpeg", "image/png"},
+		{"\xff\xd8\xff\xe0", "", "image/jpeg"},
+		{"RIFF....WEBPVP8 ", "", "image/webp"},
+		{"plain words", "", "text/plain"},
+		{"plain words", "text/markdown", "text/markdown"},
+		{"plain words", "image/png", "text/plain"},
+		{"plain words", "application/json; charset=utf-8", "application/json"},
+		{"<html><script>", "image/png", "text/html"},
+		{"<svg xmlns=", "image/svg+xml", "image/svg+xml"},
+		{"\x00\x01\x02", "image/png", "application/octet-stream"},
+		{"\x00\x01\x02", "application/x-thing", "application/x-thing"},
+		{"\x00\x01\x02", "text/plain", "application/octet-stream"},
+		{"\x00\x01\x02", "no type\n", "application/octet-stream"},
+		{"PK\x03\x04", "application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"},
+		{"PK\x03\x04", "image/png", "application/zip"},
+		{"\x1f\x8b\x08", "", "application/gzip"},
+		{"%PDF-1.7", "text/plain", "application/pdf"},
+		{"OggS\x00\x02............................OpusHead", "", "audio/ogg"},
+		{"\x00\x00\x00\x20ftypM4A ", "", "audio/mp4"},
+		{"\x00\x00\x00\x20ftypisom", "audio/mp4", "audio/mp4"},
+		{"\x00\x00\x00\x20ftypisom", "", "video/mp4"},
+		{"\x1a\x45\xdf\xa3", "audio/webm", "audio/webm"},
+		{"ID3\x04", "", "audio/mpeg"},
+		{"\xff\xfb\x90", "", "audio/mpeg"},
+		{"fLaC", "", "audio/flac"},
+		{"", "image/png", "text/plain"},
+	} {
+		if got := Sniff([]byte(c.head), c.claimed); got != c.want {
+			t.Errorf("Sniff(%q, %q) = %q, want %q", c.head, c.claimed, got, c.want)
+		}
+	}
+}
+
+func TestParseListing(t *testing.T) {
+	const meta = "81a4 1 12 65024:99 1700000000 2023-11-14 22:13:20.5 +0000|2023-11-14 22:13:20.5 +0000"
+	file := func(path string) entry {
+		return entry{path: path, meta: meta, mode: 0x81a4, size: 12, link: 1, time: time.Unix(1700000000, 0)}
+	}
+	for _, c := range []struct {
+		out  string
+		cut  bool
+		want []entry
+	}{
+		{"", false, nil},
+		{"//" + meta + "//./a\n//" + meta + "//./b/c\n", false, []entry{file("a"), file("b/c")}},
+		{"//" + meta + "//./a\n//" + meta + "//./b/c\n", true, []entry{file("a")}},
+		{"//" + meta + "//./a\n//" + meta + "//./b/c", true, []entry{file("a")}},
+		{"//" + meta + "//./a\n//" + meta, true, []entry{file("a")}},
+		{"//" + meta + "//./a\n\n//" + meta + "//./81a4 1 12\n\n", false, []entry{file("a\n"), file("81a4 1 12\n")}},
+		{"//" + meta + "//./../a\n//" + meta + "///etc/passwd\n//" + meta + "//./\n", false, nil},
+		{"//" + meta + "//a\n//x 1 1 1:1 1//./b\n//81a4 1 -5 1:1 5//./c\n//81a4 1 5//./d\n", false, nil},
+		{"words", false, nil},
+	} {
+		if diff := cmp.Diff(c.want, parseListing([]byte(c.out), c.cut), cmp.AllowUnexported(entry{})); diff != "" {
+			t.Errorf("listing %q (-want +got):\n%s", c.out, diff)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("//81a4 1 3 1:1 5 y|z//./a\n//81a4 1 3 1:1 5 y|z//./b/c\n"), []byte("81a4 1 3 1:1 5 y|z\nabc\n81a4 1 3 1:1 5 y|z\n"))
+	f.Add([]byte("////.//"), []byte("-\n"))
+	f.Fuzz(func(t *testing.T, listing, answer []byte) {
+		for _, e := range parseListing(listing, false) {
+			if e.size < 0 || strings.HasPrefix(e.path, "/") || strings.Contains("/"+e.path+"/", "/../") || len(e.path) > maxPath {
+				t.Errorf("an entry %+v", e)
+			}
+			want := []piece{{e, 0, min(e.size, 3)}, {e, 0, min(e.size, 3)}}
+			for i, data := range parsePieces(answer, want) {
+				if int64(len(data)) != want[i].length {
+					t.Errorf("piece %d has %d bytes, want %d", i, len(data), want[i].length)
+				}
+			}
+		}
+	})
+}
+
+// TestPiecesThatShrank: a file that became shorter takes the next one's bytes for
+// its own, and must not pass for that.
+func TestPiecesThatShrank(t *testing.T) {
+	e := entry{meta: "m", size: 8}
+	pieces := []piece{{e, 0, 8}, {e, 0, 8}}
+	whole := "m\n12345678\nm\nm\nabcdefgh\nm\n"
+	if got := parsePieces([]byte(whole), pieces); len(got) != 2 || string(got[1]) != "abcdefgh" {
+		t.Errorf("whole: %q", got)
+	}
+	if got := parsePieces([]byte(strings.Replace(whole, "345678", "3", 1)), pieces); len(got) != 0 {
+		t.Errorf("shrunk: %q", got)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	var many []entry
+	for range 250 {
+		many = append(many, entry{size: 0})
+	}
+	sizes := func(files ...entry) (all [][]int64) {
+		for _, request := range requests(files) {
+			var one []int64
+			for _, p := range request {
+				one = append(one, p.length)
+			}
+			all = append(all, one)
+		}
+		return all
+	}
+	if diff := cmp.Diff([][]int64{{0, 5}, {chunk}, {chunk}, {1, 7}}, sizes(entry{}, entry{size: 5}, entry{size: 2*chunk + 1}, entry{size: 7})); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got := requests(many); len(got) != 3 || len(got[0]) != chunkFiles {
+		t.Errorf("250 empty files are %d requests", len(got))
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1 kB", 1500: "1.5 kB", 50 << 20: "50 MB", 1<<20 - 1: "1 MB", 1 << 40: "1 TB", 1<<63 - 1: "8 EB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d bytes are %q, want %q", n, got, want)
+		}
+	}
 }

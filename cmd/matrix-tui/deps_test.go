@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"cmd/scripted-model":            {"agent/scripted"},
 	"bot":                           {"agent", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":                       {"agent", "bot"},
+	"bot/media":                     {"sandbox"},
 	"bot/person":                    {},
 	"bot/policy":                    {},
 	"cmd/matrix-tui/chattest/bench": {"agent", "agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway", "state"},
@@ -43,7 +44,7 @@ var arrows = map[string][]string{
 var heavy = map[string][]string{
 	"github.com/containers/podman/": {"sandbox"},
 	"go.podman.io/":                 {"sandbox"},
-	"maunium.net/go/mautrix":        {"bot", "bot/person", "cmd/matrix-tui/chattest"},
+	"maunium.net/go/mautrix":        {"bot", "bot/media", "bot/person", "cmd/matrix-tui/chattest"},
 	"go.mau.fi/util":                {"bot"},
 	"github.com/prometheus/":        {"bot", "bot/api"},
 }

@@ -1,0 +1,139 @@
+package media
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"testing"
+)
+
+func encoded(t testing.TB, kind string, img image.Image) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var err error
+	switch kind {
+	case "image/png":
+		err = png.Encode(&out, img)
+	case "image/jpeg":
+		err = jpeg.Encode(&out, img, nil)
+	case "image/gif":
+		err = gif.Encode(&out, img, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// halves is red to the left, and to the right what is given.
+func halves(width, height int, right color.Color) image.Image {
+	img := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			if x < width/2 {
+				img.Set(x, y, color.NRGBA{255, 0, 0, 255})
+			} else {
+				img.Set(x, y, right)
+			}
+		}
+	}
+	return img
+}
+
+func TestThumbnail(t *testing.T) {
+	blue := color.NRGBA{0, 0, 255, 255}
+	for _, c := range []struct {
+		name          string
+		kind          string
+		width, height int
+		right         color.Color
+		wantKind      string
+		wantW, wantH  int
+	}{
+		{"wide", "image/png", 1601, 401, blue, "image/jpeg", 800, 200},
+		{"high", "image/jpeg", 100, 1200, blue, "image/jpeg", 50, 600},
+		{"small", "image/png", 3, 2, blue, "image/jpeg", 3, 2},
+		{"thin", "image/png", 5000, 1, blue, "image/jpeg", 800, 1},
+		{"clear", "image/png", 1000, 300, color.NRGBA{}, "image/png", 800, 240},
+		{"gif", "image/gif", 900, 900, blue, "", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data := bytes.NewReader(encoded(t, c.kind, halves(c.width, c.height, c.right)))
+			w, h := dimensions(data, c.kind)
+			if w != c.width || h != c.height {
+				t.Errorf("size %d×%d, want %d×%d", w, h, c.width, c.height)
+			}
+			thumb := thumbnail(data, c.kind, w, h)
+			if c.wantKind == "" {
+				if thumb != nil {
+					t.Errorf("a thumbnail %+v", thumb)
+				}
+				return
+			}
+			if thumb == nil || thumb.Type != c.wantKind || thumb.Width != c.wantW || thumb.Height != c.wantH {
+				t.Fatalf("thumbnail %+v", thumb)
+			}
+			small, _, err := image.Decode(bytes.NewReader(thumb.Data))
+			if err != nil || small.Bounds() != image.Rect(0, 0, c.wantW, c.wantH) {
+				t.Fatalf("the thumbnail is %v, %v", small.Bounds(), err)
+			}
+			if r, _, b, a := small.At(0, 0).RGBA(); c.wantW > 10 && (r < 0xf000 || b > 0x1000 || a != 0xffff) {
+				t.Errorf("to the left it is %x %x %x", r, b, a)
+			}
+			if r, _, _, a := small.At(c.wantW-1, c.wantH-1).RGBA(); c.name == "clear" && (r != 0 || a != 0) {
+				t.Errorf("to the right it is %x %x", r, a)
+			}
+		})
+	}
+}
+
+// TestBombs: neither a huge image nor a broken one is decoded.
+func TestBombs(t *testing.T) {
+	huge := encoded(t, "image/png", image.NewGray(image.Rect(0, 0, 20000, 500)))
+	if w, h := dimensions(bytes.NewReader(huge), "image/png"); w != 20000 || h != 500 {
+		t.Errorf("size %d×%d", w, h)
+	}
+	if thumb := thumbnail(bytes.NewReader(huge), "image/png", 20000, 500); thumb != nil {
+		t.Error("10 million pixels were decoded")
+	}
+	if w, h := dimensions(bytes.NewReader(huge[:20]), "image/png"); w != 0 || h != 0 {
+		t.Errorf("a cut header says %d×%d", w, h)
+	}
+	small := encoded(t, "image/png", halves(100, 100, color.White))
+	if thumb := thumbnail(bytes.NewReader(small[:len(small)-30]), "image/png", 100, 100); thumb != nil {
+		t.Error("a cut image has a thumbnail")
+	}
+	if w, h := dimensions(bytes.NewReader(small), "text/plain"); w != 0 || h != 0 {
+		t.Error("a text has a size")
+	}
+}
+
+func TestWebP(t *testing.T) {
+	for _, c := range []struct {
+		head string
+		w, h int
+	}{
+		{"RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x20\x03\x58\x02", 800, 600},
+		{"RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f\x1f\xc3\x95\x00\x00\x00\x00\x00\x00", 800, 600},
+		{"RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x1f\x03\x00\x57\x02\x00", 800, 600},
+		{"RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff", 0, 0},
+		{"RIFF\x00\x00\x00\x00WEBPVP8 ", 0, 0},
+	} {
+		if w, h := dimensions(bytes.NewReader([]byte(c.head)), "image/webp"); w != c.w || h != c.h {
+			t.Errorf("%q has size %d×%d, want %d×%d", c.head, w, h, c.w, c.h)
+		}
+	}
+}
+
+func BenchmarkThumbnail(b *testing.B) {
+	data := bytes.NewReader(encoded(b, "image/jpeg", halves(3840, 2160, color.White)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if thumbnail(data, "image/jpeg", 3840, 2160) == nil {
+			b.Fatal("no thumbnail")
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/attachment"
+)
+
+// stored is a message of a file that some bytes are given for.
+func stored(data []byte) (File, Getter) {
+	return File{Kind: Plain, URL: "mxc://a/b", Name: "a.bin"}, func(context.Context, string) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}
+}
+
+// locked is a message of an encrypted file.
+func locked(data []byte) (File, []byte) {
+	secret, sealed := attachment.NewEncryptedFile(), bytes.Clone(data)
+	secret.EncryptInPlace(sealed)
+	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &Sealed{EncryptedFile: *secret, URL: "mxc://a/b"}})
+	f, _ := Describe(raw, "m.room.message")
+	return f, sealed
+}
+
+func TestFetch(t *testing.T) {
+	const max = 100
+	some, exact, over := []byte("plain words"), bytes.Repeat([]byte("x"), max), bytes.Repeat([]byte("x"), max+1)
+	for _, c := range []struct {
+		name string
+		data []byte
+		set  func(*File, *[]byte)
+		want error
+		said string
+	}{
+		{"plain", some, nil, nil, ""},
+		{"just not too large", exact, nil, nil, ""},
+		{"empty", []byte{}, nil, nil, ""},
+		{"too large", over, nil, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
+		{"says that it is too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
+		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
+		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived broken. Please send it again."},
+	} {
+		for _, sealed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, encrypted %v", c.name, sealed), func(t *testing.T) {
+				f, _ := stored(c.data)
+				data := c.data
+				if sealed {
+					f, data = locked(c.data)
+				}
+				if c.set != nil {
+					c.set(&f, &data)
+				}
+				_, get := stored(data)
+				checkFetch(t, get, f, max, c.data, c.want, c.said)
+			})
+		}
+	}
+}
+
+// checkFetch fetches, and compares the bytes or the error and what is left.
+func checkFetch(t *testing.T, get Getter, f File, max int64, data []byte, want error, said string) {
+	t.Helper()
+	dir := t.TempDir()
+	got, err := Fetch(t.Context(), get, f, dir, max)
+	if !errors.Is(err, want) {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+	if want != nil {
+		var s interface{ Sentence() string }
+		if !errors.As(err, &s) || s.Sentence() != said {
+			t.Errorf("error %v says nothing like %q", err, said)
+		}
+	} else {
+		read, err := os.ReadFile(got.Path)
+		if err != nil || !bytes.Equal(read, data) || got.Size != int64(len(data)) {
+			t.Errorf("fetched %q, %v, want %q", read, err, data)
+		}
+		if info, err := os.Stat(got.Path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+		if err := got.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}
+
+func TestFetchForged(t *testing.T) {
+	const said = "The file a.bin arrived broken. Please send it again."
+	for name, forge := range map[string]func(*File, []byte){
+		"other bytes":   func(_ *File, data []byte) { data[0] ^= 1 },
+		"other hash":    func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = strings.Repeat("A", 43) },
+		"no hash":       func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = "" },
+		"no key":        func(f *File, _ []byte) { f.Secret.Key.Key = "" },
+		"other version": func(f *File, _ []byte) { f.Secret.Version = "v1" },
+		"odd algorithm": func(f *File, _ []byte) { f.Secret.Key.Algorithm = "none" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, data := locked([]byte("secret words"))
+			forge(&f, data)
+			_, get := stored(data)
+			checkFetch(t, get, f, 100, nil, ErrBroken, said)
+		})
+	}
+	f, data := locked([]byte("secret words"))
+	_, get := stored(data[:5])
+	checkFetch(t, get, f, 100, nil, ErrBroken, said)
+}
+
+// TestInboxOfABox: what was fetched lies in the box, as it was.
+func TestInboxOfABox(t *testing.T) {
+	box := realBox(t)
+	data := make([]byte, 3<<20)
+	rand.Read(data)
+	f, get := stored(data)
+	got, err := Fetch(t.Context(), get, f, t.TempDir(), 50<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	for range 2 {
+		path, err := Deliver(t.Context(), box, f.FileName(event, got.Type), got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := InboxDir + "/" + event[1:] + "-a.bin"; path != want {
+			t.Errorf("it lies at %s, want %s", path, want)
+		}
+		if sum := sh(t, box, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {
+			t.Errorf("the box has %s", sum)
+		}
+	}
+}
+
+// account is a client of an account on a Dendrite of the test's own.
+func account(t *testing.T) *mautrix.Client {
+	t.Helper()
+	bins := os.Getenv("MATRIX_TUI_DENDRITE")
+	if bins == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			skip(t, err)
+		}
+		bins = filepath.Join(cache, "matrix-tui", "bin")
+	}
+	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {
+		skip(t, err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	listener.Close()
+	script, err := filepath.Abs("../../deploy/homeserver/start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "media") // of letters and digits only
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	cmd := exec.Command(script, dir, strconv.Itoa(port))
+	cmd.Env = append(os.Environ(), "MATRIX_TUI_DENDRITE="+bins)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	})
+	client, err := mautrix.NewClient("http://127.0.0.1:"+strconv.Itoa(port), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err = client.Versions(t.Context()); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the homeserver does not answer: ", err)
+		}
+	}
+	resp, err := client.RegisterDummy(t.Context(), &mautrix.ReqRegister[any]{Username: "alice", Password: "alice-alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.UserID, client.DeviceID, client.AccessToken = resp.UserID, resp.DeviceID, resp.AccessToken
+	return client
+}
+
+// TestThereAndBack sends an image as the bot would and fetches it as the bot
+// would, in the clear and encrypted.
+func TestThereAndBack(t *testing.T) {
+	client := account(t)
+	data := encoded(t, "image/png", halves(1000, 500, color.White))
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	item := &Item{Name: "chart.png", Path: path}
+	if err := item.examine(file); err != nil {
+		t.Fatal(err)
+	}
+	for _, encrypted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("encrypted %v", encrypted), func(t *testing.T) {
+			up, err := Upload(t.Context(), To(client), item, encrypted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := Content(item, up)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, ok := Describe(raw, "m.room.message")
+			if !ok || f.Kind != Image || f.Name != "chart.png" || f.Caption != "" || f.Type != "image/png" || f.Size != int64(len(data)) || (f.Secret != nil) != encrypted {
+				t.Errorf("the message describes %+v", f)
+			}
+			checkFetch(t, From(client), f, 1<<20, data, nil, "")
+			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, tooLarge("chart.png", int64(len(data))-1, nil).(*problem).said)
+			// The thumbnail is as well hidden as the image.
+			var c struct {
+				Info map[string]any `json:"info"`
+			}
+			if err := json.Unmarshal(raw, &c); err != nil {
+				t.Fatal(err)
+			}
+			thumb := map[string]any{"msgtype": "m.image", "body": "thumb"}
+			if encrypted {
+				thumb["file"] = c.Info["thumbnail_file"]
+			} else {
+				thumb["url"] = c.Info["thumbnail_url"]
+			}
+			text, _ := json.Marshal(thumb)
+			small, ok := Describe(text, "m.room.message")
+			if !ok || small.URL == "" || small.URL == f.URL || strings.Contains(string(raw), `"url":""`) || encrypted == (c.Info["thumbnail_url"] != nil) {
+				t.Fatalf("message %s", raw)
+			}
+			checkFetch(t, From(client), small, 1<<20, item.Thumb.Data, nil, "")
+			want := map[string]any{"mimetype": "image/jpeg", "size": float64(len(item.Thumb.Data)), "w": 800.0, "h": 400.0}
+			if diff := cmp.Diff(want, c.Info["thumbnail_info"]); diff != "" || c.Info["w"] != 1000.0 || c.Info["h"] != 500.0 {
+				t.Errorf("info %v (-want +got):\n%s", c.Info, diff)
+			}
+			if encrypted {
+				serverHas(t, client, f.URL, data, unknown)
+				serverHas(t, client, small.URL, item.Thumb.Data, unknown)
+			}
+		})
+	}
+	f := File{Kind: Image, URL: "mxc://localhost/nothing", Name: "x.png"}
+	checkFetch(t, From(client), f, 100, nil, ErrGone, "The server does not have the file x.png (any more). Please send it again.")
+}
+
+// serverHas checks that the server was given something else than data.
+func serverHas(t *testing.T, client *mautrix.Client, uri string, data []byte, kind string) {
+	t.Helper()
+	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		client.HomeserverURL.String()+"/_matrix/client/v1/media/download/"+strings.TrimPrefix(uri, "mxc://"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get.Header.Set("Authorization", "Bearer "+client.AccessToken)
+	resp, err := http.DefaultClient.Do(get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || len(body) != len(data) || bytes.Equal(body, data) || resp.Header.Get("Content-Type") != kind || strings.Contains(resp.Header.Get("Content-Disposition"), "chart") {
+		t.Errorf("the server has %d bytes of type %s, %s, %v", len(body), resp.Header.Get("Content-Type"), resp.Header.Get("Content-Disposition"), err)
+	}
+}
+
+func TestContent(t *testing.T) {
+	for kind, want := range map[string]string{
+		"image/png": "m.image", "image/webp": "m.image", "image/svg+xml": "m.file", "image/tiff": "m.file",
+		"audio/ogg": "m.audio", "video/mp4": "m.video", "application/gzip": "m.file", "text/html": "m.file",
+	} {
+		raw, err := Content(&Item{Name: "a", Type: kind, Size: 5}, Uploaded{Place: Place{URL: "mxc://a/b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := `{"msgtype":"` + want + `","body":"a","filename":"a","info":{"mimetype":"` + kind + `","size":5},"m.mentions":{},"url":"mxc://a/b"}`
+		if diff := cmp.Diff(text, string(raw)); diff != "" {
+			t.Errorf("message (-want +got):\n%s", diff)
+		}
+	}
+}
