@@ -140,7 +140,11 @@ func (m *Machine) load(ctx context.Context) error {
 		return err
 	}
 	m.mach = mach
-	m.verify = newVerifier(m)
+	verify, err := newVerifier(ctx, m)
+	if err != nil {
+		return err
+	}
+	m.verify = verify
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	m.reader = reader

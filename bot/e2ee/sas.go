@@ -4,19 +4,211 @@ package e2ee
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
 
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/verificationhelper"
 	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
 )
 
-// SAS is what both sides of a verification see.
+// SAS is what both sides of a verification see. When the two differ, the person
+// says so in their client, and nothing is signed by it.
 type SAS struct {
 	User     string
-	Emojis   []string // seven, with their names
-	Decimals []int
+	Emojis   []string // seven, each with its name: "🐶 Dog"
+	Decimals []int    // three, for clients without emojis
 }
 
-type verifier struct{ m *Machine }
+// maxVerifications bounds those that run at once.
+const maxVerifications = 20
 
-func newVerifier(m *Machine) *verifier { return &verifier{m} }
+// verifier answers verifications that an owner has started. This device
+// confirms by itself: the person is the one who compares.
+type verifier struct {
+	m      *Machine
+	helper *verificationhelper.VerificationHelper
+	syncer *mautrix.DefaultSyncer // holds the helper's handlers
+	cli    *mautrix.Client        // the helper's: encrypts by itself
+	active map[id.VerificationTransactionID]verification
+	todo   []func(context.Context) error // what callbacks want done: they hold locks
+}
 
-func (v *verifier) take(ctx context.Context, e *event.Event) {}
+type verification struct {
+	user  id.UserID
+	until time.Time
+}
+
+// newVerifier makes one for the machines of m; m.mu is held, as in all of its
+// methods.
+func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
+	v := &verifier{m: m, active: map[id.VerificationTransactionID]verification{}}
+	of := m.cfg.Client
+	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
+	if err != nil {
+		return nil, fmt.Errorf("make client for verifications: %w", err)
+	}
+	cli.DeviceID, cli.Client, cli.Log = of.DeviceID, of.Client, of.Log
+	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
+	cli.Crypto = sealer{m}
+	cli.StateStore = asked{mautrix.NewMemoryStateStore(), m.rooms}
+	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, nil, callbacks{v}, false, false, true)
+	if err := v.helper.Init(ctx); err != nil {
+		return nil, fmt.Errorf("prepare verifications: %w", err)
+	}
+	return v, nil
+}
+
+// sealer has the helper's room events encrypted by the machine whose lock is
+// held already. The rest of mautrix.CryptoHelper is never called.
+type sealer struct{ m *Machine }
+
+func (s sealer) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+	return s.m.encrypt(ctx, room, kind, content)
+}
+
+func (s sealer) Decrypt(context.Context, *event.Event) (*event.Event, error) {
+	return nil, ErrUnreadable
+}
+func (s sealer) WaitForSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, time.Duration) bool {
+	return false
+}
+func (s sealer) RequestSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, id.UserID, id.DeviceID) {
+}
+func (s sealer) Init(context.Context) error { return nil }
+
+// asked is the helper's state store: of it only IsEncrypted is asked.
+type asked struct {
+	mautrix.StateStore
+	rooms *rooms
+}
+
+func (a asked) IsEncrypted(ctx context.Context, room id.RoomID) (bool, error) {
+	return a.rooms.IsEncrypted(ctx, room)
+}
+
+// take gives a to-device event, or one of a room, to the helper.
+func (v *verifier) take(ctx context.Context, e *event.Event) {
+	user, txn, request := e.Sender, transaction(e), isRequest(e)
+	now := time.Now()
+	for known, of := range v.active {
+		if now.After(of.until) {
+			delete(v.active, known)
+		}
+	}
+	of, known := v.active[txn]
+	switch {
+	case txn == "":
+		return
+	case request:
+		if known || len(v.active) >= maxVerifications || v.m.cfg.Owner == nil || !v.m.cfg.Owner(user.String()) {
+			return
+		}
+		v.active[txn] = verification{user, now.Add(10 * time.Minute)}
+	case !known || of.user != user:
+		return
+	}
+	if e.RoomID != "" && !request {
+		e.ID = id.EventID(txn) // the helper takes the event's own ID for the transaction's
+	}
+	v.cli.AccessToken = v.m.cfg.Client.AccessToken
+	v.syncer.Dispatch(ctx, e)
+	for len(v.todo) > 0 {
+		act := v.todo[0]
+		v.todo = v.todo[1:]
+		if err := act(ctx); err != nil {
+			v.m.log.Warn().Err(err).Stringer("user", user).Msg("verification does not go on")
+		}
+	}
+}
+
+func isRequest(e *event.Event) bool {
+	return e.Type == event.ToDeviceVerificationRequest || e.Type == event.EventMessage
+}
+
+// transaction is the ID of the verification that an event belongs to; "" for an
+// event of none.
+func transaction(e *event.Event) id.VerificationTransactionID {
+	if e.Type == event.EventMessage {
+		return id.VerificationTransactionID(e.ID)
+	}
+	if e.RoomID != "" {
+		if c, ok := e.Content.Parsed.(event.Relatable); ok && c.OptionalGetRelatesTo() != nil {
+			return id.VerificationTransactionID(c.OptionalGetRelatesTo().EventID)
+		}
+		return ""
+	}
+	if c, ok := e.Content.Parsed.(event.VerificationTransactionable); ok {
+		return c.GetTransactionID()
+	}
+	return ""
+}
+
+// TakeVerification takes an event of a room that belongs to a verification, as
+// Decrypt returned it or as it came in clear, and tells whether it was one:
+// m.room.message of msgtype m.key.verification.request, m.key.verification.*.
+// Those of people who are no owners are passed over.
+func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.RawMessage) bool {
+	var e event.Event
+	if json.Unmarshal(raw, &e) != nil || e.StateKey != nil {
+		return false
+	}
+	e.RoomID = id.RoomID(room)
+	e.Type.Class = event.MessageEventType
+	ours := strings.HasPrefix(e.Type.Type, "m.key.verification.")
+	if !ours && e.Type != event.EventMessage {
+		return false
+	}
+	if e.Content.ParseRaw(e.Type) != nil {
+		return ours
+	}
+	if c, ok := e.Content.Parsed.(*event.MessageEventContent); ok && c.MsgType != event.MsgVerificationRequest {
+		return false
+	}
+	if e.Sender == m.cfg.Client.UserID || e.ID == "" {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.guard("verification", func() { m.verify.take(m.log.WithContext(ctx), &e) })
+	return true
+}
+
+// callbacks is what the helper calls, with its lock held in part: they note
+// what is to be done.
+type callbacks struct{ v *verifier }
+
+func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationTransactionID, _ id.UserID, _ id.DeviceID) {
+	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
+}
+
+func (c callbacks) VerificationReady(context.Context, id.VerificationTransactionID, id.DeviceID, bool, bool, *verificationhelper.QRCode) {
+}
+
+func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {
+	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Str("code", string(code)).Msg("verification cancelled")
+	delete(c.v.active, txn)
+}
+
+func (c callbacks) VerificationDone(_ context.Context, txn id.VerificationTransactionID, _ event.VerificationMethod) {
+	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Msg("verification done")
+	delete(c.v.active, txn)
+}
+
+func (c callbacks) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, decimals []int) {
+	sas := SAS{User: c.v.active[txn].user.String(), Decimals: decimals}
+	for i, emoji := range emojis {
+		name := ""
+		if i < len(names) {
+			name = " " + names[i]
+		}
+		sas.Emojis = append(sas.Emojis, string(emoji)+name)
+	}
+	if c.v.m.cfg.ShowSAS != nil {
+		c.v.m.cfg.ShowSAS(sas)
+	}
+	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.ConfirmSAS(ctx, txn) })
+}

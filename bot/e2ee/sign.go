@@ -75,7 +75,7 @@ func (m *Machine) crossSign(ctx context.Context) error {
 	if has, signed, err := m.mach.GetOwnVerificationStatus(ctx); err != nil {
 		return fmt.Errorf("check our own keys: %w", err)
 	} else if has && signed && m.mach.CrossSigningKeys != nil {
-		return m.signed(ctx)
+		return nil
 	}
 	public, err := m.store.GetCrossSigningKeys(ctx, m.cfg.Client.UserID)
 	if err != nil {
@@ -90,22 +90,12 @@ func (m *Machine) crossSign(ctx context.Context) error {
 	default:
 		err = m.recover(ctx)
 	}
-	if err == nil {
-		err = m.signed(ctx)
-	}
 	if err != nil && ctx.Err() == nil {
 		m.problem = "This device is not signed by the account's cross-signing key: " + err.Error() + "."
 		m.log.Warn().Err(err).Msg("the device is not signed")
 		return nil
 	}
 	return err
-}
-
-// signed drops the keys that are sent along with messages, so that the new
-// signature is among them.
-func (m *Machine) signed(context.Context) error {
-	m.problem = ""
-	return nil
 }
 
 func (m *Machine) signDevice(ctx context.Context) error {

@@ -1,0 +1,182 @@
+//go:build e2ee
+
+package e2ee
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+func TestRestartBetweenEvents(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	first := alice.say(room, "first")
+	if got := bot.reads(room, first); got != "first" {
+		t.Errorf("reads %q", got)
+	}
+	session := bot.outbound(room, "hello")
+	bot.restart()
+	if bot.m.RecoveryKey() != "" {
+		t.Error("a second start makes a new recovery key")
+	}
+	if got := bot.reads(room, first); got != "first" {
+		t.Errorf("after the restart it reads %q", got)
+	}
+	second := alice.say(room, "second") // with the same session
+	if got := bot.reads(room, second); got != "second" {
+		t.Errorf("reads %q", got)
+	}
+	if again := bot.outbound(room, "hello again"); again != session {
+		t.Error("the restart has lost the session for sending")
+	}
+	alice.restart()
+	if got := alice.reads(room, bot.say(room, "done")); got != "done" {
+		t.Errorf("reads %q", got)
+	}
+}
+
+// outbound says something and returns its session.
+func (p *peer) outbound(room, words string) string {
+	p.t.Helper()
+	return sessionOf(p.t, p.event(room, p.say(room, words)))
+}
+
+func sessionOf(t *testing.T, raw json.RawMessage) string {
+	t.Helper()
+	var e struct {
+		Content struct {
+			Session string `json:"session_id"`
+		} `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil || e.Content.Session == "" {
+		t.Fatalf("not encrypted: %s", raw)
+	}
+	return e.Content.Session
+}
+
+func TestKeyComesLate(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	id := alice.say(room, "late")
+	resp := bot.fetch()
+	held := resp.ToDevice.Events
+	if len(held) == 0 {
+		t.Fatal("the key does not come with the message")
+	}
+	resp.ToDevice.Events = nil
+	bot.take(resp)
+	raw := bot.event(room, id)
+	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	var noKey *NoKeyError
+	if !errors.As(err, &noKey) {
+		t.Fatalf("without its key: %v", err)
+	}
+	want := Key{room, sessionOf(t, raw)}
+	if noKey.Key != want || noKey.Sender != alice.cli.UserID.String() || noKey.Withheld != "" {
+		t.Errorf("misses %+v", noKey)
+	}
+	for range 2 { // the homeserver may say it twice
+		if err := bot.m.TakeSync(t.Context(), toDevice(held...), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]Key{want}, bot.came); diff != "" {
+		t.Errorf("keys that came: %s", diff)
+	}
+	if got := bot.reads(room, id); got != "late" {
+		t.Errorf("reads %q", got)
+	}
+}
+
+func toDevice(events ...json.RawMessage) (s Sync) {
+	s.ToDevice.Events = events
+	return s
+}
+
+func TestKeyIsAskedFor(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	id := alice.say(room, "lost")
+	resp := bot.fetch()
+	resp.ToDevice.Events = nil // lost for good
+	bot.take(resp)
+	raw := bot.event(room, id)
+	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	var noKey *NoKeyError
+	if !errors.As(err, &noKey) {
+		t.Fatalf("without its key: %v", err)
+	}
+	if err := bot.m.RequestKey(t.Context(), noKey.Room, noKey.Sender, noKey.Session); err != nil {
+		t.Fatal(err)
+	}
+	alice.until("the request", func() bool {
+		return strings.Contains(string(join(alice.toUs)), "m.room_key_request")
+	})
+	bot.until("the key", func() bool { return len(bot.came) > 0 })
+	if got := bot.reads(room, id); got != "lost" {
+		t.Errorf("reads %q", got)
+	}
+	// who never was in the room gets nothing
+	mallory := enter(t, "mallory")
+	if err := mallory.m.RequestKey(t.Context(), noKey.Room, noKey.Sender, noKey.Session); err != nil {
+		t.Fatal(err)
+	}
+	alice.until("the request", func() bool {
+		return strings.Contains(string(join(alice.toUs)), "m.room_key_request")
+	})
+	mallory.until("the answer", func() bool { return len(mallory.toUs) > 0 })
+	if strings.Contains(string(join(mallory.toUs)), "m.room.encrypted") {
+		t.Errorf("a stranger is given a key: %s", join(mallory.toUs))
+	}
+}
+
+func join(events []json.RawMessage) (all []byte) {
+	for _, raw := range events {
+		all = append(all, raw...)
+	}
+	return all
+}
+
+func TestWithheld(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	msg := alice.say(room, "not for you")
+	resp := bot.fetch()
+	key := resp.ToDevice.Events
+	resp.ToDevice.Events = nil
+	bot.take(resp)
+	raw := bot.event(room, msg)
+	if _, err := bot.m.Decrypt(t.Context(), room, raw); err == nil {
+		t.Fatal("reads without a key")
+	}
+	withheld, _ := json.Marshal(map[string]any{
+		"type": "m.room_key.withheld", "sender": alice.cli.UserID,
+		"content": event.RoomKeyWithheldEventContent{
+			RoomID: id.RoomID(room), Algorithm: id.AlgorithmMegolmV1, SessionID: id.SessionID(sessionOf(t, raw)),
+			SenderKey: alice.m.mach.OwnIdentity().IdentityKey, Code: event.RoomKeyWithheldUnverified,
+		},
+	})
+	if err := bot.m.TakeSync(t.Context(), toDevice(withheld), false); err != nil {
+		t.Fatal(err)
+	}
+	if len(bot.came) != 1 {
+		t.Errorf("told of %d keys, want 1: the refusal", len(bot.came))
+	}
+	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	var noKey *NoKeyError
+	if !errors.As(err, &noKey) || noKey.Withheld != "m.unverified" {
+		t.Fatalf("after the refusal: %v", err)
+	}
+	if err := bot.m.TakeSync(t.Context(), toDevice(key...), false); err != nil {
+		t.Fatal(err)
+	}
+	if got := bot.reads(room, msg); got != "not for you" {
+		t.Errorf("a key that came after all: reads %q", got)
+	}
+}
