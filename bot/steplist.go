@@ -19,9 +19,8 @@ const (
 	// encrypted, which makes a third more of it, it still is under 20 KB.
 	maxNotice = 13 << 10
 	// detailSize and faultSize bound what is kept of a step's argument and of
-	// its error, in bytes.
-	detailSize, faultSize = 200, 80
-	noteSize              = 200
+	// its error, noteSize what is shown of a note, in bytes.
+	detailSize, faultSize, noteSize = 200, 80, 200
 )
 
 // stepState says how a step stands.
