@@ -3,95 +3,11 @@ package media
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"time"
 )
-
-// Limits bound what one Collect takes. Zero values stand for the defaults.
-type Limits struct {
-	Items int   // files and folders; 20
-	Files int   // files and folders within one folder; 1,000
-	Depth int   // folders within folders; 16
-	Item  int64 // bytes of a file, or of all files of a folder; 50 MiB
-	Total int64 // bytes of all that is taken; 100 MiB
-	// Dir is where the temporary files are made; "" = the system's.
-	Dir string
-}
-
-// collectPatience bounds a Collect.
-const collectPatience = 3 * time.Minute
-
-func (l Limits) orDefaults() Limits {
-	l.Items = cmp.Or(l.Items, 20)
-	l.Files = cmp.Or(l.Files, 1000)
-	l.Depth = cmp.Or(l.Depth, 16)
-	l.Item = cmp.Or(l.Item, 50<<20)
-	l.Total = cmp.Or(l.Total, 100<<20)
-	l.Item = min(l.Item, l.Total)
-	return l
-}
-
-// Item is a file to send, in the clear, in a temporary file on this side.
-type Item struct {
-	// Name is clean; Type is a media type, by the bytes.
-	Name, Type string
-	// Path is a temporary file of mode 0600.
-	Path string
-	Size int64
-	// Width and Height are those of an image, in pixels; 0 = not known.
-	Width, Height int
-	// Thumb is a smaller image, nil where there is none.
-	Thumb *Thumb
-	// Key is the same whenever the same bytes are collected under the same name.
-	Key string
-
-	source found
-}
-
-// Refusal is what is not sent, and why, in words for a person that go behind the
-// name: "is a link".
-type Refusal struct{ Name, Why string }
-
-// Batch is what was found in an outbox.
-type Batch struct {
-	Items   []*Item
-	Refused []Refusal
-
-	aside []found // refused for good: it goes out of the way
-}
-
-// Close removes the temporary files.
-func (b *Batch) Close() error {
-	var errs []error
-	for _, item := range b.Items {
-		errs = append(errs, os.Remove(item.Path))
-	}
-	return errors.Join(errs...)
-}
-
-// found is a file or folder that lies directly in the outbox, with all that is
-// in it.
-type found struct {
-	entry  entry
-	within []entry
-	cut    bool // there is more within
-	levels int  // how deep it was looked into
-}
-
-// sign is the same as long as nothing in it has changed.
-func (f found) sign() string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%s\x00%s\x00%v\x00", f.entry.path, f.entry.meta, f.cut)
-	for _, e := range f.within {
-		fmt.Fprintf(sum, "%s\x00%s\x00", e.path, e.meta)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
 
 // Collect copies what lies in the box's outbox to this side: regular files with
 // one name each, and folders of such files as .tar.gz. The rest is refused. What
@@ -238,69 +154,4 @@ func collect(ctx context.Context, box Box, f found, limits Limits, left int64) (
 		return nil, err
 	}
 	return item, nil
-}
-
-// size is the bytes of all its files; of what is permitted it cannot overflow.
-func (f found) size() int64 {
-	if !f.entry.isDir() {
-		return f.entry.size
-	}
-	var size int64
-	for _, e := range f.within {
-		if odd(e) == "" {
-			size += e.size
-		}
-	}
-	return size
-}
-
-// permitted decides by the listing alone whether something may be sent.
-func permitted(f found, limits Limits) error {
-	final := func(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...), true} }
-	if !f.entry.isDir() {
-		if why := odd(f.entry); why != "" {
-			return final("%s", why)
-		}
-		if f.entry.size == 0 {
-			return final("is empty")
-		}
-		if f.entry.size > limits.Item {
-			return final("has %s; I send up to %s", Bytes(f.entry.size), Bytes(limits.Item))
-		}
-		return nil
-	}
-	if f.cut || len(f.within) > limits.Files {
-		return final("holds more than I pack: up to %d files. Make an archive of it yourself", limits.Files)
-	}
-	left, files := limits.Item, 0
-	for _, e := range f.within {
-		if e.depth() > limits.Depth+1 {
-			return final("has more than %d folders in each other", limits.Depth)
-		}
-		if odd(e) != "" {
-			continue
-		}
-		if files++; e.size > left {
-			return final("holds more than I send: up to %s", Bytes(limits.Item))
-		}
-		left -= e.size
-	}
-	if files == 0 {
-		return final("holds no file that can be sent")
-	}
-	return nil
-}
-
-// odd says why a thing is not a file that can be sent, "" for one that can. A
-// file with a second name is one that goes on changing elsewhere.
-func odd(e entry) string {
-	switch {
-	case e.mode&modeType == modeLink:
-		return "is a link; a copy of the file could be sent"
-	case !e.isFile():
-		return "is not a regular file"
-	case e.link != 1:
-		return "has other names too (a hard link); a copy of the file could be sent"
-	}
-	return ""
 }

@@ -2,10 +2,7 @@ package media
 
 import (
 	"bytes"
-	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image/color"
 	"io"
@@ -22,136 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/crypto/attachment"
 )
-
-// stored is a message of a file that some bytes are given for.
-func stored(data []byte) (File, Getter) {
-	return File{Kind: Plain, URL: "mxc://a/b", Name: "a.bin"}, func(context.Context, string) (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(data)), nil
-	}
-}
-
-// locked is a message of an encrypted file.
-func locked(data []byte) (File, []byte) {
-	secret, sealed := attachment.NewEncryptedFile(), bytes.Clone(data)
-	secret.EncryptInPlace(sealed)
-	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &Sealed{EncryptedFile: *secret, URL: "mxc://a/b"}})
-	f, _ := Describe(raw, "m.room.message")
-	return f, sealed
-}
-
-func TestFetch(t *testing.T) {
-	const max = 100
-	some, exact, over := []byte("plain words"), bytes.Repeat([]byte("x"), max), bytes.Repeat([]byte("x"), max+1)
-	for _, c := range []struct {
-		name string
-		data []byte
-		set  func(*File, *[]byte)
-		want error
-		said string
-	}{
-		{"plain", some, nil, nil, ""},
-		{"just not too large", exact, nil, nil, ""},
-		{"empty", []byte{}, nil, nil, ""},
-		{"too large", over, nil, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
-		{"says that it is too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
-		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
-		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived broken. Please send it again."},
-	} {
-		for _, sealed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, encrypted %v", c.name, sealed), func(t *testing.T) {
-				f, _ := stored(c.data)
-				data := c.data
-				if sealed {
-					f, data = locked(c.data)
-				}
-				if c.set != nil {
-					c.set(&f, &data)
-				}
-				_, get := stored(data)
-				checkFetch(t, get, f, max, c.data, c.want, c.said)
-			})
-		}
-	}
-}
-
-// checkFetch fetches, and compares the bytes or the error and what is left.
-func checkFetch(t *testing.T, get Getter, f File, max int64, data []byte, want error, said string) {
-	t.Helper()
-	dir := t.TempDir()
-	got, err := Fetch(t.Context(), get, f, dir, max)
-	if !errors.Is(err, want) {
-		t.Fatalf("error %v, want %v", err, want)
-	}
-	if want != nil {
-		var s interface{ Sentence() string }
-		if !errors.As(err, &s) || s.Sentence() != said {
-			t.Errorf("error %v says nothing like %q", err, said)
-		}
-	} else {
-		read, err := os.ReadFile(got.Path)
-		if err != nil || !bytes.Equal(read, data) || got.Size != int64(len(data)) {
-			t.Errorf("fetched %q, %v, want %q", read, err, data)
-		}
-		if info, err := os.Stat(got.Path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("mode %v, %v", info.Mode(), err)
-		}
-		if err := got.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("temporary files are left: %v, %v", left, err)
-	}
-}
-
-func TestFetchForged(t *testing.T) {
-	const said = "The file a.bin arrived broken. Please send it again."
-	for name, forge := range map[string]func(*File, []byte){
-		"other bytes":   func(_ *File, data []byte) { data[0] ^= 1 },
-		"other hash":    func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = strings.Repeat("A", 43) },
-		"no hash":       func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = "" },
-		"no key":        func(f *File, _ []byte) { f.Secret.Key.Key = "" },
-		"other version": func(f *File, _ []byte) { f.Secret.Version = "v1" },
-		"odd algorithm": func(f *File, _ []byte) { f.Secret.Key.Algorithm = "none" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			f, data := locked([]byte("secret words"))
-			forge(&f, data)
-			_, get := stored(data)
-			checkFetch(t, get, f, 100, nil, ErrBroken, said)
-		})
-	}
-	f, data := locked([]byte("secret words"))
-	_, get := stored(data[:5])
-	checkFetch(t, get, f, 100, nil, ErrBroken, said)
-}
-
-// TestInboxOfABox: what was fetched lies in the box, as it was.
-func TestInboxOfABox(t *testing.T) {
-	box := realBox(t)
-	data := make([]byte, 3<<20)
-	rand.Read(data)
-	f, get := stored(data)
-	got, err := Fetch(t.Context(), get, f, t.TempDir(), 50<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Close()
-	for range 2 {
-		path, err := Deliver(t.Context(), box, f.FileName(event, got.Type), got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := InboxDir + "/" + event[1:] + "-a.bin"; path != want {
-			t.Errorf("it lies at %s, want %s", path, want)
-		}
-		if sum := sh(t, box, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {
-			t.Errorf("the box has %s", sum)
-		}
-	}
-}
 
 // account is a client of an account on a Dendrite of the test's own.
 func account(t *testing.T) *mautrix.Client {

@@ -1,0 +1,70 @@
+package media
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"time"
+)
+
+// Limits bound what one Collect takes. Zero values stand for the defaults.
+type Limits struct {
+	Items int   // files and folders; 20
+	Files int   // files and folders within one folder; 1,000
+	Depth int   // folders within folders; 16
+	Item  int64 // bytes of a file, or of all files of a folder; 50 MiB
+	Total int64 // bytes of all that is taken; 100 MiB
+	// Dir is where the temporary files are made; "" = the system's.
+	Dir string
+}
+
+// collectPatience bounds a Collect.
+const collectPatience = 3 * time.Minute
+
+func (l Limits) orDefaults() Limits {
+	l.Items = cmp.Or(l.Items, 20)
+	l.Files = cmp.Or(l.Files, 1000)
+	l.Depth = cmp.Or(l.Depth, 16)
+	l.Item = cmp.Or(l.Item, 50<<20)
+	l.Total = cmp.Or(l.Total, 100<<20)
+	l.Item = min(l.Item, l.Total)
+	return l
+}
+
+// Item is a file to send, in the clear, in a temporary file on this side.
+type Item struct {
+	// Name is clean; Type is a media type, by the bytes.
+	Name, Type string
+	// Path is a temporary file of mode 0600.
+	Path string
+	Size int64
+	// Width and Height are those of an image, in pixels; 0 = not known.
+	Width, Height int
+	// Thumb is a smaller image, nil where there is none.
+	Thumb *Thumb
+	// Key is the same whenever the same bytes are collected under the same name.
+	Key string
+
+	source found
+}
+
+// Refusal is what is not sent, and why, in words for a person that go behind the
+// name: "is a link".
+type Refusal struct{ Name, Why string }
+
+// Batch is what was found in an outbox.
+type Batch struct {
+	Items   []*Item
+	Refused []Refusal
+
+	aside []found // refused for good: it goes out of the way
+}
+
+// Close removes the temporary files.
+func (b *Batch) Close() error {
+	var errs []error
+	for _, item := range b.Items {
+		errs = append(errs, os.Remove(item.Path))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,91 @@
+package media
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// found is a file or folder that lies directly in the outbox, with all that is
+// in it.
+type found struct {
+	entry  entry
+	within []entry
+	cut    bool // there is more within
+	levels int  // how deep it was looked into
+}
+
+// sign is the same as long as nothing in it has changed.
+func (f found) sign() string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\x00%s\x00%v\x00", f.entry.path, f.entry.meta, f.cut)
+	for _, e := range f.within {
+		fmt.Fprintf(sum, "%s\x00%s\x00", e.path, e.meta)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// size is the bytes of all its files; of what is permitted it cannot overflow.
+func (f found) size() int64 {
+	if !f.entry.isDir() {
+		return f.entry.size
+	}
+	var size int64
+	for _, e := range f.within {
+		if odd(e) == "" {
+			size += e.size
+		}
+	}
+	return size
+}
+
+// permitted decides by the listing alone whether something may be sent.
+func permitted(f found, limits Limits) error {
+	final := func(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...), true} }
+	if !f.entry.isDir() {
+		if why := odd(f.entry); why != "" {
+			return final("%s", why)
+		}
+		if f.entry.size == 0 {
+			return final("is empty")
+		}
+		if f.entry.size > limits.Item {
+			return final("has %s; I send up to %s", Bytes(f.entry.size), Bytes(limits.Item))
+		}
+		return nil
+	}
+	if f.cut || len(f.within) > limits.Files {
+		return final("holds more than I pack: up to %d files. Make an archive of it yourself", limits.Files)
+	}
+	left, files := limits.Item, 0
+	for _, e := range f.within {
+		if e.depth() > limits.Depth+1 {
+			return final("has more than %d folders in each other", limits.Depth)
+		}
+		if odd(e) != "" {
+			continue
+		}
+		if files++; e.size > left {
+			return final("holds more than I send: up to %s", Bytes(limits.Item))
+		}
+		left -= e.size
+	}
+	if files == 0 {
+		return final("holds no file that can be sent")
+	}
+	return nil
+}
+
+// odd says why a thing is not a file that can be sent, "" for one that can. A
+// file with a second name is one that goes on changing elsewhere.
+func odd(e entry) string {
+	switch {
+	case e.mode&modeType == modeLink:
+		return "is a link; a copy of the file could be sent"
+	case !e.isFile():
+		return "is not a regular file"
+	case e.link != 1:
+		return "has other names too (a hard link); a copy of the file could be sent"
+	}
+	return ""
+}
