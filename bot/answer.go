@@ -17,6 +17,14 @@ func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error 
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()
 	switch to.verdict {
+	case isPart:
+		r.books.Lock()
+		defer r.books.Unlock()
+		joined, err := r.join(ctx, row, taskText(m))
+		if err == nil && !joined {
+			r.tasks.wake() // it stands for itself after all
+		}
+		return err
 	case isAnswer:
 		return r.bind(ctx, row, to.task.Event, taskText(m))
 	case isLate, isClosed:
@@ -172,85 +180,6 @@ func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.I
 		text += "\n- " + code(first) + " " + t.link(ctx, t.question(len(t.rec.Execution.Answers)))
 	}
 	return r.tell(ctx, row, text)
-}
-
-// editOf is what a message was changed to before it was looked at, "" for
-// nothing.
-func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err error) {
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return "", fmt.Errorf("read unfinished rows: %w", err)
-	}
-	for _, later := range rows {
-		e, _ := parseEvent(later.Raw)
-		m, _ := e.message()
-		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.Body)
-		}
-	}
-	return text, nil
-}
-
-// answerText is an answer without the word that it may begin with.
-func answerText(body string) string {
-	if c, rest, ok := parseCommand(body); ok && c.name == "answer" {
-		body = rest
-	}
-	return strings.TrimSpace(body)
-}
-
-// doEdit takes over an answer that was changed before the run went on with it.
-func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	r.books.Lock()
-	defer r.books.Unlock()
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return fmt.Errorf("read unfinished rows: %w", err)
-	}
-	for _, running := range rows {
-		if running.Status != state.Running {
-			continue
-		}
-		t, err := newTask(r, running)
-		if err != nil {
-			return err
-		}
-		answers := t.rec.Execution.Answers
-		if len(answers) == 0 || answers[len(answers)-1].Event != m.RelatesTo.EventID || answers[len(answers)-1].By != row.Sender {
-			continue
-		}
-		return r.amend(ctx, row, t, m.RelatesTo.EventID, answerText(m.NewContent.Body))
-	}
-	return r.finish(ctx, row)
-}
-
-// amend changes the newest answer of a task, which came as the event edited.
-// The caller holds the books.
-func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, text string) error {
-	if answers := t.rec.Execution.Answers; answers[len(answers)-1].Answer == text {
-		return r.finish(ctx, row) // it was taken so already
-	}
-	if t.rec.Box != "" || t.rec.Ran != nil {
-		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
-	}
-	if _, err := t.rec.Execution.Amend(edited, text, time.Now()); err != nil {
-		var full *agent.LimitError
-		if errors.As(err, &full) {
-			return r.tell(ctx, row, full.Sentence()+" Your first answer stands.")
-		}
-		return err
-	}
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
-	if err := r.bot.Journal.Note(ctx, r.id, t.row.Event, data); err != nil {
-		return fmt.Errorf("note the changed answer: %w", err)
-	}
-	t.projectSoon(ctx)
-	return r.finish(ctx, row)
 }
 
 // answered is what the agent is told of its questions.

@@ -160,6 +160,7 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 		return err
 	}
 	t.begin()
+	t.rec.Given = len(t.rec.Steer)
 	t.rec.Box = boxID
 	t.rec.Deadline = time.Now().UTC().Add(t.bot.CodingTimeout) // the wait for a slot and the box is not the agent's time
 	data, err := t.encoded()
@@ -193,15 +194,23 @@ func (t *task) reread(ctx context.Context) error {
 		t.rec.Stop = now.rec.Stop
 		return errStopped
 	}
-	t.rec.Execution.Answers = now.rec.Execution.Answers
+	t.rec.Execution.Answers, t.rec.Steer = now.rec.Execution.Answers, now.rec.Steer
+	if now.rec.Text != "" {
+		t.rec.Text, t.text = now.rec.Text, now.text
+		t.rec.Execution.Transcript = now.rec.Execution.Transcript
+	}
 	return nil
 }
 
 // agentTask is the attempt as the agent gets it.
 func (t *task) agentTask(attached bool) agent.Task {
+	text, later := t.spoken()
 	in := workspace.Input{
-		Task: t.text, Asker: localpart(t.asker()), Interrupted: t.rec.Interrupted,
-		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers) > 0,
+		Task: text, Asker: localpart(t.asker()), Interrupted: t.rec.Interrupted,
+		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers)+len(later) > 0,
+	}
+	for _, one := range later {
+		in.Steer = append(in.Steer, workspace.Said{Sender: localpart(one.By), Text: one.Text})
 	}
 	history := t.bot.Store.History(t.id)
 	if !t.rec.Resume {
@@ -214,7 +223,7 @@ func (t *task) agentTask(attached bool) agent.Task {
 	return agent.Task{
 		Run: t.rec.Run, Session: t.rec.Session, Resume: t.rec.Resume,
 		Prompt: workspace.Prompt(in), Model: t.bot.Model, Deadline: t.rec.Deadline,
-		Files:     workspaceFiles(t.text),
+		Files:     workspaceFiles(text),
 		Watch:     []string{workspace.StatusPath},
 		Attached:  attached,
 		Stop:      t.stopping.Done(),

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type Config struct {
 	ExecutionTimeout time.Duration // of a question, from when it is in the room
 	NotifyQuestion   bool          // questions mention the asker, and are reminded of
 	NotifyComplete   bool          // results mention the asker, and tell what they cost
+	Debounce         time.Duration // messages of one person so close to each other are one task; 0: none are
 	MaxParallel      int           // tasks at once, over all rooms
 	Version          string
 	Log              zerolog.Logger
@@ -80,6 +82,7 @@ type Bot struct {
 	synced gate                // opened by each sync that was committed
 	waits  *waits              // the tasks that wait for an answer
 	policy *policy.Source
+	direct directs
 	count  *counters
 
 	mu       sync.Mutex
@@ -147,6 +150,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.login(ctx); err != nil {
 		return err
 	}
+	if err := b.loadDirects(ctx); err != nil {
+		return err
+	}
 	if err := b.takeUpWaiting(ctx); err != nil { // before the first answer can come
 		return err
 	}
@@ -157,8 +163,10 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 		return err
 	}
 	b.startStopped(ctx, stopped)
+	b.start(func() { b.introduce(ctx) })
 	b.start(func() { b.purge(ctx) })
 	b.start(func() { b.watchWaits(ctx) })
+	debug.FreeOSMemory() // what the start has read, and nobody needs again
 	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)
 }

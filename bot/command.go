@@ -8,11 +8,13 @@ import (
 	"matrix-tui/state"
 )
 
-// command is one !word. Who may use the bot in a room may use all of them.
+// command is one !word.
 type command struct {
-	name string
-	text string // what follows the word: "" for a command that takes nothing
-	does string // one line for people
+	name   string
+	text   string // what follows the word: "" for a command that takes nothing
+	does   string // one line for people
+	owners bool   // only they may; else all who may use the bot in the room
+	direct bool   // only in a direct chat
 	// run does it; the row is the message. It ends the row itself. nil is a
 	// command that is a task with its text.
 	run func(r *room, ctx context.Context, row state.Inbound, text string) error
@@ -23,28 +25,53 @@ var commands []command
 
 func init() {
 	commands = []command{ // not above: a command's work leads back to the table
-		{"task", "TEXT", "gives me work, even while I wait for an answer", nil},
-		{"answer", "TEXT", "answers the question that I wait for", (*room).doAnswer},
-		{"stop", "", "ends the running task, or gives up the one that waits for an answer", (*room).doStop},
+		{name: "help", does: "tells what I can do", run: (*room).doHelp},
+		{name: "task", text: "TEXT", does: "gives me work, even while I wait for an answer"},
+		{name: "answer", text: "TEXT", does: "answers the question that I wait for", run: (*room).doAnswer},
+		{name: "steer", text: "TEXT", does: "stops the running task and has it go on with what you say", run: (*room).doSteer},
+		{name: "stop", does: "ends the running task, or gives up the one that waits for an answer", run: (*room).doStop},
+		{name: "status", does: "tells what runs, what waits, and what the room's container uses", run: (*room).doStatus},
+		{name: "new", does: "has the agent begin a new session: it knows what was said here, and nothing else of before", run: (*room).doNew},
+		{name: "reset", does: "has the agent begin a new session and forget what was said here; files and transcript stay", owners: true, run: (*room).doReset},
+		{name: "rooms", does: "lists the rooms that I work in", owners: true, direct: true, run: (*room).doRooms},
 	}
 }
 
 // parseCommand reads a message as a command and what follows it. Words that
 // are no command of ours are ordinary text.
 func parseCommand(text string) (c command, rest string, ok bool) {
-	text = strings.TrimSpace(text)
-	word, found := strings.CutPrefix(text, "!")
-	if !found {
+	word, rest, ok := commandWord(text)
+	if !ok {
 		return c, "", false
-	}
-	if end := strings.IndexAny(word, " \t\r\n"); end >= 0 {
-		word, rest = word[:end], strings.TrimSpace(word[end:])
 	}
 	i := slices.IndexFunc(commands, func(c command) bool { return strings.EqualFold(c.name, word) })
 	if i < 0 {
 		return c, "", false
 	}
 	return commands[i], rest, true
+}
+
+// commandWord is the word behind a ! at the beginning of a message.
+func commandWord(text string) (word, rest string, ok bool) {
+	word, ok = strings.CutPrefix(strings.TrimSpace(text), "!")
+	if end := strings.IndexAny(word, " \t\r\n"); end >= 0 {
+		word, rest = word[:end], strings.TrimSpace(word[end:])
+	}
+	return word, rest, ok && word != ""
+}
+
+// misspelt is the command that an unknown !word most likely means, "" for none:
+// then it is ordinary text.
+func misspelt(text string) string {
+	word, _, ok := commandWord(text)
+	if _, _, known := parseCommand(text); !ok || known {
+		return ""
+	}
+	names := make([]string, len(commands))
+	for i, c := range commands {
+		names[i] = c.name
+	}
+	return near(strings.ToLower(word), names)
 }
 
 // usage says how a command is written.
@@ -55,15 +82,36 @@ func (c command) usage() string {
 	return "`!" + c.name + " " + c.text + "` " + c.does + "."
 }
 
-// doCommand does a row that is a command, or says how it is written.
+// doCommand does a row that is a command, or says how it is written, or that
+// it is not for the sender or the place.
 func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()
-	c, rest, _ := parseCommand(taskText(m))
-	if (rest == "") != (c.text == "") || c.run == nil {
+	text := taskText(m)
+	c, rest, known := parseCommand(text)
+	switch {
+	case !known:
+		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is work for me, write it without the `!`.")
+	case c.owners && !slices.Contains(r.bot.Owners, row.Sender):
+		return r.tell(ctx, row, "`!"+c.name+"` is for my owners.")
+	case c.direct && !r.bot.isDirect(r.id):
+		return r.tell(ctx, row, "`!"+c.name+"` works in a direct chat with me.")
+	case (rest == "") != (c.text == "") || c.run == nil:
 		return r.tell(ctx, row, c.usage())
 	}
 	return c.run(r, ctx, row, rest)
+}
+
+// doHelp lists the commands that the sender may use here.
+func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
+	text := "Write me what you want done, in your own words. Besides:\n"
+	for _, c := range commands {
+		if c.owners && !slices.Contains(r.bot.Owners, row.Sender) || c.direct && !r.bot.isDirect(r.id) {
+			continue
+		}
+		text += "\n- `" + strings.TrimSpace("!"+c.name+" "+c.text) + "` " + c.does
+	}
+	return r.tell(ctx, row, text)
 }
 
 // toldTxn ends the transaction ID of what tell says.

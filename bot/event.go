@@ -17,6 +17,7 @@ const (
 	kindCommand                 // a !word
 	kindReaction                // a reaction to a message
 	kindEdit                    // a message of somebody else's, changed
+	kindRedaction               // one that was taken back
 	kindUnsupported             // a person sent what we cannot read yet: say so
 	kindGreeting                // we have joined: say hello
 	kindLeft                    // somebody else has gone
@@ -61,6 +62,10 @@ func classify(e wireEvent, self string, allowed func(user string) bool) kind {
 		if e.Sender != self && allowed(e.Sender) {
 			return kindUnsupported
 		}
+	case "m.room.redaction":
+		if e.redaction() != "" && e.Sender != self {
+			return kindRedaction
+		}
 	case "m.reaction":
 		if _, ok := e.reaction(); ok && e.Sender != self && allowed(e.Sender) {
 			return kindReaction
@@ -89,7 +94,8 @@ func classifyMessage(m wireMessage) kind {
 	case strings.TrimSpace(m.Body) == "":
 		return kindArchive
 	}
-	if c, rest, ok := parseCommand(taskText(m)); ok && (c.name != "task" || rest == "") {
+	text := taskText(m)
+	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || misspelt(text) != "" {
 		return kindCommand
 	}
 	return kindTask

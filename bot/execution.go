@@ -57,6 +57,7 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list waiting tasks: %w", err)
 	}
+	waiting := map[string]bool{}
 	var saves errgroup.Group // at once, so that they share a write
 	for _, row := range rows {
 		t, err := newTask(b.room(row.Room), row)
@@ -64,9 +65,7 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 			return err
 		}
 		t.waitUntil(t.due())
-		if t.rec.Resuming && b.Store.Session(row.Room) == "" {
-			saves.Go(func() error { return b.Store.SetSession(ctx, row.Room, t.rec.Session) })
-		}
+		waiting[t.rec.Execution.ID] = true
 		if t.rec.Execution.Room != row.Room { // the room has moved, and its questions have not
 			if err := t.room.askAgain(ctx); err != nil {
 				return err
@@ -83,10 +82,8 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 			saves.Go(func() error { t.projectSoon(ctx); return nil })
 		}
 	}
-	if err := saves.Wait(); err != nil && ctx.Err() == nil {
-		b.log.Warn().Err(err).Msg("sessions are saved later")
-	}
-	return b.loseOrphans(ctx)
+	_ = saves.Wait()
+	return b.loseOrphans(ctx, waiting)
 }
 
 // differs tells whether state.json has the execution otherwise.
@@ -100,12 +97,15 @@ func (t *task) differs() bool {
 const lost = "I lost track of this task, because my journal was damaged or replaced. What was done so far is in /workspace: please send the task again."
 
 // loseOrphans fails the unfinished executions of state.json that no row of the
-// journal stands for, and says so in their rooms.
-func (b *Bot) loseOrphans(ctx context.Context) error {
+// journal stands for, and says so in their rooms. Those that wait are known.
+func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 	for _, raw := range b.Store.Unfinished() {
 		var e agent.Execution
 		if err := json.Unmarshal(raw, &e); err != nil {
 			b.log.Warn().Err(err).Msg("an execution in state.json cannot be read")
+			continue
+		}
+		if waiting[e.ID] {
 			continue
 		}
 		event := e.TaskEvent
@@ -153,6 +153,9 @@ func (b *Bot) begun(e *agent.Execution) {
 // for, each question with its answer, and the result.
 func (t *task) remembered() []state.Turn {
 	turns := []state.Turn{{Role: "user", Content: t.text, Event: t.row.Event}}
+	for _, said := range t.rec.Steer {
+		turns = append(turns, state.Turn{Role: "user", Content: said.Text, Event: said.Event})
+	}
 	for i, a := range t.rec.Execution.Answers {
 		turns = append(turns,
 			state.Turn{Role: "assistant", Content: a.Question, Event: t.question(i)},

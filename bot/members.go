@@ -36,8 +36,25 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 			return fmt.Errorf("join room: %w", err)
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("the invite is no longer good")
+	} else if err := r.noteDirect(ctx, row); err != nil {
+		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// noteDirect remembers that an invite was to a direct chat.
+func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
+	e, _ := parseEvent(invite.Raw)
+	var m wireMember
+	if json.Unmarshal(e.Content, &m) != nil || !m.IsDirect {
+		return nil
+	}
+	err := r.bot.markDirect(ctx, invite.Sender, r.id)
+	if err != nil && !transient(err) {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("remember direct chat")
+		return nil
+	}
+	return err
 }
 
 func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {

@@ -1,14 +1,17 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/state"
 )
@@ -90,8 +93,7 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	resp, err := b.client.SendMessageEvent(call, roomID(row.Room), event.NewEventType(row.Type), content,
-		mautrix.ReqSendEvent{TransactionID: row.Txn})
+	resp, err := b.put(call, row, content)
 	switch {
 	case err == nil:
 		crashAfter(row.Txn, "sent")
@@ -115,6 +117,20 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
+// put sends the content of a row: an event, or the taking back of one.
+func (b *Bot) put(ctx context.Context, row state.Outbound, content json.RawMessage) (*mautrix.RespSendEvent, error) {
+	if row.Type != event.EventRedaction.Type {
+		return b.client.SendMessageEvent(ctx, roomID(row.Room), event.NewEventType(row.Type), content, mautrix.ReqSendEvent{TransactionID: row.Txn})
+	}
+	var c struct {
+		Redacts id.EventID `json:"redacts"`
+	}
+	if err := json.Unmarshal(content, &c); err != nil {
+		return nil, fmt.Errorf("read redaction: %w", err)
+	}
+	return b.client.RedactEvent(ctx, roomID(row.Room), c.Redacts, mautrix.ReqRedact{TxnID: row.Txn})
+}
+
 // tooLarge has a sentence sent in the place of an answer that the homeserver
 // does not take: a task never ends in silence.
 func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) error {
@@ -135,14 +151,12 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) er
 func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessage, error) {
 	var c struct {
 		RelatesTo wireRelation `json:"m.relates_to"`
+		Redacts   string       `json:"redacts"`
 	}
 	if err := json.Unmarshal(row.Content, &c); err != nil {
 		return nil, nil
 	}
-	ref := c.RelatesTo.EventID
-	if ref == "" {
-		ref = c.RelatesTo.InReplyTo.EventID
-	}
+	ref := cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID)
 	txn, ok := strings.CutPrefix(ref, txnRef)
 	if !ok {
 		return row.Content, nil
@@ -157,7 +171,7 @@ func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessa
 		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(quoted), string(id))), nil
 	}
 	var all map[string]json.RawMessage
-	if c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
+	if c.Redacts != "" || c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
 		return nil, nil
 	}
 	delete(all, "m.relates_to")

@@ -23,6 +23,7 @@ const (
 // sign beside it. Its goroutine ends with stop.
 type progress struct {
 	t     *task
+	txn   string // of the notice
 	since time.Time
 	ctx   context.Context
 	end   context.CancelFunc
@@ -79,8 +80,8 @@ func (t *task) showProgress(ctx context.Context) (*progress, error) {
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{t: t, since: since, done: make(chan struct{})}
-	rows := []state.Outbound{t.noticeRow("⏳ Working on it …")}
+	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, done: make(chan struct{})}
+	rows := append(t.begunRows(), t.noticeRow("⏳ Working on it …"))
 	if t.row.Type == typeExecute {
 		rows = append([]state.Outbound{t.arrival()}, rows...)
 	}
@@ -215,7 +216,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	b := p.t.bot
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	sent, err := b.Journal.Outbound(ctx, p.t.noticeTxn(len(p.t.rec.Execution.Answers)))
+	sent, err := b.Journal.Outbound(ctx, p.txn)
 	if err != nil || sent.Event == "" {
 		return false
 	}

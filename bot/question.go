@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
@@ -17,7 +16,7 @@ import (
 // ask puts the question of a run into the outbox, in one transaction with the
 // row's new state: from here on the task waits, and holds nothing but its
 // record. It is a *agent.LimitError when the task has asked too often, and
-// errStopped when somebody has told it to stop.
+// errStopped or errSteered when somebody has told it to stop, or something new.
 func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 	question, about := out.Signal.Question, out.Signal.Context
 	if t.rec.Held = out.Held; out.Ended == agent.NeedsApproval {
@@ -63,6 +62,9 @@ func (t *task) wait(ctx context.Context, data json.RawMessage, rows []state.Outb
 	if err := t.reread(ctx); err != nil {
 		return err
 	}
+	if len(t.rec.Steer) > t.rec.Given {
+		return errSteered
+	}
 	if err := t.bot.Journal.Wait(ctx, t.id, t.row.Event, data, rows); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
@@ -74,10 +76,8 @@ func (t *task) wait(ctx context.Context, data json.RawMessage, rows []state.Outb
 func (t *task) pause(ctx context.Context) error {
 	t.noteOnce(state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.question(len(t.rec.Execution.Answers)), Text: t.rec.Execution.CurrentQuestion})
 	t.projectSoon(ctx)
-	if t.rec.Resuming {
-		if err := t.bot.Store.SetSession(ctx, t.id, t.rec.Session); err != nil && ctx.Err() == nil {
-			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("session is saved later")
-		}
+	if err := t.keepSession(ctx); err != nil && ctx.Err() == nil {
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("session is saved later")
 	}
 	if err := t.removeRun(ctx); err != nil && ctx.Err() == nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("tidy up after a question")
@@ -101,7 +101,7 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.O
 		rows = append(rows, t.room.out(txn, t.row.Event, m))
 	}
 	for i, o := range t.options() {
-		rows = append(rows, t.room.reactTo(t.question(n), i, o.Key))
+		rows = append(rows, t.room.reaction(fmt.Sprintf("%s-r%d", t.question(n), i), txnRef+t.question(n), o.Key))
 	}
 	return rows
 }
@@ -133,20 +133,6 @@ func (t *task) options() []agent.Option {
 		return []agent.Option{{Key: yesKey, Answer: yesKey}, {Key: noKey, Answer: noKey}}
 	}
 	return agent.Options(t.rec.Execution.CurrentQuestion)
-}
-
-// reactTo is the row of a reaction to a message of ours, that may not be sent
-// yet.
-func (r *room) reactTo(txn string, i int, key string) state.Outbound {
-	own := fmt.Sprintf("%s-r%d", txn, i)
-	content, err := json.Marshal(map[string]any{
-		"m.relates_to":      event.RelatesTo{Type: event.RelAnnotation, EventID: id.EventID(txnRef + txn), Key: key},
-		"io.matrix-tui.txn": own,
-	})
-	if err != nil {
-		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
-	}
-	return state.Outbound{Txn: own, Room: r.id, Type: event.EventReaction.Type, Content: content}
 }
 
 // doReaction does a reaction that chooses an option, or stops a task. Any other

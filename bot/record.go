@@ -20,15 +20,20 @@ type record struct {
 	Box         string    `json:"box"`             // ID of the container it was started in
 	Session     string    `json:"session"`         // the CLI's session
 	Resume      bool      `json:"resume"`          // the session existed before this attempt
+	Base        string    `json:"base,omitempty"`  // the room's session when the task began: another one since then stays
 	Interrupted bool      `json:"interrupted,omitempty"`
 	Begun       time.Time `json:"begun"`    // of the first attempt, or of the newest answer
 	Deadline    time.Time `json:"deadline"` // of this attempt
 	Used        used      `json:"used,omitzero"`
 
 	Execution *agent.Execution `json:"execution,omitempty"`
+	Text      string           `json:"text,omitempty"` // of a task that was changed before it began
 	Held      *agent.Held      `json:"held,omitempty"` // the command that the newest question is about
 	Ran       *ranOnce         `json:"ran,omitempty"`  // its run, from the yes on
 	Stop      *stopOrder       `json:"stop,omitempty"` // somebody wants the task to end
+	Steer     []steerText      `json:"steer,omitempty"`
+	Told      int              `json:"told,omitempty"`  // so many of Steer a former run has heard
+	Given     int              `json:"given,omitempty"` // and so many the present one
 
 	// Set once the answer is in the outbox.
 	Ended    agent.Ended `json:"ended,omitempty"`
@@ -89,12 +94,19 @@ func newTask(r *room, row state.Inbound) (*task, error) {
 			return nil, fmt.Errorf("read task record: %w", err)
 		}
 	}
+	if t.rec.Text != "" {
+		t.text = t.rec.Text
+		begin.Transcript = []string{t.text}
+	}
 	if t.rec.Execution == nil {
 		exec, err := agent.NewExecution(begin, time.Now())
 		if err != nil {
 			return nil, fmt.Errorf("begin execution: %w", err)
 		}
 		t.rec.Execution = exec
+	}
+	if t.rec.Text != "" {
+		t.rec.Execution.Transcript = begin.Transcript
 	}
 	return t, nil
 }

@@ -173,6 +173,8 @@ func (r *room) doControl(ctx context.Context, row state.Inbound, k kind, to rout
 		return r.doReaction(ctx, row)
 	case kindEdit:
 		return r.doEdit(ctx, row)
+	case kindRedaction:
+		return r.doRedaction(ctx, row)
 	case kindInvite:
 		return r.doInvite(ctx, row)
 	case kindGreeting:

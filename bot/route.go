@@ -20,6 +20,7 @@ const (
 	isLate              // to a question that has an answer
 	isClosed            // to a question that nobody waits for any more
 	isAmbiguous         // to one of several questions
+	isPart              // of the task that runs
 )
 
 // route is where a message goes.
@@ -32,7 +33,8 @@ type route struct {
 // routeOf decides what a new message is: what speaks to a question, by reply
 // or in its thread, belongs to it, whoever wrote it; and so does the next plain
 // message of the person who asked. The decision for an answer holds until the
-// question has one; the one for a task holds for ever. The caller holds the
+// question has one; the one for a task holds for ever, and so does the one for a
+// part while its task runs. The caller holds the
 // books.
 func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (route, error) {
 	m, ok := e.message()
@@ -50,6 +52,9 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 		if err != nil || !strings.HasSuffix(told.Txn, toldTxn) { // to one that we told something about the questions: as a plain one
 			return r.routeTo(ctx, about)
 		}
+	}
+	if r.joins(row) {
+		return route{verdict: isPart}, nil
 	}
 	if r.bot.waits.count(r.id) == 0 {
 		return route{}, nil

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,20 +22,15 @@ const historyText = 16 << 10
 
 // answer puts the result of a run into the outbox.
 func (t *task) answer(ctx context.Context, out agent.Outcome) error {
-	t.books.Lock()
-	err := t.reread(ctx)
-	t.books.Unlock()
-	if err != nil && !errors.Is(err, errStopped) {
-		return err
-	}
 	n := len(t.rec.Execution.Answers)
-	closing := edit(txnRef+t.noticeTxn(n), notice(summary(t.rec, out)))
+	closing := edit(txnRef+t.noticeTxn(n), notice(t.summary(out)))
 	return t.conclude(ctx, out, nil, t.room.out(t.noticeTxn(n)+"-e", "", closing))
 }
 
 // conclude puts the end of a task into the outbox, in one transaction with the
 // row's new state and the end of other rows, closes: from here on the task is
-// never run again. The messages in more go behind the result.
+// never run again. The messages in more go behind the result. It is errSteered,
+// and nothing is written, when a task that runs was told something new.
 func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string, more ...state.Outbound) error {
 	waited := t.rec.Execution.State == agent.Failed || t.rec.Execution.State == agent.WaitingForInput
 	text := t.finalText(out)
@@ -58,7 +52,13 @@ func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string,
 		return err
 	}
 	rows := append(t.finals(ctx, text+t.footer(ctx, out)), more...)
-	if err := t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...); err != nil {
+	rows = append(rows, t.endedRows(out.Ended)...)
+	if waited { // the caller holds the books
+		err = t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...)
+	} else {
+		err = t.unlessSteered(ctx, func() error { return t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...) })
+	}
+	if err != nil {
 		return fmt.Errorf("record answer: %w", err)
 	}
 	crash("answered")
@@ -108,12 +108,20 @@ func (t *task) settle(ctx context.Context) error {
 // share a write.
 func (t *task) remember(ctx context.Context) error {
 	var both errgroup.Group
-	if t.rec.Resuming {
-		both.Go(func() error { return t.bot.Store.SetSession(ctx, t.id, t.rec.Session) })
-	}
+	both.Go(func() error { return t.keepSession(ctx) })
 	both.Go(func() error { return t.bot.Store.AppendHistory(ctx, t.id, t.remembered()...) })
 	both.Go(func() error { return t.project(ctx, t.row.Event) })
 	return both.Wait()
+}
+
+// keepSession makes the task's session the room's, unless somebody has had the
+// room begin anew since the task began.
+func (t *task) keepSession(ctx context.Context) error {
+	now := t.bot.Store.Session(t.id)
+	if !t.rec.Resuming || now != t.rec.Base && now != t.rec.Session {
+		return nil
+	}
+	return t.bot.Store.SetSession(ctx, t.id, t.rec.Session)
 }
 
 // tidy leaves the line in status.md that the agent forgot, and removes the

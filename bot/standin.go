@@ -11,10 +11,10 @@ import (
 
 // standIn makes the row for a thing that has no event ID; key makes it the
 // same row when the same batch comes again.
-func standIn(room, kind, sender, key string) state.Inbound {
+func standIn(room, kind, sender, key string, content any) state.Inbound {
 	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
 	e := wireEvent{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}
-	raw, _ := json.Marshal(map[string]any{"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time})
+	raw, _ := json.Marshal(map[string]any{"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": content})
 	return inbound(room, e, raw, kindInvite)
 }
 
@@ -26,7 +26,7 @@ func (b *Bot) inviteRow(room, key string, stripped []json.RawMessage) []state.In
 			continue
 		}
 		if user, m, ok := e.member(); ok && b.isSelf(user) && m.Membership == "invite" {
-			return []state.Inbound{standIn(room, typeInvite, e.Sender, key)}
+			return []state.Inbound{standIn(room, typeInvite, e.Sender, key, m)}
 		}
 	}
 	return nil

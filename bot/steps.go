@@ -12,6 +12,7 @@ func (t *task) event(e agent.Event) {
 	t.shown.event(t.rec.Run, e)
 	switch e.Kind {
 	case agent.EventTool:
+		t.acted.Store(true)
 		t.noteTool(e)
 	case agent.EventText:
 		t.shown.set("")

@@ -13,7 +13,8 @@ import (
 
 // stopOrder is who wants a task to end.
 type stopOrder struct {
-	By string `json:"by"` // user ID
+	By     string `json:"by"`               // user ID
+	Silent bool   `json:"silent,omitempty"` // it was taken back: there is nothing to reply to
 }
 
 var errStopped = errors.New("the task was told to stop")
@@ -24,7 +25,8 @@ const stopKey = "🛑"
 // take makes t the room's current task. The caller holds the books.
 func (r *room) take(ctx context.Context, t *task) {
 	t.stopping, t.stopNow = context.WithCancel(ctx)
-	if t.rec.Stop != nil {
+	t.lastPart.Store(t.row.Time.UnixMilli())
+	if t.rec.Stop != nil || len(t.rec.Steer) > t.rec.Given && t.rec.Box != "" {
 		t.stopNow()
 	}
 	r.mu.Lock()
@@ -47,13 +49,14 @@ func (r *room) busy(other string) bool {
 	return r.current != nil && r.current.key != other
 }
 
-// signalStop tells the current task to stop, if it is the one of that key.
-func (r *room) signalStop(key string) {
+// signalStop tells the current task to stop, if it is the one of that key, and
+// the room why.
+func (r *room) signalStop(key, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.current; t != nil && t.key == key {
 		if t.shown != nil {
-			t.shown.set("🛑 stopping, until none of its processes is left")
+			t.shown.set(note)
 		}
 		t.stopNow()
 	}
@@ -76,7 +79,7 @@ type candidate struct {
 	row     state.Inbound
 	key     string
 	asker   string
-	running bool // else it waits for an answer
+	running bool // else it waits for an answer, or for its turn with one
 }
 
 // toStop picks what a bare !stop by a user means: what runs, unless it is
@@ -120,6 +123,15 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 		}
 		if row.Status == state.Pending || row.Status == state.Running {
 			all = append(all, candidate{row, t.key, t.asker(), true})
+		}
+	}
+	unfinished, err := r.bot.Journal.Unfinished(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("read unfinished rows: %w", err)
+	}
+	for _, row := range unfinished { // in line again, with their answers
+		if row.Status == state.Running && (t == nil || row.Event != t.row.Event) {
+			rows = append(rows, row)
 		}
 	}
 	for _, row := range rows {
@@ -186,7 +198,7 @@ func (r *room) stop(ctx context.Context, event string, order state.Inbound) erro
 	if err := r.bot.Journal.Note(ctx, r.id, target.Event, data); err != nil {
 		return fmt.Errorf("note the stop: %w", err)
 	}
-	r.signalStop(t.key)
+	r.signalStop(t.key, "🛑 stopping, until none of its processes is left")
 	r.tasks.wake()
 	return r.finish(ctx, order)
 }
@@ -195,9 +207,10 @@ func (r *room) stop(ctx context.Context, event string, order state.Inbound) erro
 func (t *task) stoppedText(out agent.Outcome) string {
 	by := localpart(t.rec.Stop.By)
 	switch {
-	case t.rec.Execution.State == agent.Failed: // before this outcome: it waited
+	case t.rec.Execution.State == agent.Failed, // before this outcome: it waited
+		t.rec.Box == "" && t.rec.Ran == nil && len(t.rec.Execution.Answers) > 0:
 		return "🛑 Given up, as " + by + " asked. What was changed so far stays in /workspace."
-	case t.rec.Box == "":
+	case t.rec.Box == "" && t.rec.Ran == nil:
 		return "🛑 Stopped, as " + by + " asked, before it began."
 	}
 	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; what it changed stays in /workspace."

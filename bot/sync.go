@@ -20,7 +20,7 @@ const syncTimeout = 30 * time.Second
 
 // syncFilter asks for what we read and nothing more; events stay raw, so that
 // one malformed event cannot spoil a batch.
-const syncFilter = `{"account_data":{"types":[]},"presence":{"types":[]},"room":{` +
+const syncFilter = `{"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{` +
 	`"account_data":{"types":[]},"ephemeral":{"types":[]},` +
 	`"state":{"types":["m.room.member","m.room.tombstone","m.room.name"],"lazy_load_members":true},` +
 	`"timeline":{"limit":50,"lazy_load_members":true}}}`
@@ -28,8 +28,9 @@ const syncFilter = `{"account_data":{"types":[]},"presence":{"types":[]},"room":
 // syncResponse is the part of a /sync answer that we read
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
 type syncResponse struct {
-	NextBatch string `json:"next_batch"`
-	Rooms     struct {
+	NextBatch   string    `json:"next_batch"`
+	AccountData rawEvents `json:"account_data"`
+	Rooms       struct {
 		Join   map[string]joinedRoom `json:"join"`
 		Invite map[string]struct {
 			State rawEvents `json:"invite_state"`
@@ -150,6 +151,12 @@ func (b *Bot) setCutSync(cut context.CancelCauseFunc) {
 // admit commits a batch: one transaction with its events and the token after
 // them. What it finds to do is done from the journal.
 func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error {
+	for _, raw := range resp.AccountData.Events {
+		var e wireEvent
+		if json.Unmarshal(raw, &e) == nil && e.Type == directType {
+			b.direct.take(e.Content)
+		}
+	}
 	var rows []state.Inbound
 	var echoes []echo
 	for name, joined := range resp.Rooms.Join {
@@ -177,7 +184,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 	}
 	for name := range resp.Rooms.Leave {
 		if since != "" {
-			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch))
+			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch, nil))
 		}
 	}
 	for _, e := range echoes { // before the token that has them told only once
@@ -193,6 +200,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		return fmt.Errorf("commit sync batch: %w", err)
 	}
 	crashIfTask(fresh, "committed")
+	b.receive(fresh)
 	for _, row := range fresh {
 		b.dispatch(row)
 	}
@@ -217,6 +225,7 @@ func (b *Bot) dispatch(row state.Inbound) {
 	if row.Type == typeGone {
 		r.abandon(errRoomGone)
 	}
+	r.acknowledge(row)
 	r.wake()
 }
 

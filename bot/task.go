@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +37,8 @@ type task struct {
 	// stopping ends when somebody wants the task to end; see [room.current].
 	stopping context.Context
 	stopNow  context.CancelFunc
+	acted    atomic.Bool  // the agent has called a tool
+	lastPart atomic.Int64 // when the newest message that belongs to the task was written, ms
 }
 
 // doTask takes a task from where its row stands to its end, or to a question.
@@ -47,19 +50,57 @@ func (r *room) doTask(ctx context.Context, t *task) error {
 	if t.row.Status == state.Answered {
 		return t.settle(ctx)
 	}
+	if t.withdrawn() {
+		return t.giveUp(ctx, takenBack)
+	}
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.setCancel(cancel)
 	defer r.setCancel(nil)
 
-	out, err := t.perform(working)
-	if errors.Is(context.Cause(working), errRoomGone) {
-		return t.giveUp(ctx, "The room was left while the task ran.")
+	for {
+		out, err := t.perform(working)
+		if errors.Is(context.Cause(working), errRoomGone) {
+			return t.giveUp(ctx, "The room was left while the task ran.")
+		}
+		if err != nil {
+			return err
+		}
+		err = t.end(ctx, out)
+		if !errors.Is(err, errSteered) {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+}
+
+// end has the task wait, or ends it, as its run came out; or it is errSteered:
+// the task goes on, with something new.
+func (t *task) end(ctx context.Context, out agent.Outcome) error {
+	for {
+		steered, err := t.steered(ctx, out)
+		if err != nil {
+			return err
+		}
+		if steered {
+			return errSteered
+		}
+		rec, execution := t.rec, *t.rec.Execution
+		if err := t.conclusion(ctx, out); !errors.Is(err, errSteered) {
+			return err
+		}
+		t.rec, t.rec.Execution = rec, &execution // told in the last moment
 	}
-	r.untype()
+}
+
+// conclusion asks, or answers and settles.
+func (t *task) conclusion(ctx context.Context, out agent.Outcome) (err error) {
+	t.untype()
+	if t.withdrawn() {
+		if err := t.queue(ctx, t.room.out(t.noticeTxn(0)+"-e", "", edit(txnRef+t.noticeTxn(0), notice("🗑 Taken back before it began.")))); err != nil {
+			return err
+		}
+		return t.giveUp(ctx, takenBack)
+	}
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval {
 		if out, err = t.asked(ctx, out); out.Ended == "" {
 			return err
@@ -70,6 +111,11 @@ func (r *room) doTask(ctx context.Context, t *task) error {
 	}
 	return t.settle(ctx)
 }
+
+const takenBack = "The message was taken back before the task began."
+
+// withdrawn tells a task whose message was taken back before it began.
+func (t *task) withdrawn() bool { return t.rec.Stop != nil && t.rec.Stop.Silent && t.rec.Box == "" }
 
 // asked has the task wait for an answer; where that cannot be, the outcome is
 // why, and otherwise empty.
@@ -85,7 +131,7 @@ func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, err
 	case errors.As(err, &full):
 		out.Ended, out.Detail, out.Text = agent.Crashed, full.Sentence(), ""
 		return out, nil
-	case errors.Is(err, errStopped):
+	case errors.Is(err, errStopped): // in the last moment
 		out.Ended, out.Detail, out.Text = agent.Stopped, "Stopped before I asked.", ""
 		return out, nil
 	}
@@ -117,6 +163,13 @@ func (t *task) show(p *progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.shown = p
+}
+
+// showing is what the room sees of the task, nil before it sees anything.
+func (t *task) showing() *progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.shown
 }
 
 func (r *room) setCancel(cancel context.CancelCauseFunc) {
@@ -193,6 +246,7 @@ func (t *task) plan(last agent.Ended) {
 	default:
 		t.rec.Begun = now
 		t.rec.Session, t.rec.Resume = t.bot.Store.Session(t.id), true
+		t.rec.Base = t.rec.Session
 		if t.rec.Session == "" {
 			t.rec.Session, t.rec.Resume = uuid.NewString(), false
 		}

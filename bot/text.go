@@ -19,6 +19,9 @@ func short(d time.Duration) string {
 	case s < 3600:
 		return fmt.Sprintf("%d min %d s", s/60, s%60)
 	}
+	if s%3600 < 60 {
+		return fmt.Sprintf("%d h", s/3600)
+	}
 	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
 }
 

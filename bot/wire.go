@@ -11,6 +11,7 @@ type wireEvent struct {
 	StateKey *string         `json:"state_key"`
 	Time     int64           `json:"origin_server_ts"`
 	Content  json.RawMessage `json:"content"`
+	Redacts  string          `json:"redacts"` // before room version 11
 	Unsigned struct {
 		TransactionID string     `json:"transaction_id"`
 		PrevContent   wireMember `json:"prev_content"`
@@ -90,6 +91,21 @@ func (e wireEvent) reaction() (r wireRelation, ok bool) {
 		return r, false
 	}
 	return c.RelatesTo, c.RelatesTo.RelType == "m.annotation" && c.RelatesTo.EventID != "" && c.RelatesTo.Key != ""
+}
+
+// redaction is the event that an event takes back, "" for none. It stands in
+// the content since room version 11.
+func (e wireEvent) redaction() string {
+	var c struct {
+		Redacts string `json:"redacts"`
+	}
+	if e.Type != "m.room.redaction" || e.StateKey != nil {
+		return ""
+	}
+	if json.Unmarshal(e.Content, &c) == nil && c.Redacts != "" {
+		return c.Redacts
+	}
+	return e.Redacts
 }
 
 // member reads the event as a membership; user is whose it is.

@@ -34,14 +34,15 @@ type Config struct {
 	CPUs          CPUs      `env:"SANDBOX_CPUS" envDefault:"2" right:"a number of processors, such as 2 or 0.5 (0 = no limit)"`
 	PIDs          PIDs      `env:"SANDBOX_PIDS" envDefault:"1024" right:"a number of processes of 16 or more, such as 1024 (0 = no limit)"`
 
-	CodingTimeout    Seconds `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
-	ExecutionTimeout Minutes `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
-	NotifyQuestion   Switch  `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`
-	NotifyComplete   Switch  `env:"NOTIFY_ON_COMPLETE" envDefault:"true" right:"true or false"`
-	MaxParallel      Count   `env:"MAX_PARALLEL_TASKS" envDefault:"4" right:"a whole number from 1 to 1000, such as 4"`
-	APIListen        Listen  `env:"API_LISTEN" right:"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"`
-	APIToken         Secret  `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
-	LogLevel         Level   `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
+	CodingTimeout    Seconds      `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
+	ExecutionTimeout Minutes      `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
+	NotifyQuestion   Switch       `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`
+	NotifyComplete   Switch       `env:"NOTIFY_ON_COMPLETE" envDefault:"true" right:"true or false"`
+	Debounce         Milliseconds `env:"DEBOUNCE_MILLISECONDS" envDefault:"1500" right:"a whole number of milliseconds from 0 (off) to 60000, such as 1500"`
+	MaxParallel      Count        `env:"MAX_PARALLEL_TASKS" envDefault:"4" right:"a whole number from 1 to 1000, such as 4"`
+	APIListen        Listen       `env:"API_LISTEN" right:"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"`
+	APIToken         Secret       `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
+	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
 
 // SettingsError lists everything that is wrong with the settings, each with

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"matrix-tui/bot"
 )
 
 // settingNames are all names that are read: the settings, X_FILE for secrets.
@@ -42,7 +44,7 @@ func misspelt(name string) (closest string, looksLikeOurs bool) {
 	}
 	best := 1 << 30
 	for _, known := range settingNames {
-		if d := distance(strings.ToUpper(name), known); d < best {
+		if d := bot.Slips(strings.ToUpper(name), known); d < best {
 			best, closest = d, known
 		}
 	}
@@ -53,29 +55,4 @@ func misspelt(name string) (closest string, looksLikeOurs bool) {
 	}
 	// Two slips in a short name lead to other programs' variables (NPM_TOKEN).
 	return closest, best <= 1 || best == 2 && len(closest) >= 12
-}
-
-// distance counts the slips (a letter too much, too few, another one, two
-// swapped) between two names.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }

@@ -38,6 +38,8 @@ type (
 	Seconds time.Duration
 	// Minutes is a length of time that is set in minutes.
 	Minutes time.Duration
+	// Milliseconds is a length of time that is set in milliseconds.
+	Milliseconds time.Duration
 	// Switch is true or false.
 	Switch bool
 	// Level is the least urgent kind of log line that is written.
@@ -185,6 +187,12 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 func (m *Minutes) UnmarshalText(text []byte) error {
 	n, err := wholeNumber(text, 1, 30*24*60)
 	*m = Minutes(time.Duration(n) * time.Minute)
+	return err
+}
+
+func (m *Milliseconds) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 0, 60_000)
+	*m = Milliseconds(time.Duration(n) * time.Millisecond)
 	return err
 }
 

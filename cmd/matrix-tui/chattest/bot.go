@@ -65,7 +65,10 @@ func (sc *script) environment() []string {
 		"SANDBOX_IMAGE":     sc.suite.image,
 		"API_TOKEN":         sc.apiToken(),
 		"LOG_LEVEL":         "debug",
-		"GORACE":            "halt_on_error=0",
+		// Scripts write faster than people: each message is a task of its own
+		// but where a script says otherwise.
+		"DEBOUNCE_MILLISECONDS": "0",
+		"GORACE":                "halt_on_error=0",
 	}
 	maps.Copy(env, sc.bot.set)
 	if sc.bot.killAt != "" {

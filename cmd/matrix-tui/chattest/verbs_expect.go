@@ -16,7 +16,7 @@ func heard(p *person.Person, m person.Msg) bool {
 
 // take waits for a message that fits and that no expect of this person has had.
 func (sc *script) take(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) (person.Msg, error) {
-	re, err := regexp.Compile(pattern)
+	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line of its own about itself
 	if err != nil {
 		return person.Msg{}, err
 	}
@@ -63,7 +63,7 @@ func doExpectOrder(ctx context.Context, sc *script, _ bool, args []string) error
 	}
 	var res []*regexp.Regexp
 	for _, pattern := range args[2:] {
-		re, err := regexp.Compile(pattern)
+		re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line of its own about itself
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func doHTML(ctx context.Context, sc *script, neg bool, args []string) error {
 
 // newestHeard is the newest message of somebody else whose text fits.
 func newestHeard(p *person.Person, room, pattern string) (person.Msg, error) {
-	re, err := regexp.Compile(pattern)
+	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line of its own about itself
 	if err != nil {
 		return person.Msg{}, err
 	}

@@ -1,0 +1,107 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"maunium.net/go/mautrix"
+)
+
+// directType is the account data that says which rooms are direct chats
+// (https://spec.matrix.org/v1.11/client-server-api/#direct-messaging).
+const directType = "m.direct"
+
+// directs are the rooms that are direct chats: what m.direct says, in our own
+// account data, which the homeserver keeps.
+type directs struct {
+	mu    sync.Mutex
+	users map[string][]string // rooms by user
+}
+
+// take replaces what is known with the content of an m.direct event. Content of
+// another shape says nothing.
+func (d *directs) take(content json.RawMessage) {
+	var users map[string][]string
+	if json.Unmarshal(content, &users) != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.users = users
+}
+
+// with is a copy with a room of a user added; changed is false when it is there.
+func (d *directs) with(user, room string) (users map[string][]string, changed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if slices.Contains(d.users[user], room) {
+		return nil, false
+	}
+	users = map[string][]string{}
+	maps.Copy(users, d.users)
+	users[user] = append(slices.Clone(users[user]), room)
+	return users, true
+}
+
+func (d *directs) has(room string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, rooms := range d.users {
+		if slices.Contains(rooms, room) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDirect tells whether a room is a direct chat with one person.
+func (b *Bot) isDirect(room string) bool { return b.direct.has(room) }
+
+// loadDirects asks the homeserver which rooms are direct chats; while it does
+// not answer it is asked again. Afterwards /sync tells what changes.
+func (b *Bot) loadDirects(ctx context.Context) error {
+	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+		var content json.RawMessage
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		err := b.client.GetAccountData(call, directType, &content)
+		cancel()
+		if err == nil {
+			b.direct.take(content)
+			return nil
+		}
+		if !transient(err) {
+			if !errors.Is(err, mautrix.MNotFound) {
+				b.log.Warn().Err(err).Msg("read direct chats")
+			}
+			return nil
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// markDirect remembers a room as a direct chat with a user.
+func (b *Bot) markDirect(ctx context.Context, user, room string) error {
+	users, changed := b.direct.with(user, room)
+	if !changed {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := b.client.SetAccountData(call, directType, users); err != nil {
+		return fmt.Errorf("remember direct chat: %w", err)
+	}
+	content, err := json.Marshal(users)
+	if err != nil {
+		return fmt.Errorf("marshal direct chats: %w", err)
+	}
+	b.direct.take(content)
+	return nil
+}

@@ -1,0 +1,138 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+)
+
+// displayName is what the bot calls itself where nobody has given it a name.
+const displayName = "matrix-tui"
+
+// The reactions to a task: it is in line, it is worked on, it was done, it was
+// not.
+const (
+	queuedKey = "⏳"
+	eyesKey   = "👀"
+	doneKey   = "✅"
+	failedKey = "❌"
+)
+
+// receive marks the newest of a room's events that are durably ours as read.
+// What goes wrong is not worth a word: the next receipt covers it.
+func (b *Bot) receive(fresh []state.Inbound) {
+	newest := map[string]string{}
+	for _, row := range fresh {
+		if row.Status == state.Pending && row.Type == messageType.Type {
+			newest[row.Room] = row.Event
+		}
+	}
+	for room, event := range newest {
+		b.start(func() {
+			ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
+			defer cancel()
+			if err := b.client.MarkRead(ctx, roomID(room), id.EventID(event)); err != nil && ctx.Err() == nil {
+				b.log.Debug().Err(err).Str("room", room).Msg("read receipt")
+			}
+		})
+	}
+}
+
+// acknowledge shows that a message is in line behind a task that runs.
+func (r *room) acknowledge(row state.Inbound) {
+	e, _ := parseEvent(row.Raw)
+	if classify(e, r.bot.UserID(), r.bot.allowed) != kindTask || row.Type != messageType.Type || !r.busy(taskKey(row)) || r.joins(row) {
+		return
+	}
+	key := taskKey(row)
+	if err := r.queue(r.bot.ctx, r.reaction(key+"-queued", row.Event, queuedKey)); err != nil && r.bot.ctx.Err() == nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("acknowledge task")
+	}
+}
+
+// begunRows show that a task is worked on, and no longer in line.
+func (t *task) begunRows() []state.Outbound {
+	if t.row.Type != messageType.Type {
+		return nil
+	}
+	return []state.Outbound{t.room.reaction(t.key+"-eyes", t.row.Event, eyesKey), t.room.redaction(t.key + "-queued")}
+}
+
+// endedRows show how a task ended.
+func (t *task) endedRows(how agent.Ended) []state.Outbound {
+	if t.row.Type != messageType.Type {
+		return nil
+	}
+	key := failedKey
+	if how == agent.Completed {
+		key = doneKey
+	}
+	return []state.Outbound{t.room.redaction(t.key + "-eyes"), t.room.reaction(t.key+"-end", t.row.Event, key)}
+}
+
+// reaction is the row of a reaction to an event.
+func (r *room) reaction(txn, about, key string) state.Outbound {
+	content, err := json.Marshal(map[string]any{
+		"m.relates_to":      event.RelatesTo{Type: event.RelAnnotation, EventID: id.EventID(about), Key: key},
+		"io.matrix-tui.txn": txn,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
+	}
+	return state.Outbound{Txn: txn, Room: r.id, Type: event.EventReaction.Type, Content: content}
+}
+
+// redaction is the row that takes the event of a transaction back, if there is
+// one.
+func (r *room) redaction(txn string) state.Outbound {
+	content, err := json.Marshal(map[string]any{"redacts": txnRef + txn})
+	if err != nil {
+		panic(fmt.Sprintf("marshal redaction: %v", err)) // plain strings cannot fail
+	}
+	return state.Outbound{Txn: txn + "-x", Room: r.id, Type: event.EventRedaction.Type, Content: content}
+}
+
+// introduce gives the account a name and a picture where it has none. A person
+// may change both; they stay.
+func (b *Bot) introduce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	profile, err := b.client.GetProfile(ctx, b.client.UserID)
+	if err != nil && !errors.Is(err, mautrix.MNotFound) {
+		b.log.Debug().Err(err).Msg("read own profile")
+		return
+	}
+	if err != nil {
+		profile = &mautrix.RespUserProfile{}
+	}
+	if profile.DisplayName == "" || profile.DisplayName == b.client.UserID.Localpart() {
+		if err := b.client.SetDisplayName(ctx, displayName); err != nil {
+			b.log.Warn().Err(err).Msg("set display name")
+		}
+	}
+	if profile.AvatarURL.IsEmpty() {
+		if err := b.setAvatar(ctx); err != nil {
+			b.log.Warn().Err(err).Msg("set avatar")
+		}
+	}
+}
+
+func (b *Bot) setAvatar(ctx context.Context) error {
+	picture, err := avatar()
+	if err != nil {
+		return err
+	}
+	uploaded, err := b.client.UploadBytes(ctx, picture, "image/png")
+	if err != nil {
+		return fmt.Errorf("upload avatar: %w", err)
+	}
+	return b.client.SetAvatarURL(ctx, uploaded.ContentURI)
+}

@@ -1,0 +1,177 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix/event"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// doStatus tells how the room stands.
+func (r *room) doStatus(ctx context.Context, row state.Inbound, _ string) error {
+	lines, err := r.workLines(ctx)
+	if err != nil {
+		return err
+	}
+	return r.tell(ctx, row, strings.Join(append(lines, r.boxLines(ctx)...), "\n"))
+}
+
+// workLines say what runs, what is in line, and what waits for an answer.
+func (r *room) workLines(ctx context.Context) ([]string, error) {
+	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("read unfinished rows: %w", err)
+	}
+	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting tasks: %w", err)
+	}
+	running := "Nothing runs."
+	r.mu.Lock()
+	t := r.current
+	r.mu.Unlock()
+	if t != nil {
+		running = "A task runs."
+		if shown := t.showing(); shown != nil {
+			step, elapsed := shown.now()
+			running = "A task runs for " + short(elapsed)
+			if step != "" {
+				running += ", now " + step
+			}
+			running += "."
+		}
+	}
+	queued := 0
+	for _, one := range rows {
+		e, _ := parseEvent(one.Raw)
+		if (t == nil || one.Event != t.row.Event) && one.Status == state.Pending && classify(e, r.bot.UserID(), r.bot.allowed) == kindTask {
+			queued++
+		}
+	}
+	lines := []string{running + " " + plural(queued, "task is", "tasks are") + " in line."}
+	for _, one := range waiting[:min(len(waiting), 5)] {
+		w, err := newTask(r, one)
+		if err != nil {
+			return nil, err
+		}
+		first, _, _ := strings.Cut(w.rec.Execution.CurrentQuestion, "\n")
+		lines = append(lines, "- I wait for an answer, until "+w.rec.Execution.Deadline.Format("15:04 MST")+": "+code(first)+" "+w.link(ctx, w.question(len(w.rec.Execution.Answers))))
+	}
+	return lines, nil
+}
+
+// plural writes a number with the right words behind it.
+func plural(n int, one, many string) string {
+	switch n {
+	case 0:
+		return "No " + one
+	case 1:
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// usageScript prints bytes of memory and of disk. The memory is what the
+// container's cgroup says, by either version; a large tree is not waited for.
+const usageScript = `cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null || echo -
+timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'`
+
+// boxLines say what the room's container is and uses.
+func (r *room) boxLines(ctx context.Context) []string {
+	name := r.bot.Store.Container(r.id)
+	if name == "" {
+		return []string{"The room has no container yet: the first task makes it."}
+	}
+	line := "The container is " + code(name)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	box, err := (&task{room: r}).ensureOnce(ctx)
+	if err != nil {
+		return []string{line + ": " + r.bot.sentence(err)}
+	}
+	res, err := box.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript}, MaxOutput: 4 << 10})
+	if err != nil {
+		return []string{line + ": " + r.bot.sentence(err)}
+	}
+	fields := strings.Fields(string(res.Stdout))
+	for i, what := range []string{" of memory", " of disk"} {
+		if i < len(fields) {
+			if n, err := strconv.ParseInt(fields[i], 10, 64); err == nil && n > 0 {
+				line += ", " + size(int(n)) + what
+			}
+		}
+	}
+	return []string{line + "."}
+}
+
+// doNew has the next task begin a session of its own.
+func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
+	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
+		return fmt.Errorf("forget session: %w", err)
+	}
+	return r.tell(ctx, row, "The next task begins a new session. I still know what was said here, and the files are as they were."+r.after())
+}
+
+// doReset has the next task begin a session that knows nothing of before.
+func (r *room) doReset(ctx context.Context, row state.Inbound, _ string) error {
+	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
+		return fmt.Errorf("forget session: %w", err)
+	}
+	if err := r.bot.Store.SetHistory(ctx, r.id, nil); err != nil {
+		return fmt.Errorf("forget history: %w", err)
+	}
+	return r.tell(ctx, row, "The next task begins anew, and knows nothing of what was said here before. The files and the transcript stay."+r.after())
+}
+
+// after says that what was ordered holds from the next task on.
+func (r *room) after() string {
+	if r.busy("") {
+		return " The task that runs now ends as it began."
+	}
+	return ""
+}
+
+// doRooms lists the rooms that have a container.
+func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
+	const most = 50
+	all := r.bot.Store.Containers()
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text := "I work in " + strings.ToLower(plural(len(names), "room", "rooms")) + ".\n"
+	for _, name := range names[:min(len(names), most)] {
+		text += "\n- " + r.bot.roomName(ctx, name) + " " + code(all[name])
+		if other := r.bot.room(name); other.busy("") {
+			text += ", at work"
+		}
+		if n := r.bot.waits.count(name); n > 0 {
+			text += ", waiting for " + strings.ToLower(plural(n, "answer", "answers"))
+		}
+	}
+	if len(names) > most {
+		text += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(names)-most)
+	}
+	return r.tell(ctx, row, text)
+}
+
+// roomName is what people call a room; its ID where it has no name.
+func (b *Bot) roomName(ctx context.Context, room string) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var content struct {
+		Name string `json:"name"`
+	}
+	if err := b.client.StateEvent(ctx, roomID(room), event.StateRoomName, "", &content); err != nil || strings.TrimSpace(content.Name) == "" {
+		return code(room)
+	}
+	return code(content.Name)
+}
