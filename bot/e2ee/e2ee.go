@@ -60,7 +60,7 @@ type Machine struct {
 	store    *keyStore
 	mach     *crypto.OlmMachine
 	verify   *verifier
-	asked    map[id.UserID]time.Time // when a user's devices were asked for
+	asked    map[id.UserID]time.Time // when users were asked for in vain
 	recovery string                  // made by this Open
 	problem  string                  // why the device is not signed
 
@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	}
 	m := &Machine{
 		cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(),
-		asked: map[id.UserID]time.Time{}, missing: missing{wanted: map[Key]bool{}},
+		asked: map[id.UserID]time.Time{}, missing: missing{wanted: map[Key]id.UserID{}},
 	}
 	db, err := openDatabase(ctx, cfg.Dir)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/crypto/olm"
@@ -18,20 +17,24 @@ import (
 )
 
 // ErrUnreadable means that an event cannot be decrypted, now or later: it is
-// broken, of another room, a copy of another event, or not by its sender.
+// broken, removed, of another room, or a copy of another event.
 var ErrUnreadable = errors.New("the event cannot be decrypted")
 
-// NoKeyError means that the key of an event is not there yet. KeyCame tells when
-// it is; RequestKey asks for it.
+// NoKeyError means that the key of an event is not there yet, or not known to be
+// its sender's. KeyCame tells when to try again; RequestKey asks for it.
 type NoKeyError struct {
 	Key
 	Sender   string
 	Withheld string // the code with which the sender's device refuses it, "" when it does not
+	Unproven bool   // a key is there, but of no device of the sender that the homeserver tells of
 }
 
 func (e *NoKeyError) Error() string {
 	if e.Withheld != "" {
 		return "the key of the event is withheld: " + e.Withheld
+	}
+	if e.Unproven {
+		return "the key of the event is of no known device of its sender"
 	}
 	return "the key of the event is not there"
 }
@@ -57,7 +60,7 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 	key := Key{room, content.SessionID.String()}
 	plain, err := m.decrypt(ctx, e, content)
 	if noKey := (*NoKeyError)(nil); errors.As(err, &noKey) {
-		m.missing.want(key)
+		m.missing.want(key, e.Sender)
 		plain, err = m.decrypt(ctx, e, content)
 	}
 	if err != nil {
@@ -100,8 +103,13 @@ func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.En
 	if session == nil {
 		return nil, noKey
 	}
-	if err := m.prove(ctx, e.Sender, session); err != nil {
+	proven, err := m.prove(ctx, e.Sender, session)
+	if err != nil {
 		return nil, err
+	}
+	if !proven {
+		noKey.Unproven = true
+		return nil, noKey
 	}
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
@@ -122,44 +130,27 @@ func ofDisk(err error) bool {
 	return errors.As(err, &disk)
 }
 
-// prove makes sure that a key is of a device of the event's sender: the
-// homeserver alone says who sent an event. A key that came by way of another
-// device counts when that is one of the sender's, or of our own account.
-func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession) error {
+// prove tells whether a key is of a device of the event's sender: the homeserver
+// alone says who sent an event. A key that came by way of another device counts
+// when that is one of the sender's, or of our own account.
+func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession) (bool, error) {
 	device, err := m.deviceOf(ctx, sender, session.SenderKey)
-	if err != nil {
-		return err
+	if err != nil || device == nil {
+		return false, err
 	}
-	if device == nil || device.SigningKey != session.SigningKey {
-		return fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
+	if device.SigningKey != session.SigningKey {
+		return false, fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
 	}
 	if len(session.ForwardingChains) == 0 {
-		return nil
+		return true, nil
 	}
 	by := id.IdentityKey(session.ForwardingChains[len(session.ForwardingChains)-1])
 	for _, user := range []id.UserID{sender, m.cfg.Client.UserID} {
 		if device, err = m.deviceOf(ctx, user, by); err != nil || device != nil {
-			return err
+			return err == nil, err
 		}
 	}
-	return fmt.Errorf("%w: its key was forwarded by a stranger", ErrUnreadable)
-}
-
-// deviceOf finds a user's device, also one that is gone, and asks for it when
-// it is not known.
-func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityKey) (*id.Device, error) {
-	device, err := m.store.FindDeviceByKey(ctx, user, key)
-	if err != nil || device != nil {
-		return device, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if time.Since(m.asked[user]) >= askAgain {
-		if err := m.fetchDevices(ctx, []id.UserID{user}); err != nil {
-			return nil, fmt.Errorf("ask for the devices of %s: %w", user, err)
-		}
-	}
-	return m.store.FindDeviceByKey(ctx, user, key)
+	return false, nil
 }
 
 // replace puts the plain type and content into the event.

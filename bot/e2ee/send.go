@@ -67,7 +67,7 @@ func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, 
 		return nil, err
 	}
 	if err := m.refreshDevices(ctx, users); err != nil { // may end the session
-		return nil, fmt.Errorf("ask for changed devices: %w", err)
+		return nil, err
 	}
 	sealed, err := m.mach.EncryptMegolmEvent(ctx, room, kind, content)
 	if !errors.Is(err, crypto.ErrNoGroupSession) && !errors.Is(err, crypto.ErrSessionExpired) && !errors.Is(err, crypto.ErrSessionNotShared) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
@@ -33,7 +32,7 @@ type Sync struct {
 // changed is not known then. Keys are on disk when it returns, in one
 // transaction; an error means that none of them is, and that the batch is to be
 // taken again before its token is committed. The network's part (device lists,
-// one-time keys, answers to others) is tried again later by itself.
+// one-time keys) is done, or done again, when it is needed.
 func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 	m.mu.Lock()
 	came, err := m.takeSync(ctx, s, initial)
@@ -62,12 +61,6 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 	if err := m.store.MarkTrackedUsersOutdated(ctx, changed); err != nil {
 		return nil, fmt.Errorf("note changed devices: %w", err)
 	}
-	for _, user := range changed {
-		delete(m.asked, user)
-	}
-	if err := m.refreshDevices(ctx, nil); err != nil {
-		m.log.Warn().Err(err).Msg("devices of others are asked for again later")
-	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
 		e, ok := parseToDevice(raw)
@@ -79,7 +72,6 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 			others = append(others, e)
 		}
 	}
-	m.meetSenders(ctx, olm)
 	inner, err := m.takeOlm(ctx, olm)
 	if err != nil {
 		return nil, err
@@ -92,6 +84,7 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 		m.mach.HandleOTKCounts(ctx, &mautrix.OTKCount{SignedCurve25519: left})
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
+	m.missing.changed(changed)
 	return m.missing.take(), nil
 }
 
@@ -137,7 +130,7 @@ func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*
 func (m *Machine) takeToDevice(ctx context.Context, e *event.Event) {
 	switch content := e.Content.Parsed.(type) {
 	case *event.RoomKeyRequestEventContent:
-		m.mach.HandleRoomKeyRequest(ctx, e.Sender, content)
+		m.answerRequest(ctx, e.Sender, content)
 	case *event.RoomKeyWithheldEventContent, *event.SecretRequestEventContent:
 		m.mach.HandleToDeviceEvent(ctx, e)
 		if c, ok := content.(*event.RoomKeyWithheldEventContent); ok {
@@ -156,61 +149,6 @@ func (m *Machine) guard(what string, f func()) {
 		}
 	}()
 	f()
-}
-
-// askAgain is how long a homeserver that did not tell of its users' devices is
-// left alone.
-const askAgain = time.Minute
-
-// refreshDevices asks for the devices of users whose lists have changed: of
-// those given, or of all.
-func (m *Machine) refreshDevices(ctx context.Context, only []id.UserID) error {
-	users, err := m.store.GetOutdatedTrackedUsers(ctx)
-	if err != nil {
-		return fmt.Errorf("list changed devices: %w", err)
-	}
-	users = slices.DeleteFunc(users, func(user id.UserID) bool {
-		return only != nil && !slices.Contains(only, user) || time.Since(m.asked[user]) < askAgain
-	})
-	return m.fetchDevices(ctx, users)
-}
-
-func (m *Machine) fetchDevices(ctx context.Context, users []id.UserID) error {
-	if len(users) == 0 {
-		return nil
-	}
-	if _, err := m.mach.FetchKeys(ctx, users, true); err != nil {
-		return err
-	}
-	if len(m.asked) > 10000 {
-		clear(m.asked)
-	}
-	for _, user := range users {
-		m.asked[user] = time.Now()
-	}
-	return nil
-}
-
-// meetSenders asks for the devices of those who write to us for the first time,
-// so that nothing has to be asked within the transaction.
-func (m *Machine) meetSenders(ctx context.Context, events []*event.Event) {
-	var users []id.UserID
-	for _, e := range events {
-		content, ok := e.Content.Parsed.(*event.EncryptedEventContent)
-		if !ok || slices.Contains(users, e.Sender) || time.Since(m.asked[e.Sender]) < askAgain {
-			continue
-		}
-		if _, forUs := content.OlmCiphertext[m.mach.OwnIdentity().IdentityKey]; !forUs {
-			continue
-		}
-		device, err := m.store.FindDeviceByKey(ctx, e.Sender, content.SenderKey)
-		if err == nil && device == nil {
-			users = append(users, e.Sender)
-		}
-	}
-	if err := m.fetchDevices(ctx, users); err != nil {
-		m.log.Warn().Err(err).Msg("devices of senders are not known")
-	}
 }
 
 // mendSessions makes new olm sessions with devices whose messages we cannot

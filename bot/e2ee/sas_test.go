@@ -1,0 +1,174 @@
+//go:build e2ee
+
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/verificationhelper"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// element is a person who verifies, as Element does it: she starts, and says
+// that the emojis are the same once she has seen both.
+type element struct {
+	p      *peer
+	cli    *mautrix.Client
+	helper *verificationhelper.VerificationHelper
+	todo   []func(context.Context) error
+	saw    []string
+	shown  bool
+	done   bool
+	ended  event.VerificationCancelCode
+}
+
+func newElement(p *peer) *element {
+	p.t.Helper()
+	cli, err := mautrix.NewClient(home, p.cli.UserID, p.cli.AccessToken)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cli.DeviceID, cli.Crypto = p.cli.DeviceID, sealer{p.m}
+	cli.StateStore = asked{mautrix.NewMemoryStateStore(), p.m.rooms}
+	e := &element{p: p, cli: cli}
+	e.helper = verificationhelper.NewVerificationHelper(cli, p.m.mach, nil, e, false, false, true)
+	if err := e.helper.Init(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	return e
+}
+
+func (e *element) VerificationRequested(context.Context, id.VerificationTransactionID, id.UserID, id.DeviceID) {
+}
+func (e *element) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, _, _ bool, _ *verificationhelper.QRCode) {
+	e.todo = append(e.todo, func(ctx context.Context) error { return e.helper.StartSAS(ctx, txn) })
+}
+func (e *element) VerificationCancelled(_ context.Context, _ id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {
+	e.ended = code
+}
+func (e *element) VerificationDone(context.Context, id.VerificationTransactionID, event.VerificationMethod) {
+	e.done = true
+}
+func (e *element) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, _ []int) {
+	e.shown = true
+	for i, emoji := range emojis {
+		e.saw = append(e.saw, string(emoji)+" "+names[i])
+	}
+	e.todo = append(e.todo, func(ctx context.Context) error { return e.helper.ConfirmSAS(ctx, txn) })
+}
+
+func (e *element) dispatch(evt *event.Event) {
+	e.cli.Syncer.(*mautrix.DefaultSyncer).Dispatch(e.p.t.Context(), evt)
+	for len(e.todo) > 0 {
+		act := e.todo[0]
+		e.todo = e.todo[1:]
+		if err := act(e.p.t.Context()); err != nil {
+			e.p.t.Error(err)
+		}
+	}
+}
+
+// sync gives her what came, to her device and in the room.
+func (e *element) sync(room string) {
+	before := len(e.p.seen)
+	e.p.sync()
+	for _, raw := range e.p.toUs {
+		if evt, ok := parseToDevice(raw); ok {
+			e.dispatch(evt)
+		}
+	}
+	for _, s := range e.p.seen[before:] {
+		if s.Room != room {
+			continue
+		}
+		if plain, err := e.p.m.Decrypt(e.p.t.Context(), room, s.Raw); err == nil {
+			var evt event.Event
+			if err := json.Unmarshal(plain, &evt); err != nil {
+				e.p.t.Fatal(err)
+			}
+			evt.RoomID = id.RoomID(room)
+			if evt.Sender == e.p.cli.UserID || evt.Content.ParseRaw(evt.Type) != nil {
+				continue
+			}
+			evt.ID = id.EventID(transaction(&evt))
+			e.dispatch(&evt)
+		}
+	}
+}
+
+func TestVerification(t *testing.T) {
+	for name, inRoom := range map[string]bool{"to the device": false, "in the room": true} {
+		t.Run(name, func(t *testing.T) {
+			var shown []SAS
+			alice := enter(t, "alice")
+			bot := enter(t, "bot", func(c *Config) {
+				c.Owner = func(user string) bool { return user == alice.cli.UserID.String() }
+				c.ShowSAS = func(s SAS) { shown = append(shown, s) }
+			})
+			room := alice.room(bot)
+			e := newElement(alice)
+			var err error
+			if inRoom {
+				bot.reads(room, alice.say(room, "hello"))
+				_, err = e.helper.StartInRoomVerification(t.Context(), id.RoomID(room), bot.cli.UserID)
+			} else {
+				_, err = e.helper.StartVerification(t.Context(), bot.cli.UserID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			alice.until("the end of the verification", func() bool {
+				before := len(bot.seen)
+				bot.sync()
+				for _, s := range bot.seen[before:] {
+					if plain, err := bot.m.Decrypt(t.Context(), s.Room, s.Raw); err == nil {
+						bot.m.TakeVerification(t.Context(), s.Room, plain)
+					}
+				}
+				e.sync(room)
+				return e.done || e.ended != ""
+			})
+			if !e.done || e.ended != "" || len(bot.m.verify.active) > 0 {
+				t.Fatalf("done %v, ended %q, open %d", e.done, e.ended, len(bot.m.verify.active))
+			}
+			if len(shown) != 1 || shown[0].User != alice.cli.UserID.String() || len(e.saw) != 7 {
+				t.Fatalf("shown: %+v, she saw %v", shown, e.saw)
+			}
+			if diff := cmp.Diff(e.saw, shown[0].Emojis); diff != "" {
+				t.Errorf("they see different emojis: %s", diff)
+			}
+			for _, pair := range [][2]*peer{{alice, bot}, {bot, alice}} {
+				if trusts, err := pair[0].m.mach.IsUserTrusted(t.Context(), pair[1].cli.UserID); err != nil || !trusts {
+					t.Errorf("%s trusts %s: %v, %v", pair[0].cli.UserID, pair[1].cli.UserID, trusts, err)
+				}
+			}
+			bot.restart()
+			if trusts, err := bot.m.mach.IsUserTrusted(t.Context(), alice.cli.UserID); err != nil || !trusts {
+				t.Errorf("after a restart: %v, %v", trusts, err)
+			}
+		})
+	}
+}
+
+func TestStrangersAreNotVerified(t *testing.T) {
+	shown := 0
+	mallory := enter(t, "mallory")
+	bot := enter(t, "bot", func(c *Config) {
+		c.Owner = func(user string) bool { return user == "@alice:localhost" }
+		c.ShowSAS = func(SAS) { shown++ }
+	})
+	e := newElement(mallory)
+	if _, err := e.helper.StartVerification(t.Context(), bot.cli.UserID); err != nil {
+		t.Fatal(err)
+	}
+	bot.until("the request", func() bool { return len(bot.toUs) > 0 })
+	e.sync("")
+	if len(bot.m.verify.active) != 0 || shown != 0 || e.shown || len(mallory.toUs) > 0 {
+		t.Errorf("open %d, shown %d; she got %s", len(bot.m.verify.active), shown, join(mallory.toUs))
+	}
+}
