@@ -57,14 +57,14 @@ type Machine struct {
 	rooms *rooms
 
 	mu       sync.Mutex // guards what follows, and all that touches olm sessions
-	store    *keyStore
 	mach     *crypto.OlmMachine
 	verify   *verifier
 	asked    map[id.UserID]time.Time // when users were asked for in vain
 	recovery string                  // made by this Open
 	problem  string                  // why the device is not signed
 
-	readMu sync.Mutex         // guards reader
+	readMu sync.Mutex         // guards what follows; taken after mu
+	store  *keyStore          // replaced under both locks
 	reader *crypto.OlmMachine // decrypts room events only, and never asks the server
 
 	missing missing
@@ -119,13 +119,13 @@ func (m *Machine) load(ctx context.Context) error {
 		m.mach.Destroy()
 	}
 	cli := m.cfg.Client
-	m.store = newKeyStore(m.db, cli.DeviceID)
-	mach := crypto.NewOlmMachine(cli, &m.log, m.store, m.rooms)
+	store := newKeyStore(m.db, cli.DeviceID)
+	mach := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	mach.DisableDecryptKeyFetching = true // no requests within a transaction
 	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {
 		m.missing.arrived(Key{room.String(), session.String()})
 	}
-	reader := crypto.NewOlmMachine(cli, &m.log, m.store, m.rooms)
+	reader := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	reader.DisableDecryptKeyFetching = true
 	reader.DisableRatchetTracking = true
 	reader.IgnorePostDecryptionParseErrors = true // what people write is not ours to judge
@@ -147,8 +147,15 @@ func (m *Machine) load(ctx context.Context) error {
 	m.verify = verify
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
-	m.reader = reader
+	m.store, m.reader = store, reader
 	return nil
+}
+
+// keys is the store, for those who do not hold m.mu.
+func (m *Machine) keys() *keyStore {
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	return m.store
 }
 
 // Close ends the machine; nothing may be called on it any more.

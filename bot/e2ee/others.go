@@ -57,7 +57,7 @@ func (m *Machine) tire(user id.UserID) {
 // deviceOf finds a user's device by its key, also one that is gone. One that is
 // not known is asked for; nil when it is not known then.
 func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityKey) (*id.Device, error) {
-	device, err := m.store.FindDeviceByKey(ctx, user, key)
+	device, err := m.keys().FindDeviceByKey(ctx, user, key)
 	if err != nil || device != nil {
 		return device, err
 	}

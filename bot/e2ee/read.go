@@ -92,7 +92,7 @@ func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.Encr
 
 func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, error) {
 	noKey := &NoKeyError{Key: Key{e.RoomID.String(), content.SessionID.String()}, Sender: e.Sender.String()}
-	session, err := m.store.GetGroupSession(ctx, e.RoomID, content.SessionID)
+	session, err := m.keys().GetGroupSession(ctx, e.RoomID, content.SessionID)
 	if withheld := (*event.RoomKeyWithheldEventContent)(nil); errors.As(err, &withheld) {
 		noKey.Withheld = string(withheld.Code)
 		return nil, noKey

@@ -73,7 +73,13 @@ func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, 
 	if !errors.Is(err, crypto.ErrNoGroupSession) && !errors.Is(err, crypto.ErrSessionExpired) && !errors.Is(err, crypto.ErrSessionNotShared) {
 		return sealed, err
 	}
-	if err := m.mach.ShareGroupSession(ctx, room, users); err != nil {
+	m.store.begin()
+	err = m.mach.ShareGroupSession(ctx, room, users)
+	if lost := m.store.failure(); lost != nil { // what was sent is not on disk: it must not be sent again
+		err = lost
+		m.reload(ctx)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("share the key: %w", err)
 	}
 	return m.mach.EncryptMegolmEvent(ctx, room, kind, content)

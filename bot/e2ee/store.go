@@ -16,11 +16,12 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// keyStore is mautrix's store with three rules of ours.
+// keyStore is mautrix's store with rules of ours.
 type keyStore struct {
 	*crypto.SQLCryptoStore
 
 	mu     sync.Mutex
+	failed error                 // the first write since begin that did not work: mautrix only logs those
 	wedged []id.SenderKey        // devices whose olm session is broken
 	renew  map[id.SenderKey]bool // those that get a new one now
 }
@@ -32,10 +33,64 @@ func newKeyStore(db *database, device id.DeviceID) *keyStore {
 	}
 }
 
+// begin forgets what failed before.
+func (s *keyStore) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = nil
+}
+
+// note keeps the error of a write, for failure.
+func (s *keyStore) note(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	return err
+}
+
+// failure is the first write since begin that did not work.
+func (s *keyStore) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// PutAccount is part of crypto.Store.
+func (s *keyStore) PutAccount(ctx context.Context, account *crypto.OlmAccount) error {
+	return s.note(s.SQLCryptoStore.PutAccount(ctx, account))
+}
+
+// PutOlmHash is part of crypto.Store.
+func (s *keyStore) PutOlmHash(ctx context.Context, hash [32]byte, at time.Time) error {
+	return s.note(s.SQLCryptoStore.PutOlmHash(ctx, hash, at))
+}
+
+// GetOlmHash is part of crypto.Store.
+func (s *keyStore) GetOlmHash(ctx context.Context, hash [32]byte) (time.Time, error) {
+	at, err := s.SQLCryptoStore.GetOlmHash(ctx, hash)
+	return at, s.note(err)
+}
+
+// AddSession is part of crypto.Store.
+func (s *keyStore) AddSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
+	return s.note(s.SQLCryptoStore.AddSession(ctx, key, session))
+}
+
+// UpdateSession is part of crypto.Store.
+func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
+	return s.note(s.SQLCryptoStore.UpdateSession(ctx, key, session))
+}
+
 // PutGroupSession keeps what is there when it is as good: a key that somebody
 // sends again must not take the place of the one that the author sent, and a
 // later beginning must not hide earlier messages.
 func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
+	return s.note(s.putGroupSession(ctx, session))
+}
+
+func (s *keyStore) putGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
 	var room id.RoomID
 	err := s.DB.QueryRow(ctx, "SELECT room_id FROM crypto_megolm_inbound_session WHERE session_id=$1 AND session IS NOT NULL", session.ID()).Scan(&room)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -5,6 +5,7 @@ package e2ee
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -105,6 +106,7 @@ func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*
 		return nil, nil
 	}
 	m.missing.begin()
+	m.store.begin()
 	err = m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		for _, e := range events {
 			m.guard("encrypted to-device event", func() {
@@ -113,16 +115,21 @@ func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*
 				}
 			})
 		}
-		return nil
+		return errors.Join(m.store.failure(), ctx.Err())
 	})
 	if err == nil {
 		return inner, nil
 	}
 	m.missing.begin()
-	if again := m.load(context.WithoutCancel(ctx)); again != nil {
-		m.log.Error().Err(again).Msg("crypto.db cannot be read")
-	}
+	m.reload(ctx)
 	return nil, fmt.Errorf("store keys: %w", err)
+}
+
+// reload starts the machine from the disk, which memory is ahead of.
+func (m *Machine) reload(ctx context.Context) {
+	if err := m.load(context.WithoutCancel(ctx)); err != nil {
+		m.log.Error().Err(err).Msg("crypto.db cannot be read")
+	}
 }
 
 // takeToDevice takes an event that was sent in clear, or that is none of the

@@ -1,0 +1,179 @@
+//go:build e2ee
+
+package e2ee
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/id"
+)
+
+// A disk that is full while keys come must not lose them: the batch is taken again.
+func TestKeysSurviveTheDisk(t *testing.T) {
+	for _, table := range []string{"crypto_megolm_inbound_session", "crypto_olm_session", "crypto_olm_message_hash"} {
+		t.Run(table, func(t *testing.T) {
+			alice, bot := enter(t, "alice"), enter(t, "bot")
+			room := alice.room(bot)
+			msg := alice.say(room, "keep this")
+			full := fmt.Sprintf("CREATE TRIGGER full BEFORE INSERT ON %s BEGIN SELECT RAISE(ABORT, 'disk full'); END", table)
+			if _, err := bot.m.db.Exec(t.Context(), full); err != nil {
+				t.Fatal(err)
+			}
+			resp := bot.fetch()
+			if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err == nil {
+				t.Fatal("keys that are not stored count as taken")
+			}
+			if _, err := bot.m.db.Exec(t.Context(), "DROP TRIGGER full"); err != nil {
+				t.Fatal(err)
+			}
+			bot.take(resp)
+			if got := bot.reads(room, msg); got != "keep this" {
+				t.Errorf("reads %q", got)
+			}
+		})
+	}
+}
+
+// A crash between the keys and the sync token has the same batch come again, to
+// a program that was started anew.
+func TestBatchComesAgain(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	msg := alice.say(room, "once")
+	resp := bot.fetch()
+	if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err != nil {
+		t.Fatal(err)
+	}
+	bot.restart()
+	bot.take(resp)
+	bot.take(resp)
+	if got := bot.reads(room, msg); got != "once" {
+		t.Errorf("reads %q", got)
+	}
+	if got := alice.reads(room, bot.say(room, "fine")); got != "fine" {
+		t.Errorf("alice reads %q", got)
+	}
+}
+
+func TestAllAtOnce(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	rooms := []string{alice.room(bot), alice.room(bot), alice.room(bot)}
+	first := map[string]json.RawMessage{}
+	for _, room := range rooms {
+		first[room] = bot.event(room, alice.say(room, "go"))
+	}
+	var wg sync.WaitGroup
+	said := make(chan seen, 100)
+	for _, room := range rooms {
+		wg.Go(func() {
+			for i := range 5 {
+				if _, err := bot.m.Decrypt(t.Context(), room, first[room]); err != nil {
+					t.Error(err)
+				}
+				kind, content, err := bot.m.Encrypt(t.Context(), room, "m.room.message", text(fmt.Sprint(i)))
+				if err != nil || kind != "m.room.encrypted" {
+					t.Error(kind, err)
+					return
+				}
+				said <- seen{room, content}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 5 {
+			bot.sync()
+			if _, err := bot.m.Verified(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	close(said)
+	for s := range said {
+		if got := alice.reads(s.Room, bot.put(s.Room, "m.room.encrypted", s.Raw)); got == "" {
+			t.Error("reads nothing")
+		}
+	}
+}
+
+func TestMautrixResponse(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	msg := alice.say(room, "by way of mautrix")
+	resp, err := bot.cli.FullSyncRequest(t.Context(), mautrix.ReqSync{Since: bot.since})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := FromResponse(resp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bot.m.TakeSync(t.Context(), s, false); err != nil {
+		t.Fatal(err)
+	}
+	raws, err := Raw(resp.Rooms.Join[id.RoomID(room)].Timeline.Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range raws {
+		if eventID(t, raw) != msg {
+			continue
+		}
+		plain, err := bot.m.Decrypt(t.Context(), room, raw)
+		if err != nil || body(t, plain) != "by way of mautrix" {
+			t.Errorf("%s, %v", plain, err)
+		}
+		return
+	}
+	t.Error("the message did not come")
+}
+
+func TestWhatStaysReadable(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	first := alice.say(room, "task")
+	content := json.RawMessage(`{"msgtype":"m.text","body":"* done","m.new_content":{"msgtype":"m.text","body":"done"},` +
+		`"io.matrix-tui.txn":"K-f1","m.mentions":{"user_ids":["@alice:x"]},` +
+		`"m.relates_to":{"rel_type":"m.thread","event_id":"` + first + `","is_falling_back":true,"io.own":{"a":1}}}`)
+	raw := alice.event(room, bot.send(room, "m.room.message", content))
+	var out struct {
+		Content map[string]json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	for key := range out.Content {
+		switch key {
+		case "algorithm", "ciphertext", "sender_key", "device_id", "session_id", "m.relates_to", "io.matrix-tui.txn":
+		default:
+			t.Errorf("%s goes in clear", key)
+		}
+	}
+	if len(out.Content["m.relates_to"]) == 0 || string(out.Content["io.matrix-tui.txn"]) != `"K-f1"` {
+		t.Errorf("content: %s", raw)
+	}
+	plain, err := alice.m.Decrypt(t.Context(), room, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(plain, &got); err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	_ = json.Unmarshal(got.Content, &a)
+	_ = json.Unmarshal(content, &b)
+	if fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("content %s, want %s", got.Content, content)
+	}
+	kind, reaction, err := bot.m.Encrypt(t.Context(), room, "m.reaction", json.RawMessage(`{"m.relates_to":{}}`))
+	if err != nil || kind != "m.reaction" || string(reaction) != `{"m.relates_to":{}}` {
+		t.Errorf("reaction: %s %s %v", kind, reaction, err)
+	}
+}

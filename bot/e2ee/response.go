@@ -1,0 +1,33 @@
+//go:build e2ee
+
+package e2ee
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+)
+
+// FromResponse takes what belongs to encryption out of a /sync answer that
+// mautrix has read, for clients that sync by Client.FullSyncRequest.
+func FromResponse(resp *mautrix.RespSync) (s Sync, err error) {
+	s.DeviceLists.Changed, s.DeviceLists.Left = resp.DeviceLists.Changed, resp.DeviceLists.Left
+	s.OneTimeKeys = map[string]int{"signed_curve25519": resp.DeviceOTKCount.SignedCurve25519}
+	s.ToDevice.Events, err = Raw(resp.ToDevice.Events)
+	return s, err
+}
+
+// Raw writes events that mautrix has read as TakeState and Decrypt take them.
+func Raw(events []*event.Event) ([]json.RawMessage, error) {
+	raws := make([]json.RawMessage, 0, len(events))
+	for _, e := range events {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			return nil, fmt.Errorf("write event: %w", err)
+		}
+		raws = append(raws, raw)
+	}
+	return raws, nil
+}
