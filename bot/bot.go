@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -83,7 +84,10 @@ type Bot struct {
 	waits  *waits              // the tasks that wait for an answer
 	policy *policy.Source
 	direct directs
-	count  *counters
+	called atomic.Value // string: the display name
+
+	pairing *policy.Pairing
+	count   *counters
 
 	mu       sync.Mutex
 	rooms    map[string]*room
@@ -105,17 +109,22 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	if cfg.MaxParallel < 1 {
 		cfg.MaxParallel = 1
 	}
+	pairing, err := policy.OpenPairing(cfg.StateDir, cfg.Log)
+	if err != nil {
+		return nil, fmt.Errorf("open pairing codes: %w", err)
+	}
 	return &Bot{
-		Config: cfg,
-		Parts:  parts,
-		client: client,
-		log:    cfg.Log,
-		slots:  semaphore.NewWeighted(int64(cfg.MaxParallel)),
-		synced: newGate(),
-		waits:  newWaits(),
-		policy: policy.Open(cfg.StateDir, cfg.Log),
-		count:  newCounters(),
-		rooms:  map[string]*room{},
+		pairing: pairing,
+		Config:  cfg,
+		Parts:   parts,
+		client:  client,
+		log:     cfg.Log,
+		slots:   semaphore.NewWeighted(int64(cfg.MaxParallel)),
+		synced:  newGate(),
+		waits:   newWaits(),
+		policy:  policy.Open(cfg.StateDir, cfg.Log),
+		count:   newCounters(),
+		rooms:   map[string]*room{},
 	}, nil
 }
 

@@ -45,7 +45,7 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 // rewrite changes the text of a task that has not begun. The caller holds the
 // books.
 func (r *room) rewrite(ctx context.Context, row, task state.Inbound, text string) error {
-	if kindOf, _ := parseEvent(task.Raw); classify(kindOf, r.bot.UserID(), r.bot.allowed) != kindTask {
+	if kindOf, _ := parseEvent(task.Raw); r.classify(ctx, kindOf) != kindTask {
 		return r.finish(ctx, row)
 	}
 	t, err := newTask(r, task)

@@ -33,6 +33,8 @@ func init() {
 		{name: "status", does: "tells what runs, what waits, and what the room's container uses", run: (*room).doStatus},
 		{name: "new", does: "has the agent begin a new session: it knows what was said here, and nothing else of before", run: (*room).doNew},
 		{name: "reset", does: "has the agent begin a new session and forget what was said here; files and transcript stay", owners: true, run: (*room).doReset},
+		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and edits who may talk where, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
+		{name: "pair", text: "CODE", does: "lets in who got this code from me", owners: true, direct: true, run: (*room).doPair},
 		{name: "rooms", does: "lists the rooms that I work in", owners: true, direct: true, run: (*room).doRooms},
 	}
 }
@@ -92,7 +94,7 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 	switch {
 	case !known:
 		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is work for me, write it without the `!`.")
-	case c.owners && !slices.Contains(r.bot.Owners, row.Sender):
+	case c.owners && !r.bot.isOwner(row.Sender):
 		return r.tell(ctx, row, "`!"+c.name+"` is for my owners.")
 	case c.direct && !r.bot.isDirect(r.id):
 		return r.tell(ctx, row, "`!"+c.name+"` works in a direct chat with me.")
@@ -106,7 +108,7 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
 	text := "Write me what you want done, in your own words. Besides:\n"
 	for _, c := range commands {
-		if c.owners && !slices.Contains(r.bot.Owners, row.Sender) || c.direct && !r.bot.isDirect(r.id) {
+		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
 			continue
 		}
 		text += "\n- `" + strings.TrimSpace("!"+c.name+" "+c.text) + "` " + c.does

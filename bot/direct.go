@@ -49,19 +49,20 @@ func (d *directs) with(user, room string) (users map[string][]string, changed bo
 	return users, true
 }
 
-func (d *directs) has(room string) bool {
+// user is with whom a room is a direct chat, "" when it is none.
+func (d *directs) user(room string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, rooms := range d.users {
+	for user, rooms := range d.users {
 		if slices.Contains(rooms, room) {
-			return true
+			return user
 		}
 	}
-	return false
+	return ""
 }
 
 // isDirect tells whether a room is a direct chat with one person.
-func (b *Bot) isDirect(room string) bool { return b.direct.has(room) }
+func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 
 // loadDirects asks the homeserver which rooms are direct chats; while it does
 // not answer it is asked again. Afterwards /sync tells what changes.

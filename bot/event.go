@@ -18,6 +18,7 @@ const (
 	kindReaction                // a reaction to a message
 	kindEdit                    // a message of somebody else's, changed
 	kindRedaction               // one that was taken back
+	kindStranger                // a message of somebody who is not known, in a direct chat
 	kindUnsupported             // a person sent what we cannot read yet: say so
 	kindGreeting                // we have joined: say hello
 	kindLeft                    // somebody else has gone
@@ -36,7 +37,7 @@ const (
 
 // classify decides what an event is to us. It is pure: the same event gives
 // the same answer when it is read from the journal after a restart.
-func classify(e wireEvent, self string, allowed func(user string) bool) kind {
+func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 	switch e.Type {
 	case typeInvite:
 		return kindInvite
@@ -59,7 +60,7 @@ func classify(e wireEvent, self string, allowed func(user string) bool) kind {
 			return kindLeft
 		}
 	case "m.room.encrypted":
-		if e.Sender != self && allowed(e.Sender) {
+		if e.Sender != self && hear(e).heard {
 			return kindUnsupported
 		}
 	case "m.room.redaction":
@@ -67,18 +68,24 @@ func classify(e wireEvent, self string, allowed func(user string) bool) kind {
 			return kindRedaction
 		}
 	case "m.reaction":
-		if _, ok := e.reaction(); ok && e.Sender != self && allowed(e.Sender) {
+		if _, ok := e.reaction(); ok && e.Sender != self && hear(e).heard {
 			return kindReaction
 		}
 	case "m.room.message":
-		if m, ok := e.message(); ok && e.Sender != self && allowed(e.Sender) {
-			return classifyMessage(m)
+		if m, ok := e.message(); ok && e.Sender != self && m.MsgType != "m.notice" {
+			switch h := hear(e); {
+			case h.heard && h.reply:
+				return classifyMessage(m)
+			case h.pair:
+				return kindStranger
+			}
 		}
 	}
 	return kindArchive
 }
 
-// classifyMessage is classify for a message of somebody who may use the bot.
+// classifyMessage is classify for a message that is for the bot, by somebody who
+// may use it.
 func classifyMessage(m wireMessage) kind {
 	spoken := m.MsgType == "m.text" || m.MsgType == "m.emote"
 	switch {
@@ -111,28 +118,6 @@ func inbound(room string, e wireEvent, raw json.RawMessage, k kind) state.Inboun
 		Room: room, Event: e.ID, Sender: e.Sender, Type: e.Type,
 		Time: time.UnixMilli(e.Time).UTC(), Raw: raw, Status: status,
 	}
-}
-
-// allowed tells whether a user may use the bot: an owner, or one whose full ID
-// matches an entry; `@*:server` stands for everybody of that server.
-func (c *Config) allowed(user string) bool {
-	entries := c.Owners
-	if len(c.Allow) > 0 {
-		entries = append(append([]string{}, c.Owners...), c.Allow...)
-	}
-	for _, entry := range entries {
-		if entry == user {
-			return true
-		}
-		server, glob := strings.CutPrefix(entry, "@*:")
-		if glob {
-			_, of, found := strings.Cut(user, ":")
-			if found && strings.HasPrefix(user, "@") && (of == server || server == "*") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // taskText is what a person wrote, without the quotation that old clients put

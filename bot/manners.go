@@ -49,7 +49,7 @@ func (b *Bot) receive(fresh []state.Inbound) {
 // acknowledge shows that a message is in line behind a task that runs.
 func (r *room) acknowledge(row state.Inbound) {
 	e, _ := parseEvent(row.Raw)
-	if classify(e, r.bot.UserID(), r.bot.allowed) != kindTask || row.Type != messageType.Type || !r.busy(taskKey(row)) || r.joins(row) {
+	if r.classify(r.bot.ctx, e) != kindTask || row.Type != messageType.Type || !r.busy(taskKey(row)) || r.joins(row) {
 		return
 	}
 	key := taskKey(row)
@@ -113,9 +113,12 @@ func (b *Bot) introduce(ctx context.Context) {
 	if err != nil {
 		profile = &mautrix.RespUserProfile{}
 	}
+	b.called.Store(profile.DisplayName)
 	if profile.DisplayName == "" || profile.DisplayName == b.client.UserID.Localpart() {
 		if err := b.client.SetDisplayName(ctx, displayName); err != nil {
 			b.log.Warn().Err(err).Msg("set display name")
+		} else {
+			b.called.Store(displayName)
 		}
 	}
 	if profile.AvatarURL.IsEmpty() {

@@ -24,8 +24,11 @@ const greeting = "Hello! Write me what you want done, in your own words. I work 
 func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	if !r.bot.allowed(row.Sender) {
-		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: sender is not in MATRIX_ALLOW")
+	e, _ := parseEvent(row.Raw)
+	var m wireMember
+	_ = json.Unmarshal(e.Content, &m)
+	if d := r.bot.mayUse(r.id, row.Sender, m.IsDirect); !d.Heard && !d.Pair {
+		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: its sender may not use the bot")
 		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
 			return fmt.Errorf("decline invite: %w", err)
 		}
@@ -139,6 +142,11 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 			return fmt.Errorf("join successor: %w", err)
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", t.ReplacementRoom).Msg("successor cannot be joined yet: an invite will do")
+	}
+	if user := r.bot.direct.user(r.id); user != "" {
+		if err := r.bot.markDirect(ctx, user, t.ReplacementRoom); err != nil && transient(err) {
+			return err
+		}
 	}
 	if name := r.bot.Store.Container(r.id); name != "" {
 		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {

@@ -137,7 +137,7 @@ func (r *room) next(ctx context.Context, wanted func(kind, route) bool) (*state.
 	}
 	for i := range rows {
 		e, _ := parseEvent(rows[i].Raw)
-		got := classify(e, r.bot.UserID(), r.bot.allowed)
+		got := r.classify(ctx, e)
 		begun := rows[i].Status != state.Pending
 		if got == kindArchive && begun {
 			got = kindTask // no longer allowed, but begun: it ends as any task
@@ -153,12 +153,34 @@ func (r *room) next(ctx context.Context, wanted func(kind, route) bool) (*state.
 			if to, err = r.routeOf(ctx, rows[i], e); err != nil {
 				return nil, 0, route{}, err
 			}
+			if to.verdict == isTask && !r.forUs(ctx, rows[i], e) { // it was let in as an answer, and is none
+				if err := r.finish(ctx, rows[i]); err != nil {
+					return nil, 0, route{}, err
+				}
+				continue
+			}
 		}
 		if wanted(got, to) {
 			return &rows[i], got, to, nil
 		}
 	}
 	return nil, 0, route{}, nil
+}
+
+// classify is classify by the room's policy. What could be the answer to a
+// question of ours needs no mention: route says whether it is one.
+func (r *room) classify(ctx context.Context, e wireEvent) kind {
+	hear := r.bot.hear(ctx, r.id)
+	return classify(e, r.bot.UserID(), func(e wireEvent) hearing {
+		h := hear(e)
+		h.reply = h.reply || h.heard && r.couldAnswer(e.Sender)
+		return h
+	})
+}
+
+// forUs tells whether a task is for the bot by the policy alone.
+func (r *room) forUs(ctx context.Context, row state.Inbound, e wireEvent) bool {
+	return row.Type == typeExecute || classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id)) == kindTask
 }
 
 // doControl does one row of the control lane. An error means: not done, try
@@ -175,6 +197,8 @@ func (r *room) doControl(ctx context.Context, row state.Inbound, k kind, to rout
 		return r.doEdit(ctx, row)
 	case kindRedaction:
 		return r.doRedaction(ctx, row)
+	case kindStranger:
+		return r.doStranger(ctx, row)
 	case kindInvite:
 		return r.doInvite(ctx, row)
 	case kindGreeting:

@@ -51,7 +51,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	queued := 0
 	for _, one := range rows {
 		e, _ := parseEvent(one.Raw)
-		if (t == nil || one.Event != t.row.Event) && one.Status == state.Pending && classify(e, r.bot.UserID(), r.bot.allowed) == kindTask {
+		if (t == nil || one.Event != t.row.Event) && one.Status == state.Pending && r.classify(ctx, e) == kindTask {
 			queued++
 		}
 	}

@@ -172,7 +172,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
-			k := classify(e, b.UserID(), b.allowed)
+			k := b.room(name).classify(ctx, e)
 			if old || strings.HasPrefix(e.Type, ownTypes) { // nobody sends us our own stand-ins
 				k = kindArchive
 			}

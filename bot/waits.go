@@ -16,6 +16,7 @@ type waits struct {
 
 type wait struct {
 	room, event string // of the task
+	asker       string // user ID; "" for a program
 	due         time.Time
 	pinned      bool // its question is known to be in the room
 }
@@ -81,6 +82,21 @@ func (w *waits) count(room string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.rooms[room]
+}
+
+// askedOf tells whether a task of a user waits in a room.
+func (w *waits) askedOf(room, user string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rooms[room] == 0 {
+		return false
+	}
+	for _, one := range w.tasks {
+		if one.room == room && one.asker == user {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *waits) total() int {

@@ -144,9 +144,10 @@ type RoomSpec struct {
 	Encrypted bool     // the room is marked m.megolm.v1.aes-sha2; this client itself still writes plainly
 }
 
-// CreateRoom makes a private room and returns its ID.
+// CreateRoom makes a private room and returns its ID. One with a single other
+// person is a direct chat, as clients make them.
 func (p *Person) CreateRoom(ctx context.Context, spec RoomSpec) (string, error) {
-	req := &mautrix.ReqCreateRoom{Name: spec.Name, Preset: "private_chat"}
+	req := &mautrix.ReqCreateRoom{Name: spec.Name, Preset: "private_chat", IsDirect: len(spec.Invite) == 1}
 	for _, user := range spec.Invite {
 		req.Invite = append(req.Invite, id.UserID(user))
 	}

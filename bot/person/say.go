@@ -3,6 +3,7 @@ package person
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"mime"
 	"path/filepath"
 
@@ -15,8 +16,19 @@ import (
 // hand: what a person types goes out as it is, whatever it holds.
 func (p *Person) Say(ctx context.Context, room, text string) (string, error) {
 	return p.send(ctx, room, event.EventMessage, map[string]any{
-		"msgtype": "m.text", "body": text, "m.mentions": map[string]any{},
+		"msgtype": "m.text", "body": text, "m.mentions": mentions(text),
 	})
+}
+
+var userID = regexp.MustCompile(`@[a-z0-9._=/+-]+:[A-Za-z0-9.-]+(?::[0-9]+)?`)
+
+// mentions are the users whose IDs stand in a text, as a client that makes
+// pills of them would tell.
+func mentions(text string) map[string]any {
+	if found := userID.FindAllString(text, -1); found != nil {
+		return map[string]any{"user_ids": found}
+	}
+	return map[string]any{}
 }
 
 // Reply answers a message.

@@ -55,6 +55,8 @@ type script struct {
 	said     map[string][]string // room ID → events that the bot has to finish
 	noted    map[string]string   // processes and containers that were remembered
 	tmpfs    bool
+
+	ownPolicy bool // the script decides about policy.yaml
 }
 
 // room is a room by its name in the script.

@@ -26,6 +26,9 @@ func doLaunch(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err := sc.settings(args); err != nil {
 		return err
 	}
+	if err := sc.defaultPolicy(); err != nil {
+		return err
+	}
 	return sc.launchBot(ctx)
 }
 

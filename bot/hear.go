@@ -1,0 +1,72 @@
+package bot
+
+import (
+	"context"
+	"slices"
+
+	"matrix-tui/bot/policy"
+)
+
+// hearing is what the policy says about an event: whether its sender may use
+// the bot here, whether it is for the bot, and whether its sender, who is not
+// known, is to get a pairing code.
+type hearing struct{ heard, reply, pair bool }
+
+// hear gives the policy's word on a room's events.
+func (b *Bot) hear(ctx context.Context, room string) func(wireEvent) hearing {
+	return func(e wireEvent) hearing {
+		d := b.policy.Decide(b.query(ctx, room, e))
+		return hearing{d.Heard, d.Reply, d.Pair}
+	}
+}
+
+// query is what the policy decides about.
+func (b *Bot) query(ctx context.Context, room string, e wireEvent) policy.Query {
+	q := policy.Query{Room: room, Sender: e.Sender, Owners: b.Owners, Allow: b.Allow, Direct: b.isDirect(room)}
+	m, ok := e.message()
+	if !ok {
+		q.Mentioned = true // a reaction, say, is for whom it reaches
+		return q
+	}
+	text := taskText(m)
+	_, _, command := parseCommand(text)
+	q.Command = command || misspelt(text) != ""
+	content := e.Content
+	if m.RelatesTo.RelType == "m.replace" {
+		q.Mentioned = true // it changes what was for the bot, or nothing
+		return q
+	}
+	q.Mentioned = policy.Mentioned(content, b.UserID(), b.name()) || b.isToUs(ctx, room, m)
+	return q
+}
+
+// isToUs tells whether a message replies to one of ours, or stands in a thread
+// of ours.
+func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
+	about := m.RelatesTo.about()
+	if about == "" {
+		return false
+	}
+	_, err := b.Journal.OutboundOf(ctx, room, about)
+	return err == nil
+}
+
+// answers tells whether a message could be the answer to a question that waits:
+// that needs no mention.
+func (r *room) couldAnswer(sender string) bool { return r.bot.waits.askedOf(r.id, sender) }
+
+// name is what the bot is called.
+func (b *Bot) name() string {
+	if name, ok := b.called.Load().(string); ok {
+		return name
+	}
+	return displayName
+}
+
+// isOwner tells whether a user is one of the operator's.
+func (b *Bot) isOwner(user string) bool { return slices.Contains(b.Owners, user) }
+
+// mayUse tells whether a user may use the bot in a room.
+func (b *Bot) mayUse(room, user string, direct bool) policy.Decision {
+	return b.policy.Decide(policy.Query{Room: room, Sender: user, Owners: b.Owners, Allow: b.Allow, Direct: direct, Mentioned: true})
+}

@@ -1,0 +1,92 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"matrix-tui/bot/policy"
+	"matrix-tui/state"
+)
+
+// doStranger gives somebody who writes in a direct chat, and is not known, a
+// code that an owner can accept. Who has one is told nothing more.
+func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
+	code, fresh, err := r.bot.pairing.Code(row.Sender, r.id, time.Now())
+	if errors.Is(err, policy.ErrManyCodes) || err == nil && !fresh {
+		return r.finish(ctx, row)
+	}
+	if err != nil {
+		return fmt.Errorf("make pairing code: %w", err)
+	}
+	return r.tell(ctx, row, "I do not know you yet. Your pairing code is `"+code+"`, for an hour. "+
+		"One of my owners can let you in: they write `!pair "+code+"` in their own chat with me. Then write again.")
+}
+
+// doPair lets in who has a code.
+func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error {
+	user, room, err := r.bot.pairing.Accept(text, time.Now())
+	var said interface{ Sentence() string }
+	if errors.As(err, &said) {
+		return r.tell(ctx, row, said.Sentence())
+	}
+	if err != nil {
+		return fmt.Errorf("accept pairing code: %w", err)
+	}
+	if err := r.bot.policy.Allow(user, "", r.bot.Allow); err != nil {
+		return r.refuse(ctx, row, err)
+	}
+	other := r.bot.room(room)
+	hello := other.out(taskKey(row)+"-paired", "", notice("You are let in. Write me what you want done."))
+	if err := other.queue(ctx, hello); err != nil {
+		return err
+	}
+	return r.tell(ctx, row, code(user)+" may use me now, in every room that has no list of its own.")
+}
+
+// refuse tells why something cannot be done, where that has a sentence; any
+// other error is our own trouble.
+func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
+	var said *policy.Error
+	if errors.As(err, &said) {
+		return r.tell(ctx, row, said.Sentence())
+	}
+	return fmt.Errorf("change policy: %w", err)
+}
+
+const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy reset`; " +
+	"a room's ID at the end makes it that room's, else it is for all rooms. The keys: "
+
+// doPolicy shows and edits policy.yaml.
+func (r *room) doPolicy(ctx context.Context, row state.Inbound, text string) error {
+	words := strings.Fields(text)
+	room := ""
+	if last := words[len(words)-1]; len(words) > 1 && strings.HasPrefix(last, "!") {
+		room, words = last, words[:len(words)-1]
+	}
+	p := r.bot.policy
+	var err error
+	switch verb, rest := words[0], words[1:]; {
+	case verb == "show" && len(rest) == 0:
+		return r.tell(ctx, row, p.Show(room))
+	case verb == "set" && len(rest) >= 2:
+		err = p.Set(room, rest[0], strings.Join(rest[1:], " "))
+	case verb == "allow" && len(rest) == 1:
+		err = p.Allow(rest[0], room, r.bot.Allow)
+	case verb == "block" && len(rest) == 1 && r.bot.isOwner(rest[0]):
+		return r.tell(ctx, row, "An owner cannot be blocked; MATRIX_OWNERS says who they are.")
+	case verb == "block" && len(rest) == 1:
+		err = p.Block(rest[0], room)
+	case verb == "reset" && len(rest) == 0:
+		err = p.Reset(room)
+	default:
+		return r.tell(ctx, row, policyUsage+"`"+strings.Join(slices.Clone(policy.Keys), "`, `")+"`.")
+	}
+	if err != nil {
+		return r.refuse(ctx, row, err)
+	}
+	return r.tell(ctx, row, "Done.\n\n"+p.Show(room))
+}
