@@ -3,9 +3,9 @@ package person
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"mime"
 	"path/filepath"
+	"regexp"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
