@@ -1,5 +1,3 @@
-//go:build e2ee
-
 // Package e2ee is the end-to-end encryption of one Matrix device. It holds the
 // device's keys in crypto.db, is fed with what each /sync brings, and turns
 // encrypted events into plain ones and plain ones into encrypted ones.

@@ -1,5 +1,3 @@
-//go:build e2ee
-
 package e2ee
 
 import (

@@ -25,10 +25,11 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},
-	"bot":                           {"agent", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                           {"agent", "bot/e2ee", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":                       {"agent", "bot"},
 	"bot/media":                     {"sandbox"},
-	"bot/person":                    {},
+	"bot/e2ee":                      {},
+	"bot/person":                    {"bot/e2ee"},
 	"bot/policy":                    {},
 	"cmd/matrix-tui/chattest/bench": {"agent", "agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway", "state"},
 	"agent":                         {"sandbox"},
@@ -44,8 +45,8 @@ var arrows = map[string][]string{
 var heavy = map[string][]string{
 	"github.com/containers/podman/": {"sandbox"},
 	"go.podman.io/":                 {"sandbox"},
-	"maunium.net/go/mautrix":        {"bot", "bot/media", "bot/person", "cmd/matrix-tui/chattest"},
-	"go.mau.fi/util":                {"bot"},
+	"maunium.net/go/mautrix":        {"bot", "bot/e2ee", "bot/media", "bot/person", "cmd/matrix-tui/chattest"},
+	"go.mau.fi/util":                {"bot", "bot/e2ee"},
 	"github.com/prometheus/":        {"bot", "bot/api"},
 }
 
