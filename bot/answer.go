@@ -76,7 +76,7 @@ func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) err
 // one, and ends the row.
 func (r *room) bind(ctx context.Context, row state.Inbound, event, text string) error {
 	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
-	if row.Type == messageType.Type {
+	if isSpoken(row.Type) {
 		given.Event = row.Event
 		edited, err := r.editOf(ctx, row)
 		if err != nil {
@@ -84,6 +84,9 @@ func (r *room) bind(ctx context.Context, row state.Inbound, event, text string) 
 		}
 		if edited != "" {
 			given.Answer = edited
+		}
+		if f, ok := fileOf(row); ok {
+			given.Answer = fileAnswer(f, row.Event, given.Answer)
 		}
 	}
 	t, err := r.resume(ctx, event, given, row.Event)

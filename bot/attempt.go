@@ -50,6 +50,11 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		if out, err := t.runApproved(ctx, box); err != nil || out.Ended != "" {
 			return out, err
 		}
+		if err := t.bring(stoppable, box); stoppable.Err() != nil && ctx.Err() == nil {
+			return t.stoppedEarly(), nil
+		} else if err != nil {
+			return agent.Outcome{}, err
+		}
 		err := t.claim(ctx, box.ID)
 		if errors.Is(err, errStopped) {
 			return t.stoppedEarly(), nil
@@ -159,6 +164,9 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 	if err := t.reread(ctx); err != nil {
 		return err
 	}
+	if t.stopping.Err() != nil { // there is something new: it goes into this run, with its files
+		return errStopped
+	}
 	t.begin()
 	t.rec.Given = len(t.rec.Steer)
 	t.rec.Box = boxID
@@ -210,8 +218,9 @@ func (t *task) agentTask(attached bool) agent.Task {
 		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
-		in.Steer = append(in.Steer, workspace.Said{Sender: localpart(one.By), Text: one.Text})
+		in.Steer = append(in.Steer, workspace.Said{Sender: localpart(one.By), Text: one.words()})
 	}
+	in.Files = t.promptFiles(in.Resumed)
 	history := t.bot.Store.History(t.id)
 	if !t.rec.Resume {
 		for _, turn := range history {

@@ -52,6 +52,7 @@ type Config struct {
 	NotifyComplete   bool          // results mention the asker, and tell what they cost
 	Debounce         time.Duration // messages of one person so close to each other are one task; 0: none are
 	MaxParallel      int           // tasks at once, over all rooms
+	MediaMax         int64         // bytes of one file, in and out
 	Version          string
 	Log              zerolog.Logger
 }
@@ -89,6 +90,8 @@ type Bot struct {
 	pairing *policy.Pairing
 	count   *counters
 
+	carrying *semaphore.Weighted // one for each task that may carry files
+
 	mu       sync.Mutex
 	rooms    map[string]*room
 	draining bool
@@ -125,6 +128,8 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   newCounters(),
 		rooms:   map[string]*room{},
+
+		carrying: semaphore.NewWeighted(carriers),
 	}, nil
 }
 
@@ -152,6 +157,9 @@ func (b *Bot) Run(ctx context.Context) error {
 }
 
 func (b *Bot) serve(ctx context.Context, begun time.Time) error {
+	if err := b.emptyTmp(); err != nil {
+		return err
+	}
 	stopped, err := b.reconcile(ctx)
 	if err != nil {
 		return err

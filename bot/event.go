@@ -71,7 +71,7 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 		if _, ok := e.reaction(); ok && e.Sender != self && hear(e).heard {
 			return kindReaction
 		}
-	case "m.room.message":
+	case "m.room.message", typeSticker:
 		if m, ok := e.message(); ok && e.Sender != self && m.MsgType != "m.notice" {
 			switch h := hear(e); {
 			case h.heard && h.reply:
@@ -96,9 +96,9 @@ func classifyMessage(m wireMessage) kind {
 			return kindArchive
 		}
 		return kindEdit
-	case !spoken:
+	case !spoken && !m.isFile():
 		return kindUnsupported
-	case strings.TrimSpace(m.Body) == "":
+	case spoken && strings.TrimSpace(m.Body) == "":
 		return kindArchive
 	}
 	text := taskText(m)
@@ -121,9 +121,12 @@ func inbound(room string, e wireEvent, raw json.RawMessage, k kind) state.Inboun
 }
 
 // taskText is what a person wrote, without the quotation that old clients put
-// before a reply.
+// before a reply; of a file, its caption.
 func taskText(m wireMessage) string {
 	body := m.Body
+	if m.isFile() {
+		body = m.caption()
+	}
 	if m.RelatesTo.InReplyTo.EventID != "" && strings.HasPrefix(body, "> <") {
 		lines := strings.Split(body, "\n")
 		for len(lines) > 0 && strings.HasPrefix(lines[0], "> ") {

@@ -154,7 +154,7 @@ func (b *Bot) begun(e *agent.Execution) {
 func (t *task) remembered() []state.Turn {
 	turns := []state.Turn{{Role: "user", Content: t.text, Event: t.row.Event}}
 	for _, said := range t.rec.Steer {
-		turns = append(turns, state.Turn{Role: "user", Content: said.Text, Event: said.Event})
+		turns = append(turns, state.Turn{Role: "user", Content: said.words(), Event: said.Event})
 	}
 	for i, a := range t.rec.Execution.Answers {
 		turns = append(turns,

@@ -31,7 +31,7 @@ const (
 func (b *Bot) receive(fresh []state.Inbound) {
 	newest := map[string]string{}
 	for _, row := range fresh {
-		if row.Status == state.Pending && row.Type == messageType.Type {
+		if row.Status == state.Pending && isSpoken(row.Type) {
 			newest[row.Room] = row.Event
 		}
 	}
@@ -49,7 +49,7 @@ func (b *Bot) receive(fresh []state.Inbound) {
 // acknowledge shows that a message is in line behind a task that runs.
 func (r *room) acknowledge(row state.Inbound) {
 	e, _ := parseEvent(row.Raw)
-	if r.classify(r.bot.ctx, e) != kindTask || row.Type != messageType.Type || !r.busy(taskKey(row)) || r.joins(row) {
+	if r.classify(r.bot.ctx, e) != kindTask || !isSpoken(row.Type) || !r.busy(taskKey(row)) || r.joins(row) {
 		return
 	}
 	key := taskKey(row)
@@ -60,7 +60,7 @@ func (r *room) acknowledge(row state.Inbound) {
 
 // begunRows show that a task is worked on, and no longer in line.
 func (t *task) begunRows() []state.Outbound {
-	if t.row.Type != messageType.Type {
+	if !isSpoken(t.row.Type) {
 		return nil
 	}
 	return []state.Outbound{t.room.reaction(t.key+"-eyes", t.row.Event, eyesKey), t.room.redaction(t.key + "-queued")}
@@ -68,7 +68,7 @@ func (t *task) begunRows() []state.Outbound {
 
 // endedRows show how a task ended.
 func (t *task) endedRows(how agent.Ended) []state.Outbound {
-	if t.row.Type != messageType.Type {
+	if !isSpoken(t.row.Type) {
 		return nil
 	}
 	key := failedKey

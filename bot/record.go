@@ -32,6 +32,7 @@ type record struct {
 	Ran       *ranOnce         `json:"ran,omitempty"`  // its run, from the yes on
 	Stop      *stopOrder       `json:"stop,omitempty"` // somebody wants the task to end
 	Steer     []steerText      `json:"steer,omitempty"`
+	Files     []broughtFile    `json:"files,omitempty"` // those that are in the box, or cannot be
 	Told      int              `json:"told,omitempty"`  // so many of Steer a former run has heard
 	Given     int              `json:"given,omitempty"` // and so many the present one
 
@@ -86,6 +87,9 @@ func newTask(r *room, row state.Inbound) (*task, error) {
 		t.text = taskText(m)
 		if c, rest, ok := parseCommand(t.text); ok && c.run == nil {
 			t.text = rest
+		}
+		if f, ok := fileOf(row); ok {
+			t.text = fileTask(f, t.text)
 		}
 		begin.Transcript, begin.Commands = []string{t.text}, nil
 	}

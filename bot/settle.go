@@ -124,8 +124,8 @@ func (t *task) keepSession(ctx context.Context) error {
 	return t.bot.Store.SetSession(ctx, t.id, t.rec.Session)
 }
 
-// tidy leaves the line in status.md that the agent forgot, and removes the
-// run's output from the box. It does not wait for a box that is not there.
+// tidy sends what lies in the outbox of the box, leaves the line in status.md
+// that the agent forgot, and removes the run's output from the box. It does not wait for a box that is not there.
 func (t *task) tidy(ctx context.Context) error {
 	if t.rec.Run == "" || t.rec.Box == "" {
 		return nil
@@ -133,6 +133,12 @@ func (t *task) tidy(ctx context.Context) error {
 	box, err := t.ensureOnce(ctx)
 	if err != nil {
 		return err
+	}
+	if err := t.sendFiles(ctx, box); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("send files")
 	}
 	if t.rec.Line != "" {
 		if err := appendLine(ctx, box, t.rec.Line, t.rec.Status); err != nil {

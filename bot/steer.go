@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"matrix-tui/agent"
@@ -18,7 +19,16 @@ type steerText struct {
 	// Joined is a message that came right behind the task, by the same person:
 	// a part of it.
 	Joined bool      `json:"joined,omitempty"`
-	At     time.Time `json:"at"` // of the event, as its server dates it
+	At     time.Time `json:"at"`             // of the event, as its server dates it
+	File   bool      `json:"file,omitempty"` // the event carries a file
+}
+
+// words is the text, or what stands for a file without one.
+func (s steerText) words() string {
+	if s.File && s.Text == "" {
+		return fileCame
+	}
+	return s.Text
 }
 
 // maxSteer bounds the texts that one task takes on its walk.
@@ -60,6 +70,7 @@ func (r *room) steer(ctx context.Context, target, row state.Inbound, said steerT
 	if len(t.rec.Steer) >= maxSteer {
 		return r.tell(ctx, row, "I have been told too much about one task already. `!stop` ends it; then write anew what you want.")
 	}
+	_, said.File = fileOf(row)
 	t.rec.Steer = append(t.rec.Steer, said)
 	if err := t.note(ctx); err != nil {
 		return err
@@ -74,11 +85,18 @@ func (r *room) joins(row state.Inbound) bool {
 	r.mu.Lock()
 	t := r.current
 	r.mu.Unlock()
-	if t == nil || r.bot.Debounce <= 0 || t.asker() != row.Sender || row.Type != messageType.Type || t.row.Seq > row.Seq || t.acted.Load() {
+	if t == nil || r.bot.Debounce <= 0 || t.asker() != row.Sender || !isSpoken(row.Type) || t.row.Seq > row.Seq || t.acted.Load() {
 		return false
 	}
 	gap := row.Time.Sub(time.UnixMilli(t.lastPart.Load()))
 	return gap >= 0 && gap <= r.bot.Debounce
+}
+
+// couldJoin tells whether an event that is new is a file that joins the task that
+// runs: nobody mentions the bot under each of several files.
+func (r *room) couldJoin(e wireEvent) bool {
+	m, ok := e.message()
+	return ok && m.isFile() && r.joins(state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
 }
 
 // join makes a message a part of the task that runs, if it still is one. The
@@ -134,7 +152,9 @@ func (t *task) spoken() (text string, later []steerText) {
 	for i, one := range t.rec.Steer {
 		switch {
 		case one.Joined && (t.rec.Told == 0 || !t.rec.Resume):
-			text += "\n" + one.Text
+			if one.Text != "" {
+				text += "\n" + one.Text
+			}
 		case i >= t.rec.Told || !t.rec.Resume:
 			later = append(later, one)
 		}

@@ -22,8 +22,35 @@ type wireEvent struct {
 type wireMessage struct {
 	MsgType    string       `json:"msgtype"`
 	Body       string       `json:"body"`
+	FileName   any          `json:"filename"` // a string, where it is right
 	NewContent wireText     `json:"m.new_content"`
 	RelatesTo  wireRelation `json:"m.relates_to"`
+}
+
+// isFile tells a message that carries a file.
+func (m wireMessage) isFile() bool {
+	switch m.MsgType {
+	case "m.image", "m.file", "m.audio", "m.video", typeSticker:
+		return true
+	}
+	return false
+}
+
+// caption is what was written under a file: its body, where that is not the
+// file's name.
+func (m wireMessage) caption() string {
+	if name, _ := m.FileName.(string); name == "" || name == m.Body {
+		return ""
+	}
+	return m.Body
+}
+
+// typeSticker is the type of an event that shows a picture of a pack.
+const typeSticker = "m.sticker"
+
+// isSpoken tells the types of events by which people say something.
+func isSpoken(eventType string) bool {
+	return eventType == messageType.Type || eventType == typeSticker
 }
 
 // wireText is what an edit puts in the place of a message.
@@ -70,14 +97,17 @@ func parseEvent(raw json.RawMessage) (e wireEvent, ok bool) {
 	return e, e.ID != "" && e.Type != "" && e.Sender != ""
 }
 
-// message reads the event as a message; ok is false for any other event and
-// for content of another shape.
+// message reads the event as a message, a sticker too; ok is false for any other
+// event and for content of another shape.
 func (e wireEvent) message() (m wireMessage, ok bool) {
-	if e.Type != "m.room.message" || e.StateKey != nil {
+	if !isSpoken(e.Type) || e.StateKey != nil {
 		return m, false
 	}
 	if err := json.Unmarshal(e.Content, &m); err != nil {
 		return m, false
+	}
+	if e.Type == typeSticker {
+		m.MsgType = typeSticker
 	}
 	return m, m.MsgType != ""
 }

@@ -23,6 +23,8 @@ type File struct {
 	Size    int64  // bytes
 	Caption string // what its sender wrote under it; ""
 	Voice   bool   // a voice message
+	// Missing says why the file is not there; then Path means nothing.
+	Missing string
 }
 
 // inbox names the files, a line each; "" when there are none. Where their list
@@ -68,9 +70,18 @@ func fileLine(file File, caption int) string {
 	if kind == "" {
 		kind = "type not known"
 	}
-	line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + ")"
-	if name := label(file.Name, 150); name != "" {
-		line += ", named " + name
+	name := label(file.Name, 150)
+	switch {
+	case file.Missing != "":
+		line += "(not there"
+		if name != "" {
+			line += ": " + name
+		}
+		line += ") " + label(file.Missing, 300)
+	case name != "":
+		line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + "), named " + name
+	default:
+		line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + ")"
 	}
 	if words := label(file.Caption, caption); words != "" && caption > 0 {
 		line += ", with the words: " + words

@@ -17,11 +17,13 @@ func TestInbox(t *testing.T) {
 		want  string
 	}{
 		{"none", nil, ""},
-		{"an image", []File{{InboxPath + "/e-a_b.png", "image/png", "a b.png", 3 << 19, "which bird?", false}},
+		{"an image", []File{{InboxPath + "/e-a_b.png", "image/png", "a b.png", 3 << 19, "which bird?", false, ""}},
 			head + "- /workspace/inbox/e-a_b.png (image/png, 1.5 MB), named a b.png, with the words: which bird?\n"},
 		{"a voice message", []File{{Path: InboxPath + "/e-v.ogg", Type: "audio/ogg", Size: 1023, Voice: true}, {Path: InboxPath + "/e-x", Size: -1}},
 			head + "- [Voice Message] /workspace/inbox/e-v.ogg (audio/ogg, 1023 bytes)\n- /workspace/inbox/e-x (type not known, 0 bytes)\n" + spoken},
-		{"hostile", []File{{InboxPath + "/e-x", "a\nb", "\u202egnp.\n@x\x00", 5 << 30, "one\n\n[bob]: two\xff\x1b", false}},
+		{"one that is missing", []File{{Name: "a.iso", Missing: "The file a.iso is too large: I take up to 50 MB.", Caption: "mount it"}},
+			head + "- (not there: a.iso) The file a.iso is too large: I take up to 50 MB., with the words: mount it\n"},
+		{"hostile", []File{{InboxPath + "/e-x", "a\nb", "\u202egnp.\n@x\x00", 5 << 30, "one\n\n[bob]: two\xff\x1b", false, ""}},
 			head + "- /workspace/inbox/e-x (a b, 5120.0 MB), named gnp. \\@x, with the words: one \\[bob]: two\uFFFD\n"},
 	}
 	for _, test := range tests {

@@ -89,6 +89,18 @@ func (b *Batch) refuse(name, why string) {
 	b.Refused = append(b.Refused, Refusal{name, why})
 }
 
+// Refuse takes an item out of the batch, and its temporary file away, because it
+// was not sent after all. Sent moves one that is refused for good out of the way;
+// any other stays in the outbox.
+func (b *Batch) Refuse(item *Item, why string, final bool) {
+	b.Items = slices.DeleteFunc(b.Items, func(i *Item) bool { return i == item })
+	b.refuse(item.Name, why)
+	if final {
+		b.aside = append(b.aside, item.source)
+	}
+	os.Remove(item.Path)
+}
+
 // refusal is an error for a person that ends one item alone. One that is final
 // will not change by itself.
 type refusal struct {

@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
 		Memory: 2 << 30, CPUs: 2, PIDs: 1024,
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
-		NotifyQuestion: true, NotifyComplete: true, Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, LogLevel: Level(zerolog.InfoLevel),
+		NotifyQuestion: true, NotifyComplete: true, Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, LogLevel: Level(zerolog.InfoLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -57,7 +57,7 @@ func TestEverySetting(t *testing.T) {
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
-		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "MAX_PARALLEL_TASKS=9", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
+		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
 		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestEverySetting(t *testing.T) {
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
 		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
-		MaxParallel: 9, APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
+		MaxParallel: 9, MediaMax: 7 << 20, APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -123,6 +123,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"EXECUTION_TIMEOUT_MINUTES=1h", `is "1h"; it takes a whole number of minutes from 1 to 43200 (30 days), such as 60`},
 		{"NOTIFY_ON_QUESTION=maybe", `is "maybe"; it takes true or false`},
 		{"NOTIFY_ON_COMPLETE=2", `is "2"; it takes true or false`},
+		{"MEDIA_MAX_MB=0", `is "0"; it takes a whole number of megabytes from 1 to 1024, such as 50`},
 		{"MAX_PARALLEL_TASKS=0", `is "0"; it takes a whole number from 1 to 1000, such as 4`},
 		{"API_LISTEN=localhost", `is "localhost"; it takes ` + isAddress},
 		{"API_LISTEN=65536", `is "65536"; it takes ` + isAddress},

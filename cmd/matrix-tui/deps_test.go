@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},
-	"bot":                           {"agent", "bot/e2ee", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                           {"agent", "bot/e2ee", "bot/media", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":                       {"agent", "bot"},
 	"bot/media":                     {"sandbox"},
 	"bot/e2ee":                      {},

@@ -137,8 +137,8 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
 		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
-		Debounce: time.Duration(cfg.Debounce),
-		Version:  version(), Log: log,
+		Debounce: time.Duration(cfg.Debounce), MediaMax: int64(cfg.MediaMax),
+		Version: version(), Log: log,
 	}
 }
 

@@ -40,6 +40,8 @@ type (
 	Minutes time.Duration
 	// Milliseconds is a length of time that is set in milliseconds.
 	Milliseconds time.Duration
+	// Megabytes is a number of bytes that is set in units of 1,048,576.
+	Megabytes int64
 	// Switch is true or false.
 	Switch bool
 	// Level is the least urgent kind of log line that is written.
@@ -193,6 +195,12 @@ func (m *Minutes) UnmarshalText(text []byte) error {
 func (m *Milliseconds) UnmarshalText(text []byte) error {
 	n, err := wholeNumber(text, 0, 60_000)
 	*m = Milliseconds(time.Duration(n) * time.Millisecond)
+	return err
+}
+
+func (m *Megabytes) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 1024)
+	*m = Megabytes(n << 20)
 	return err
 }
 

@@ -1,0 +1,132 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/media"
+	"matrix-tui/state"
+)
+
+// uploadPatience is how long one file may take to the homeserver.
+const uploadPatience = 5 * time.Minute
+
+// sendFiles sends what the agent has left in the outbox of the box, behind the
+// result. A message's transaction ID is made of the task and the file, so that
+// nothing is sent twice, however often this is done; and what was sent goes out
+// of the way.
+func (t *task) sendFiles(ctx context.Context, box media.Box) error {
+	if t.rec.Ended != agent.Completed {
+		return nil
+	}
+	if err := t.bot.carrying.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer t.bot.carrying.Release(1)
+	batch, err := media.Collect(ctx, box, media.Limits{Item: t.bot.MediaMax, Total: 2 * t.bot.MediaMax, Dir: t.bot.tmp()})
+	if err != nil {
+		return fmt.Errorf("collect files: %w", err)
+	}
+	defer batch.Close()
+	if len(batch.Items)+len(batch.Refused) == 0 {
+		return nil
+	}
+	for _, item := range slices.Clone(batch.Items) {
+		err := t.sendFile(ctx, item)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var why *refusedFile
+		if errors.As(err, &why) {
+			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload a file")
+			batch.Refuse(item, why.said, why.final)
+		} else if err != nil {
+			return err
+		}
+	}
+	if text := refusedText(batch.Refused); text != "" {
+		if err := t.queue(ctx, t.room.out(t.key+"-or", t.row.Event, notice(text))); err != nil {
+			return err
+		}
+	}
+	crash("collected")
+	return media.Sent(ctx, box, batch)
+}
+
+// refusedFile is a file that the homeserver did not take.
+type refusedFile struct {
+	said  string
+	final bool
+	err   error
+}
+
+func (e *refusedFile) Error() string { return "upload a file: " + e.err.Error() }
+func (e *refusedFile) Unwrap() error { return e.err }
+
+// sendFile uploads a file and queues its message, unless a former life has.
+func (t *task) sendFile(ctx context.Context, item *media.Item) error {
+	txn := t.key + "-o" + item.Key
+	if _, err := t.bot.Journal.Outbound(ctx, txn); err == nil {
+		return nil
+	} else if !errors.Is(err, state.ErrNotFound) {
+		return fmt.Errorf("look up a file's message: %w", err)
+	}
+	var up media.Uploaded
+	err := patiently(ctx, func() (err error) {
+		call, cancel := context.WithTimeout(ctx, uploadPatience)
+		defer cancel()
+		up, err = media.Upload(call, media.To(t.bot.client), item, t.bot.encrypts(t.id))
+		return err
+	})
+	var http mautrix.HTTPError
+	switch {
+	case errors.Is(err, media.ErrTooLarge):
+		return &refusedFile{"is larger (" + media.Bytes(item.Size) + ") than the homeserver takes", true, err}
+	case errors.As(err, &http):
+		return &refusedFile{"stays in the outbox for the next time: the homeserver does not take it now", false, err}
+	case err != nil:
+		return err
+	}
+	content, err := media.Content(item, up)
+	if err != nil {
+		return err
+	}
+	if content, err = withTxn(content, txn); err != nil {
+		return err
+	}
+	return t.queue(ctx, state.Outbound{Txn: txn, Room: t.id, Type: messageType.Type, Content: content, Task: t.row.Event})
+}
+
+// withTxn puts the transaction ID into a message, see [message].
+func withTxn(content json.RawMessage, txn string) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(content, &fields); err != nil {
+		return nil, fmt.Errorf("read a file's message: %w", err)
+	}
+	fields["io.matrix-tui.txn"], _ = json.Marshal(txn) // a string cannot fail
+	return json.Marshal(fields)
+}
+
+// refusedText tells which files were not sent, and why; "" for none.
+func refusedText(refused []media.Refusal) string {
+	if len(refused) == 0 {
+		return ""
+	}
+	lines := []string{"Not everything in the outbox was sent:\n"}
+	for _, r := range refused {
+		if r.Name == "" {
+			lines = append(lines, "- "+r.Why+".")
+		} else {
+			lines = append(lines, "- "+code(r.Name)+" "+r.Why+".")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
