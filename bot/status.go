@@ -113,6 +113,9 @@ func (r *room) boxLines(ctx context.Context) []string {
 
 // doNew has the next task begin a session of its own.
 func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
+	if err := r.settled(ctx); err != nil {
+		return err
+	}
 	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
 		return fmt.Errorf("forget session: %w", err)
 	}
@@ -121,6 +124,9 @@ func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
 
 // doReset has the next task begin a session that knows nothing of before.
 func (r *room) doReset(ctx context.Context, row state.Inbound, _ string) error {
+	if err := r.settled(ctx); err != nil {
+		return err
+	}
 	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
 		return fmt.Errorf("forget session: %w", err)
 	}

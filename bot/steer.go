@@ -85,7 +85,7 @@ func (r *room) joins(row state.Inbound) bool {
 	r.mu.Lock()
 	t := r.current
 	r.mu.Unlock()
-	if t == nil || r.bot.Debounce <= 0 || t.asker() != row.Sender || !isSpoken(row.Type) || t.row.Seq > row.Seq || t.acted.Load() {
+	if t == nil || r.bot.Debounce <= 0 || t.asker() != row.Sender || !isSpoken(row.Type) || t.row.Seq >= row.Seq || t.acted.Load() {
 		return false
 	}
 	gap := row.Time.Sub(time.UnixMilli(t.lastPart.Load()))
@@ -102,6 +102,9 @@ func (r *room) couldJoin(e wireEvent) bool {
 // join makes a message a part of the task that runs, if it still is one. The
 // caller holds the books.
 func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, error) {
+	if !r.joins(row) { // the lane has gone on meanwhile
+		return false, nil
+	}
 	r.mu.Lock()
 	t := r.current
 	r.mu.Unlock()

@@ -25,6 +25,7 @@ const stopKey = "🛑"
 // take makes t the room's current task. The caller holds the books.
 func (r *room) take(ctx context.Context, t *task) {
 	t.stopping, t.stopNow = context.WithCancel(ctx)
+	t.left = make(chan struct{})
 	t.lastPart.Store(t.row.Time.UnixMilli())
 	if t.rec.Stop != nil || len(t.rec.Steer) > t.rec.Given && t.rec.Box != "" {
 		t.stopNow()
@@ -39,7 +40,33 @@ func (r *room) leave(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.stopNow()
+	close(t.left)
 	r.current = nil
+}
+
+// settled waits until a task whose result is out has been written down, too.
+func (r *room) settled(ctx context.Context) error {
+	r.mu.Lock()
+	t := r.current
+	r.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	row, err := r.bot.Journal.Event(ctx, r.id, t.row.Event)
+	if err != nil {
+		return fmt.Errorf("read running task: %w", err)
+	}
+	if row.Status != state.Answered && row.Status != state.Done {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	select {
+	case <-t.left:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the end of a task: %w", ctx.Err())
+	}
 }
 
 // busy tells whether the tasks' lane has a task, other than the one of that key.

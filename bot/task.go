@@ -37,8 +37,9 @@ type task struct {
 	// stopping ends when somebody wants the task to end; see [room.current].
 	stopping context.Context
 	stopNow  context.CancelFunc
-	acted    atomic.Bool  // the agent has called a tool
-	lastPart atomic.Int64 // when the newest message that belongs to the task was written, ms
+	left     chan struct{} // closed when the lane is done with it
+	acted    atomic.Bool   // the agent has called a tool
+	lastPart atomic.Int64  // when the newest message that belongs to the task was written, ms
 }
 
 // doTask takes a task from where its row stands to its end, or to a question.
