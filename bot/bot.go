@@ -78,14 +78,16 @@ type Parts struct {
 type Bot struct {
 	Config
 	Parts
-	client *mautrix.Client
-	log    zerolog.Logger
-	slots  *semaphore.Weighted // one for each task that may run
-	synced gate                // opened by each sync that was committed
-	waits  *waits              // the tasks that wait for an answer
-	policy *policy.Source
-	direct directs
-	called atomic.Value // string: the display name
+	Journal *journal // Parts' own, with encrypted rows in plain
+	crypt   crypt
+	client  *mautrix.Client
+	log     zerolog.Logger
+	slots   *semaphore.Weighted // one for each task that may run
+	synced  gate                // opened by each sync that was committed
+	waits   *waits              // the tasks that wait for an answer
+	policy  *policy.Source
+	direct  directs
+	called  atomic.Value // string: the display name
 
 	pairing *policy.Pairing
 	count   *counters
@@ -116,7 +118,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open pairing codes: %w", err)
 	}
-	return &Bot{
+	b := &Bot{
 		pairing: pairing,
 		Config:  cfg,
 		Parts:   parts,
@@ -130,7 +132,9 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		rooms:   map[string]*room{},
 
 		carrying: semaphore.NewWeighted(carriers),
-	}, nil
+	}
+	b.Journal = &journal{parts.Journal, b}
+	return b, nil
 }
 
 // UserID is the account's full ID; empty before the login.
@@ -149,6 +153,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	b.draining = true
 	b.mu.Unlock()
 	b.work.Wait()
+	b.closeCrypt()
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -183,6 +188,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.introduce(ctx) })
 	b.start(func() { b.purge(ctx) })
 	b.start(func() { b.watchWaits(ctx) })
+	b.start(func() { b.watchSealed(ctx) })
 	debug.FreeOSMemory() // what the start has read, and nobody needs again
 	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)

@@ -20,6 +20,8 @@ const (
 	kindRedaction               // one that was taken back
 	kindStranger                // a message of somebody who is not known, in a direct chat
 	kindUnsupported             // a person sent what we cannot read yet: say so
+	kindSealed                  // it is encrypted, and its key is not there yet
+	kindUnreadable              // it is encrypted, and will never be read
 	kindGreeting                // we have joined: say hello
 	kindLeft                    // somebody else has gone
 	kindGone                    // we have been removed
@@ -59,9 +61,12 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 		case ok && user != self && (m.Membership == "leave" || m.Membership == "ban"):
 			return kindLeft
 		}
-	case "m.room.encrypted":
-		if e.Sender != self && hear(e).heard {
-			return kindUnsupported
+	case typeSealed, typeUnreadable:
+		if h := hear(e); e.Sender != self && (h.heard || h.pair && e.Type == typeSealed) {
+			if e.Type == typeUnreadable {
+				return kindUnreadable
+			}
+			return kindSealed
 		}
 	case "m.room.redaction":
 		if e.redaction() != "" && e.Sender != self {
@@ -72,7 +77,7 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 			return kindReaction
 		}
 	case "m.room.message", typeSticker:
-		if m, ok := e.message(); ok && e.Sender != self && m.MsgType != "m.notice" {
+		if m, ok := e.message(); ok && e.Sender != self && m.MsgType != "m.notice" && m.MsgType != verificationRequest {
 			switch h := hear(e); {
 			case h.heard && h.reply:
 				return classifyMessage(m)

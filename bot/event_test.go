@@ -70,7 +70,7 @@ func TestClassify(t *testing.T) {
 		{"a place", message("@ann:here", `{"msgtype":"m.location","body":"geo:1,2"}`), kindUnsupported},
 		{"content of another shape", message("@ann:here", `{"msgtype":["m.text"],"body":7}`), kindArchive},
 		{"a redacted message", message("@ann:here", `{}`), kindArchive},
-		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, kindUnsupported},
+		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, kindArchive},
 		{"our join", member(self, self, "join", "invite"), kindGreeting},
 		{"our new name", member(self, self, "join", "join"), kindArchive},
 		{"somebody's join", member("@ann:here", "@ann:here", "join", ""), kindArchive},

@@ -43,9 +43,6 @@ func (b *Bot) emptyTmp() error {
 	return nil
 }
 
-// encrypts tells whether a file that goes to a room must be encrypted.
-func (b *Bot) encrypts(string) bool { return false }
-
 // broughtFile is a file that came with a task, as the task's record keeps it.
 type broughtFile struct {
 	Event   string `json:"event"`

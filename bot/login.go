@@ -13,6 +13,8 @@ import (
 	"github.com/google/renameio/v2"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/e2ee"
 )
 
 // account is what account.json keeps (mode 0600): the login, made once. The
@@ -41,9 +43,18 @@ func (b *Bot) login(ctx context.Context) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := b.tryLogin(ctx, stored)
 		if err == nil {
-			return nil
-		}
-		if !transient(err) {
+			err = b.tryCrypt(ctx)
+			if err == nil {
+				return nil
+			}
+			if errors.Is(err, e2ee.ErrForeignDevice) && b.AccessToken == "" && b.Password != "" {
+				stored = b.leaveDevice(ctx, err)
+				continue
+			}
+			if !transient(err) {
+				return err
+			}
+		} else if !transient(err) {
 			return &loginError{
 				"The homeserver " + b.Homeserver + " refuses the login of " + b.User + ": check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", err}
 		}
@@ -85,6 +96,26 @@ func (b *Bot) tryLogin(ctx context.Context, stored account) error {
 		return err
 	}
 	return b.saveAccount(account{b.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken})
+}
+
+// tryCrypt opens the encryption of the device that is logged in.
+func (b *Bot) tryCrypt(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	return b.openCrypt(ctx)
+}
+
+// leaveDevice ends a session whose keys are not ours. The next login makes
+// another one.
+func (b *Bot) leaveDevice(ctx context.Context, why error) account {
+	b.log.Warn().Err(why).Msg("the keys of this session are lost: logging in as a new one")
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := b.client.Logout(ctx); err != nil {
+		b.log.Warn().Err(err).Msg("the old session could not be ended")
+	}
+	b.client.AccessToken, b.client.DeviceID = "", ""
+	return account{}
 }
 
 func (b *Bot) accountFile() string { return filepath.Join(b.StateDir, "account.json") }

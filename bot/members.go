@@ -177,13 +177,9 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 
 // doUnsupported says that a message was not read.
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
-	text, txn := "I can read texts and files, and that is neither: please write what you want done.", taskKey(row)+"-u"
-	if row.Type == "m.room.encrypted" {
-		text, txn = "This room is encrypted, and I cannot read encrypted messages yet: please invite me to a room without encryption.", hash(r.id)+"-enc"
-	}
-	c := notice(text)
+	c := notice("I can read texts and files, and that is neither: please write what you want done.")
 	c.RelatesTo = replyTo(row.Event)
-	if err := r.queue(ctx, r.out(txn, "", c)); err != nil {
+	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", c)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

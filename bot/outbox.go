@@ -94,6 +94,7 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	resp, err := b.put(call, row, content)
+	var sealed *sealError
 	switch {
 	case err == nil:
 		crashAfter(row.Txn, "sent")
@@ -107,7 +108,7 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 		return nil
 	case errors.Is(err, mautrix.MTooLarge):
 		return o.tooLarge(ctx, row, err)
-	case transient(err), ctx.Err() != nil, errors.Is(err, mautrix.MUnknownToken):
+	case errors.As(err, &sealed), transient(err), ctx.Err() != nil, errors.Is(err, mautrix.MUnknownToken):
 		return err
 	}
 	if o.room.moving(ctx) {
@@ -120,7 +121,7 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 // put sends the content of a row: an event, or the taking back of one.
 func (b *Bot) put(ctx context.Context, row state.Outbound, content json.RawMessage) (*mautrix.RespSendEvent, error) {
 	if row.Type != event.EventRedaction.Type {
-		return b.client.SendMessageEvent(ctx, roomID(row.Room), event.NewEventType(row.Type), content, mautrix.ReqSendEvent{TransactionID: row.Txn})
+		return b.send(ctx, row.Room, row.Type, row.Txn, content)
 	}
 	var c struct {
 		Redacts id.EventID `json:"redacts"`

@@ -83,7 +83,11 @@ func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	err := patiently(ctx, func() (err error) {
 		call, cancel := context.WithTimeout(ctx, uploadPatience)
 		defer cancel()
-		up, err = media.Upload(call, media.To(t.bot.client), item, t.bot.encrypts(t.id))
+		encrypted, err := t.bot.encrypted(call, t.id)
+		if err != nil {
+			return err
+		}
+		up, err = media.Upload(call, media.To(t.bot.client), item, encrypted)
 		return err
 	})
 	var http mautrix.HTTPError

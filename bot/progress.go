@@ -220,7 +220,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = b.client.SendMessageEvent(ctx, roomID(p.t.id), messageType, edit(sent.Event, notice(text)))
+	_, err = b.send(ctx, p.t.id, messageType.Type, "", edit(sent.Event, notice(text)))
 	if err != nil {
 		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
 		_ = sleep(ctx, retryAfter(err, 0))

@@ -17,8 +17,9 @@ import (
 const (
 	// maxEvent is what we let one event's content be. The limit of the whole
 	// event is 64 KiB, with the server's own fields and signatures
-	// (https://spec.matrix.org/v1.11/client-server-api/#size-limits).
-	maxEvent = 56 << 10
+	// (https://spec.matrix.org/v1.11/client-server-api/#size-limits), and
+	// encryption makes a third more of the content.
+	maxEvent = 44 << 10
 	// partSize is how much markdown goes into one message to begin with.
 	partSize = 16 << 10
 	// maxParts is how many messages one answer may be; a longer answer goes as
@@ -106,12 +107,11 @@ func fitting(text string, size int) []string {
 	return out
 }
 
-// fileMessage refers to an uploaded file.
-func fileMessage(name string, uri id.ContentURIString, size int) *message {
+// fileMessage refers to a file; where that is, is not in it yet.
+func fileMessage(name string, size int) *message {
 	m := &message{}
 	m.MsgType = event.MsgFile
 	m.Body, m.FileName = name, name
-	m.URL = uri
 	m.Info = &event.FileInfo{MimeType: "text/markdown", Size: size}
 	m.Mentions = &event.Mentions{}
 	return m

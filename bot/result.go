@@ -30,14 +30,14 @@ func (t *task) messages(ctx context.Context, text, name string, loud bool) []*me
 	if len(messages) > maxParts {
 		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
 		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(text)))
-		uri, err := t.upload(ctx, name+".md", text)
+		file, err := t.uploaded(ctx, name+".md", text)
 		if err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
 			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(text)))
 		}
 		messages = answer(beginning+note, t.anchor())
 		if err == nil {
-			messages = append(messages, fileMessage(name+".md", uri, len(text)))
+			messages = append(messages, file)
 		}
 	}
 	if loud {

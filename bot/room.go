@@ -139,8 +139,14 @@ func (r *room) next(ctx context.Context, wanted func(kind, route) bool) (*state.
 		e, _ := parseEvent(rows[i].Raw)
 		got := r.classify(ctx, e)
 		begun := rows[i].Status != state.Pending
-		if got == kindArchive && begun {
-			got = kindTask // no longer allowed, but begun: it ends as any task
+		if (got == kindArchive || got == kindSealed || got == kindUnreadable) && begun {
+			got = kindTask // no longer allowed, or to be read, but begun: it ends as any task
+		}
+		if got == kindSealed {
+			if err := r.waitForKey(ctx, rows[i], e); err != nil {
+				return nil, 0, route{}, err
+			}
+			continue
 		}
 		if got == kindArchive {
 			if err := r.finish(ctx, rows[i]); err != nil {
@@ -197,6 +203,8 @@ func (r *room) doControl(ctx context.Context, row state.Inbound, k kind, to rout
 		return r.doEdit(ctx, row)
 	case kindRedaction:
 		return r.doRedaction(ctx, row)
+	case kindUnreadable:
+		return r.doUnreadable(ctx, row)
 	case kindStranger:
 		return r.doStranger(ctx, row)
 	case kindInvite:
@@ -242,7 +250,7 @@ func (r *room) alarm(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	text := r.bot.sentence(err) + " I keep trying; nothing is lost."
-	if _, err := r.bot.client.SendMessageEvent(ctx, roomID(r.id), messageType, notice(text)); err != nil {
+	if _, err := r.bot.send(ctx, r.id, messageType.Type, "", notice(text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell the room of trouble")
 	}
 }

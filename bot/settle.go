@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
 	"matrix-tui/sandbox"
@@ -67,16 +66,6 @@ func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string,
 	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("ended", string(out.Ended)).
 		Int64("tokens", out.Usage.Total).Dur("took_ms", time.Since(t.rec.Begun)).Msg("task answered")
 	return nil
-}
-
-func (t *task) upload(ctx context.Context, name, text string) (id.ContentURIString, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	resp, err := t.bot.client.UploadBytesWithName(ctx, []byte(text), "text/markdown", name)
-	if err != nil {
-		return "", fmt.Errorf("upload %s: %w", name, err)
-	}
-	return resp.ContentURI.CUString(), nil
 }
 
 // settle writes down what came of an answered task and ends its row. Each step

@@ -12,6 +12,7 @@ import (
 
 	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/e2ee"
 	"matrix-tui/state"
 )
 
@@ -22,13 +23,14 @@ const syncTimeout = 30 * time.Second
 // one malformed event cannot spoil a batch.
 const syncFilter = `{"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{` +
 	`"account_data":{"types":[]},"ephemeral":{"types":[]},` +
-	`"state":{"types":["m.room.member","m.room.tombstone","m.room.name"],"lazy_load_members":true},` +
+	`"state":{"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"],"lazy_load_members":true},` +
 	`"timeline":{"limit":50,"lazy_load_members":true}}}`
 
 // syncResponse is the part of a /sync answer that we read
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
 type syncResponse struct {
-	NextBatch   string    `json:"next_batch"`
+	NextBatch string `json:"next_batch"`
+	e2ee.Sync
 	AccountData rawEvents `json:"account_data"`
 	Rooms       struct {
 		Join   map[string]joinedRoom `json:"join"`
@@ -157,6 +159,9 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			b.direct.take(e.Content)
 		}
 	}
+	if err := b.takeKeys(ctx, since, resp); err != nil {
+		return err
+	}
 	var rows []state.Inbound
 	var echoes []echo
 	for name, joined := range resp.Rooms.Join {
@@ -172,11 +177,16 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
-			k := b.room(name).classify(ctx, e)
-			if old || strings.HasPrefix(e.Type, ownTypes) { // nobody sends us our own stand-ins
-				k = kindArchive
+			if e.Type == encryptedType {
+				raw = withRoom(raw, name)
 			}
-			rows = append(rows, inbound(name, e, raw, k))
+			row := inbound(name, e, raw, kindArchive)
+			forged := strings.HasPrefix(e.Type, ownTypes) // nobody sends us our own stand-ins
+			e, _ = parseEvent(b.plainRow(ctx, row).Raw)
+			if !old && !forged && b.room(name).classify(ctx, e) != kindArchive {
+				row.Status = state.Pending
+			}
+			rows = append(rows, row)
 		}
 	}
 	for name, invited := range resp.Rooms.Invite {
@@ -202,6 +212,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 	crashIfTask(fresh, "committed")
 	b.receive(fresh)
 	for _, row := range fresh {
+		b.verify(ctx, row)
 		b.dispatch(row)
 	}
 	return nil
@@ -210,7 +221,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 // alarmRooms tells those who wrote that their messages cannot be taken yet.
 func (b *Bot) alarmRooms(ctx context.Context, rows []state.Inbound, err error) {
 	for _, row := range rows {
-		if row.Status == state.Pending && row.Type == "m.room.message" && ctx.Err() == nil {
+		if row.Status == state.Pending && (isSpoken(row.Type) || row.Type == encryptedType) && ctx.Err() == nil {
 			b.room(row.Room).alarm(ctx, err)
 		}
 	}

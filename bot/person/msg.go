@@ -31,6 +31,10 @@ type Msg struct {
 	Member     string // m.room.member: whose membership
 	Membership string // join, leave, invite …
 	Redacted   bool   // content was removed
+
+	Encrypted bool            // it came encrypted, and could be read
+	File      json.RawMessage // of an encrypted file: what decrypts it
+	Content   json.RawMessage // all of the content
 }
 
 // Final tells whether this is a message of its own that answers another one:
@@ -67,12 +71,13 @@ func (m Msg) String() string {
 
 // content is what Msg takes from an event's content; unknown keys are left alone.
 type content struct {
-	MsgType       string `json:"msgtype"`
-	Body          string `json:"body"`
-	FormattedBody string `json:"formatted_body"`
-	URL           string `json:"url"`
-	Membership    string `json:"membership"`
-	Redacts       string `json:"redacts"`
+	MsgType       string          `json:"msgtype"`
+	Body          string          `json:"body"`
+	FormattedBody string          `json:"formatted_body"`
+	URL           string          `json:"url"`
+	File          json.RawMessage `json:"file"`
+	Membership    string          `json:"membership"`
+	Redacts       string          `json:"redacts"`
 	Mentions      *struct {
 		Users []string `json:"user_ids"`
 	} `json:"m.mentions"`
@@ -93,7 +98,7 @@ func decode(room string, evt *event.Event) Msg {
 	m := Msg{
 		Event: evt.ID.String(), Room: room, Sender: evt.Sender.String(),
 		Type: evt.Type.Type, Time: time.UnixMilli(evt.Timestamp),
-		Redacted: evt.Unsigned.RedactedBecause != nil,
+		Redacted: evt.Unsigned.RedactedBecause != nil, Content: evt.Content.VeryRaw,
 	}
 	var c content
 	if json.Unmarshal(evt.Content.VeryRaw, &c) != nil {
@@ -113,6 +118,12 @@ func decode(room string, evt *event.Event) Msg {
 	}
 	m.ReplyTo = c.Relates.Reply.Event
 	m.Kind, m.Body, m.HTML, m.URL = text.MsgType, text.Body, text.FormattedBody, text.URL
+	var file struct {
+		URL string `json:"url"`
+	}
+	if len(text.File) > 0 && json.Unmarshal(text.File, &file) == nil {
+		m.URL, m.File = file.URL, text.File
+	}
 	if c.Mentions != nil {
 		m.Mentions = append([]string{}, c.Mentions.Users...)
 	}

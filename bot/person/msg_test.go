@@ -2,6 +2,7 @@ package person
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,10 @@ func TestDecode(t *testing.T) {
 			want := base
 			c.want(&want)
 			got := read(t, c.raw)
+			if !strings.Contains(c.raw, string(got.Content)) || len(got.Content) == 0 {
+				t.Errorf("content is %s", got.Content)
+			}
+			got.Content = nil
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}

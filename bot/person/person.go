@@ -3,8 +3,8 @@
 // and the conversation scripts speak to the bot through it, exactly as somebody
 // with Element would.
 //
-// It never encrypts (an encrypted room is only marked as such), never stores
-// anything on disk and never decides anything about the bot.
+// With a folder for its keys it reads and writes encrypted rooms; nothing else is
+// ever stored on disk. It never decides anything about the bot.
 package person
 
 import (
@@ -18,6 +18,8 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/e2ee"
 )
 
 // Config says who logs in where.
@@ -26,6 +28,8 @@ type Config struct {
 	Name       string         // localpart of the user ID
 	Password   string         // used for the registration as well as for the login
 	Device     string         // display name of the session; "" = "matrix-tui"
+	Keys       string         // folder for the session's keys; "" = it cannot encrypt
+	Signed     bool           // with Keys: the account has a cross-signing key
 	Log        zerolog.Logger // debug lines of the HTTP client; the zero value logs nothing
 }
 
@@ -34,12 +38,18 @@ type Person struct {
 	cli *mautrix.Client
 	log zerolog.Logger
 
+	keys    *e2ee.Machine // nil: it cannot encrypt
+	holding holding
+	keyCame bool                        // the sync loop's own
+	sealed  map[id.EventID]*event.Event // what could not be decrypted; the sync loop's own
+
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at each change of what follows
 	rooms   map[string]*timeline
+	redone  int               // how often something seen could be read later
 	invites map[string]string // room → who invited
 	synced  bool
 }
@@ -64,6 +74,11 @@ func Enter(ctx context.Context, cfg Config) (*Person, error) {
 		changed: make(chan struct{}),
 		rooms:   map[string]*timeline{},
 		invites: map[string]string{},
+		sealed:  map[id.EventID]*event.Event{},
+	}
+	if err := p.openKeys(ctx, cfg); err != nil {
+		stop()
+		return nil, fmt.Errorf("open keys of %s: %w", cfg.Name, err)
 	}
 	go func() {
 		defer close(p.done)
@@ -112,6 +127,12 @@ func (p *Person) ID() string { return p.cli.UserID.String() }
 func (p *Person) Close() {
 	p.stop()
 	<-p.done
+	if p.keys == nil {
+		return
+	}
+	if err := p.keys.Close(); err != nil {
+		p.log.Warn().Err(err).Msg("close keys")
+	}
 }
 
 // until waits for a condition of the watched state; p.mu is held while ok runs.
@@ -141,7 +162,7 @@ func (p *Person) tell() {
 type RoomSpec struct {
 	Name      string
 	Invite    []string // user IDs
-	Encrypted bool     // the room is marked m.megolm.v1.aes-sha2; this client itself still writes plainly
+	Encrypted bool     // m.megolm.v1.aes-sha2
 }
 
 // CreateRoom makes a private room and returns its ID. One with a single other

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 )
@@ -70,17 +69,14 @@ func (p *Person) Upload(ctx context.Context, room, name string, data []byte) (st
 	if kind == "" {
 		kind = "application/octet-stream"
 	}
-	media, err := p.cli.UploadMedia(ctx, mautrix.ReqUploadMedia{
-		ContentBytes: data, ContentLength: int64(len(data)), ContentType: kind, FileName: name,
-	})
-	if err != nil {
-		return "", fmt.Errorf("upload %s: %w", name, err)
-	}
-	return p.send(ctx, room, event.EventMessage, map[string]any{
+	content := map[string]any{
 		"msgtype": msgtype(kind), "body": name, "filename": name, "m.mentions": map[string]any{},
-		"url":  media.ContentURI.String(),
 		"info": map[string]any{"mimetype": kind, "size": len(data)},
-	})
+	}
+	if err := p.upload(ctx, room, name, kind, data, content); err != nil {
+		return "", err
+	}
+	return p.send(ctx, room, event.EventMessage, content)
 }
 
 // msgtype is the Matrix message type for a MIME type.
@@ -101,9 +97,5 @@ func (p *Person) Notice(ctx context.Context, room, text string) (string, error) 
 }
 
 func (p *Person) send(ctx context.Context, room string, kind event.Type, content map[string]any) (string, error) {
-	resp, err := p.cli.SendMessageEvent(ctx, id.RoomID(room), kind, content)
-	if err != nil {
-		return "", fmt.Errorf("send %s to %s: %w", kind.Type, room, err)
-	}
-	return resp.EventID.String(), nil
+	return p.Send(ctx, room, kind.Type, content)
 }

@@ -64,9 +64,17 @@ func (p *Person) watch(ctx context.Context) {
 			wait = min(2*wait, 2*time.Second)
 			continue
 		}
+		if err := p.takeKeys(ctx, resp, since == ""); err != nil {
+			p.log.Warn().Err(err).Str("user", p.ID()).Msg("take keys")
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+			continue
+		}
 		wait = 100 * time.Millisecond
 		gaps := p.gaps(ctx, resp, since)
-		p.take(resp, gaps)
+		p.take(ctx, resp, gaps)
 		since = resp.NextBatch
 	}
 }
@@ -96,7 +104,16 @@ func (p *Person) gaps(ctx context.Context, resp *mautrix.RespSync, since string)
 }
 
 // take puts one sync response into the rooms.
-func (p *Person) take(resp *mautrix.RespSync, gaps map[string][]Msg) {
+func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[string][]Msg) {
+	news := map[id.RoomID][]Msg{}
+	for room, joined := range resp.Rooms.Join {
+		for _, evt := range joined.Timeline.Events {
+			m := p.read(ctx, room.String(), evt)
+			p.noteSealed(room.String(), evt, m)
+			news[room] = append(news[room], m)
+		}
+	}
+	p.reread(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.tell()
@@ -105,7 +122,7 @@ func (p *Person) take(resp *mautrix.RespSync, gaps map[string][]Msg) {
 		t := p.room(room.String())
 		delete(p.invites, room.String())
 		t.add(gaps[room.String()]...)
-		t.add(decodeAll(room.String(), joined.Timeline.Events)...)
+		t.add(news[room]...)
 		for _, evt := range joined.Ephemeral.Events {
 			if evt.Type.Type == event.EphemeralEventTyping.Type {
 				t.typing = typists(evt.Content.VeryRaw)
@@ -167,13 +184,14 @@ func (p *Person) Wait(ctx context.Context, room string, fits func(Msg) bool) (Ms
 	var hit Msg
 	next := 0
 	var first string // event at index 0, to notice that old ones were forgotten
+	redone := 0
 	err := p.until(ctx, func() bool {
 		t := p.rooms[room]
 		if t == nil || len(t.msgs) == 0 {
 			return false
 		}
-		if t.msgs[0].Event != first {
-			first, next = t.msgs[0].Event, 0
+		if t.msgs[0].Event != first || p.redone != redone {
+			first, redone, next = t.msgs[0].Event, p.redone, 0
 		}
 		for ; next < len(t.msgs); next++ {
 			if fits(t.msgs[next]) {
@@ -227,7 +245,7 @@ func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) boo
 		}
 		stopped := false
 		for _, evt := range resp.Chunk {
-			m := decode(room, evt)
+			m := p.read(ctx, room, evt)
 			if stop(m) {
 				stopped = true
 				break

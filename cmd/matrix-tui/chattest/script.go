@@ -19,7 +19,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rs/zerolog"
-	"maunium.net/go/mautrix"
 
 	"matrix-tui/agent/scripted"
 	"matrix-tui/bot/person"
@@ -44,10 +43,9 @@ type script struct {
 	mark    int // newest request that model-saw has looked at
 	key     string
 
-	bot     *bot
-	people  map[string]*person.Person
-	devices map[string]*mautrix.Client // second sessions of people
-	rooms   map[string]*room
+	bot    *bot
+	people map[string]*person.Person
+	rooms  map[string]*room
 
 	mu       sync.Mutex
 	boxes    []string            // every container name that the script may have made
@@ -91,7 +89,6 @@ func (s *suite) newScript(name string) (*script, error) {
 		name:     regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
 		key:      "AIza-secret-" + random(),
 		people:   map[string]*person.Person{},
-		devices:  map[string]*mautrix.Client{},
 		rooms:    map[string]*room{},
 		expected: map[string]bool{},
 		said:     map[string][]string{},

@@ -57,6 +57,9 @@ var verbs = []verb{
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
+	{"keys", "USER hold|release", 2, 2, false, doKeys},       // USER's client does not send its keys for encrypted rooms; release: sends them late
+	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},    // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
+	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas}, // the newest file of somebody else holds this, once it is decrypted where the room is encrypted
 
 	// what they see; the line goes to stdout
 	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},     // anything somebody else says, each message once; !expect: nobody has ever said it

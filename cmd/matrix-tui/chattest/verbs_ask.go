@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/bot/person"
 )
 
@@ -146,22 +143,18 @@ func doPings(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	cli, err := sc.device(ctx, args[0])
-	if err != nil {
-		return err
-	}
-	if _, err := sc.settled(ctx, p, room); err != nil {
-		return err
-	}
-	contents, err := wire(ctx, cli, room, sc.bot.id)
+	msgs, err := sc.settled(ctx, p, room)
 	if err != nil {
 		return err
 	}
 	var got, want []string
-	for _, content := range contents {
-		users, err := pinged(content)
+	for _, m := range msgs {
+		if m.Type != "m.room.message" || m.Sender != sc.bot.id || m.Redacted {
+			continue
+		}
+		users, err := pinged(m.Content)
 		if err != nil {
-			return fmt.Errorf("%w: %s", err, cut(string(content), 300))
+			return fmt.Errorf("%w: %s", err, cut(string(m.Content), 300))
 		}
 		got = append(got, users...)
 	}
@@ -181,10 +174,6 @@ func doPings(ctx context.Context, sc *script, _ bool, args []string) error {
 }
 
 func doThread(ctx context.Context, sc *script, _ bool, args []string) error {
-	cli, err := sc.device(ctx, args[0])
-	if err != nil {
-		return err
-	}
 	return sc.about(ctx, args, false, func(p *person.Person, room, root string) (string, error) {
 		last := root
 		for _, m := range p.Messages(room) {
@@ -192,11 +181,7 @@ func doThread(ctx context.Context, sc *script, _ bool, args []string) error {
 				last = m.Event
 			}
 		}
-		resp, err := cli.SendMessageEvent(ctx, id.RoomID(room), event.EventMessage, inThread(root, last, args[3]))
-		if err != nil {
-			return "", fmt.Errorf("write in the thread of %s: %w", root, err)
-		}
-		return resp.EventID.String(), nil
+		return p.Send(ctx, room, "m.room.message", inThread(root, last, args[3]))
 	})
 }
 

@@ -3,6 +3,8 @@ package chattest
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/rs/zerolog"
 
@@ -44,8 +46,13 @@ func (sc *script) userID(ctx context.Context, name string) (string, error) {
 
 func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 	for _, name := range args {
+		keys := filepath.Join(sc.dir, "keys-"+name)
+		if err := os.MkdirAll(keys, 0o700); err != nil {
+			return fmt.Errorf("make folder for the keys of %s: %w", name, err)
+		}
 		p, err := person.Enter(ctx, person.Config{
 			Homeserver: sc.home.url(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
+			Keys: keys, Signed: true,
 		})
 		if err != nil {
 			return err

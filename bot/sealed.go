@@ -1,0 +1,167 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"matrix-tui/bot/e2ee"
+	"matrix-tui/state"
+)
+
+const (
+	sealedTold  = time.Minute    // so long a key is waited for in silence
+	sealedTime  = 24 * time.Hour // and so long at all
+	sealedRetry = 10 * time.Second
+	maxSealed   = 200 // messages without a key that a room holds
+)
+
+// sealed are the messages whose keys are not there yet.
+type sealed struct {
+	mu   sync.Mutex
+	rows map[string]*sealedRow // by event
+	keys map[e2ee.Key]bool     // those that were asked for
+}
+
+type sealedRow struct {
+	row   state.Inbound
+	key   e2ee.Key // empty where something else than a key was missing
+	since time.Time
+	told  bool
+}
+
+// add notes a message that waits; ask tells to ask for its key, and drop that
+// the room holds too many.
+func (s *sealed) add(row state.Inbound, key e2ee.Key) (ask, drop bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rows[row.Event] != nil {
+		return false, false
+	}
+	in := 0
+	for _, one := range s.rows {
+		if one.row.Room == row.Room {
+			in++
+		}
+	}
+	if in >= maxSealed {
+		return false, true
+	}
+	if s.rows == nil {
+		s.rows, s.keys = map[string]*sealedRow{}, map[e2ee.Key]bool{}
+	}
+	s.rows[row.Event] = &sealedRow{row: row, key: key, since: time.Now()}
+	ask = key.Session != "" && !s.keys[key]
+	s.keys[key] = true
+	return ask, false
+}
+
+// came forgets the messages of a key: who looks at one that still cannot be read
+// adds it again.
+func (s *sealed) came(k e2ee.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for event, one := range s.rows {
+		if one.key == k {
+			delete(s.rows, event)
+		}
+	}
+}
+
+// due are the messages that the rooms are to be told of now, those that are
+// given up, and the rooms in which something may have become readable.
+func (s *sealed) due(now time.Time) (tell, giveUp []state.Inbound, again []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for event, one := range s.rows {
+		switch age := now.Sub(one.since); {
+		case age >= sealedTime:
+			giveUp = append(giveUp, one.row)
+			delete(s.rows, event)
+		case one.key.Session == "":
+			again = append(again, one.row.Room)
+			delete(s.rows, event)
+		case age >= sealedTold && !one.told:
+			one.told = true
+			tell = append(tell, one.row)
+		}
+	}
+	if len(s.rows) == 0 {
+		clear(s.keys)
+	}
+	return tell, giveUp, again
+}
+
+// waitForKey has a message wait until it can be read. A room that holds too many
+// of those gives this one up.
+func (r *room) waitForKey(ctx context.Context, row state.Inbound, e wireEvent) error {
+	var c sealedContent
+	_ = json.Unmarshal(e.Content, &c)
+	key := e2ee.Key{Room: c.Room, Session: c.Session}
+	ask, drop := r.bot.crypt.sealed.add(row, key)
+	if drop {
+		return r.finish(ctx, row)
+	}
+	if ask {
+		r.bot.start(func() {
+			ctx, cancel := context.WithTimeout(r.bot.ctx, callTimeout)
+			defer cancel()
+			err := r.bot.crypt.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, row.Sender, key.Session) })
+			if err != nil && ctx.Err() == nil {
+				r.bot.log.Warn().Err(err).Str("room", r.id).Msg("ask for a key")
+			}
+		})
+	}
+	return nil
+}
+
+// watchSealed tells the rooms of messages whose keys do not come, until ctx ends.
+func (b *Bot) watchSealed(ctx context.Context) {
+	for sleep(ctx, sealedRetry) == nil {
+		tell, giveUp, again := b.crypt.sealed.due(time.Now())
+		for _, name := range again {
+			b.room(name).wake()
+		}
+		for _, row := range b.stillSealed(ctx, tell) {
+			if err := b.room(row.Room).tellSealed(ctx, row); err != nil && ctx.Err() == nil {
+				b.log.Warn().Err(err).Str("room", row.Room).Msg("tell of a message without a key")
+			}
+		}
+		for _, row := range b.stillSealed(ctx, giveUp) {
+			if err := b.room(row.Room).finish(ctx, row); err != nil && ctx.Err() == nil {
+				b.log.Warn().Err(err).Str("room", row.Room).Msg("give up a message without a key")
+			}
+		}
+	}
+}
+
+// stillSealed leaves out the rows that can be read by now, or are done.
+func (b *Bot) stillSealed(ctx context.Context, rows []state.Inbound) (still []state.Inbound) {
+	for _, row := range rows {
+		if now, err := b.Journal.Event(ctx, row.Room, row.Event); err == nil && now.Status == state.Pending && now.Type == typeSealed {
+			still = append(still, now)
+		}
+	}
+	return still
+}
+
+// tellSealed says that a message cannot be read yet, once for all of its key's.
+func (r *room) tellSealed(ctx context.Context, row state.Inbound) error {
+	e, _ := parseEvent(row.Raw)
+	var c sealedContent
+	_ = json.Unmarshal(e.Content, &c)
+	m := notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
+	m.RelatesTo = replyTo(row.Event)
+	return r.queue(ctx, r.out(hash(c.Room+"\x00"+c.Session)+"-sealed", "", m))
+}
+
+// doUnreadable says that a message will never be read.
+func (r *room) doUnreadable(ctx context.Context, row state.Inbound) error {
+	m := notice("🔒 I cannot decrypt this message. Please write it once more.")
+	m.RelatesTo = replyTo(row.Event)
+	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", m)); err != nil {
+		return err
+	}
+	return r.finish(ctx, row)
+}

@@ -1,0 +1,106 @@
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+)
+
+func doKeys(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, err := sc.person(args[0])
+	if err != nil {
+		return err
+	}
+	switch args[1] {
+	case "hold":
+		return p.HoldKeys(ctx, true)
+	case "release":
+		return p.HoldKeys(ctx, false)
+	}
+	return fmt.Errorf("hold or release, not %s", args[1])
+}
+
+// doCleartext looks at every event of the room as the homeserver has it, and at
+// every file of the homeserver, its databases and its media among them.
+func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
+	r := sc.rooms[args[0]]
+	if r == nil {
+		return fmt.Errorf("no room is called %s", args[0])
+	}
+	re, err := regexp.Compile(args[1])
+	if err != nil {
+		return err
+	}
+	if err := sc.quiet(ctx); err != nil {
+		return err
+	}
+	events, err := sc.people[r.by].Raw(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	where := ""
+	for _, raw := range events {
+		if re.Match(raw) {
+			where = "an event: " + cut(string(raw), 500)
+			break
+		}
+	}
+	if where == "" {
+		if where, err = sc.home.holds(re); err != nil {
+			return err
+		}
+	}
+	switch {
+	case neg && where != "":
+		return fmt.Errorf("the homeserver has seen it in %s", where)
+	case !neg && where == "":
+		return fmt.Errorf("the homeserver has never seen it, in %d events and its files", len(events))
+	}
+	return nil
+}
+
+// holds names a file of the homeserver that fits, "" for none.
+func (h *homeserver) holds(re *regexp.Regexp) (name string, err error) {
+	err = filepath.WalkDir(h.data(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil // it has just been removed
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && re.Match(data) {
+			name = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return name, err
+}
+
+// doFileHas downloads the newest file that somebody else sent.
+func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	re, err := regexp.Compile(args[2])
+	if err != nil {
+		return err
+	}
+	for _, m := range slices.Backward(p.Messages(room)) {
+		if !heard(p, m) || m.URL == "" {
+			continue
+		}
+		data, err := p.Download(ctx, m)
+		if err != nil {
+			return err
+		}
+		if !re.Match(data) {
+			return fmt.Errorf("%s (%d bytes) begins with %q", m.Body, len(data), cut(string(data), 200))
+		}
+		return nil
+	}
+	return fmt.Errorf("nobody has sent a file")
+}
