@@ -57,9 +57,10 @@ var verbs = []verb{
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
-	{"keys", "USER hold|release", 2, 2, false, doKeys},       // USER's client does not send its keys for encrypted rooms; release: sends them late
-	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},    // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
-	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas}, // the newest file of somebody else holds this, once it is decrypted where the room is encrypted
+	{"keys", "USER hold|release", 2, 2, false, doKeys},                 // USER's client does not send its keys for encrypted rooms; release: sends them late
+	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},              // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
+	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},           // the newest file of somebody else holds this, once it is decrypted where the room is encrypted
+	{"parcel", "USER ROOM FILE KIND [CAPTION]", 4, 5, false, doParcel}, // voice, sticker, gone (the server does not have it), or - for what its name says
 
 	// what they see; the line goes to stdout
 	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},     // anything somebody else says, each message once; !expect: nobody has ever said it
@@ -76,6 +77,7 @@ var verbs = []verb{
 	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},        // WHO is in the room; !joined: is out
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},         // a message that fits mentions USER
 	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                   // formatted body of any message of others
+	{"download", "USER ROOM REGEXP FILE", 4, 4, false, doDownload},     // a file somebody else has sent, each once, into FILE; its kind and name go to stdout
 
 	{"edit-pace", "USER ROOM DURATION", 3, 3, false, doEditPace}, // edits of one notice come no faster while it works; its last one is the result's
 
