@@ -153,7 +153,7 @@ func (t *task) note(ctx context.Context) error {
 func (t *task) followApproved(ctx context.Context, box *sandbox.Box, id string, output *tail) (sandbox.RunStatus, error) {
 	reading, cancel := t.stoppable(ctx)
 	defer cancel()
-	reading, timer := context.WithTimeout(reading, t.bot.CodingTimeout)
+	reading, timer := context.WithTimeout(reading, t.runTime())
 	defer timer()
 	status, err := box.FollowRun(reading, id, 0, output)
 	if err == nil || reading.Err() == nil || ctx.Err() != nil {

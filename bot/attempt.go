@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,10 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		attached = status.State != sandbox.RunNone
 	}
 	if !attached {
+		if t.quoted, err = t.quote(ctx); err != nil {
+			return agent.Outcome{}, err
+		}
+		t.who = t.persona(ctx, box)
 		if out, err := t.runApproved(ctx, box); err != nil || out.Ended != "" {
 			return out, err
 		}
@@ -80,6 +85,7 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		return agent.Outcome{}, err
 	}
 	crash("ended")
+	t.noteBootstrap(out.Status)
 	return out, nil
 }
 
@@ -170,7 +176,7 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 	t.begin()
 	t.rec.Given = len(t.rec.Steer)
 	t.rec.Box = boxID
-	t.rec.Deadline = time.Now().UTC().Add(t.bot.CodingTimeout) // the wait for a slot and the box is not the agent's time
+	t.rec.Deadline = time.Now().UTC().Add(t.runTime()) // the wait for a slot and the box is not the agent's time
 	data, err := t.encoded()
 	if err != nil {
 		return err
@@ -220,6 +226,7 @@ func (t *task) agentTask(attached bool) agent.Task {
 	for _, one := range later {
 		in.Steer = append(in.Steer, workspace.Said{Sender: localpart(one.By), Text: one.words()})
 	}
+	in.Persona, in.Quote = t.who, t.quoted
 	in.Files = t.promptFiles(in.Resumed)
 	history := t.bot.Store.History(t.id)
 	if !t.rec.Resume {
@@ -231,12 +238,12 @@ func (t *task) agentTask(attached bool) agent.Task {
 	}
 	return agent.Task{
 		Run: t.rec.Run, Session: t.rec.Session, Resume: t.rec.Resume,
-		Prompt: workspace.Prompt(in), Model: t.bot.Model, Deadline: t.rec.Deadline,
+		Prompt: workspace.Prompt(in), Model: cmp.Or(t.rules().Model, t.bot.Model), Deadline: t.rec.Deadline,
 		Files:     workspaceFiles(text),
-		Watch:     []string{workspace.StatusPath},
+		Watch:     append(bootstrapPaths(), workspace.StatusPath),
 		Attached:  attached,
 		Stop:      t.stopping.Done(),
-		Approvals: t.bot.policy.Room(t.id).Approvals,
+		Approvals: t.rules().Approvals,
 	}
 }
 

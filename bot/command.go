@@ -122,7 +122,7 @@ const toldTxn = "-a"
 // tell answers a row with a notice and ends the row.
 func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
 	n := notice(text)
-	n.RelatesTo = replyTo(row.Event)
+	n.RelatesTo = relate(row, row.Event)
 	return r.reply(ctx, []state.Outbound{r.out(taskKey(row)+toldTxn, "", n)}, row.Event)
 }
 

@@ -214,7 +214,7 @@ func (r *room) askAgain(ctx context.Context) error {
 			continue
 		}
 		t.rec.Execution.Room, t.rec.Execution.QuestionEvent = r.id, ""
-		t.rec.Execution.Deadline = time.Now().Add(r.bot.ExecutionTimeout).UTC()
+		t.rec.Execution.Deadline = time.Now().Add(t.patience()).UTC()
 		data, err := t.encoded()
 		if err != nil {
 			return err

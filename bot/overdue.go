@@ -37,7 +37,7 @@ func (b *Bot) watchWaits(ctx context.Context) {
 // over, for the reminder, or at the deadline when nobody wants one.
 func (t *task) due() time.Time {
 	if t.bot.NotifyQuestion {
-		return t.rec.Execution.Deadline.Add(-t.bot.ExecutionTimeout / 2)
+		return t.rec.Execution.Deadline.Add(-t.patience() / 2)
 	}
 	return t.rec.Execution.Deadline
 }
@@ -96,7 +96,7 @@ func (r *room) look(ctx context.Context, event string) error {
 	deadline := t.rec.Execution.Deadline
 	switch {
 	case !now.Before(deadline):
-		limit := r.bot.ExecutionTimeout
+		limit := t.patience()
 		return t.expire(ctx, agent.Outcome{Ended: agent.TimedOut}, func(now time.Time) error { return t.rec.Execution.Expire(limit, now) })
 	case now.Before(t.due()):
 		t.waitUntil(t.due())
@@ -125,7 +125,7 @@ func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 // posted pins the question to its event and has its time begin. The caller
 // holds the books.
 func (t *task) posted(ctx context.Context, event string, now time.Time) error {
-	t.rec.Execution.Deadline = now.Add(t.bot.ExecutionTimeout).UTC()
+	t.rec.Execution.Deadline = now.Add(t.patience()).UTC()
 	if event == "" {
 		t.waitUntil(t.due())
 		return nil // not yet: the next look will tell
@@ -150,7 +150,7 @@ func (t *task) remind(ctx context.Context, now time.Time) error {
 	txn := t.question(len(t.rec.Execution.Answers))
 	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), short(t.rec.Execution.Deadline.Sub(now))))
 	t.mention(m)
-	m.RelatesTo = replyTo(txnRef + txn)
+	m.RelatesTo = relate(t.row, txnRef+txn)
 	return t.room.queue(ctx, t.room.out(txn+"-w", t.row.Event, m))
 }
 

@@ -48,13 +48,13 @@ func (t *task) noticeTxn(n int) string {
 func (t *task) noticeRow(text string) state.Outbound {
 	n := len(t.rec.Execution.Answers)
 	m := notice(text)
-	m.RelatesTo = replyTo(t.anchor())
+	m.RelatesTo = relate(t.row, t.anchor())
 	if n > 0 {
 		about := t.rec.Execution.Answers[n-1].Event
 		if about == "" {
 			about = txnRef + t.question(n-1)
 		}
-		m.RelatesTo = replyTo(about)
+		m.RelatesTo = relate(t.row, about)
 	}
 	return t.room.out(t.noticeTxn(n), t.row.Event, m)
 }

@@ -29,7 +29,7 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 	now := time.Now()
 	n := len(t.rec.Execution.Answers)
 	begun := t.rec.Begun
-	if err := t.rec.Execution.Ask(question, about, now.Add(t.bot.ExecutionTimeout), now); err != nil {
+	if err := t.rec.Execution.Ask(question, about, now.Add(t.patience()), now); err != nil {
 		return err
 	}
 	if t.rec.Resuming = out.Session != ""; t.rec.Resuming {
@@ -90,7 +90,7 @@ func (t *task) pause(ctx context.Context) error {
 func (t *task) questionRows(ctx context.Context, before, after string) []state.Outbound {
 	e := t.rec.Execution
 	n := len(e.Answers)
-	text := questionText(e, t.rec.Held != nil, t.bot.ExecutionTimeout, before, after)
+	text := questionText(e, t.rec.Held != nil, t.patience(), before, after)
 	messages := t.messages(ctx, text, "question", t.bot.NotifyQuestion)
 	var rows []state.Outbound
 	for i, m := range messages {

@@ -40,6 +40,10 @@ func (t *task) messages(ctx context.Context, text, name string, loud bool) []*me
 			messages = append(messages, file)
 		}
 	}
+	messages[0].RelatesTo = relate(t.row, t.anchor())
+	for _, m := range messages[1:] {
+		m.RelatesTo = follows(t.row)
+	}
 	if loud {
 		t.mention(messages[0])
 		return messages

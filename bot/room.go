@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"matrix-tui/state"
@@ -30,6 +31,8 @@ type room struct {
 	books sync.Mutex
 
 	projecting sync.Mutex // see project
+
+	bootstrap atomic.Int32 // whether /workspace has bootstrap files: see persona
 
 	mu      sync.Mutex
 	current *task                   // the one that the tasks' lane has taken up

@@ -44,6 +44,11 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 	if _, _, command := parseCommand(taskText(m)); command {
 		return route{}, nil // !task: the others do not come here
 	}
+	if waiting, err := r.inThread(ctx, row); err != nil {
+		return route{}, err
+	} else if waiting != nil {
+		return route{verdict: isAnswer, task: waiting}, nil
+	}
 	if about := m.RelatesTo.about(); about != "" {
 		told, err := r.bot.Journal.OutboundOf(ctx, r.id, about)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/workspace"
 )
 
 // maxAttempts bounds how often a task is begun again because its session was
@@ -27,12 +29,14 @@ func (e *lostRun) Unwrap() error { return e.err }
 // task is one row on its walk.
 type task struct {
 	*room
-	row   state.Inbound
-	key   string
-	text  string
-	rec   record
-	shown *progress
-	noted int // tool calls that a former life has put into the transcript
+	row    state.Inbound
+	key    string
+	text   string
+	rec    record
+	shown  *progress
+	quoted *workspace.Quote // what it replies to
+	who    []workspace.Text // the agent's persona
+	noted  int              // tool calls that a former life has put into the transcript
 
 	// stopping ends when somebody wants the task to end; see [room.current].
 	stopping context.Context
@@ -226,6 +230,14 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 	}
 }
 
+// runTime is how long one run may take.
+func (t *task) runTime() time.Duration { return cmp.Or(t.rules().Timeout, t.bot.CodingTimeout) }
+
+// patience is how long a question of the task waits.
+func (t *task) patience() time.Duration {
+	return cmp.Or(t.rules().QuestionTimeout, t.bot.ExecutionTimeout)
+}
+
 // plan makes the record of the next attempt from the end of the last one.
 func (t *task) plan(last agent.Ended) {
 	now := time.Now().UTC()
@@ -233,7 +245,7 @@ func (t *task) plan(last agent.Ended) {
 	t.rec.Tries++
 	t.rec.Run = fmt.Sprintf("%s-%d", t.key, t.rec.Attempt)
 	t.rec.Box = ""
-	t.rec.Deadline = now.Add(t.bot.CodingTimeout)
+	t.rec.Deadline = now.Add(t.runTime())
 	switch last {
 	case agent.SessionGone:
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false

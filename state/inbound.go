@@ -45,6 +45,7 @@ const (
 	queryEvent           = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND event = ?"
 	queryLastEvent       = "SELECT event FROM inbound WHERE room = ? ORDER BY seq DESC LIMIT 1"
 	queryLastTask        = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND task IS NOT NULL ORDER BY seq DESC LIMIT 1"
+	queryBefore          = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') ORDER BY seq DESC LIMIT ?"
 	queryUnfinished      = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND " + unfinished + " ORDER BY seq LIMIT ?"
 	queryUnfinishedRooms = "SELECT DISTINCT room FROM inbound WHERE " + unfinished + " ORDER BY room"
 )
@@ -153,6 +154,14 @@ func (j *Journal) Event(ctx context.Context, room, event string) (Inbound, error
 func (j *Journal) LastTask(ctx context.Context, room string) (Inbound, error) {
 	in, err := scanInbound(j.db.QueryRowContext(ctx, queryLastTask, room))
 	return in, j.failed("look up last task", err)
+}
+
+// Before gives the newest messages of a room that came before the row seq,
+// oldest first, at most n of them.
+func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]Inbound, error) {
+	rows, err := queryAll(ctx, j.db, scanInbound, queryBefore, room, seq, n)
+	slices.Reverse(rows)
+	return rows, j.failed("look up earlier messages", err)
 }
 
 // Unfinished gives what is to be done in a room, in order of arrival: Pending,

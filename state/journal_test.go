@@ -117,7 +117,7 @@ func TestKnown(t *testing.T) {
 func TestQueriesUseIndices(t *testing.T) {
 	j := newJournal(t)
 	for query, index := range map[string]string{
-		queryEvent: "sqlite_autoindex_inbound_1", queryLastEvent: "inbound_room", queryLastTask: "inbound_task",
+		queryEvent: "sqlite_autoindex_inbound_1", queryLastEvent: "inbound_room", queryLastTask: "inbound_task", queryBefore: "inbound_room",
 		queryUnfinished: "inbound_unfinished", queryUnfinishedRooms: "inbound_unfinished",
 		queryWaiting: "inbound_waiting", queryWaitingIn: "inbound_waiting", queryOutboundOf: "outbound_event",
 		queryOutbound: "sqlite_autoindex_outbound_1", queryUnsent: "outbound_unsent", queryUnsentRooms: "outbound_unsent",

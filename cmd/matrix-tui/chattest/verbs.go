@@ -52,6 +52,7 @@ var verbs = []verb{
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
 	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},
 	{"thread", "USER ROOM REGEXP TEXT", 4, 4, false, doThread},           // in the thread of the newest message that fits
+	{"threaded", "USER ROOM REGEXP ROOT", 4, 4, true, doThreaded},        // the newest message that fits stands in the thread of ROOT
 	{"misreply", "USER ROOM OTHER REGEXP TEXT", 5, 5, false, doMisreply}, // in ROOM, a reply to a message of the room OTHER
 	{"react", "USER ROOM REGEXP KEY", 4, 4, false, doReact},
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},

@@ -1,0 +1,206 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/policy"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/workspace"
+)
+
+// quoteWindow is how many messages before the one that is replied to are told.
+const quoteWindow = 6
+
+// quote is the message that the task replies to, with a few before it; nil when
+// it replies to none, or to what the agent's session knows.
+func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
+	e, _ := parseEvent(t.row.Raw)
+	m, _ := e.message()
+	about := m.RelatesTo.InReplyTo.EventID
+	if about == "" {
+		return nil, nil
+	}
+	row, err := t.bot.Journal.Event(ctx, t.id, about)
+	if errors.Is(err, state.ErrNotFound) {
+		row, err = t.fetch(ctx, about)
+	}
+	if err != nil {
+		return nil, err
+	}
+	quoted, ok := saidIn(row)
+	if !ok {
+		return nil, nil
+	}
+	q := &workspace.Quote{Sender: quoted.Sender, Text: quoted.Text}
+	if row.Seq == 0 { // older than the journal
+		return q, nil
+	}
+	before, err := t.bot.Journal.Before(ctx, t.id, row.Seq, quoteWindow)
+	if err != nil {
+		return nil, fmt.Errorf("read what was said before: %w", err)
+	}
+	for _, older := range before {
+		if line, ok := saidIn(older); ok {
+			q.Before = append(q.Before, line)
+		}
+	}
+	return q, nil
+}
+
+// fetch asks the homeserver for an event that the journal does not have. One
+// that cannot be had is an empty row.
+func (t *task) fetch(ctx context.Context, event string) (state.Inbound, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	got, err := t.bot.client.GetEvent(call, roomID(t.id), id.EventID(event))
+	if err != nil {
+		if ctx.Err() != nil {
+			return state.Inbound{}, ctx.Err()
+		}
+		t.bot.log.Info().Err(err).Str("room", t.id).Msg("the quoted message cannot be had")
+		return state.Inbound{}, nil
+	}
+	raw, err := json.Marshal(map[string]any{"event_id": got.ID, "type": got.Type.Type, "sender": got.Sender, "content": got.Content.VeryRaw})
+	if err != nil {
+		return state.Inbound{}, fmt.Errorf("marshal quoted event: %w", err)
+	}
+	return state.Inbound{Room: t.id, Event: event, Type: got.Type.Type, Raw: raw}, nil
+}
+
+// saidIn is what a row says, when it is a message in words.
+func saidIn(row state.Inbound) (workspace.Said, bool) {
+	e, ok := parseEvent(row.Raw)
+	if !ok {
+		return workspace.Said{}, false
+	}
+	m, ok := e.message()
+	if !ok || m.RelatesTo.RelType == "m.replace" || strings.TrimSpace(m.Body) == "" {
+		return workspace.Said{}, false
+	}
+	return workspace.Said{Sender: localpart(e.Sender), Text: taskText(m)}, true
+}
+
+// personaScript prints the bootstrap files of a box that are regular files, each
+// behind a line with its name and size.
+const personaScript = `cd /workspace && for f in "$@"; do
+	[ -f "$f" ] && [ ! -L "$f" ] || continue
+	n=$(head -c ` + personaBytes + ` -- "$f" | wc -c)
+	printf '%s %s\n' "$f" "$n"; head -c "$n" -- "$f"; printf '\n'
+done`
+
+const personaBytes = "8192" // workspace.MaxPersonaFile
+
+// persona is who the agent is in this room: the policy's persona file and the
+// bootstrap files, as they are now.
+func (t *task) persona(ctx context.Context, box *sandbox.Box) []workspace.Text {
+	own := map[string]string{}
+	var first workspace.Text
+	root, err := os.OpenRoot(t.bot.StateDir) // a link that leads out of it is refused
+	if err == nil {
+		defer root.Close()
+		for _, name := range workspace.BootstrapFiles() {
+			own[name] = t.readPersona(root, name)
+		}
+		if name := t.bot.policy.Room(t.id).Persona; name != "" {
+			first = workspace.Text{Name: path.Base(name), Content: t.readPersona(root, name)}
+		}
+	}
+	if t.bootstrap.Load() == bootstrapNone {
+		return workspace.Persona(first, nil, own)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	res, err := box.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
+	if err != nil {
+		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("read bootstrap files")
+	}
+	return workspace.Persona(first, personaFiles(res.Stdout), own)
+}
+
+// What is known of a room's bootstrap files. Most rooms have none, and need not
+// be asked before each run: the end of a run tells (see noteBootstrap).
+const (
+	bootstrapUnknown = iota
+	bootstrapNone
+	bootstrapSome
+)
+
+// bootstrapPaths are the files in the box whose sizes each run tells.
+func bootstrapPaths() []string {
+	paths := workspace.BootstrapFiles()
+	for i, name := range paths {
+		paths[i] = "/workspace/" + name
+	}
+	return paths
+}
+
+// noteBootstrap remembers whether a run left bootstrap files.
+func (r *room) noteBootstrap(status sandbox.RunStatus) {
+	known := int32(bootstrapUnknown)
+	for _, path := range bootstrapPaths() {
+		for _, w := range status.Watch {
+			switch {
+			case w.Path != path:
+			case w.After > 0:
+				known = bootstrapSome
+			case known == bootstrapUnknown:
+				known = bootstrapNone
+			}
+		}
+	}
+	r.bootstrap.Store(known)
+}
+
+// personaFiles reads what personaScript prints. The box may print anything.
+func personaFiles(out []byte) map[string]string {
+	files := map[string]string{}
+	known := workspace.BootstrapFiles()
+	for rest := string(out); rest != ""; {
+		head, body, _ := strings.Cut(rest, "\n")
+		var name string
+		var n int
+		if _, err := fmt.Sscanf(head, "%s %d", &name, &n); err != nil || n < 0 || n > len(body) {
+			return files
+		}
+		for _, one := range known {
+			if one == name {
+				files[name] = body[:n]
+			}
+		}
+		rest = strings.TrimPrefix(body[n:], "\n")
+	}
+	return files
+}
+
+// readPersona reads a file of the state folder; "" for what is none.
+func (t *task) readPersona(root *os.Root, name string) string {
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		t.bot.log.Warn().Err(err).Str("file", name).Msg("read persona")
+		return ""
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, workspace.MaxPersonaFile))
+	if err != nil {
+		t.bot.log.Warn().Err(err).Str("file", name).Msg("read persona")
+	}
+	return string(data)
+}
+
+// rules are the room's policy.
+func (t *task) rules() policy.Room { return t.bot.policy.Room(t.id) }

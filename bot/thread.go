@@ -1,0 +1,70 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/state"
+)
+
+// threadOf is the root of the thread that a message stands in, "" for none.
+func threadOf(row state.Inbound) string {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	if m.RelatesTo.RelType == "m.thread" {
+		return m.RelatesTo.EventID
+	}
+	return ""
+}
+
+// relate is the relation of a message that answers an event: a reply, in the
+// thread where the row stands, if it stands in one.
+func relate(row state.Inbound, about string) *event.RelatesTo {
+	rel := replyTo(about)
+	if root := threadOf(row); root != "" {
+		rel = replyTo(row.Event) // in a thread every relation must be sendable as it is
+		rel.Type, rel.EventID = event.RelThread, id.EventID(root)
+	}
+	return rel
+}
+
+// follows is the relation of what comes behind a first message: in a thread it
+// stands there, too.
+func follows(row state.Inbound) *event.RelatesTo {
+	root := threadOf(row)
+	if root == "" {
+		return nil
+	}
+	rel := replyTo(row.Event)
+	rel.Type, rel.EventID, rel.IsFallingBack = event.RelThread, id.EventID(root), true
+	return rel
+}
+
+// inThread finds the waiting task whose thread a message stands in: it answers
+// its question, whoever wrote it.
+func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Inbound, error) {
+	root := threadOf(row)
+	if root == "" || r.bot.waits.count(r.id) == 0 {
+		return nil, nil
+	}
+	rows, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting tasks: %w", err)
+	}
+	for i := range rows {
+		if threadOf(rows[i]) != root {
+			continue
+		}
+		before, err := r.askedBefore(ctx, rows[i], row)
+		if err != nil {
+			return nil, err
+		}
+		if before {
+			return &rows[i], nil
+		}
+	}
+	return nil, nil
+}
