@@ -28,6 +28,9 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 	e, _ := parseEvent(t.row.Raw)
 	m, _ := e.message()
 	about := m.RelatesTo.InReplyTo.EventID
+	if m.RelatesTo.Fallback {
+		about = m.RelatesTo.about()
+	}
 	if about == "" {
 		return nil, nil
 	}

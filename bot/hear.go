@@ -51,9 +51,15 @@ func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
 	return err == nil
 }
 
-// answers tells whether a message could be the answer to a question that waits:
-// that needs no mention.
-func (r *room) couldAnswer(sender string) bool { return r.bot.waits.askedOf(r.id, sender) }
+// couldAnswer tells whether a message could be the answer to a question that
+// waits: that needs no mention.
+func (r *room) couldAnswer(e wireEvent) bool {
+	thread := ""
+	if m, ok := e.message(); ok && m.RelatesTo.RelType == "m.thread" {
+		thread = m.RelatesTo.EventID
+	}
+	return r.bot.waits.askedOf(r.id, e.Sender, thread)
+}
 
 // name is what the bot is called.
 func (b *Bot) name() string {

@@ -44,7 +44,7 @@ func (t *task) due() time.Time {
 
 // waitUntil has the task looked at at a time.
 func (t *task) waitUntil(due time.Time) {
-	t.bot.waits.set(t.key, wait{t.id, t.row.Event, t.asker(), due, t.rec.Execution.QuestionEvent != ""})
+	t.bot.waits.set(t.key, wait{t.id, t.row.Event, t.asker(), threadOf(t.row), due, t.rec.Execution.QuestionEvent != ""})
 }
 
 // overdue reminds of the room's questions, and ends the tasks that nobody

@@ -182,7 +182,7 @@ func (r *room) classify(ctx context.Context, e wireEvent) kind {
 	hear := r.bot.hear(ctx, r.id)
 	return classify(e, r.bot.UserID(), func(e wireEvent) hearing {
 		h := hear(e)
-		h.reply = h.reply || h.heard && (r.couldAnswer(e.Sender) || r.couldJoin(e))
+		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(e))
 		return h
 	})
 }

@@ -17,6 +17,7 @@ type waits struct {
 type wait struct {
 	room, event string // of the task
 	asker       string // user ID; "" for a program
+	thread      string // root of the thread that it stands in; "" for none
 	due         time.Time
 	pinned      bool // its question is known to be in the room
 }
@@ -84,15 +85,15 @@ func (w *waits) count(room string) int {
 	return w.rooms[room]
 }
 
-// askedOf tells whether a task of a user waits in a room.
-func (w *waits) askedOf(room, user string) bool {
+// askedOf tells whether a task of a user waits in a room, or one in a thread.
+func (w *waits) askedOf(room, user, thread string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.rooms[room] == 0 {
 		return false
 	}
 	for _, one := range w.tasks {
-		if one.room == room && one.asker == user {
+		if one.room == room && (one.asker == user || thread != "" && one.thread == thread) {
 			return true
 		}
 	}

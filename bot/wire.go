@@ -63,7 +63,8 @@ type wireText struct {
 type wireRelation struct {
 	RelType   string `json:"rel_type"`
 	EventID   string `json:"event_id"`
-	Key       string `json:"key"` // of an annotation: the reaction
+	Key       string `json:"key"`             // of an annotation: the reaction
+	Fallback  bool   `json:"is_falling_back"` // the reply is for clients without threads
 	InReplyTo struct {
 		EventID string `json:"event_id"`
 	} `json:"m.in_reply_to"`

@@ -15,15 +15,15 @@ import (
 // hand: what a person types goes out as it is, whatever it holds.
 func (p *Person) Say(ctx context.Context, room, text string) (string, error) {
 	return p.send(ctx, room, event.EventMessage, map[string]any{
-		"msgtype": "m.text", "body": text, "m.mentions": mentions(text),
+		"msgtype": "m.text", "body": text, "m.mentions": Mentions(text),
 	})
 }
 
 var userID = regexp.MustCompile(`@[a-z0-9._=/+-]+:[A-Za-z0-9.-]+(?::[0-9]+)?`)
 
-// mentions are the users whose IDs stand in a text, as a client that makes
+// Mentions are the users whose IDs stand in a text, as a client that makes
 // pills of them would tell.
-func mentions(text string) map[string]any {
+func Mentions(text string) map[string]any {
 	if found := userID.FindAllString(text, -1); found != nil {
 		return map[string]any{"user_ids": found}
 	}
@@ -33,7 +33,7 @@ func mentions(text string) map[string]any {
 // Reply answers a message.
 func (p *Person) Reply(ctx context.Context, room, to, text string) (string, error) {
 	return p.send(ctx, room, event.EventMessage, map[string]any{
-		"msgtype": "m.text", "body": text, "m.mentions": map[string]any{},
+		"msgtype": "m.text", "body": text, "m.mentions": Mentions(text),
 		"m.relates_to": map[string]any{"m.in_reply_to": map[string]any{"event_id": to}},
 	})
 }

@@ -3,13 +3,15 @@ package chattest
 import (
 	"encoding/json"
 	"fmt"
+
+	"matrix-tui/bot/person"
 )
 
 // inThread is a text in the thread of root; newest is its last message, for
 // clients without threads.
 func inThread(root, newest, text string) map[string]any {
 	return map[string]any{
-		"msgtype": "m.text", "body": text, "m.mentions": map[string]any{},
+		"msgtype": "m.text", "body": text, "m.mentions": person.Mentions(text),
 		"m.relates_to": map[string]any{
 			"rel_type": "m.thread", "event_id": root,
 			"is_falling_back": true, "m.in_reply_to": map[string]any{"event_id": newest},
