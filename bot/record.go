@@ -98,6 +98,9 @@ func newTask(r *room, row state.Inbound) (*task, error) {
 			return nil, fmt.Errorf("read task record: %w", err)
 		}
 	}
+	if sealed := row.Type == typeSealed || row.Type == typeUnreadable; sealed && t.rec.Execution != nil { // its key is lost
+		t.text = strings.Join(t.rec.Execution.Transcript, "\n")
+	}
 	if t.rec.Text != "" {
 		t.text = t.rec.Text
 		begin.Transcript = []string{t.text}
