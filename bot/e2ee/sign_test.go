@@ -72,6 +72,12 @@ func TestSignature(t *testing.T) {
 	}
 	// and one without
 	third := bot.second()
+	for p, signed := range map[*peer]bool{bot: true, other: true, third: false} {
+		s, err := Look(t.Context(), home, p.cli.AccessToken)
+		if want := status(t, p); err != nil || s.Signed != signed || s.Device != want.Device || s.Fingerprint != want.Fingerprint || s.Signed != (s.Problem == "") {
+			t.Errorf("looked at: %+v, %v; itself it says %+v", s, err, want)
+		}
+	}
 	if s := status(t, third); s.Signed || !strings.Contains(s.Problem, "recovery-key") {
 		t.Errorf("without the recovery key: %+v", s)
 	}

@@ -139,6 +139,7 @@ func (h *host) operator(t *testing.T, ctx context.Context) {
 	}
 	fresh := t.TempDir()
 	report(0, "ok   login as @bot:localhost by the stored login", environ(state))
+	report(0, "ok   device ", environ(state))
 	report(0, "ok   login as @bot:localhost by MATRIX_PASSWORD", environ(fresh, "MATRIX_PASSWORD="+known.Bot.Password))
 	report(0, "ok   model gemini-2.5-pro at "+api.URL, environ(state))
 	report(1, "FAIL login as bot is refused (403 ", environ(fresh, "MATRIX_PASSWORD="+hidden))

@@ -21,7 +21,7 @@ const module = "matrix-tui"
 // arrows are the packages of this module that each of them may import: the
 // floors of the house. A package that is not here has no place in it yet.
 var arrows = map[string][]string{
-	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/person", "bot/policy", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/e2ee", "bot/person", "bot/policy", "sandbox", "sandbox/gateway", "state"},
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},

@@ -91,23 +91,28 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		cancel()
 	}
 	checkPodman(ctx, cfg, say)
+	const settings = "its settings are there"
 	checks := []struct {
 		name  string
 		ready bool
+		wants string // to be ready
 		run   func(context.Context, *Config) finding
 	}{
-		{"homeserver", cfg.Homeserver != "", checkHomeserver},
-		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), func(ctx context.Context, cfg *Config) finding {
+		{"homeserver", cfg.Homeserver != "", settings, checkHomeserver},
+		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), settings, func(ctx context.Context, cfg *Config) finding {
 			return checkLogin(ctx, cfg, stored)
 		}},
-		{"model", cfg.GeminiKey.Set(), checkModel},
+		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.fits(cfg)), "the bot has logged in once", func(ctx context.Context, cfg *Config) finding {
+			return checkDevice(ctx, cfg, stored)
+		}},
+		{"model", cfg.GeminiKey.Set(), settings, checkModel},
 	}
 	for _, c := range checks {
 		switch {
 		case offline:
 			say(skipped("%s is not checked offline", c.name))
 		case !c.ready:
-			say(skipped("%s cannot be checked before its settings are there", c.name))
+			say(skipped("%s cannot be checked before %s", c.name, c.wants))
 		default:
 			limited, cancel := context.WithTimeout(ctx, checkTime)
 			say(c.run(limited, cfg))

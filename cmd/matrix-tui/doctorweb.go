@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"matrix-tui/bot/e2ee"
 )
 
 // maxAnswer bounds what a check reads of an answer.
@@ -55,6 +57,25 @@ func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 		return skipped("login cannot be checked before MATRIX_PASSWORD or MATRIX_ACCESS_TOKEN is set")
 	}
 	return tryPassword(ctx, cfg)
+}
+
+// checkDevice tells how others see the session in which the bot encrypts. One
+// that is not signed works too, with a warning in their clients.
+func checkDevice(ctx context.Context, cfg *Config, stored login) finding {
+	token := cfg.AccessToken
+	if !token.Set() {
+		token = stored.Token
+	}
+	device, err := e2ee.Look(ctx, string(cfg.Homeserver), token.Reveal())
+	switch {
+	case err != nil:
+		return skipped("device: the homeserver does not tell of it (%s)", without(err.Error(), token))
+	case device.Fingerprint == "":
+		return good("device %s: %s The bot makes them when it starts", device.Device, device.Problem)
+	case !device.Signed:
+		return good("device %s, fingerprint %s, is not signed: %s Put the account's recovery key into the file recovery-key of the state folder and start the bot again, or verify the device by hand", device.Device, device.Fingerprint, device.Problem)
+	}
+	return good("device %s, fingerprint %s, is signed by the account's cross-signing key", device.Device, device.Fingerprint)
 }
 
 func whoami(ctx context.Context, cfg *Config, token Secret) (user string, status int, err error) {

@@ -1,0 +1,62 @@
+package e2ee
+
+import (
+	"context"
+	"fmt"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/signatures"
+	"maunium.net/go/mautrix/id"
+)
+
+// Look asks a homeserver what others see of the device that a token belongs to.
+// It needs no keys and changes nothing.
+func Look(ctx context.Context, homeserver, token string) (Status, error) {
+	cli, err := mautrix.NewClient(homeserver, "", token)
+	if err != nil {
+		return Status{}, fmt.Errorf("read homeserver address: %w", err)
+	}
+	cli.DefaultHTTPRetries = 0
+	who, err := cli.Whoami(ctx)
+	if err != nil {
+		return Status{}, fmt.Errorf("ask for the device: %w", err)
+	}
+	resp, err := cli.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{who.UserID: {}}})
+	if err != nil {
+		return Status{}, fmt.Errorf("ask for the keys of this device: %w", err)
+	}
+	return judged(resp, who.UserID, who.DeviceID), nil
+}
+
+// judged is what keys, as a homeserver gives them, say of a device.
+func judged(resp *mautrix.RespQueryKeys, user id.UserID, device id.DeviceID) Status {
+	s := Status{Device: device.String()}
+	keys, ok := resp.DeviceKeys[user][device]
+	signing := keys.Keys.GetEd25519(device)
+	if !ok || signing == "" {
+		s.Problem = "It has no keys yet."
+		return s
+	}
+	s.Fingerprint = signing.Fingerprint()
+	if ok, err := signatures.VerifySignatureJSON(keys, user, device.String(), signing); err != nil || !ok {
+		s.Problem = "Its own signature is not right."
+		return s
+	}
+	self, has := resp.SelfSigningKeys[user]
+	masterKeys := resp.MasterKeys[user]
+	master := masterKeys.FirstKey()
+	if !has || master == "" {
+		s.Problem = "The account has no cross-signing key."
+		return s
+	}
+	if ok, err := signatures.VerifySignatureJSON(self, user, master.String(), master); err != nil || !ok {
+		s.Problem = "The account's cross-signing keys do not belong together."
+		return s
+	}
+	if ok, err := signatures.VerifySignatureJSON(keys, user, self.FirstKey().String(), self.FirstKey()); err != nil || !ok {
+		s.Problem = "The account's cross-signing key has not signed this device."
+		return s
+	}
+	s.Signed = true
+	return s
+}
