@@ -51,6 +51,7 @@ type Config struct {
 	NotifyQuestion   bool          // questions mention the asker, and are reminded of
 	NotifyComplete   bool          // results mention the asker, and tell what they cost
 	Debounce         time.Duration // messages of one person so close to each other are one task; 0: none are
+	Archive          time.Duration // so long the journal keeps what is done, as context
 	MaxParallel      int           // tasks at once, over all rooms
 	MediaMax         int64         // bytes of one file, in and out
 	Version          string

@@ -64,6 +64,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(greeting))); err != nil {
 		return err
 	}
+	r.bot.start(func() { r.describe(r.bot.ctx) })
 	return r.finish(ctx, row)
 }
 
@@ -88,6 +89,19 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)
+}
+
+// quit leaves a room in which the bot may not speak: there is nothing that it
+// could do there unseen.
+func (r *room) quit(ctx context.Context) {
+	r.bot.log.Info().Str("room", r.id).Msg("not allowed to speak: leaving")
+	r.bot.start(func() {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && ctx.Err() == nil {
+			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("leave a room without a word")
+		}
+	})
 }
 
 // doGone gives up what the room had on this host, except its volumes and its

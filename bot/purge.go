@@ -5,16 +5,12 @@ import (
 	"time"
 )
 
-const (
-	// archiveTime is how long the journal keeps what is done, as context.
-	archiveTime = 30 * 24 * time.Hour
-	purgeEvery  = 24 * time.Hour
-)
+const purgeEvery = 24 * time.Hour
 
 // purge bounds the journal: now, and then once a day, until ctx ends.
 func (b *Bot) purge(ctx context.Context) {
 	for ctx.Err() == nil {
-		n, err := b.Journal.Purge(ctx, time.Now().Add(-archiveTime))
+		n, err := b.Journal.Purge(ctx, time.Now().Add(-b.Archive))
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("purge journal")
 		}

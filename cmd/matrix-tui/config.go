@@ -38,6 +38,7 @@ type Config struct {
 	ExecutionTimeout Minutes      `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
 	NotifyQuestion   Switch       `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`
 	NotifyComplete   Switch       `env:"NOTIFY_ON_COMPLETE" envDefault:"true" right:"true or false"`
+	Archive          Days         `env:"ARCHIVE_DAYS" envDefault:"30" right:"a whole number of days from 1 to 3650, such as 30"`
 	Debounce         Milliseconds `env:"DEBOUNCE_MILLISECONDS" envDefault:"1500" right:"a whole number of milliseconds from 0 (off) to 60000, such as 1500"`
 	MaxParallel      Count        `env:"MAX_PARALLEL_TASKS" envDefault:"4" right:"a whole number from 1 to 1000, such as 4"`
 	MediaMax         Megabytes    `env:"MEDIA_MAX_MB" envDefault:"50" right:"a whole number of megabytes from 1 to 1024, such as 50"`

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -33,6 +34,9 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := findHomeserver(ctx, cfg); err != nil {
+		return err
+	}
 	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
 		return &SettingsError{missing}
 	}
@@ -48,6 +52,25 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 		log.Error().Err(err).Msg("ended")
 	}
 	return err
+}
+
+// findHomeserver asks the server of the bot's own ID where its client API is,
+// when no setting says so.
+func findHomeserver(ctx context.Context, cfg *Config) error {
+	_, server, full := strings.Cut(string(cfg.User), ":")
+	if cfg.Homeserver != "" || !full {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	address, err := bot.Discover(ctx, server)
+	if err == nil {
+		err = cfg.Homeserver.UnmarshalText([]byte(address))
+	}
+	if err != nil {
+		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); it takes %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
+	}
+	return nil
 }
 
 // serve opens what the bot works with, runs it until ctx ends and closes
@@ -137,7 +160,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
 		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
-		Debounce: time.Duration(cfg.Debounce), MediaMax: int64(cfg.MediaMax),
+		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
 		Version: version(), Log: log,
 	}
 }

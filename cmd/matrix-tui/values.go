@@ -38,6 +38,8 @@ type (
 	Seconds time.Duration
 	// Minutes is a length of time that is set in minutes.
 	Minutes time.Duration
+	// Days is a length of time that is set in days.
+	Days time.Duration
 	// Milliseconds is a length of time that is set in milliseconds.
 	Milliseconds time.Duration
 	// Megabytes is a number of bytes that is set in units of 1,048,576.
@@ -189,6 +191,12 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 func (m *Minutes) UnmarshalText(text []byte) error {
 	n, err := wholeNumber(text, 1, 30*24*60)
 	*m = Minutes(time.Duration(n) * time.Minute)
+	return err
+}
+
+func (d *Days) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 3650)
+	*d = Days(time.Duration(n) * 24 * time.Hour)
 	return err
 }
 
