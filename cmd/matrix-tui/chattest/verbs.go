@@ -49,6 +49,7 @@ var verbs = []verb{
 	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile}, // the file's text, its last newline cut
 	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON}, // the text as a JSON string: for what a script cannot hold; ! for both: the homeserver refuses it
 	{"notice", "USER ROOM TEXT", 3, 3, false, doNotice},
+	{"hostile", "USER ROOM N", 3, 3, false, doHostile},    // N events that make no sense
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
 	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},
 	{"thread", "USER ROOM REGEXP TEXT", 4, 4, false, doThread},           // in the thread of the newest message that fits
