@@ -21,6 +21,9 @@ type SAS struct {
 	Decimals []int    // three, for clients without emojis
 }
 
+// verifyTime is how long a verification may take.
+const verifyTime = 10 * time.Minute
+
 // maxVerifications bounds those that run at once.
 const maxVerifications = 20
 
@@ -38,6 +41,7 @@ type verifier struct {
 type verification struct {
 	user  id.UserID
 	until time.Time
+	ours  bool // started here
 }
 
 // newVerifier makes one for the machines of m; m.mu is held, as in all of its
@@ -105,7 +109,7 @@ func (v *verifier) take(ctx context.Context, e *event.Event) {
 		if known || len(v.active) >= maxVerifications || v.m.cfg.Owner == nil || !v.m.cfg.Owner(user.String()) {
 			return
 		}
-		v.active[txn] = verification{user, now.Add(10 * time.Minute)}
+		v.active[txn] = verification{user: user, until: now.Add(verifyTime)}
 	case !known || of.user != user:
 		return
 	}
@@ -175,6 +179,23 @@ func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.Ra
 	return true
 }
 
+// Verify starts the verification of another user's devices. ShowSAS is told what
+// both see; it goes on, and ends, with the events that come.
+func (m *Machine) Verify(ctx context.Context, user string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.mach.FetchKeys(ctx, []id.UserID{id.UserID(user)}, true); err != nil {
+		return fmt.Errorf("ask for the keys of %s: %w", user, err)
+	}
+	m.verify.cli.AccessToken = m.cfg.Client.AccessToken
+	txn, err := m.verify.helper.StartVerification(m.log.WithContext(ctx), id.UserID(user))
+	if err != nil {
+		return fmt.Errorf("start verification of %s: %w", user, err)
+	}
+	m.verify.active[txn] = verification{id.UserID(user), time.Now().Add(verifyTime), true}
+	return nil
+}
+
 // callbacks is what the helper calls, with its lock held in part: they note
 // what is to be done.
 type callbacks struct{ v *verifier }
@@ -183,7 +204,10 @@ func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationT
 	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
 }
 
-func (c callbacks) VerificationReady(context.Context, id.VerificationTransactionID, id.DeviceID, bool, bool, *verificationhelper.QRCode) {
+func (c callbacks) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
+	if sas && c.v.active[txn].ours {
+		c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.StartSAS(ctx, txn) })
+	}
 }
 
 func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {

@@ -24,6 +24,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	if p.cli.Client == nil {
 		p.cli.Client = &http.Client{}
 	}
+	p.sas = make(chan e2ee.SAS, 1)
 	p.holding.to = p.cli.Client.Transport
 	if p.holding.to == nil {
 		p.holding.to = http.DefaultTransport
@@ -32,6 +33,12 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	m, err := e2ee.Open(ctx, e2ee.Config{
 		Client: p.cli, Dir: cfg.Keys, Password: cfg.Password, NoCrossSigning: !cfg.Signed, Log: cfg.Log,
 		KeyCame: func(e2ee.Key) { p.keyCame = true },
+		ShowSAS: func(s e2ee.SAS) {
+			select {
+			case p.sas <- s:
+			default:
+			}
+		},
 	})
 	if err != nil {
 		return err
@@ -220,6 +227,20 @@ func (p *Person) upload(ctx context.Context, room, name, kind string, data []byt
 	}
 	content["file"], err = e2ee.FileAt(file, media.ContentURI.String())
 	return err
+}
+
+// Verify starts the verification of a user and returns the emojis that the other
+// side must show too. This side confirms them.
+func (p *Person) Verify(ctx context.Context, user string) ([]string, error) {
+	if err := p.keys.Verify(ctx, user); err != nil {
+		return nil, err
+	}
+	select {
+	case s := <-p.sas:
+		return s.Emojis, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("verify %s: %w", user, ctx.Err())
+	}
 }
 
 // HoldKeys keeps the keys that this session sends to others back, until it is

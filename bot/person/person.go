@@ -40,6 +40,7 @@ type Person struct {
 
 	keys    *e2ee.Machine // nil: it cannot encrypt
 	holding holding
+	sas     chan e2ee.SAS               // nil: it cannot verify
 	keyCame bool                        // the sync loop's own
 	sealed  map[id.EventID]*event.Event // what could not be decrypted; the sync loop's own
 

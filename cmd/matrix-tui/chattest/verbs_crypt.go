@@ -2,12 +2,15 @@ package chattest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
+	"time"
 )
 
 func doKeys(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -103,4 +106,31 @@ func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
 		return nil
 	}
 	return fmt.Errorf("nobody has sent a file")
+}
+
+// doVerify has a person verify the bot, by emojis that both sides show.
+func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
+	p, err := sc.person(args[0])
+	if err != nil {
+		return err
+	}
+	if neg {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if emojis, err := p.Verify(ctx, sc.bot.id); err == nil {
+			return fmt.Errorf("the bot has answered, and shows %v", emojis)
+		}
+		return nil
+	}
+	emojis, err := p.Verify(ctx, sc.bot.id)
+	if err != nil {
+		return err
+	}
+	want, err := json.Marshal(emojis)
+	if err != nil {
+		return err
+	}
+	return poll(ctx, func() (bool, error) {
+		return strings.Contains(sc.bot.now(), `"emojis":`+string(want)) && strings.Contains(sc.bot.now(), "verification done"), nil
+	})
 }
