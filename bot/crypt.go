@@ -67,8 +67,9 @@ func (b *Bot) openCrypt(ctx context.Context) error {
 				Msg("verification: the person must see the same emojis")
 		},
 		KeyCame: func(k e2ee.Key) {
-			b.crypt.sealed.came(k)
-			b.room(k.Room).wake()
+			for _, name := range append(b.crypt.sealed.came(k), k.Room) {
+				b.room(name).wake()
+			}
 		},
 	})
 	if err != nil {
@@ -159,7 +160,12 @@ type journal struct {
 // Commit is [state.Journal.Commit].
 func (j *journal) Commit(ctx context.Context, nextBatch string, events []state.Inbound) ([]state.Inbound, error) {
 	rows, err := j.Journal.Commit(ctx, nextBatch, events)
-	return j.b.allPlain(ctx, rows), err
+	for i := range rows {
+		if !j.b.isSelf(rows[i].Sender) { // nothing is done about our own
+			rows[i] = j.b.plainRow(ctx, rows[i])
+		}
+	}
+	return rows, err
 }
 
 // Unfinished is [state.Journal.Unfinished].

@@ -57,16 +57,18 @@ func (s *sealed) add(row state.Inbound, key e2ee.Key) (ask, drop bool) {
 	return ask, false
 }
 
-// came forgets the messages of a key: who looks at one that still cannot be read
-// adds it again.
-func (s *sealed) came(k e2ee.Key) {
+// came forgets the messages of a key, and returns the rooms that they are in now:
+// who looks at one that still cannot be read adds it again.
+func (s *sealed) came(k e2ee.Key) (rooms []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for event, one := range s.rows {
 		if one.key == k {
+			rooms = append(rooms, one.row.Room)
 			delete(s.rows, event)
 		}
 	}
+	return rooms
 }
 
 // due are the messages that the rooms are to be told of now, those that are

@@ -182,7 +182,9 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			}
 			row := inbound(name, e, raw, kindArchive)
 			forged := strings.HasPrefix(e.Type, ownTypes) // nobody sends us our own stand-ins
-			e, _ = parseEvent(b.plainRow(ctx, row).Raw)
+			if !b.isSelf(e.Sender) {
+				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
+			}
 			if !old && !forged && b.room(name).classify(ctx, e) != kindArchive {
 				row.Status = state.Pending
 			}

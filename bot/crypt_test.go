@@ -1,0 +1,118 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"matrix-tui/bot/e2ee"
+	"matrix-tui/state"
+)
+
+func TestInPlain(t *testing.T) {
+	row := state.Inbound{Room: "!den", Event: "$1", Sender: "@ann:here", Type: encryptedType, Raw: json.RawMessage(`{"type":"m.room.encrypted"}`)}
+	for kind, taken := range map[string]bool{
+		"m.room.message": true, "m.reaction": true, "m.sticker": true, "m.key.verification.start": true,
+		"m.room.redaction": false, "m.room.tombstone": false, "m.room.member": false, "m.room.encrypted": false, typeExecute: false, "": false,
+	} {
+		raw := json.RawMessage(fmt.Sprintf(`{"event_id":"$1","sender":"@ann:here","type":%q,"content":{"redacts":"$0"}}`, kind))
+		got := inPlain(row, raw)
+		if (got.Type == kind) != taken && kind != encryptedType || (string(got.Raw) == string(raw)) != taken {
+			t.Errorf("%q: %s %s", kind, got.Type, got.Raw)
+		}
+	}
+}
+
+func TestStandFor(t *testing.T) {
+	row := state.Inbound{Room: "!den", Event: "$1", Sender: "@ann:here", Type: encryptedType, Time: time.UnixMilli(5)}
+	heard := func(wireEvent) hearing { return hearing{heard: true} }
+	for kind, want := range map[string]kind{typeSealed: kindSealed, typeUnreadable: kindUnreadable} {
+		got := standFor(row, kind, &e2ee.NoKeyError{Key: e2ee.Key{Room: "!den", Session: "s"}})
+		e, ok := parseEvent(got.Raw)
+		if !ok || e.ID != "$1" || e.Sender != "@ann:here" || e.Time != 5 || got.Type != kind || !strings.Contains(string(e.Content), `"session":"s"`) {
+			t.Errorf("%s: %s %s", kind, got.Type, got.Raw)
+		}
+		if k := classify(e, "@bot:here", heard); k != want {
+			t.Errorf("%s is %d, want %d", kind, k, want)
+		}
+		if k := classify(e, "@ann:here", heard); k != kindArchive {
+			t.Errorf("our own %s is %d", kind, k)
+		}
+		if k := classify(e, "@bot:here", func(wireEvent) hearing { return hearing{} }); k != kindArchive {
+			t.Errorf("a stranger's %s is %d", kind, k)
+		}
+	}
+}
+
+func TestWithRoom(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"type":"m.room.encrypted"}`:                    `{"room_id":"!den","type":"m.room.encrypted"}`,
+		`{"room_id":"!attic","type":"m.room.encrypted"}`: `{"room_id":"!den","type":"m.room.encrypted"}`,
+		`[]`: `[]`,
+	} {
+		if got := string(withRoom(json.RawMessage(in), "!den")); got != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestPlainRowsAreBounded(t *testing.T) {
+	var p plainRows
+	raw := json.RawMessage(strings.Repeat("x", 64<<10))
+	for i := range 1000 {
+		p.put(fmt.Sprint("$", i), raw)
+		if _, ok := p.get(fmt.Sprint("$", i)); !ok {
+			t.Fatal("the newest is not kept")
+		}
+	}
+	held := 0
+	for key, raw := range p.rows {
+		held += len(key) + len(raw)
+	}
+	if held > maxPlain || held != p.size {
+		t.Errorf("%d bytes are kept, %d counted", held, p.size)
+	}
+}
+
+func TestSealed(t *testing.T) {
+	var s sealed
+	key := e2ee.Key{Room: "!den", Session: "s"}
+	row := func(event string) state.Inbound { return state.Inbound{Room: "!den", Event: event} }
+	if ask, drop := s.add(row("$1"), key); !ask || drop {
+		t.Errorf("the first: ask %v, drop %v", ask, drop)
+	}
+	if ask, _ := s.add(row("$1"), key); ask {
+		t.Error("a key is asked for twice")
+	}
+	if ask, _ := s.add(row("$2"), key); ask {
+		t.Error("a key is asked for once more for another message")
+	}
+	now := time.Now()
+	if tell, giveUp, again := s.due(now.Add(sealedTold / 2)); len(tell)+len(giveUp)+len(again) != 0 {
+		t.Errorf("told too early: %v %v %v", tell, giveUp, again)
+	}
+	for want, at := range []time.Duration{sealedTold * 3, sealedTold * 2} { // the second time nobody is told
+		tell, _, _ := s.due(now.Add(at))
+		if len(tell) != 2-2*want {
+			t.Errorf("told of %d", len(tell))
+		}
+	}
+	if rooms := s.came(key); len(rooms) != 2 || len(s.rows) != 0 {
+		t.Error("its key came, and it waits on")
+	}
+	_, _ = s.add(row("$3"), e2ee.Key{})
+	if _, _, again := s.due(now); len(again) != 1 || len(s.rows) != 0 {
+		t.Errorf("what no key was missing for is not looked at again: %v", again)
+	}
+	_, _ = s.add(row("$4"), key)
+	if _, giveUp, _ := s.due(now.Add(sealedTime + time.Minute)); len(giveUp) != 1 || len(s.rows) != 0 {
+		t.Errorf("given up: %v", giveUp)
+	}
+	for i := range maxSealed + 10 {
+		if _, drop := s.add(row(fmt.Sprint("$x", i)), key); drop != (i >= maxSealed) {
+			t.Fatalf("message %d: drop %v", i, drop)
+		}
+	}
+}
