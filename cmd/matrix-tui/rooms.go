@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -150,6 +151,14 @@ func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
 		} `json:"content"`
 	}
 	_ = json.Unmarshal(row.Raw, &event) // an event without a text has none to show
+	var record struct {
+		Execution struct {
+			Transcript []string `json:"transcript"`
+		} `json:"execution"`
+	}
+	if event.Content.Body == "" && json.Unmarshal(row.Task, &record) == nil { // it came encrypted
+		event.Content.Body = strings.Join(record.Execution.Transcript, " ")
+	}
 	l.Task, l.Doing, l.Text = row.Time, doing(row.Status), event.Content.Body
 	return nil
 }
