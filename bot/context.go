@@ -13,6 +13,7 @@ import (
 
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/media"
 	"matrix-tui/bot/policy"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -91,7 +92,11 @@ func saidIn(row state.Inbound) (workspace.Said, bool) {
 	if !ok || m.RelatesTo.RelType == "m.replace" || strings.TrimSpace(m.Body) == "" {
 		return workspace.Said{}, false
 	}
-	return workspace.Said{Sender: localpart(e.Sender), Text: taskText(m)}, true
+	text := taskText(m)
+	if f, ok := fileOf(row); ok {
+		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
+	}
+	return workspace.Said{Sender: localpart(e.Sender), Text: text}, true
 }
 
 // personaScript prints the bootstrap files of a box that are regular files, each

@@ -85,9 +85,13 @@ func fileAnswer(f media.File, event, words string) string {
 }
 
 // fileEvents are the events that the task's files may have come by, in order:
-// its own, those of what was said to it, and those of answers.
+// its own, the one that it replies to, those of what was said to it, and those of
+// answers.
 func (t *task) fileEvents() []string {
 	events := []string{t.row.Event}
+	if about := repliesTo(t.row); about != "" {
+		events = append(events, about)
+	}
 	for _, said := range t.rec.Steer {
 		if said.File {
 			events = append(events, said.Event)
@@ -99,6 +103,16 @@ func (t *task) fileEvents() []string {
 		}
 	}
 	return events
+}
+
+// repliesTo is the event that a row replies to, "" for none.
+func repliesTo(row state.Inbound) string {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	if m.RelatesTo.Fallback { // in a thread, for old clients
+		return ""
+	}
+	return m.RelatesTo.InReplyTo.EventID
 }
 
 // bring puts the task's files into the box's inbox, those that are not there. A
@@ -200,6 +214,9 @@ func (t *task) promptFiles(resumed bool) []workspace.File {
 		fresh[said.Event] = fresh[said.Event] || i >= t.rec.Told
 	}
 	fresh[t.row.Event] = len(answers) == 0 && t.rec.Told == 0
+	if about := repliesTo(t.row); about != "" {
+		fresh[about] = fresh[t.row.Event]
+	}
 	var files []workspace.File
 	for _, f := range t.rec.Files {
 		if resumed && !fresh[f.Event] {

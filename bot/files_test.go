@@ -178,3 +178,22 @@ func TestEmptyTmp(t *testing.T) {
 		}
 	}
 }
+
+// A file that is replied to comes with the task; in a thread the reply is for old
+// clients only.
+func TestFilesRepliedTo(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`:                                                              "$e1 $0",
+		`{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$9","m.in_reply_to":{"event_id":"$0"}}}`:                        "$e1 $0",
+		`{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$9","is_falling_back":true,"m.in_reply_to":{"event_id":"$0"}}}`: "$e1",
+		`{"msgtype":"m.text","body":"x"}`: "$e1",
+	} {
+		task, err := newTask(&room{bot: &Bot{}, id: "!den:here"}, fileRow("m.room.message", content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, strings.Join(task.fileEvents(), " ")); diff != "" {
+			t.Errorf("%s: %s", content, diff)
+		}
+	}
+}

@@ -39,7 +39,12 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 	if len(batch.Items)+len(batch.Refused) == 0 {
 		return nil
 	}
+	var away *refusedFile // the homeserver, for these files at least
 	for _, item := range slices.Clone(batch.Items) {
+		if away != nil {
+			batch.Refuse(item, away.said, false)
+			continue
+		}
 		err := t.sendFile(ctx, item)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -48,6 +53,9 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 		if errors.As(err, &why) {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload a file")
 			batch.Refuse(item, why.said, why.final)
+			if !why.final {
+				away = why
+			}
 		} else if err != nil {
 			return err
 		}
