@@ -130,9 +130,14 @@ func newest(p *person.Person, room, pattern string, mine bool) (person.Msg, erro
 // about sends something that is about an earlier message.
 func (sc *script) about(ctx context.Context, args []string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
-		m, err := newest(p, room, args[2], mine)
+		var m person.Msg
+		var none error
+		err := poll(ctx, func() (bool, error) { // somebody else may have seen it earlier
+			m, none = newest(p, room, args[2], mine)
+			return none == nil, nil
+		})
 		if err != nil {
-			return "", err
+			return "", none
 		}
 		return send(p, room, m.Event)
 	})
