@@ -79,7 +79,7 @@ func (t *task) fetch(ctx context.Context, event string) (state.Inbound, error) {
 	if err != nil {
 		return state.Inbound{}, fmt.Errorf("marshal quoted event: %w", err)
 	}
-	return state.Inbound{Room: t.id, Event: event, Type: got.Type.Type, Raw: raw}, nil
+	return t.bot.plainRow(ctx, state.Inbound{Room: t.id, Event: event, Sender: got.Sender.String(), Type: got.Type.Type, Raw: raw}), nil
 }
 
 // saidIn is what a row says, when it is a message in words.

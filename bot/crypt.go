@@ -204,6 +204,12 @@ func (j *journal) LastTask(ctx context.Context, room string) (state.Inbound, err
 	return j.b.plainRow(ctx, row), nil
 }
 
+// Before is [state.Journal.Before].
+func (j *journal) Before(ctx context.Context, room string, seq int64, n int) ([]state.Inbound, error) {
+	rows, err := j.Journal.Before(ctx, room, seq, n)
+	return j.b.allPlain(ctx, rows), err
+}
+
 func (b *Bot) allPlain(ctx context.Context, rows []state.Inbound) []state.Inbound {
 	for i := range rows {
 		rows[i] = b.plainRow(ctx, rows[i])

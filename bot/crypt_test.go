@@ -3,9 +3,12 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/e2ee"
 	"matrix-tui/state"
@@ -43,6 +46,22 @@ func TestStandFor(t *testing.T) {
 		if k := classify(e, "@bot:here", func(wireEvent) hearing { return hearing{} }); k != kindArchive {
 			t.Errorf("a stranger's %s is %d", kind, k)
 		}
+	}
+}
+
+// Each way on which rows leave the journal goes by the encryption.
+func TestNoRowLeavesEncrypted(t *testing.T) {
+	row := reflect.TypeFor[state.Inbound]()
+	var got []string
+	for method := range reflect.TypeFor[*state.Journal]().Methods() {
+		for i := range method.Type.NumOut() {
+			if out := method.Type.Out(i); out == row || out == reflect.SliceOf(row) {
+				got = append(got, method.Name)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"Before", "Commit", "Event", "LastTask", "Unfinished", "Waiting", "WaitingIn"}, got); diff != "" {
+		t.Errorf("journal does not stand before these (-want +got):\n%s", diff)
 	}
 }
 
