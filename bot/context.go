@@ -75,6 +75,10 @@ func (t *task) fetch(ctx context.Context, event string) (state.Inbound, error) {
 		t.bot.log.Info().Err(err).Str("room", t.id).Msg("the quoted message cannot be had")
 		return state.Inbound{}, nil
 	}
+	if got.RoomID != roomID(t.id) { // some homeservers give events of other rooms, too: what was said there stays there
+		t.bot.log.Warn().Str("room", t.id).Msg("the quoted message is of another room")
+		return state.Inbound{}, nil
+	}
 	raw, err := json.Marshal(map[string]any{"event_id": got.ID, "type": got.Type.Type, "sender": got.Sender, "content": got.Content.VeryRaw})
 	if err != nil {
 		return state.Inbound{}, fmt.Errorf("marshal quoted event: %w", err)

@@ -24,7 +24,7 @@ const (
 	partSize = 16 << 10
 	// maxParts is how many messages one answer may be; a longer answer goes as
 	// a file behind its beginning.
-	maxParts = 4
+	maxParts = 6
 )
 
 var messageType = event.EventMessage
