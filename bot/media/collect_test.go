@@ -159,9 +159,9 @@ d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
 	})
 	t.Run("grows while it is read", func(t *testing.T) {
 		fresh(t, box)
-		sh(t, box, `head -c 20000000 /dev/zero > log; echo x > calm; (while [ -e log ]; do echo x >> log; done) >/dev/null 2>&1 </dev/null &`)
+		sh(t, box, `head -c 20000000 /dev/zero > log; echo x > calm; (while :; do echo x >> log; done) >/dev/null 2>&1 </dev/null & echo $! > ../grower`)
 		b := gather(t, box, Limits{})
-		sh(t, box, "rm log")
+		sh(t, box, "p=$(cat ../grower); kill $p; while kill -0 $p 2>/dev/null; do sleep 0.01; done; rm log")
 		items, refused := brief(b)
 		if diff := cmp.Diff([]string{"calm"}, items); diff != "" || refused["log"] != errChanged.why {
 			t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
