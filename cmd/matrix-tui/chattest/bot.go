@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -190,9 +189,4 @@ func (b *bot) rss() (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("no VmRSS in the status of the bot")
-}
-
-// deadline is the time a verb may take.
-func (sc *script) deadline(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), d)
 }

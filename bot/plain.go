@@ -1,0 +1,220 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"maunium.net/go/mautrix/event"
+
+	"matrix-tui/bot/e2ee"
+	"matrix-tui/state"
+)
+
+// journal is the journal whose encrypted rows come out in plain; they stay in it
+// as they came.
+type journal struct {
+	*state.Journal
+	b *Bot
+}
+
+// Commit is [state.Journal.Commit].
+func (j *journal) Commit(ctx context.Context, nextBatch string, events []state.Inbound) ([]state.Inbound, error) {
+	rows, err := j.Journal.Commit(ctx, nextBatch, events)
+	for i := range rows {
+		if !j.b.isSelf(rows[i].Sender) { // nothing is done about our own
+			rows[i] = j.b.plainRow(ctx, rows[i])
+		}
+	}
+	return rows, err
+}
+
+// Unfinished is [state.Journal.Unfinished].
+func (j *journal) Unfinished(ctx context.Context, room string) ([]state.Inbound, error) {
+	rows, err := j.Journal.Unfinished(ctx, room)
+	return j.b.allPlain(ctx, rows), err
+}
+
+// Waiting is [state.Journal.Waiting].
+func (j *journal) Waiting(ctx context.Context) ([]state.Inbound, error) {
+	rows, err := j.Journal.Waiting(ctx)
+	return j.b.allPlain(ctx, rows), err
+}
+
+// WaitingIn is [state.Journal.WaitingIn].
+func (j *journal) WaitingIn(ctx context.Context, room string) ([]state.Inbound, error) {
+	rows, err := j.Journal.WaitingIn(ctx, room)
+	return j.b.allPlain(ctx, rows), err
+}
+
+// Event is [state.Journal.Event].
+func (j *journal) Event(ctx context.Context, room, event string) (state.Inbound, error) {
+	row, err := j.Journal.Event(ctx, room, event)
+	if err != nil {
+		return row, err
+	}
+	return j.b.plainRow(ctx, row), nil
+}
+
+// LastTask is [state.Journal.LastTask].
+func (j *journal) LastTask(ctx context.Context, room string) (state.Inbound, error) {
+	row, err := j.Journal.LastTask(ctx, room)
+	if err != nil {
+		return row, err
+	}
+	return j.b.plainRow(ctx, row), nil
+}
+
+// Before is [state.Journal.Before].
+func (j *journal) Before(ctx context.Context, room string, seq int64, n int) ([]state.Inbound, error) {
+	rows, err := j.Journal.Before(ctx, room, seq, n)
+	return j.b.allPlain(ctx, rows), err
+}
+
+func (b *Bot) allPlain(ctx context.Context, rows []state.Inbound) []state.Inbound {
+	for i := range rows {
+		rows[i] = b.plainRow(ctx, rows[i])
+	}
+	return rows
+}
+
+// plainRow is a row as if it had come in clear: Raw and Type are those of what
+// was encrypted, or of a stand-in for what cannot be read. Other rows it returns
+// as they are.
+func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
+	if row.Type != encryptedType {
+		return row
+	}
+	var outer struct {
+		Room    string `json:"room_id"` // where it was said: rows move with their rooms
+		Content struct {
+			Ciphertext json.RawMessage `json:"ciphertext"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(row.Raw, &outer) != nil || len(outer.Content.Ciphertext) == 0 {
+		return row // its content was taken back
+	}
+	if outer.Room == "" {
+		outer.Room = row.Room
+	}
+	key := outer.Room + row.Event
+	if raw, ok := b.crypt.plain.get(key); ok {
+		return inPlain(row, raw)
+	}
+	var raw json.RawMessage
+	err := b.crypt.use(func(m *e2ee.Machine) (err error) {
+		raw, err = m.Decrypt(ctx, outer.Room, row.Raw)
+		return err
+	})
+	switch {
+	case err == nil:
+		b.crypt.plain.put(key, raw)
+		return inPlain(row, raw)
+	case errors.Is(err, e2ee.ErrUnreadable):
+		b.log.Info().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted")
+		return standFor(row, typeUnreadable, nil)
+	}
+	var noKey *e2ee.NoKeyError
+	if !errors.As(err, &noKey) && ctx.Err() == nil {
+		b.log.Warn().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted for now")
+	}
+	return standFor(row, typeSealed, noKey)
+}
+
+// inPlain puts a decrypted event into its row, if it is of a kind that people
+// encrypt: an order to the homeserver, such as a redaction, counts only when that
+// has seen it.
+func inPlain(row state.Inbound, raw json.RawMessage) state.Inbound {
+	e, _ := parseEvent(raw)
+	switch {
+	case e.Type == messageType.Type, e.Type == event.EventReaction.Type, e.Type == event.EventSticker.Type,
+		strings.HasPrefix(e.Type, "m.key.verification."):
+		row.Raw, row.Type = raw, e.Type
+	}
+	return row
+}
+
+// sealedContent is the content of a typeSealed event.
+type sealedContent struct {
+	Room    string `json:"room"`
+	Session string `json:"session"`
+}
+
+// standFor puts an event of our own in the place of one that cannot be read.
+func standFor(row state.Inbound, kind string, noKey *e2ee.NoKeyError) state.Inbound {
+	content := sealedContent{}
+	if noKey != nil {
+		content = sealedContent{noKey.Room, noKey.Session}
+	}
+	row.Type = kind
+	row.Raw, _ = json.Marshal(map[string]any{ // strings and numbers cannot fail
+		"event_id": row.Event, "type": kind, "sender": row.Sender, "origin_server_ts": row.Time.UnixMilli(), "content": content,
+	})
+	return row
+}
+
+// withRoom notes in an event where it was said.
+func withRoom(raw json.RawMessage, room string) json.RawMessage {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return raw
+	}
+	all["room_id"], _ = json.Marshal(room)
+	out, err := json.Marshal(all)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// maxPlain bounds what plainRows keeps, in bytes.
+const maxPlain = 4 << 20
+
+// plainRows are events that were decrypted lately, so that a row which is looked
+// at again and again is decrypted once.
+type plainRows struct {
+	mu   sync.Mutex
+	rows map[string]json.RawMessage
+	size int
+}
+
+func (p *plainRows) get(key string) (json.RawMessage, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	raw, ok := p.rows[key]
+	return raw, ok
+}
+
+func (p *plainRows) put(key string, raw json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rows == nil || p.size+len(key)+len(raw) > maxPlain {
+		p.rows, p.size = map[string]json.RawMessage{}, 0
+	}
+	if _, ok := p.rows[key]; !ok {
+		p.size += len(key) + len(raw)
+	}
+	p.rows[key] = raw
+}
+
+// verify gives the encryption what belongs to a verification of this device.
+func (b *Bot) verify(ctx context.Context, row state.Inbound) {
+	if row.Type != messageType.Type && !strings.HasPrefix(row.Type, "m.key.verification.") {
+		return
+	}
+	if e, _ := parseEvent(row.Raw); row.Type == messageType.Type {
+		if m, ok := e.message(); !ok || m.MsgType != verificationRequest {
+			return
+		}
+	}
+	if b.isSelf(row.Sender) || time.Since(row.Time) > 10*time.Minute {
+		return
+	}
+	_ = b.crypt.use(func(m *e2ee.Machine) error {
+		m.TakeVerification(ctx, row.Room, row.Raw)
+		return nil
+	})
+}
