@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"maunium.net/go/mautrix"
+
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -34,7 +36,7 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 		}
 		return r.finish(ctx, row)
 	}
-	if _, err := r.bot.client.JoinRoomByID(call, roomID(r.id)); err != nil {
+	if err := r.enter(call); err != nil {
 		if transient(err) && time.Since(row.Time) < inviteTime {
 			return fmt.Errorf("join room: %w", err)
 		}
@@ -43,6 +45,20 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// enter joins the room. A homeserver may refuse a join that meets another one,
+// as when a room and its successor's invite come at once: it is asked again.
+func (r *room) enter(ctx context.Context) (err error) {
+	for range 3 {
+		if _, err = r.bot.client.JoinRoomByID(ctx, roomID(r.id)); !errors.Is(err, mautrix.MForbidden) {
+			return err
+		}
+		if sleep(ctx, time.Second) != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // noteDirect remembers that an invite was to a direct chat.
@@ -61,6 +77,9 @@ func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
 }
 
 func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
+	if err := r.askAgain(ctx); err != nil { // what came here from the room before this one
+		return err
+	}
 	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(greeting))); err != nil {
 		return err
 	}
@@ -151,7 +170,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	}
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	if _, err := r.bot.client.JoinRoomByID(call, roomID(t.ReplacementRoom)); err != nil {
+	_, outside := r.bot.client.JoinRoomByID(call, roomID(t.ReplacementRoom))
+	if err := outside; err != nil {
 		if transient(err) {
 			return fmt.Errorf("join successor: %w", err)
 		}
@@ -181,11 +201,21 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	}
 	r.bot.waits.dropRoom(r.id)
 	next := r.bot.room(t.ReplacementRoom)
-	if err := next.askAgain(ctx); err != nil {
-		return err
+	joined := outside == nil
+	if !joined { // by the invite, perhaps, and else see doGreeting
+		in, err := r.bot.isIn(ctx, t.ReplacementRoom)
+		if err != nil {
+			return err
+		}
+		joined = in
+	}
+	if joined {
+		if err := next.askAgain(ctx); err != nil {
+			return err
+		}
+		next.outbox.wake()
 	}
 	next.wake()
-	next.outbox.wake()
 	return nil
 }
 
