@@ -118,8 +118,9 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	}
 	err = poll(ctx, func() (bool, error) {
 		have, err := mustPodman(ctx, "volume", "ls", "--quiet")
-		if err != nil {
-			return false, err
+		if err != nil { // podman's list fails on a volume that goes while it reads, as other scripts end
+			last = err
+			return false, nil
 		}
 		there := strings.Fields(have)
 		left := slices.DeleteFunc(slices.Clone(volumes), func(v string) bool { return !slices.Contains(there, v) })
