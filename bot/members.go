@@ -203,11 +203,12 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	next := r.bot.room(t.ReplacementRoom)
 	joined := outside == nil
 	if !joined { // by the invite, perhaps, and else see doGreeting
-		in, err := r.bot.isIn(ctx, t.ReplacementRoom)
-		if err != nil {
-			return err
+		var err error // the rows are there already: a homeserver that is away is waited for
+		for joined, err = r.bot.isIn(ctx, t.ReplacementRoom); err != nil; joined, err = r.bot.isIn(ctx, t.ReplacementRoom) {
+			if sleep(ctx, time.Second) != nil {
+				return err
+			}
 		}
-		joined = in
 	}
 	if joined {
 		if err := next.askAgain(ctx); err != nil {
