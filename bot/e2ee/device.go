@@ -82,7 +82,7 @@ func (m *Machine) publish(ctx context.Context) error {
 	if err := m.mach.ShareKeys(ctx, 0); err != nil {
 		return fmt.Errorf("upload the keys of this device: %w", err)
 	}
-	return nil
+	return m.forgetFallback(ctx)
 }
 
 // Status is what can be told of the device.

@@ -54,12 +54,15 @@ type Machine struct {
 	db    *database
 	rooms *rooms
 
-	mu       sync.Mutex // guards what follows, and all that touches olm sessions
-	mach     *crypto.OlmMachine
-	verify   *verifier
-	asked    map[id.UserID]time.Time // when users were asked for in vain
-	recovery string                  // made by this Open
-	problem  string                  // why the device is not signed
+	mu      sync.Mutex // guards what follows, and all that touches olm sessions
+	mach    *crypto.OlmMachine
+	verify  *verifier
+	asked   map[id.UserID]time.Time // when users were asked for in vain
+	counted time.Time               // when the homeserver was asked how many one-time keys it has
+
+	unreached map[id.RoomID]*unreached // by room, of its present key
+	recovery  string                   // made by this Open
+	problem   string                   // why the device is not signed
 
 	readMu sync.Mutex         // guards what follows; taken after mu
 	store  *keyStore          // replaced under both locks
@@ -77,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	}
 	m := &Machine{
 		cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(),
-		asked: map[id.UserID]time.Time{}, missing: missing{wanted: map[Key]id.UserID{}},
+		asked: map[id.UserID]time.Time{}, unreached: map[id.RoomID]*unreached{}, missing: missing{wanted: map[Key]id.UserID{}},
 	}
 	db, err := openDatabase(ctx, cfg.Dir)
 	if err != nil {
@@ -138,6 +141,7 @@ func (m *Machine) load(ctx context.Context) error {
 		return err
 	}
 	m.mach = mach
+	clear(m.unreached)
 	verify, err := newVerifier(ctx, m)
 	if err != nil {
 		return err

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 )
 
@@ -192,131 +190,4 @@ func (p *peer) until(what string, holds func() bool) {
 			p.t.Fatalf("%s: waited in vain for %s", p.cli.UserID, what)
 		}
 	}
-}
-
-// room makes an encrypted room with all of them in it; they have synced it.
-func (p *peer) room(others ...*peer) string {
-	p.t.Helper()
-	ctx := p.t.Context()
-	req := &mautrix.ReqCreateRoom{Preset: "private_chat", InitialState: []*event.Event{{
-		Type:    event.StateEncryption,
-		Content: event.Content{Parsed: &event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1}},
-	}}}
-	resp, err := p.cli.CreateRoom(ctx, req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for _, other := range others {
-		p.bring(resp.RoomID.String(), other)
-	}
-	p.until("the room", func() bool { return p.sees(resp.RoomID.String()) })
-	return resp.RoomID.String()
-}
-
-// bring invites another one, who joins.
-func (p *peer) bring(room string, other *peer) {
-	p.t.Helper()
-	ctx := p.t.Context()
-	if _, err := p.cli.InviteUser(ctx, id.RoomID(room), &mautrix.ReqInviteUser{UserID: other.cli.UserID}); err != nil {
-		p.t.Fatal(err)
-	}
-	if _, err := other.cli.JoinRoomByID(ctx, id.RoomID(room)); err != nil {
-		p.t.Fatal(err)
-	}
-	other.until("the room", func() bool { return other.sees(room) })
-	joined := `"state_key":"` + other.cli.UserID.String() + `"`
-	p.until("the one who joins", func() bool {
-		for _, s := range p.seen {
-			if s.Room == room && strings.Contains(string(s.Raw), joined) && strings.Contains(string(s.Raw), `"membership":"join"`) {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-func (p *peer) sees(room string) bool {
-	for _, s := range p.seen {
-		if s.Room == room {
-			return true
-		}
-	}
-	return false
-}
-
-func text(body string) json.RawMessage {
-	data, _ := json.Marshal(map[string]any{"msgtype": "m.text", "body": body, "m.mentions": map[string]any{}})
-	return data
-}
-
-// say encrypts and sends a text; it returns the event ID.
-func (p *peer) say(room, body string) string {
-	p.t.Helper()
-	return p.send(room, "m.room.message", text(body))
-}
-
-func (p *peer) send(room, kind string, content json.RawMessage) string {
-	p.t.Helper()
-	kind, content, err := p.m.Encrypt(p.t.Context(), room, kind, content)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return p.put(room, kind, content)
-}
-
-// put sends an event as it is.
-func (p *peer) put(room, kind string, content json.RawMessage) string {
-	p.t.Helper()
-	resp, err := p.cli.SendMessageEvent(p.t.Context(), id.RoomID(room), event.NewEventType(kind), content)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return resp.EventID.String()
-}
-
-// event waits for an event as it comes over the wire.
-func (p *peer) event(room, id string) json.RawMessage {
-	p.t.Helper()
-	var found json.RawMessage
-	p.until("event "+id, func() bool {
-		for _, s := range p.seen {
-			var e struct {
-				ID string `json:"event_id"`
-			}
-			if s.Room == room && json.Unmarshal(s.Raw, &e) == nil && e.ID == id {
-				found = s.Raw
-				return true
-			}
-		}
-		return false
-	})
-	return found
-}
-
-// reads waits for an event, decrypts it and returns its body.
-func (p *peer) reads(room, id string) string {
-	p.t.Helper()
-	plain, err := p.m.Decrypt(p.t.Context(), room, p.event(room, id))
-	if err != nil {
-		p.t.Fatalf("%s reads: %v", p.cli.UserID, err)
-	}
-	return body(p.t, plain)
-}
-
-func body(t *testing.T, plain json.RawMessage) string {
-	t.Helper()
-	var e struct {
-		Type    string `json:"type"`
-		Mark    bool   `json:"io.matrix-tui.encrypted"`
-		Content struct {
-			Body string `json:"body"`
-		} `json:"content"`
-	}
-	if err := json.Unmarshal(plain, &e); err != nil {
-		t.Fatal(err)
-	}
-	if e.Type != "m.room.message" || !e.Mark {
-		t.Errorf("not a decrypted message: %s", plain)
-	}
-	return e.Content.Body
 }

@@ -12,7 +12,15 @@ import (
 // mautrix has read, for clients that sync by Client.FullSyncRequest.
 func FromResponse(resp *mautrix.RespSync) (s Sync, err error) {
 	s.DeviceLists.Changed, s.DeviceLists.Left = resp.DeviceLists.Changed, resp.DeviceLists.Left
-	s.OneTimeKeys = map[string]int{"signed_curve25519": resp.DeviceOTKCount.SignedCurve25519}
+	if left := resp.DeviceOTKCount.SignedCurve25519; left > 0 { // 0 is also what is not told
+		s.OneTimeKeys = map[string]int{"signed_curve25519": left}
+	}
+	for _, kind := range resp.FallbackKeys {
+		s.FallbackKeys = append(s.FallbackKeys, string(kind))
+	}
+	if resp.FallbackKeys != nil && s.FallbackKeys == nil {
+		s.FallbackKeys = []string{}
+	}
 	s.ToDevice.Events, err = Raw(resp.ToDevice.Events)
 	return s, err
 }

@@ -28,7 +28,8 @@ const txnKey = "io.matrix-tui.txn"
 
 // Encrypt makes what is to be sent: the event's type and content as they are for
 // a room in clear, and m.room.encrypted with the encrypted content for others.
-// The key goes to all devices of those who may read before it returns. The same
+// The key goes to all devices of those who may read before it returns, but for
+// devices without one-time keys, which get it with a later message. The same
 // content encrypted again under the same transaction ID is one message.
 func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content json.RawMessage) (string, json.RawMessage, error) {
 	encrypted, err := m.IsEncrypted(ctx, room)
@@ -65,6 +66,9 @@ func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, 
 		return nil, err
 	}
 	if err := m.refreshDevices(ctx, users); err != nil { // may end the session
+		return nil, err
+	}
+	if err := m.reach(ctx, room, users); err != nil {
 		return nil, err
 	}
 	sealed, err := m.mach.EncryptMegolmEvent(ctx, room, kind, content)

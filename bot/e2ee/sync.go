@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
@@ -31,7 +32,7 @@ type Sync struct {
 // changed is not known then. Keys are on disk when it returns, in one
 // transaction; an error means that none of them is, and that the batch is to be
 // taken again before its token is committed. The network's part (device lists,
-// one-time keys) is done, or done again, when it is needed.
+// one-time and fallback keys) is done, or done again, when it is needed.
 func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 	m.mu.Lock()
 	came, err := m.takeSync(ctx, s, initial)
@@ -79,8 +80,9 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 		m.guard("to-device event", func() { m.takeToDevice(ctx, e) })
 	}
 	m.mendSessions(ctx)
-	if left, told := s.OneTimeKeys["signed_curve25519"]; told {
-		m.mach.HandleOTKCounts(ctx, &mautrix.OTKCount{SignedCurve25519: left})
+	m.refill(ctx, s.OneTimeKeys)
+	if err := m.renewFallback(ctx, s.FallbackKeys); err != nil {
+		m.log.Warn().Err(err).Msg("no fallback key")
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
 	m.missing.changed(changed)
@@ -154,6 +156,24 @@ func (m *Machine) guard(what string, f func()) {
 		}
 	}()
 	f()
+}
+
+// refill gives the homeserver one-time keys when it has few. One that has none
+// left may say nothing of them, and so may one that leaves the count out: it is
+// asked, once in a while.
+func (m *Machine) refill(ctx context.Context, left map[string]int) {
+	count, told := left[string(id.KeyAlgorithmSignedCurve25519)]
+	if told {
+		m.mach.HandleOTKCounts(ctx, &mautrix.OTKCount{SignedCurve25519: count})
+		return
+	}
+	if time.Since(m.counted) < askAgain {
+		return
+	}
+	m.counted = time.Now()
+	if err := m.mach.ShareKeys(ctx, -1); err != nil {
+		m.log.Warn().Err(err).Msg("one-time keys are not counted")
+	}
 }
 
 // mendSessions makes new olm sessions with devices whose messages we cannot

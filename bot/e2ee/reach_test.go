@@ -1,0 +1,63 @@
+package e2ee
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"maunium.net/go/mautrix/id"
+)
+
+// claims counts the requests for one-time keys of a client.
+type claims struct{ atomic.Int64 }
+
+func (c *claims) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/keys/claim") {
+		c.Add(1)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A device that had no one-time key when the key of the messages went around
+// gets it with the next message, or one of those after.
+func TestDeviceWithoutOneTimeKey(t *testing.T) {
+	asked := &claims{}
+	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) { c.Client.Client = &http.Client{Transport: asked} })
+	room := alice.room(bot)
+	exhaust(t, enter(t, "mallory"), alice)
+	lost := bot.event(room, bot.say(room, "one"))
+	bot.say(room, "two")
+	before := asked.Load()
+	for range 5 {
+		bot.say(room, "more")
+	}
+	if asked.Load() != before {
+		t.Errorf("%d more requests for keys of a device that has none", asked.Load()-before)
+	}
+	alice.m.counted = time.Time{} // it was asked a moment ago
+	alice.sync()                  // she has keys again
+	if u := bot.m.unreached[id.RoomID(room)]; len(u.devices) != 1 {
+		t.Fatalf("unreached: %+v", u)
+	} else {
+		u.next = time.Now()
+	}
+	msg := bot.say(room, "now you can")
+	if got := alice.reads(room, msg); got != "now you can" {
+		t.Errorf("she reads %q", got)
+	}
+	if sessionOf(t, lost) != sessionOf(t, bot.event(room, msg)) {
+		t.Error("the others get a new key for that")
+	}
+	var noKey *NoKeyError
+	if _, err := alice.m.Decrypt(t.Context(), room, lost); !errors.As(err, &noKey) {
+		t.Errorf("what was said before: %v", err)
+	}
+	before = asked.Load()
+	bot.restart()
+	if got := alice.reads(room, bot.say(room, "and still")); got != "and still" || asked.Load() != before {
+		t.Errorf("she reads %q after %d more requests", got, asked.Load()-before)
+	}
+}
