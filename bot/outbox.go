@@ -114,8 +114,8 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 	if o.room.moving(ctx) {
 		return err // the successor will have it
 	}
-	if errors.Is(err, mautrix.MForbidden) && row.Type == messageType.Type {
-		o.room.quit(ctx)
+	if errors.Is(err, mautrix.MForbidden) {
+		return o.forbidden(ctx, row, err)
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver refuses the message")
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())

@@ -38,6 +38,7 @@ type room struct {
 	current *task                   // the one that the tasks' lane has taken up
 	cancel  context.CancelCauseFunc // of the running task; nil when none runs
 	alarms  time.Time               // when the room was last told of trouble on our side
+	refused map[string]bool         // types of events that the homeserver did not take here
 }
 
 func newRoom(b *Bot, id string) *room {

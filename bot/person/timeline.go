@@ -23,6 +23,7 @@ type timeline struct {
 	msgs   []Msg
 	known  map[string]bool
 	typing []string
+	read   map[string][]string // events on which a user's read receipts have stood
 }
 
 // add appends events that are not there yet and forgets the oldest over the bound.
@@ -126,6 +127,9 @@ func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[stri
 		for _, evt := range joined.Ephemeral.Events {
 			if evt.Type.Type == event.EphemeralEventTyping.Type {
 				t.typing = typists(evt.Content.VeryRaw)
+			}
+			if evt.Type.Type == event.EphemeralEventReceipt.Type {
+				t.noteRead(evt.Content.VeryRaw)
 			}
 		}
 	}

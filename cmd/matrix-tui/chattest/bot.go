@@ -51,7 +51,7 @@ func (sc *script) environment() []string {
 	_, server, _ := bytes.Cut([]byte(sc.bot.id), []byte(":"))
 	env := map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": sc.dir, "TMPDIR": sc.dir,
-		"MATRIX_HOMESERVER": sc.home.url(),
+		"MATRIX_HOMESERVER": sc.matrix(),
 		"MATRIX_USER":       sc.bot.id,
 		"MATRIX_PASSWORD":   sc.bot.password,
 		"MATRIX_OWNERS":     "@owner-" + sc.name + ":" + string(server),

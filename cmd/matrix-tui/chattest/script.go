@@ -37,6 +37,7 @@ type script struct {
 
 	home    *homeserver // the suite's, or the script's own
 	ownHome bool
+	proxy   *proxy // nil: the bot talks to the homeserver itself
 	service *podmanService
 	model   *scripted.Server
 	api     *httptest.Server
@@ -140,6 +141,7 @@ func (sc *script) clear(ctx context.Context) error {
 		sc.api.CloseClientConnections()
 		sc.api.Close()
 	}
+	sc.proxy.close()
 	if sc.service != nil {
 		err = errors.Join(err, sc.service.stop(ctx))
 	}

@@ -33,6 +33,7 @@ var verbs = []verb{
 	{"logout-bot", "", 0, 0, false, doLogoutBot},       // the homeserver forgets the bot's token, as after a reset of its password
 	{"reboot", "", 0, 0, false, doReboot},              // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
 	{"log", "REGEXP", 1, 1, true, doLog},               // the bot's log since its start has this
+	{"logged", "REGEXP N", 2, 2, false, doLogged},      // exactly so many lines of it, when all is quiet
 	{"memory-below", "MB", 1, 1, false, doMemory},      // resident memory of the bot
 	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},        // run a subcommand with the bot's settings
 	{"quiet", "", 0, 0, false, doQuiet},                // wait until the bot has finished all that was said to it
@@ -44,7 +45,8 @@ var verbs = []verb{
 	{"join", "USER ROOM", 2, 2, false, doJoin},
 	{"leave", "USER ROOM", 2, 2, false, doLeave},
 	{"kick", "USER ROOM WHO", 3, 3, false, doKick},
-	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade}, // the room gets a tombstone, NEW is its successor
+	{"power", "USER ROOM WHAT LEVEL", 4, 4, false, doPower}, // WHAT is somebody, a type of event, or a level with a name such as events_default
+	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade},    // the room gets a tombstone, NEW is its successor
 	{"say", "USER ROOM TEXT", 3, 3, false, doSay},
 	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile}, // the file's text, its last newline cut
 	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON}, // the text as a JSON string: for what a script cannot hold; ! for both: the homeserver refuses it
@@ -76,6 +78,7 @@ var verbs = []verb{
 	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder}, // finals that come in this order
 	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},              // exactly so many messages of others, edits aside, when all is quiet
 	{"finals", "USER ROOM N", 3, 3, false, doFinals},                   // exactly so many finals when all is quiet, none of them twice for one task
+	{"read", "USER ROOM REGEXP", 3, 3, true, doRead},                   // the bot's read receipt covers the newest message that fits; !read: it has never stood on it
 	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},            // the bot types; !typing: it no longer does
 	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},        // WHO is in the room; !joined: is out
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},         // a message that fits mentions USER
@@ -105,12 +108,15 @@ var verbs = []verb{
 
 	// the host
 	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
-	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},    // the state folder on a file system of its own
-	{"policy", "FILE|none", 1, 1, false, doPolicy},         // policy.yaml; without it, the bot answers all that is said to it
-	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair}, // OWNER accepts in ROOM the code that WHO got in THEIRS
+	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse}, // the homeserver's answer to the bot's next N requests whose method and path fit; the first one before the bot's first start
+	{"refused", "", 0, 0, false, doRefused},                      // wait until the bot has met them all
+	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},          // the state folder on a file system of its own
+	{"policy", "FILE|none", 1, 1, false, doPolicy},               // policy.yaml; without it, the bot answers all that is said to it
+	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},       // OWNER accepts in ROOM the code that WHO got in THEIRS
 	{"statefile", "truncate-half|readonly|writable|fill|free", 1, 1, false, doStateFile},
-	{"state", "PATH REGEXP", 2, 2, true, doState},     // a value in state.json: .containers[den]
-	{"execution", "ROOM N", 2, 2, false, doExecution}, // $ID is the session ID of the room's execution N, from 0; negative from the end
+	{"state", "PATH REGEXP", 2, 2, true, doState},       // a value in state.json: .containers[den]
+	{"given-up", "ROOM REGEXP", 2, 2, false, doGivenUp}, // the bot's books have a message that it will never send: its type, content and why
+	{"execution", "ROOM N", 2, 2, false, doExecution},   // $ID is the session ID of the room's execution N, from 0; negative from the end
 	{"deadline", "DURATION", 1, 1, false, doDeadline},
 }
 

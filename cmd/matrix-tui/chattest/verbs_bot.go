@@ -92,6 +92,31 @@ func doLog(ctx context.Context, sc *script, neg bool, args []string) error {
 	return nil
 }
 
+// doLogged counts lines of the bot's log.
+func doLogged(ctx context.Context, sc *script, _ bool, args []string) error {
+	re, err := regexp.Compile(args[0])
+	if err != nil {
+		return err
+	}
+	want, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	if err := sc.quiet(ctx); err != nil {
+		return err
+	}
+	got := 0
+	for line := range strings.Lines(sc.bot.now()) {
+		if re.MatchString(line) {
+			got++
+		}
+	}
+	if got != want {
+		return fmt.Errorf("%d lines of the bot's log fit, not %d", got, want)
+	}
+	return nil
+}
+
 func doMemory(_ context.Context, sc *script, _ bool, args []string) error {
 	limit, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {

@@ -1,0 +1,32 @@
+package person
+
+import (
+	"context"
+	"fmt"
+
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// SetPower sets one level of the room's power levels, and leaves the others as
+// they are. The path leads to it in the content of the event: "events_default",
+// or "users" and a user ID.
+func (p *Person) SetPower(ctx context.Context, room string, path []string, level int) error {
+	content := map[string]any{}
+	if err := p.cli.StateEvent(ctx, id.RoomID(room), event.StatePowerLevels, "", &content); err != nil {
+		return fmt.Errorf("read power levels of %s: %w", room, err)
+	}
+	at := content
+	for _, key := range path[:len(path)-1] {
+		next, ok := at[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+		}
+		at[key], at = next, next
+	}
+	at[path[len(path)-1]] = level
+	if _, err := p.cli.SendStateEvent(ctx, id.RoomID(room), event.StatePowerLevels, "", content); err != nil {
+		return fmt.Errorf("set power levels of %s: %w", room, err)
+	}
+	return nil
+}

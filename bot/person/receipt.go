@@ -1,0 +1,52 @@
+package person
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// noteRead keeps what an m.receipt tells about who has read how far.
+func (t *timeline) noteRead(raw []byte) {
+	var events map[string]struct {
+		Read map[string]json.RawMessage `json:"m.read"`
+	}
+	_ = json.Unmarshal(raw, &events) // one of another shape tells nothing
+	for event, by := range events {
+		for user := range by.Read {
+			if !slices.Contains(t.read[user], event) && len(t.read[user]) < keep {
+				if t.read == nil {
+					t.read = map[string][]string{}
+				}
+				t.read[user] = append(t.read[user], event)
+			}
+		}
+	}
+}
+
+// WaitRead returns once a read receipt of the user stands on the event or on a
+// later one.
+func (p *Person) WaitRead(ctx context.Context, room, user, event string) error {
+	err := p.until(ctx, func() bool {
+		t := p.rooms[room]
+		if t == nil {
+			return false
+		}
+		from := slices.IndexFunc(t.msgs, func(m Msg) bool { return m.Event == event })
+		return from >= 0 && slices.ContainsFunc(t.msgs[from:], func(m Msg) bool { return slices.Contains(t.read[user], m.Event) })
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s has read %s: %w", user, event, err)
+	}
+	return nil
+}
+
+// MarkedRead tells whether a read receipt of the user has been seen on the very
+// event.
+func (p *Person) MarkedRead(room, user, event string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.rooms[room]
+	return t != nil && slices.Contains(t.read[user], event)
+}

@@ -1,0 +1,132 @@
+package chattest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// proxy stands between the bot and its homeserver, and answers some requests in
+// the homeserver's place. People are not behind it.
+type proxy struct {
+	server *httptest.Server
+
+	mu       sync.Mutex
+	refusals []*refusal
+}
+
+// refusal is an answer that the homeserver has not given.
+type refusal struct {
+	fits   *regexp.Regexp // method and path
+	left   int            // how often it is still to be given
+	status int
+	code   string // errcode of the body
+}
+
+func newProxy(homeserver string) (*proxy, error) {
+	target, err := url.Parse(homeserver)
+	if err != nil {
+		return nil, fmt.Errorf("read address of the homeserver: %w", err)
+	}
+	p := &proxy{}
+	through := &httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorLog: log.New(io.Discard, "", 0), // a homeserver that was stopped, a sync that was hurried
+	}
+	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if no := p.refusalOf(r.Method + " " + r.URL.Path); no != nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(no.status)
+			fmt.Fprintf(w, `{"errcode":%q,"error":"refused by the script"}`, no.code)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	return p, nil
+}
+
+// refusalOf takes a refusal for a request, nil for none.
+func (p *proxy) refusalOf(request string) *refusal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.refusals {
+		if r.left > 0 && r.fits.MatchString(request) {
+			r.left--
+			return r
+		}
+	}
+	return nil
+}
+
+// left is how many refusals nobody has met yet.
+func (p *proxy) left() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.refusals {
+		n += r.left
+	}
+	return n
+}
+
+func (p *proxy) close() {
+	if p != nil {
+		p.server.CloseClientConnections()
+		p.server.Close()
+	}
+}
+
+// matrix is the address of the homeserver as the bot knows it.
+func (sc *script) matrix() string {
+	if sc.proxy != nil {
+		return sc.proxy.server.URL
+	}
+	return sc.home.url()
+}
+
+// doRefuse has requests of the bot refused that are still to come.
+func doRefuse(_ context.Context, sc *script, _ bool, args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	status, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	re, err := regexp.Compile(args[3])
+	if err != nil {
+		return err
+	}
+	if sc.proxy == nil {
+		if sc.bot.proc != nil {
+			return errors.New("the first refuse comes before the bot's first start")
+		}
+		if sc.proxy, err = newProxy(sc.home.url()); err != nil {
+			return err
+		}
+	}
+	sc.proxy.mu.Lock()
+	defer sc.proxy.mu.Unlock()
+	sc.proxy.refusals = append(sc.proxy.refusals, &refusal{re, n, status, args[2]})
+	return nil
+}
+
+// doRefused waits until the bot has met each refusal.
+func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if sc.proxy == nil {
+		return errors.New("refuse comes first")
+	}
+	if err := poll(ctx, func() (bool, error) { return sc.proxy.left() == 0, nil }); err != nil {
+		return fmt.Errorf("%d refusals were not met: %w", sc.proxy.left(), err)
+	}
+	return nil
+}
