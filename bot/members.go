@@ -29,7 +29,11 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	var m wireMember
 	_ = json.Unmarshal(e.Content, &m)
-	if d := r.bot.mayUse(r.id, row.Sender, m.IsDirect); !d.Heard && !d.Pair {
+	welcome, err := r.welcomes(row.Sender, m.IsDirect)
+	if err != nil {
+		return err
+	}
+	if !welcome {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: its sender may not use the bot")
 		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
 			return fmt.Errorf("decline invite: %w", err)
@@ -45,6 +49,17 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// welcomes tells whether somebody may invite the bot: who may use it, and who
+// can have a pairing code in a direct chat.
+func (r *room) welcomes(user string, direct bool) (bool, error) {
+	d := r.bot.mayUse(r.id, user, direct)
+	if d.Heard || !d.Pair {
+		return d.Heard, nil
+	}
+	codes, err := r.codeFor(user)
+	return len(codes) > 0, err
 }
 
 // enter joins the room. A homeserver may refuse a join that meets another one,
@@ -76,7 +91,13 @@ func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
 	return err
 }
 
+// doGreeting says hello where the bot has come to, or who is a stranger there
+// gets a code.
 func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
+	if user := r.stranger(); user != "" {
+		row.Sender = user
+		return r.doStranger(ctx, row)
+	}
 	if err := r.askAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
@@ -108,19 +129,6 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)
-}
-
-// quit leaves a room in which the bot may not speak: there is nothing that it
-// could do there unseen.
-func (r *room) quit(ctx context.Context) {
-	r.bot.log.Info().Str("room", r.id).Msg("not allowed to speak: leaving")
-	r.bot.start(func() {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && ctx.Err() == nil {
-			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("leave a room without a word")
-		}
-	})
 }
 
 // doGone gives up what the room had on this host, except its volumes and its

@@ -15,15 +15,37 @@ import (
 // doStranger gives somebody who writes in a direct chat, and is not known, a
 // code that an owner can accept. Who has one is told nothing more.
 func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
-	code, fresh, err := r.bot.pairing.Code(row.Sender, r.id, time.Now())
-	if errors.Is(err, policy.ErrManyCodes) || err == nil && !fresh {
-		return r.finish(ctx, row)
+	told, err := r.codeFor(row.Sender)
+	if err != nil {
+		return err
+	}
+	return r.reply(ctx, told, row.Event)
+}
+
+// codeFor is the message with the pairing code of a user who is not known here;
+// none while too many codes wait. Each code is told once: its message has one
+// name, so that it is not sent again, nor forgotten after a crash.
+func (r *room) codeFor(user string) ([]state.Outbound, error) {
+	code, err := r.bot.pairing.Code(user, r.id, time.Now())
+	if errors.Is(err, policy.ErrManyCodes) {
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("make pairing code: %w", err)
+		return nil, fmt.Errorf("make pairing code: %w", err)
 	}
-	return r.tell(ctx, row, "I do not know you yet. Your pairing code is `"+code+"`, for an hour. "+
-		"One of my owners can let you in: they write `!pair "+code+"` in their own chat with me. Then write again.")
+	told := notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
+		"One of my owners can let you in: they write `!pair " + code + "` in their own chat with me. Then write again.")
+	return []state.Outbound{r.out(hash(r.id+"\x00"+code)+"-code", "", told)}, nil
+}
+
+// stranger is who has this direct chat with the bot and is not known to it; ""
+// where that is nobody.
+func (r *room) stranger() string {
+	user := r.bot.direct.user(r.id)
+	if user != "" && r.bot.mayUse(r.id, user, true).Pair {
+		return user
+	}
+	return ""
 }
 
 // doPair lets in who has a code.

@@ -60,7 +60,7 @@ func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
 // Code is the code of a user in a room: the one that waits, or a fresh one. It
 // is on the disk when it is returned. ErrManyCodes says that there can be none
 // for now; other errors are of the file.
-func (p *Pairing) Code(user, room string, now time.Time) (code string, fresh bool, err error) {
+func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	codes := p.kept.current(now)
@@ -71,7 +71,7 @@ func (p *Pairing) Code(user, room string, now time.Time) (code string, fresh boo
 			continue
 		}
 		if c.User == user && c.Room == room {
-			return c.Code, false, nil
+			return c.Code, nil
 		}
 		all++
 		if its, _ := serverOf(c.User); its == server {
@@ -82,14 +82,13 @@ func (p *Pairing) Code(user, room string, now time.Time) (code string, fresh boo
 		}
 	}
 	if all >= MaxCodes || ofServer >= MaxOfServer || ofUser >= MaxOfUser || len(user) > 255 || len(room) > 255 {
-		return "", false, ErrManyCodes
+		return "", ErrManyCodes
 	}
 	made := pending{Code: newCode(), User: user, Room: room, Made: now.UTC()}
-	err = p.keep(kept{Codes: append(codes, made), Wrong: p.kept.wrong(now)})
-	if err != nil {
-		return "", false, err
+	if err := p.keep(kept{Codes: append(codes, made), Wrong: p.kept.wrong(now)}); err != nil {
+		return "", err
 	}
-	return made.Code, true, nil
+	return made.Code, nil
 }
 
 // Accept gives whom a code is of. The same code is accepted again while it is

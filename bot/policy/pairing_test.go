@@ -27,9 +27,9 @@ func openPairing(t *testing.T, dir string) *Pairing {
 
 func giveCode(t *testing.T, p *Pairing, user, room string, at time.Time) string {
 	t.Helper()
-	code, fresh, err := p.Code(user, room, at)
-	if err != nil || !fresh {
-		t.Fatalf("code for %s: %v, fresh %v", user, err, fresh)
+	code, err := p.Code(user, room, at)
+	if err != nil {
+		t.Fatalf("code for %s: %v", user, err)
 	}
 	return code
 }
@@ -50,8 +50,8 @@ func TestPairing(t *testing.T) {
 	if !regexp.MustCompile(`^[A-HJ-NP-Z2-9]{8}$`).MatchString(code) {
 		t.Errorf("code %q", code)
 	}
-	if again, fresh, err := p.Code("@a:x", "!a:x", noon.Add(59*time.Minute)); again != code || fresh || err != nil {
-		t.Errorf("%q, %v, %v: not the code that waits", again, fresh, err)
+	if again, err := p.Code("@a:x", "!a:x", noon.Add(59*time.Minute)); again != code || err != nil {
+		t.Errorf("%q, %v: not the code that waits", again, err)
 	}
 	if other := giveCode(t, p, "@a:x", "!b:x", noon); other == code {
 		t.Error("two rooms have one code")
@@ -107,7 +107,7 @@ func TestPairingBounds(t *testing.T) {
 	p := openPairing(t, dir)
 	full := func(user, room string) {
 		t.Helper()
-		if _, _, err := p.Code(user, room, noon); !errors.Is(err, ErrManyCodes) {
+		if _, err := p.Code(user, room, noon); !errors.Is(err, ErrManyCodes) {
 			t.Errorf("%s in %s: %v", user, room, err)
 		}
 	}
@@ -124,8 +124,8 @@ func TestPairingBounds(t *testing.T) {
 	}
 	full("@more:more", "!r:x")
 	full("@"+strings.Repeat("a", 300)+":y", "!r:x")
-	if _, fresh, err := p.Code("@u:s7", "!r:x", noon); fresh || err != nil {
-		t.Errorf("a code that waits is not found any more: %v, %v", fresh, err)
+	if _, err := p.Code("@u:s7", "!r:x", noon); err != nil {
+		t.Errorf("a code that waits is not found any more: %v", err)
 	}
 
 	// Accepted ones make room, and are bounded themselves.
@@ -154,7 +154,7 @@ func TestPairingBounds(t *testing.T) {
 func TestPairingWithoutDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	p := openPairing(t, dir)
-	if code, _, err := p.Code("@a:x", "!a:x", noon); err == nil || code != "" || len(p.kept.Codes) > 0 {
+	if code, err := p.Code("@a:x", "!a:x", noon); err == nil || code != "" || len(p.kept.Codes) > 0 {
 		t.Errorf("%q, %v, %v", code, err, p.kept)
 	}
 	for range MaxWrongTries {
