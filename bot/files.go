@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"matrix-tui/bot/media"
 	"matrix-tui/sandbox"
@@ -18,30 +15,11 @@ import (
 )
 
 const (
-	// carriers is how many tasks carry files at once, over all rooms.
-	carriers = 2
-	// carryPatience is how long a homeserver that is away is waited for, with one
-	// file.
-	carryPatience = 2 * time.Minute
 	// maxCaption bounds what the record keeps of a file's caption, in bytes.
 	maxCaption = 1000
 	// fileCame stands for the words that a file came without.
 	fileCame = "A file came."
 )
-
-// tmp is the folder of what is on its way between a room and a box.
-func (b *Bot) tmp() string { return filepath.Join(b.StateDir, "tmp") }
-
-// emptyTmp makes the folder anew: what a former life left there is in the clear.
-func (b *Bot) emptyTmp() error {
-	if err := os.RemoveAll(b.tmp()); err != nil {
-		return fmt.Errorf("empty folder of temporary files: %w", err)
-	}
-	if err := os.MkdirAll(b.tmp(), 0o700); err != nil {
-		return fmt.Errorf("make folder of temporary files: %w", err)
-	}
-	return nil
-}
 
 // broughtFile is a file that came with a task, as the task's record keeps it.
 type broughtFile struct {
@@ -119,6 +97,7 @@ func repliesTo(row state.Inbound) string {
 // file that cannot be brought is told of, and the task goes on without it. An
 // error is one of the box's, of ctx, or of our own books.
 func (t *task) bring(ctx context.Context, box media.Box) error {
+	var keep []string
 	for _, event := range t.fileEvents() {
 		if slices.ContainsFunc(t.rec.Files, func(f broughtFile) bool { return f.Event == event }) {
 			continue
@@ -136,11 +115,18 @@ func (t *task) bring(ctx context.Context, box media.Box) error {
 		if !ok {
 			continue
 		}
-		brought, err := t.bringOne(ctx, box, event, f)
+		if keep == nil {
+			var err error
+			if keep, err = t.inboxKept(ctx); err != nil {
+				return err
+			}
+		}
+		brought, err := t.bringOne(ctx, box, event, f, keep)
 		if err != nil {
 			return err
 		}
 		t.rec.Files = append(t.rec.Files, brought)
+		keep = append(keep, path.Base(brought.Path))
 		if brought.Missing == "" {
 			continue
 		}
@@ -153,8 +139,38 @@ func (t *task) bring(ctx context.Context, box media.Box) error {
 	return nil
 }
 
-// bringOne fetches a file and puts it into the box.
-func (t *task) bringOne(ctx context.Context, box media.Box, event string, f media.File) (broughtFile, error) {
+// inboxKept are the names of the files in the inbox that are not for a newer one
+// to push out: those of the task, and of the room's tasks that wait for answers.
+func (t *task) inboxKept(ctx context.Context) ([]string, error) {
+	waiting, err := t.bot.Journal.WaitingIn(ctx, t.id)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting tasks: %w", err)
+	}
+	names := baseNames(t.rec.Files)
+	for _, row := range waiting {
+		other, err := newTask(t.room, row)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, baseNames(other.rec.Files)...)
+	}
+	return names, nil
+}
+
+// baseNames are the names of files in the inbox; never nil.
+func baseNames(files []broughtFile) []string {
+	names := []string{}
+	for _, f := range files {
+		if f.Path != "" {
+			names = append(names, path.Base(f.Path))
+		}
+	}
+	return names
+}
+
+// bringOne fetches a file and puts it into the box; the files that keep names
+// stay there.
+func (t *task) bringOne(ctx context.Context, box media.Box, event string, f media.File, keep []string) (broughtFile, error) {
 	is := broughtFile{Event: event, Name: media.CleanName(f.Name), Caption: cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
@@ -173,7 +189,7 @@ func (t *task) bringOne(ctx context.Context, box media.Box, event string, f medi
 	if err == nil {
 		defer fetched.Close()
 		is.Type, is.Size = fetched.Type, fetched.Size
-		is.Path, err = media.Deliver(ctx, box, inboxName(f, event), fetched)
+		is.Path, err = media.Deliver(ctx, box, inboxName(f, event), fetched, keep)
 	}
 	switch {
 	case err == nil:
@@ -185,21 +201,6 @@ func (t *task) bringOne(ctx context.Context, box media.Box, event string, f medi
 	}
 	is.Missing = t.bot.sentence(err)
 	return is, nil
-}
-
-// patiently does something with the homeserver, again while that is away. Each
-// try has its own time.
-func patiently(ctx context.Context, do func() error) error {
-	until := time.Now().Add(carryPatience)
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
-		err := do()
-		if err == nil || !transient(err) || time.Now().After(until) {
-			return err
-		}
-		if err := sleep(ctx, retryAfter(err, wait)); err != nil {
-			return err
-		}
-	}
 }
 
 // promptFiles are the files that the agent is to hear of; with resumed, those

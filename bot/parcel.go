@@ -20,9 +20,9 @@ import (
 const uploadPatience = 5 * time.Minute
 
 // sendFiles sends what the agent has left in the outbox of the box, behind the
-// result. A message's transaction ID is made of the task and the file, so that
-// nothing is sent twice, however often this is done; and what was sent goes out
-// of the way.
+// result, and moves it out of the way. A message's transaction ID is made of the
+// file as it lies there, so that nothing is sent twice, however often this is
+// done: by this task, or by later ones where the box was away before the move.
 func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 	if t.rec.Ended != agent.Completed {
 		return nil
@@ -33,7 +33,7 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 	defer t.bot.carrying.Release(1)
 	batch, err := media.Collect(ctx, box, media.Limits{Item: t.bot.MediaMax, Total: 2 * t.bot.MediaMax, Dir: t.bot.tmp()})
 	if err != nil {
-		return fmt.Errorf("collect files: %w", err)
+		return errors.Join(fmt.Errorf("collect files: %w", err), t.filesLater(ctx))
 	}
 	defer batch.Close()
 	if len(batch.Items)+len(batch.Refused) == 0 {
@@ -69,6 +69,15 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 	return media.Sent(ctx, box, batch)
 }
 
+// filesLater tells that nobody could look for files, where there may be some.
+func (t *task) filesLater(ctx context.Context) error {
+	if t.rec.Ended != agent.Completed {
+		return nil
+	}
+	text := "I could not look into the outbox: the container cannot be reached. Files that the agent has left there come behind the next task."
+	return t.queue(ctx, t.room.out(t.key+"-ol", t.row.Event, notice(text)))
+}
+
 // refusedFile is a file that the homeserver did not take.
 type refusedFile struct {
 	said  string
@@ -79,9 +88,9 @@ type refusedFile struct {
 func (e *refusedFile) Error() string { return "upload a file: " + e.err.Error() }
 func (e *refusedFile) Unwrap() error { return e.err }
 
-// sendFile uploads a file and queues its message, unless a former life has.
+// sendFile uploads a file and queues its message, unless that was done before.
 func (t *task) sendFile(ctx context.Context, item *media.Item) error {
-	txn := t.key + "-o" + item.Key
+	txn := "o" + item.Key
 	if _, err := t.bot.Journal.Outbound(ctx, txn); err == nil {
 		return nil
 	} else if !errors.Is(err, state.ErrNotFound) {

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -121,7 +122,7 @@ func (t *task) tidy(ctx context.Context) error {
 	}
 	box, err := t.ensureOnce(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, t.filesLater(ctx))
 	}
 	if err := t.sendFiles(ctx, box); err != nil {
 		if ctx.Err() != nil {

@@ -13,13 +13,16 @@ const purgeStep = 500
 // left to do: archived and done events, messages that were sent or refused. It
 // gives their number. Never touched are unfinished and Waiting events, unsent
 // messages, messages that belong to such an event, and of each room the newest
-// event and the newest task. The clock is this host's, not the events' own.
+// event and the newest task with its messages. The clock is this host's, not
+// the events' own.
 func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err error) {
 	for _, statement := range []string{
 		`DELETE FROM outbound WHERE seq IN (
 			SELECT seq FROM outbound WHERE at < ?1 AND status <> 0
 				AND task NOT IN (SELECT event FROM inbound WHERE ` + unfinished + `)
-				AND task NOT IN (SELECT event FROM inbound WHERE ` + waiting + `) LIMIT ?2)`,
+				AND task NOT IN (SELECT event FROM inbound WHERE ` + waiting + `)
+				AND task NOT IN (SELECT event FROM inbound WHERE seq IN (SELECT max(seq) FROM inbound WHERE task IS NOT NULL GROUP BY room))
+			LIMIT ?2)`,
 		`DELETE FROM inbound WHERE seq IN (
 			SELECT seq FROM inbound AS old WHERE at < ?1 AND status IN (0, 4)
 				AND seq < (SELECT max(seq) FROM inbound AS newer WHERE newer.room = old.room)

@@ -19,11 +19,12 @@ func TestPurge(t *testing.T) {
 	must(t, j.Answer(ctx, "!a", "$answered", nil, []Outbound{message("of-answered", "!a", "$answered")}))
 	must(t, j.Wait(ctx, "!a", "$waiting", []byte(`{}`), []Outbound{message("question", "!a", "$waiting")}))
 	must(t, j.MarkSent(ctx, "question", "$e0"))
-	must(t, j.Claim(ctx, "!a", "$task", nil))
+	must(t, j.Claim(ctx, "!a", "$task", []byte(`{}`)))
 	must(t, j.Finish(ctx, "!a", "$task"))
-	must(t, j.Queue(ctx, message("sent", "!a", "$done"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
+	must(t, j.Queue(ctx, message("sent", "!a", "$done"), message("of-task", "!a", "$task"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
 	must(t, j.MarkSent(ctx, "of-answered", "$e1"))
 	must(t, j.MarkSent(ctx, "sent", "$e2"))
+	must(t, j.MarkSent(ctx, "of-task", "$e3"))
 	must(t, j.MarkRefused(ctx, "refused", "why"))
 
 	n, err := j.Purge(ctx, time.Now().Add(-time.Hour))
@@ -46,7 +47,7 @@ func TestPurge(t *testing.T) {
 	if last, err := j.LastEvent(ctx, "!b"); last != "$only" || err != nil {
 		t.Errorf("last event of a quiet room: %q, %v", last, err)
 	}
-	for txn, kept := range map[string]bool{"of-answered": true, "question": true, "unsent": true, "sent": false, "refused": false} {
+	for txn, kept := range map[string]bool{"of-answered": true, "of-task": true, "question": true, "unsent": true, "sent": false, "refused": false} {
 		if _, err := j.Outbound(ctx, txn); (err == nil) != kept {
 			t.Errorf("%s: %v", txn, err)
 		}

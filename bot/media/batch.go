@@ -42,7 +42,9 @@ type Item struct {
 	Width, Height int
 	// Thumb is a smaller image, nil where there is none.
 	Thumb *Thumb
-	// Key is the same whenever the same bytes are collected under the same name.
+	// Key is the same whenever the same file, or folder, is collected: one that
+	// could not be moved when it was sent is known by it. One that was written
+	// anew has another key, even with the same name and bytes.
 	Key string
 
 	source found

@@ -6,6 +6,8 @@
 // file (name, size, type) are hints for people; a box may give any bytes for an
 // answer, for the programs in it are the agent's to replace. So each bound is
 // kept on this side: how much is read, how long it takes, what a name looks like.
+// What stays in the two folders is bounded too, see prune.go; that a box may cheat
+// about, with its own disk.
 package media
 
 // The two folders, as the agent sees them.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"strconv"
 	"time"
 
 	"maunium.net/go/mautrix"
@@ -136,12 +135,11 @@ type Box interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }
 
-// boxinit is the program that each box has for PID 1; it writes a file as a whole.
-const boxinit = "/usr/bin/boxinit"
-
 // Deliver puts a fetched file into the box's inbox under name, which is one of
-// SafeName's, and returns where it is. It may be repeated.
-func Deliver(ctx context.Context, box Box, name string, f *Fetched) (string, error) {
+// SafeName's, and returns where it is. It may be repeated. What is too old or too
+// much in the inbox goes, but for the files that keep names: those of tasks that
+// are not over.
+func Deliver(ctx context.Context, box Box, name string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
 	defer cancel()
 	data, err := os.Open(f.Path)
@@ -151,7 +149,8 @@ func Deliver(ctx context.Context, box Box, name string, f *Fetched) (string, err
 	defer data.Close()
 	to := path.Join(InboxDir, name)
 	result, err := box.Exec(ctx, sandbox.Cmd{
-		Argv: []string{boxinit, "write", to, strconv.FormatInt(f.Size, 10)}, Dir: "/", Stdin: data,
+		Argv: append([]string{"/bin/sh", "-c", bringScript, "inbox"}, bringArgs(to, f.Size, keep)...),
+		Dir:  "/", Stdin: data, Env: []string{"LC_ALL=C"},
 	})
 	if err != nil {
 		return "", fmt.Errorf("deliver a file: %w", err)

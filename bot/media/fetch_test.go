@@ -130,7 +130,7 @@ func TestInboxOfABox(t *testing.T) {
 	}
 	defer got.Close()
 	for range 2 {
-		path, err := Deliver(t.Context(), box, f.FileName(event, got.Type), got)
+		path, err := Deliver(t.Context(), box, f.FileName(event, got.Type), got, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

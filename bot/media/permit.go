@@ -16,11 +16,17 @@ type found struct {
 }
 
 // sign is the same as long as nothing in it has changed.
-func (f found) sign() string {
+func (f found) sign() string { return f.sum(func(e entry) string { return e.meta }) }
+
+// identity is that of the file, or of the folder and all that is in it.
+func (f found) identity() string { return f.sum(entry.identity) }
+
+// sum is of the paths in it, and what each is.
+func (f found) sum(is func(entry) string) string {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%s\x00%s\x00%v\x00", f.entry.path, f.entry.meta, f.cut)
+	fmt.Fprintf(sum, "%s\x00%s\x00%v\x00", f.entry.path, is(f.entry), f.cut)
 	for _, e := range f.within {
-		fmt.Fprintf(sum, "%s\x00%s\x00", e.path, e.meta)
+		fmt.Fprintf(sum, "%s\x00%s\x00", e.path, is(e))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

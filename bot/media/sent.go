@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
 
 // moveScript moves things out of the outbox's way: folder, name, new name, again
-// and again. What lies there already stays. Exit code 5: something is still there.
-const moveScript = enter + `now=$1 failed=0; shift
+// and again. What lies there already stays, as far as prune lets it: $2 and $3 are
+// prune's, $4 the inodes of what is moved. Exit code 5: something is still there.
+const moveScript = enter + pruneScript + `now=$1 files=$2 bytes=$3 moved=$4 failed=0; shift 4
 while [ $# -ge 3 ]; do
 	to=$1; path "$3"; name=$f; path "$2"; shift 3
 	[ -e "./$f" ] || [ -L "./$f" ] || continue
@@ -23,11 +26,15 @@ while [ $# -ge 3 ]; do
 	done
 	mv -- "./$f" "$t" || failed=5
 done 2>/dev/null
+for f in sent refused; do
+	(cd "$f" && [ "$(pwd -P)" = "/workspace/outbox/$f" ] && prune "$files" "$bytes" "$moved") 2>/dev/null
+done
 exit "$failed"`
 
 // Sent moves what was collected to outbox/sent/ in the box, and what was refused
 // for good to outbox/refused/, under names that nothing has there yet. What has
-// changed since it was collected stays, to be collected as it is now. It may be
+// changed since it was collected stays, to be collected as it is now. Of what was
+// sent or refused long ago, the oldest goes when it is too much. It may be
 // repeated.
 func Sent(ctx context.Context, box Box, b *Batch) error {
 	if len(b.Items) == 0 && len(b.aside) == 0 {
@@ -44,7 +51,7 @@ func Sent(ctx context.Context, box Box, b *Batch) error {
 	for _, e := range entries {
 		now[e.path] = e
 	}
-	args := []string{time.Now().UTC().Format("20060102T150405.000000000")}
+	var args, inodes []string
 	move := func(to string, f found) error {
 		e, ok := now[f.entry.path]
 		if !ok || e.meta != f.entry.meta {
@@ -52,6 +59,7 @@ func Sent(ctx context.Context, box Box, b *Batch) error {
 		}
 		is, err := look(ctx, box, e, f.levels)
 		if err == nil && is.sign() == f.sign() {
+			inodes = append(inodes, e.inode())
 			args = append(args, to, escape(f.entry.path), escape(movedName(f.entry.path)))
 		}
 		return late(ctx, err)
@@ -62,10 +70,11 @@ func Sent(ctx context.Context, box Box, b *Batch) error {
 	for _, f := range b.aside {
 		err = errors.Join(err, move("refused", f))
 	}
-	if len(args) == 1 {
+	if len(args) == 0 {
 		return err
 	}
-	result, moved := script(ctx, box, 1<<10, moveScript, args...)
+	head := []string{time.Now().UTC().Format("20060102T150405.000000000"), strconv.Itoa(keptFiles), strconv.Itoa(keptBytes), strings.Join(inodes, " ")}
+	result, moved := script(ctx, box, 1<<10, moveScript, append(head, args...)...)
 	if moved == nil && result.Code != 0 {
 		moved = fmt.Errorf("exit code %d", result.Code)
 	}

@@ -1,0 +1,61 @@
+package media
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What the inbox, outbox/sent and outbox/refused hold at most, each; the oldest
+// goes first. What belongs to the present task stays in any case.
+const (
+	keptFiles = 200       // files and folders
+	keptBytes = 500 << 20 // bytes, with all that is in the folders
+)
+
+// pruneScript declares prune: of the present folder the newest $1 things stay, of
+// $2 bytes together, and those whose inodes are $3. Age is the time since
+// something got its place or was last changed, which nothing can forge; names are
+// never looked at. At most 100,000 things are counted, and 2,000 removed, at once.
+const pruneScript = `prune() {
+	find . -xdev -mindepth 1 -printf '%d %i %C@ %s\n' | head -n 100000 |
+	awk -v keep=" $3 " 'function one() { if (inode) print index(keep, " " inode " ") ? 1 : 0, time, inode, size }
+		$1 == 1 { one(); inode = $2; time = $3; size = 0 } { size += $4 } END { one() }' |
+	sort -k 1,1nr -k 2,2nr |
+	awk -v files="$1" -v bytes="$2" '{ n++; all += $4 } $1 == 0 && (n > files || all > bytes) { print $3 }' |
+	tail -n 2000 | awk '{ if (NR > 1) print "-o"; print "-inum"; print $1 }' |
+	xargs -r sh -c 'find . -xdev -mindepth 1 -maxdepth 1 \( "$@" \) -exec rm -rf -- {} +' sh
+} </dev/null >/dev/null 2>&1
+`
+
+// bringScript prunes the inbox for a file that comes, of $2 bytes, and writes
+// that to $1; $3 and $4 are prune's, less the new file. The files named behind
+// them stay. An inbox that is no folder of its own is left alone.
+const bringScript = pruneScript + `to=$1 size=$2 files=$3 bytes=$4; shift 4
+(cd /workspace/inbox && [ "$(pwd -P)" = /workspace/inbox ] &&
+	prune "$files" "$bytes" "$(stat -c %i -- "$@" | tr '\n' ' ')") 2>/dev/null
+exec /usr/bin/boxinit write "$to" "$size"`
+
+// bringArgs are the arguments of bringScript.
+func bringArgs(to string, size int64, keep []string) []string {
+	args := []string{to, strconv.FormatInt(size, 10), strconv.Itoa(keptFiles - 1), strconv.FormatInt(keptBytes-size, 10)}
+	return append(args, keep...)
+}
+
+// inode is the number of a thing's inode, as stat has it behind the device.
+func (e entry) inode() string {
+	fields := append(strings.Fields(e.meta), "", "", "", "")
+	_, inode, _ := strings.Cut(fields[3], ":")
+	return inode
+}
+
+// identity is the same as long as the file is, in whatever container, and
+// after a reboot, which may number devices and inodes anew. A file that was
+// written anew, moved away and back, or changed, has another one.
+func (e entry) identity() string {
+	fields := strings.Fields(e.meta)
+	if len(fields) > 3 {
+		fields = slices.Delete(fields, 3, 4)
+	}
+	return strings.Join(fields, " ")
+}
