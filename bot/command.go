@@ -106,7 +106,7 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 
 // doHelp lists the commands that the sender may use here.
 func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
-	text := "Write me what you want done, in your own words. Besides:\n"
+	text := r.address() + " Besides:\n"
 	for _, c := range commands {
 		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
 			continue

@@ -18,10 +18,6 @@ const (
 	inviteTime  = 24 * time.Hour   // so long a room whose server is away is tried
 )
 
-const greeting = "Hello! Write me what you want done, in your own words. I work on it in a container that belongs to this room alone, " +
-	"and everything in its /workspace stays from one task to the next. While I work, a notice shows how far I am; the result comes as a reply. " +
-	"When I need you, I ask here and wait for your answer; `!stop` ends what I am at."
-
 // doInvite joins when somebody invites us who may, and declines otherwise.
 func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
@@ -101,7 +97,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 	if err := r.askAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(greeting))); err != nil {
+	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(r.greeting()))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })

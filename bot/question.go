@@ -90,7 +90,7 @@ func (t *task) pause(ctx context.Context) error {
 func (t *task) questionRows(ctx context.Context, before, after string) []state.Outbound {
 	e := t.rec.Execution
 	n := len(e.Answers)
-	text := questionText(e, t.rec.Held != nil, t.patience(), before, after)
+	text := questionText(e, t.options(), t.rec.Held != nil, t.patience(), before, after)
 	messages := t.messages(ctx, text, "question", t.bot.NotifyQuestion)
 	var rows []state.Outbound
 	for i, m := range messages {
@@ -108,7 +108,7 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.O
 
 // questionText is the question as people read it. Source: seed 000, "Question
 // Notification".
-func questionText(e *agent.Execution, approval bool, limit time.Duration, before, after string) string {
+func questionText(e *agent.Execution, options []agent.Option, approval bool, limit time.Duration, before, after string) string {
 	var parts []string
 	add := func(head, text string) {
 		if text = strings.TrimSpace(text); text != "" {
@@ -120,11 +120,23 @@ func questionText(e *agent.Execution, approval bool, limit time.Duration, before
 	add("Context: ", e.QuestionContext)
 	add("After that I went on:\n\n", cut(after, partSize/2))
 	how := "Reply to answer"
-	if approval {
+	switch {
+	case approval:
 		how = "✅ runs it once, ❌ refuses"
+	case len(options) > 0: // the labels too: not all clients number a list
+		how = "Choose " + keysOf(options) + ", or reply in your own words"
 	}
 	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
 	return strings.Join(parts, "\n\n")
+}
+
+// keysOf lists the reactions that choose.
+func keysOf(options []agent.Option) string {
+	var keys []string
+	for _, o := range options {
+		keys = append(keys, o.Key)
+	}
+	return strings.Join(keys, " ")
 }
 
 // options are what can be chosen by reaction for the present question.
