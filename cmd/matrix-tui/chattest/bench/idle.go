@@ -99,17 +99,20 @@ func (s *scene) rested(ctx context.Context) (float64, error) {
 	}
 }
 
-// resident is VmRSS of a process in MB.
-func resident(pid int) (float64, error) {
+// resident is the memory of a process now, in MB.
+func resident(pid int) (float64, error) { return memory(pid, "VmRSS") }
+
+// memory is a line of /proc/PID/status that counts kB, in MB.
+func memory(pid int, line string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, fmt.Errorf("read memory of the bot: %w", err)
 	}
-	for line := range bytes.Lines(status) {
+	for text := range bytes.Lines(status) {
 		var kb float64
-		if _, err := fmt.Sscanf(string(line), "VmRSS: %f kB", &kb); err == nil {
+		if _, err := fmt.Sscanf(string(text), line+": %f kB", &kb); err == nil {
 			return kb * 1024 / 1e6, nil
 		}
 	}
-	return 0, errors.New("no VmRSS in the status of the bot")
+	return 0, fmt.Errorf("no %s in the status of the bot", line)
 }

@@ -41,9 +41,11 @@ type section struct {
 
 var sections = []section{
 	{"state", measureState},
+	{"message", measureMessage},
 	{"reply", measureReply},
 	{"answer", measureAnswer},
 	{"rooms", measureRooms},
+	{"crowd", measureCrowd},
 	{"burst", measureBurst},
 	{"waiting", measureWaiting},
 	{"idle", measureIdle}, // memory and start, with many rooms
@@ -56,7 +58,7 @@ func main() {
 		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
 		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
 		boxes   = flag.Int("boxes", 200, "containers that it has")
-		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state reply answer rooms burst waiting idle")
+		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state message reply answer rooms crowd burst waiting idle")
 		limit   = flag.Duration("timeout", 20*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()

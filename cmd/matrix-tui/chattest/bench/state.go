@@ -13,19 +13,35 @@ import (
 // measureState runs the benchmarks of package state; each sample is the mean of
 // ten operations.
 func measureState(ctx context.Context, b *bench) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$",
-		"-benchtime=10x", "-count="+strconv.Itoa(b.n), "matrix-tui/state")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$", 10)
 	if err != nil {
-		return fmt.Errorf("go test -bench in state: %w\n%s%s", err, out, stderr.Bytes())
+		return err
 	}
-	got := parseBenchmarks(out)
 	b.table.add("state.json saved, 1,000 rooms × 50 turns", "ms", 100, scaled(got["StoreSave1000Rooms ns/op"], 1e-6)...)
 	b.table.add("writes of state.json for ten savers at once", "", 2, got["StoreTenSavers writes/op"]...)
 	b.table.add("journal commit of 100 events", "ms", 20, scaled(got["JournalCommit100 ns/op"], 1e-6)...)
 	return nil
+}
+
+// measureMessage runs the benchmark of what a message costs without its task.
+func measureMessage(ctx context.Context, b *bench) error {
+	got, err := b.benchmarks(ctx, "matrix-tui/bot", "^BenchmarkMessage$", 1000)
+	b.table.add("one message: decided, and its answer formatted", "ms", 1, scaled(got["Message ns/op"], 1e-6)...)
+	return err
+}
+
+// benchmarks runs benchmarks of a package and returns the samples of each "Name
+// unit"; each sample is the mean of a number of operations.
+func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int) (map[string][]float64, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench="+pattern,
+		fmt.Sprintf("-benchtime=%dx", operations), "-count="+strconv.Itoa(b.n), pkg)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go test -bench in %s: %w\n%s%s", pkg, err, out, stderr.Bytes())
+	}
+	return parseBenchmarks(out), nil
 }
 
 // parseBenchmarks reads what `go test -bench` prints: the samples of each

@@ -1,0 +1,50 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/policy"
+	"matrix-tui/state"
+)
+
+// BenchmarkMessage is what one message costs the bot itself: it is read, the
+// policy decides whether it is a task, and an answer of two kilobytes is made
+// into what is sent.
+func BenchmarkMessage(b *testing.B) {
+	dir := b.TempDir()
+	file := "defaults:\n  allow: ['@*:friends', '@ann:here']\n  block: ['@troll:friends']\n  reply: mention_only\nrooms:\n"
+	for i := range 50 {
+		file += fmt.Sprintf("  '!room%d:here':\n    allow: ['@*:friends', '@guest%d:there']\n    reply: mention_only\n", i, i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(file), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	rules := policy.Open(dir, zerolog.Nop())
+	text := self + " please look why the nightly build is red since the third, and mend it. " + strings.Repeat("It says that a file is missing. ", 20)
+	raw := fmt.Appendf(nil, `{"event_id":"$1","type":"m.room.message","sender":"@bob:friends","content":{"msgtype":"m.text","body":%q,"format":"org.matrix.custom.html","formatted_body":"<p>%s</p>"}}`, text, text)
+	said := "# Done\n\n" + strings.Repeat("- `nightly.yml` named a **file** that is [gone](https://example.org)\n", 20) + "\n```go\n" + strings.Repeat("func main() { println(1 < 2) }\n", 20) + "```\n"
+	r := &room{id: "!room7:here"}
+	row := state.Inbound{Event: "$1"}
+	for b.Loop() {
+		e, ok := parseEvent(raw)
+		got := classify(e, self, func(e wireEvent) hearing {
+			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(e.Content, self, displayName)})
+			return hearing{d.Heard, d.Reply, d.Pair}
+		})
+		if !ok || got != kindTask {
+			b.Fatal("not a task", got)
+		}
+		for i, m := range answer(said, row.Event) {
+			if out := r.out(fmt.Sprint("k-f", i), row.Event, m); !json.Valid(out.Content) {
+				b.Fatal("no content")
+			}
+		}
+	}
+}
