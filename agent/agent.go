@@ -44,6 +44,9 @@ type Task struct {
 	// Files are written into the box before the start, after the CLI's own
 	// settings.
 	Files []sandbox.File
+	// Without are files that must not be there for the run to start: it is
+	// sandbox.ErrPresent when one is.
+	Without []string
 	// Watch are files whose growth Outcome.Status tells.
 	Watch []string
 	// Approvals are beginnings of commands, each a few words ("git push", or

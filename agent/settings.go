@@ -125,8 +125,8 @@ func runSpec(t Task, key string) sandbox.RunSpec {
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
 		Files: append(files(t.Approvals), t.Files...),
 		// A fast exit leaves it, and the next start waits twelve seconds for it.
-		Remove: []string{dotGemini + "/projects.json.lock"},
-		Watch:  t.Watch,
+		Remove:  []string{dotGemini + "/projects.json.lock"},
+		Without: t.Without, Watch: t.Watch,
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 			return agent.Outcome{}, err
 		}
 	}
-	out, err := t.bot.Agent.Run(ctx, crashing(box), t.agentTask(attached), t.event)
+	out, err := t.run(ctx, box, attached)
 	if err != nil && ctx.Err() == nil {
 		return agent.Outcome{}, &lostRun{err}
 	}
@@ -85,8 +85,23 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 		return agent.Outcome{}, err
 	}
 	crash("ended")
-	t.noteBootstrap(out.Status)
 	return out, nil
+}
+
+// run has the agent do the attempt. A box that has bootstrap files, against what
+// was known, does not start it: they are read first.
+func (t *task) run(ctx context.Context, box *sandbox.Box, attached bool) (agent.Outcome, error) {
+	job := t.agentTask(attached)
+	if !t.bootstrap.Load() {
+		job.Without = bootstrapPaths()
+	}
+	out, err := t.bot.Agent.Run(ctx, crashing(box), job, t.event)
+	if !errors.Is(err, sandbox.ErrPresent) {
+		return out, err
+	}
+	t.bootstrap.Store(true)
+	t.who = t.persona(ctx, box)
+	return t.bot.Agent.Run(ctx, crashing(box), t.agentTask(attached), t.event)
 }
 
 const interruptedOften = "My container went down again and again while I worked on this; please look at the host, then send the task once more."
@@ -240,7 +255,7 @@ func (t *task) agentTask(attached bool) agent.Task {
 		Run: t.rec.Run, Session: t.rec.Session, Resume: t.rec.Resume,
 		Prompt: workspace.Prompt(in), Model: cmp.Or(t.rules().Model, t.bot.Model), Deadline: t.rec.Deadline,
 		Files:     workspaceFiles(text),
-		Watch:     append(bootstrapPaths(), workspace.StatusPath),
+		Watch:     []string{workspace.StatusPath},
 		Attached:  attached,
 		Stop:      t.stopping.Done(),
 		Approvals: t.rules().Approvals,

@@ -128,7 +128,7 @@ func (t *task) persona(ctx context.Context, box *sandbox.Box) []workspace.Text {
 			first = workspace.Text{Name: path.Base(name), Content: t.readPersona(root, name)}
 		}
 	}
-	if t.bootstrap.Load() == bootstrapNone {
+	if !t.bootstrap.Load() {
 		return workspace.Persona(first, nil, own)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -136,42 +136,20 @@ func (t *task) persona(ctx context.Context, box *sandbox.Box) []workspace.Text {
 	res, err := box.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
 	if err != nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("read bootstrap files")
+		return workspace.Persona(first, nil, own)
 	}
-	return workspace.Persona(first, personaFiles(res.Stdout), own)
+	files := personaFiles(res.Stdout)
+	t.bootstrap.Store(len(files) > 0)
+	return workspace.Persona(first, files, own)
 }
 
-// What is known of a room's bootstrap files. Most rooms have none, and need not
-// be asked before each run: the end of a run tells (see noteBootstrap).
-const (
-	bootstrapUnknown = iota
-	bootstrapNone
-	bootstrapSome
-)
-
-// bootstrapPaths are the files in the box whose sizes each run tells.
+// bootstrapPaths are the bootstrap files in the box.
 func bootstrapPaths() []string {
 	paths := workspace.BootstrapFiles()
 	for i, name := range paths {
 		paths[i] = "/workspace/" + name
 	}
 	return paths
-}
-
-// noteBootstrap remembers whether a run left bootstrap files.
-func (r *room) noteBootstrap(status sandbox.RunStatus) {
-	known := int32(bootstrapUnknown)
-	for _, path := range bootstrapPaths() {
-		for _, w := range status.Watch {
-			switch {
-			case w.Path != path:
-			case w.After > 0:
-				known = bootstrapSome
-			case known == bootstrapUnknown:
-				known = bootstrapNone
-			}
-		}
-	}
-	r.bootstrap.Store(known)
 }
 
 // personaFiles reads what personaScript prints. The box may print anything.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -40,26 +39,6 @@ func FuzzPersonaFiles(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestNoteBootstrap(t *testing.T) {
-	r := &room{}
-	status := func(size int64) sandbox.RunStatus {
-		var s sandbox.RunStatus
-		for _, path := range bootstrapPaths() {
-			s.Watch = append(s.Watch, sandbox.Watched{Path: path, After: -1})
-		}
-		s.Watch[2].After = size
-		return s
-	}
-	for size, want := range map[int64]int32{-1: bootstrapNone, 7: bootstrapSome} {
-		if r.noteBootstrap(status(size)); r.bootstrap.Load() != want {
-			t.Errorf("%d bytes: %d, want %d", size, r.bootstrap.Load(), want)
-		}
-	}
-	if r.noteBootstrap(sandbox.RunStatus{}); r.bootstrap.Load() != bootstrapUnknown {
-		t.Error("a run that tells nothing is taken to tell something")
-	}
 }
 
 func TestRelate(t *testing.T) {

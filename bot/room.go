@@ -32,7 +32,9 @@ type room struct {
 
 	projecting sync.Mutex // see project
 
-	bootstrap atomic.Int32 // whether /workspace has bootstrap files: see persona
+	// bootstrap is whether /workspace was last seen to have bootstrap files. Most
+	// rooms have none, and are not asked before each run: see run.
+	bootstrap atomic.Bool
 
 	mu      sync.Mutex
 	current *task                   // the one that the tasks' lane has taken up

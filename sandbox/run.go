@@ -34,9 +34,13 @@ const (
 	RunInterrupted = boxinit.RunInterrupted
 )
 
+// ErrPresent says that a file is in the box that RunSpec.Without names.
+var ErrPresent = errors.New("a file is there that was thought not to be")
+
 // StartRun starts a run and returns once its command has been executed. It is
 // idempotent by spec.ID: a run of that ID, ended or not, is left as it is and
-// existed is true.
+// existed is true. It is ErrPresent, and nothing was started, when a file of
+// spec.Without is there.
 func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err error) {
 	if err := spec.Check(); err != nil {
 		return false, err
@@ -52,6 +56,9 @@ func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err err
 	var answer boxinit.Answer
 	if err := json.Unmarshal(result.Stdout, &answer); err != nil {
 		return false, fmt.Errorf("start run %s: read answer: %w", spec.ID, err)
+	}
+	if answer.Present != "" {
+		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrPresent, answer.Present)
 	}
 	if strings.Contains(answer.Error, "no space left on device") {
 		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrNoSpace, answer.Error)

@@ -189,6 +189,27 @@ func TestRunFiles(t *testing.T) {
 	}
 }
 
+// A run that wants files not to be there does not start where one is, and is as
+// good as never asked for.
+func TestRunWithout(t *testing.T) {
+	box := testBox(t)
+	spec := RunSpec{ID: "without", Argv: []string{"echo", "done"}, Without: []string{"/workspace/none", "/workspace/link", "/workspace/empty", "/workspace/dir", "/workspace/SOUL.md"}}
+	sh(t, box, "cd /workspace; mkdir dir; touch empty; ln -s /etc/passwd link; echo pirate > SOUL.md")
+	if _, err := box.StartRun(t.Context(), spec); !errors.Is(err, ErrPresent) || !strings.Contains(err.Error(), "SOUL.md") {
+		t.Fatalf("started beside a file: %v", err)
+	}
+	if status, err := box.RunStatus(t.Context(), spec.ID); err != nil || status.State != RunNone {
+		t.Fatalf("state %v, %v", status.State, err)
+	}
+	sh(t, box, "rm /workspace/SOUL.md")
+	if existed, err := box.StartRun(t.Context(), spec); err != nil || existed {
+		t.Fatalf("existed %v, %v", existed, err)
+	}
+	if out, _ := follow(t, box, spec.ID); out != "done\n" {
+		t.Errorf("stdout %q", out)
+	}
+}
+
 // However much is printed, what is kept is bounded and ends with the end.
 func TestRunMaxOutput(t *testing.T) {
 	box := testBox(t)

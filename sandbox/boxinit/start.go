@@ -27,10 +27,27 @@ func (p *Program) run(s store) error {
 	answer := Answer{}
 	existed, err := s.start(spec, p.Self)
 	answer.Existed = existed
-	if err != nil {
+	if there := (presentError{}); errors.As(err, &there) {
+		answer.Present = there.path
+	} else if err != nil {
 		answer.Error = err.Error()
 	}
 	return json.NewEncoder(p.Stdout).Encode(answer)
+}
+
+// presentError says that a file of RunSpec.Without is there.
+type presentError struct{ path string }
+
+func (e presentError) Error() string { return e.path + " is there" }
+
+// absent says which of the files is there, if one is.
+func absent(paths []string) error {
+	for _, path := range paths {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return presentError{path}
+		}
+	}
+	return nil
 }
 
 // start starts a run, unless it is known already.
@@ -49,6 +66,9 @@ func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 	defer gate.Close()
 	if _, err := os.Stat(s.file(spec.ID, "begin.json")); err == nil {
 		return true, nil
+	}
+	if err := absent(spec.Without); err != nil {
+		return false, err
 	}
 	s.prune(keepRuns-1, keepBytes)
 	if err := os.RemoveAll(s.run(spec.ID)); err != nil { // of a start that was cut off

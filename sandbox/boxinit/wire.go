@@ -50,6 +50,9 @@ type RunSpec struct {
 	// Remove names files that are removed before the command starts, when no
 	// other run is alive in the box.
 	Remove []string
+	// Without names files that the caller believes are not there. Where one is (a
+	// regular file that is not empty), nothing is started: see [Answer].
+	Without []string
 	// Watch names files whose growth the status tells.
 	Watch []string
 	// MaxOutput bounds the kept stdout, in bytes; 0 = [DefaultMaxOutput]. What
@@ -92,6 +95,9 @@ type RunStatus struct {
 type Answer struct {
 	// Existed says that a run of this ID was there already and was left as it is.
 	Existed bool
+	// Present is the first file of RunSpec.Without that is there after all, ""
+	// for none; the run was not started then.
+	Present string
 	// Error says why the run could not be started, "" if it was.
 	Error string
 }
