@@ -19,9 +19,9 @@ import _ "embed"
 //     because nobody says who makes it.
 //
 // The first four are functions that answer yes or no: when the CLI is loaded, they
-// get a first statement that says no. That costs each start 0.05 s, and the first
-// in a box 0.3 s, because it compiles anew what has changed. A function that is
-// not found as it was stays as it is.
+// get a first statement that says no. The image's compile cache is filled with
+// the same script loaded, so that nothing is compiled anew. A function that is not
+// found as it was stays as it is.
 //
 // What stays is what the agent can do without: ask_user, and files outside of
 // /workspace and web_fetch of localhost, for which it has a shell.
