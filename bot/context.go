@@ -35,9 +35,10 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 	if about == "" {
 		return nil, nil
 	}
-	row, err := t.bot.Journal.Event(ctx, t.id, about)
+	home := homeOf(t.row)
+	row, err := t.bot.Journal.Event(ctx, home, about)
 	if errors.Is(err, state.ErrNotFound) {
-		row, err = t.fetch(ctx, about)
+		row, err = t.fetch(ctx, home, about)
 	}
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 	if row.Seq == 0 { // older than the journal
 		return q, nil
 	}
-	before, err := t.bot.Journal.Before(ctx, t.id, row.Seq, quoteWindow)
+	before, err := t.bot.Journal.Before(ctx, home, row.Seq, quoteWindow)
 	if err != nil {
 		return nil, fmt.Errorf("read what was said before: %w", err)
 	}
@@ -62,28 +63,28 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 	return q, nil
 }
 
-// fetch asks the homeserver for an event that the journal does not have. One
-// that cannot be had is an empty row.
-func (t *task) fetch(ctx context.Context, event string) (state.Inbound, error) {
+// fetch asks the homeserver for an event of a room that the journal does not
+// have. One that cannot be had is an empty row.
+func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	got, err := t.bot.client.GetEvent(call, roomID(t.id), id.EventID(event))
+	got, err := t.bot.client.GetEvent(call, roomID(room), id.EventID(event))
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
 		}
-		t.bot.log.Info().Err(err).Str("room", t.id).Msg("the quoted message cannot be had")
+		t.bot.log.Info().Err(err).Str("room", room).Msg("the quoted message cannot be had")
 		return state.Inbound{}, nil
 	}
-	if got.RoomID != roomID(t.id) { // some homeservers give events of other rooms, too: what was said there stays there
-		t.bot.log.Warn().Str("room", t.id).Msg("the quoted message is of another room")
+	if got.RoomID != roomID(room) { // some homeservers give events of other rooms, too: what was said there stays there
+		t.bot.log.Warn().Str("room", room).Msg("the quoted message is of another room")
 		return state.Inbound{}, nil
 	}
 	raw, err := json.Marshal(map[string]any{"event_id": got.ID, "type": got.Type.Type, "sender": got.Sender, "content": got.Content.VeryRaw})
 	if err != nil {
 		return state.Inbound{}, fmt.Errorf("marshal quoted event: %w", err)
 	}
-	return t.bot.plainRow(ctx, state.Inbound{Room: t.id, Event: event, Sender: got.Sender.String(), Type: got.Type.Type, Raw: raw}), nil
+	return t.bot.plainRow(ctx, state.Inbound{Room: room, Event: event, Sender: got.Sender.String(), Type: got.Type.Type, Raw: raw}), nil
 }
 
 // saidIn is what a row says, when it is a message in words.

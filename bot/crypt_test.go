@@ -32,7 +32,7 @@ func TestStandFor(t *testing.T) {
 	row := state.Inbound{Room: "!den", Event: "$1", Sender: "@ann:here", Type: encryptedType, Time: time.UnixMilli(5)}
 	heard := func(wireEvent) hearing { return hearing{heard: true} }
 	for kind, want := range map[string]kind{typeSealed: kindSealed, typeUnreadable: kindUnreadable} {
-		got := standFor(row, kind, &e2ee.NoKeyError{Key: e2ee.Key{Room: "!den", Session: "s"}})
+		got := standFor(row, "!den", kind, &e2ee.NoKeyError{Key: e2ee.Key{Room: "!den", Session: "s"}})
 		e, ok := parseEvent(got.Raw)
 		if !ok || e.ID != "$1" || e.Sender != "@ann:here" || e.Time != 5 || got.Type != kind || !strings.Contains(string(e.Content), `"session":"s"`) {
 			t.Errorf("%s: %s %s", kind, got.Type, got.Raw)

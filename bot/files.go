@@ -131,7 +131,9 @@ func (t *task) bring(ctx context.Context, box media.Box) error {
 			continue
 		}
 		n := notice(brought.Missing)
-		n.RelatesTo = replyTo(event)
+		if !hasMoved(row) {
+			n.RelatesTo = replyTo(event)
+		}
 		if err := t.queue(ctx, t.room.out(t.key+"-i"+hash(event), t.row.Event, n)); err != nil {
 			return err
 		}

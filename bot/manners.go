@@ -60,7 +60,7 @@ func (r *room) acknowledge(row state.Inbound) {
 
 // begunRows show that a task is worked on, and no longer in line.
 func (t *task) begunRows() []state.Outbound {
-	if !isSpoken(t.row.Type) {
+	if !isSpoken(t.row.Type) || hasMoved(t.row) {
 		return nil
 	}
 	return []state.Outbound{t.room.reaction(t.key+"-eyes", t.row.Event, eyesKey), t.room.redaction(t.key + "-queued")}
@@ -68,7 +68,7 @@ func (t *task) begunRows() []state.Outbound {
 
 // endedRows show how a task ended.
 func (t *task) endedRows(how agent.Ended) []state.Outbound {
-	if !isSpoken(t.row.Type) {
+	if !isSpoken(t.row.Type) || hasMoved(t.row) {
 		return nil
 	}
 	key := failedKey

@@ -18,6 +18,13 @@ const (
 	inviteTime  = 24 * time.Hour   // so long a room whose server is away is tried
 )
 
+// outsideError is trouble with a room that the bot is not in: nobody there can be
+// told.
+type outsideError struct{ err error }
+
+func (e *outsideError) Error() string { return e.err.Error() }
+func (e *outsideError) Unwrap() error { return e.err }
+
 // doInvite joins when somebody invites us who may, and declines otherwise.
 func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
@@ -32,13 +39,13 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	if !welcome {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: its sender may not use the bot")
 		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
-			return fmt.Errorf("decline invite: %w", err)
+			return &outsideError{fmt.Errorf("decline invite: %w", err)}
 		}
 		return r.finish(ctx, row)
 	}
 	if err := r.enter(call); err != nil {
 		if transient(err) && time.Since(row.Time) < inviteTime {
-			return fmt.Errorf("join room: %w", err)
+			return &outsideError{fmt.Errorf("join room: %w", err)}
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("the invite is no longer good")
 	} else if err := r.noteDirect(ctx, row); err != nil {
@@ -162,72 +169,10 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	return r.finish(ctx, row)
 }
 
-// doTombstone follows the room to its successor: the binding, the history and
-// what is not sent yet move there. It stands in the line of the tasks, so what
-// came before it is done; the container is made anew for the new room, on the
-// same volumes.
-func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	var t wireTombstone
-	if err := json.Unmarshal(e.Content, &t); err != nil || t.ReplacementRoom == "" || t.ReplacementRoom == r.id {
-		return r.finish(ctx, row)
-	}
-	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
-	defer cancel()
-	_, outside := r.bot.client.JoinRoomByID(call, roomID(t.ReplacementRoom))
-	if err := outside; err != nil {
-		if transient(err) {
-			return fmt.Errorf("join successor: %w", err)
-		}
-		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", t.ReplacementRoom).Msg("successor cannot be joined yet: an invite will do")
-	}
-	if user := r.bot.direct.user(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, t.ReplacementRoom); err != nil && transient(err) {
-			return err
-		}
-	}
-	if name := r.bot.Store.Container(r.id); name != "" {
-		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-			return fmt.Errorf("destroy box %s: %w", name, err)
-		}
-	}
-	if err := r.bot.Gateway.Shut(r.id); err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
-	}
-	if err := r.bot.Store.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
-		return fmt.Errorf("move room: %w", err)
-	}
-	if err := r.finish(ctx, row); err != nil {
-		return err
-	}
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
-		return fmt.Errorf("move rows: %w", err)
-	}
-	r.bot.waits.dropRoom(r.id)
-	next := r.bot.room(t.ReplacementRoom)
-	joined := outside == nil
-	if !joined { // by the invite, perhaps, and else see doGreeting
-		var err error // the rows are there already: a homeserver that is away is waited for
-		for joined, err = r.bot.isIn(ctx, t.ReplacementRoom); err != nil; joined, err = r.bot.isIn(ctx, t.ReplacementRoom) {
-			if sleep(ctx, time.Second) != nil {
-				return err
-			}
-		}
-	}
-	if joined {
-		if err := next.askAgain(ctx); err != nil {
-			return err
-		}
-		next.outbox.wake()
-	}
-	next.wake()
-	return nil
-}
-
 // doUnsupported says that a message was not read.
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
 	c := notice("I can read texts and files, and that is neither: please write what you want done.")
-	c.RelatesTo = replyTo(row.Event)
+	c.RelatesTo = relate(row, row.Event)
 	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", c)); err != nil {
 		return err
 	}

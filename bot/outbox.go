@@ -142,7 +142,10 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) er
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
 	if strings.Contains(row.Txn, "-f") && !strings.HasSuffix(row.Txn, "-s") {
 		m := rendered("⚠️ The answer is larger than the homeserver takes. The work itself is done: ask me for the result in parts.")
-		m.RelatesTo = replyTo(row.Task)
+		var told message
+		if json.Unmarshal(row.Content, &told) == nil {
+			m.RelatesTo = told.RelatesTo
+		}
 		if err := b.Journal.Queue(ctx, o.room.out(row.Txn+"-s", row.Task, m)); err != nil {
 			return err
 		}
@@ -169,7 +172,7 @@ func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessa
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return nil, err
 	}
-	if err == nil && original.Event != "" {
+	if err == nil && original.Event != "" && original.Room == row.Room {
 		quoted, _ := json.Marshal(ref)
 		id, _ := json.Marshal(original.Event)
 		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(quoted), string(id))), nil

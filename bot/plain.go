@@ -115,13 +115,13 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 		return inPlain(row, raw)
 	case errors.Is(err, e2ee.ErrUnreadable):
 		b.log.Info().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted")
-		return standFor(row, typeUnreadable, nil)
+		return standFor(row, outer.Room, typeUnreadable, nil)
 	}
 	var noKey *e2ee.NoKeyError
 	if !errors.As(err, &noKey) && ctx.Err() == nil {
 		b.log.Warn().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted for now")
 	}
-	return standFor(row, typeSealed, noKey)
+	return standFor(row, outer.Room, typeSealed, noKey)
 }
 
 // inPlain puts a decrypted event into its row, if it is of a kind that people
@@ -143,15 +143,16 @@ type sealedContent struct {
 	Session string `json:"session"`
 }
 
-// standFor puts an event of our own in the place of one that cannot be read.
-func standFor(row state.Inbound, kind string, noKey *e2ee.NoKeyError) state.Inbound {
+// standFor puts an event of our own in the place of one that cannot be read, and
+// was said in a room.
+func standFor(row state.Inbound, room, kind string, noKey *e2ee.NoKeyError) state.Inbound {
 	content := sealedContent{}
 	if noKey != nil {
 		content = sealedContent{noKey.Room, noKey.Session}
 	}
 	row.Type = kind
 	row.Raw, _ = json.Marshal(map[string]any{ // strings and numbers cannot fail
-		"event_id": row.Event, "type": kind, "sender": row.Sender, "origin_server_ts": row.Time.UnixMilli(), "content": content,
+		"event_id": row.Event, "room_id": room, "type": kind, "sender": row.Sender, "origin_server_ts": row.Time.UnixMilli(), "content": content,
 	})
 	return row
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/agent"
 	"matrix-tui/state"
 )
@@ -192,10 +190,5 @@ func (t *task) link(ctx context.Context, txn string) string {
 	if err != nil || sent.Event == "" {
 		return ""
 	}
-	return t.room.linkTo(sent.Event)
-}
-
-func (r *room) linkTo(eventID string) string {
-	_, server, _ := strings.Cut(r.bot.UserID(), ":")
-	return roomID(r.id).EventURI(id.EventID(eventID), server).MatrixToURL()
+	return t.bot.linkTo(sent.Room, sent.Event, t.asker())
 }

@@ -26,14 +26,16 @@ func (t *task) finals(ctx context.Context, text string) []state.Outbound {
 // rings for. One that is too long for a few messages goes as a file, behind its
 // beginning.
 func (t *task) messages(ctx context.Context, text, name string, loud bool) []*message {
+	whole := text
+	text = t.remindOf(text)
 	messages := answer(text, t.anchor())
 	if len(messages) > maxParts {
 		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(text)))
-		file, err := t.uploaded(ctx, name+".md", text)
+		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(whole)))
+		file, err := t.uploaded(ctx, name+".md", whole)
 		if err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
-			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(text)))
+			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(whole)))
 		}
 		messages = answer(beginning+note, t.anchor())
 		if err == nil {
@@ -125,7 +127,7 @@ func (t *task) footer(ctx context.Context, out agent.Outcome) string {
 	parts := append([]string{short(total.Time)}, total.words()...)
 	link := ""
 	if t.row.Type != typeExecute {
-		link = t.room.linkTo(t.row.Event)
+		link = t.bot.linkTo(homeOf(t.row), t.row.Event, t.row.Sender)
 	} else {
 		link = t.link(ctx, t.key+"-t")
 	}

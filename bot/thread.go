@@ -21,9 +21,16 @@ func threadOf(row state.Inbound) string {
 }
 
 // relate is the relation of a message that answers an event: a reply, in the
-// thread where the row stands, if it stands in one.
+// thread where the row stands, if it stands in one. Nil when the event is the row's, and
+// stands in another room.
 func relate(row state.Inbound, about string) *event.RelatesTo {
 	rel := replyTo(about)
+	if hasMoved(row) {
+		if about == row.Event {
+			return nil
+		}
+		return rel // to what was said here
+	}
 	if root := threadOf(row); root != "" {
 		rel = replyTo(row.Event) // in a thread every relation must be sendable as it is
 		rel.Type, rel.EventID = event.RelThread, id.EventID(root)
@@ -35,7 +42,7 @@ func relate(row state.Inbound, about string) *event.RelatesTo {
 // stands there, too.
 func follows(row state.Inbound) *event.RelatesTo {
 	root := threadOf(row)
-	if root == "" {
+	if root == "" || hasMoved(row) {
 		return nil
 	}
 	rel := replyTo(row.Event)

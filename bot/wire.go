@@ -9,6 +9,7 @@ type wireEvent struct {
 	Type     string          `json:"type"`
 	Sender   string          `json:"sender"`
 	StateKey *string         `json:"state_key"`
+	Room     string          `json:"room_id"` // where it was said, if that is known: see homeOf
 	Time     int64           `json:"origin_server_ts"`
 	Content  json.RawMessage `json:"content"`
 	Redacts  string          `json:"redacts"` // before room version 11

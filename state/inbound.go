@@ -208,7 +208,7 @@ func scanInbound(row scanner) (Inbound, error) {
 
 // queryAll reads all rows before it returns: with one connection, a query must
 // not be open while the next is asked.
-func queryAll[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -223,6 +223,11 @@ func queryAll[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, err
 		all = append(all, one)
 	}
 	return all, rows.Err()
+}
+
+// querier is the database, or a transaction of it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 func nullable(raw json.RawMessage) sql.NullString {

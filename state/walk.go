@@ -58,36 +58,6 @@ func (j *Journal) Finish(ctx context.Context, room, event string) error {
 	return j.failed("finish event", err)
 }
 
-// MoveRoom gives what is unfinished or Waiting in a room, and what is to be sent
-// there, to its successor. The old room keeps archived copies of the events, so that
-// none is taken for new when it comes again.
-func (j *Journal) MoveRoom(ctx context.Context, from, to string) error {
-	if from == to {
-		return nil
-	}
-	if to == "" {
-		return errors.New("move room: no successor")
-	}
-	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, task, at)
-			SELECT ?, event, sender, type, time, raw, status, task, at FROM inbound
-			WHERE room = ? AND `+moving+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE inbound SET status = ?, task = NULL WHERE room = ? AND "+moving, Archived, from)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE outbound SET room = ? WHERE room = ? AND status = 0", to, from)
-		return err
-	})
-	return j.failed("move room", err)
-}
-
-// moving is the condition of the rows that a room's successor gets.
-const moving = "(" + unfinished + " OR " + waiting + ")"
-
 func statusOf(ctx context.Context, tx *sql.Tx, room, event string) (Status, error) {
 	var status Status
 	err := tx.QueryRowContext(ctx, "SELECT status FROM inbound WHERE room = ? AND event = ?", room, event).Scan(&status)

@@ -1,9 +1,11 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,11 +161,22 @@ func TestJournalMoveRoom(t *testing.T) {
 	must(t, j.Wait(ctx, "!old", "$5", []byte(`{"asks":1}`), []Outbound{message("q", "!old", "$5")}))
 	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
 	must(t, j.MarkSent(ctx, "x1", "$e"))
-	for range 2 {
-		must(t, j.MoveRoom(ctx, "!old", "!new"))
+	must(t, j.Queue(ctx, message("x3", "!old", "$1")))
+	carry := Carrier{
+		Event: func(raw json.RawMessage) json.RawMessage { return json.RawMessage(`{"moved":` + string(raw) + `}`) },
+		Message: func(o Outbound) Outbound {
+			if o.Txn == "x3" {
+				o.Status, o.Error = Refused, "it stays"
+			}
+			o.Content = json.RawMessage(`{"moved":` + string(o.Content) + `}`)
+			return o
+		},
 	}
-	must(t, j.MoveRoom(ctx, "!new", "!new"))
-	if j.MoveRoom(ctx, "!new", "") == nil {
+	for range 2 {
+		must(t, j.MoveRoom(ctx, "!old", "!new", carry))
+	}
+	must(t, j.MoveRoom(ctx, "!new", "!new", carry))
+	if j.MoveRoom(ctx, "!new", "", carry) == nil {
 		t.Error("moved to nowhere")
 	}
 
@@ -171,13 +184,16 @@ func TestJournalMoveRoom(t *testing.T) {
 	must(t, err)
 	want := []Inbound{event("!new", "$1", Running), event("!new", "$2", Pending)}
 	want[0].Task = []byte(`{"run":"r"}`)
+	for i := range want {
+		want[i].Raw = carry.Event(want[i].Raw)
+	}
 	if diff := cmp.Diff(want, rows, cmpopts.IgnoreFields(Inbound{}, "Seq")); diff != "" {
 		t.Error(diff)
 	}
 	waits, err := j.WaitingIn(ctx, "!new")
 	must(t, err)
 	asking := event("!new", "$5", Waiting)
-	asking.Task = []byte(`{"asks":1}`)
+	asking.Task, asking.Raw = []byte(`{"asks":1}`), carry.Event(asking.Raw)
 	if diff := cmp.Diff([]Inbound{asking}, waits, cmpopts.IgnoreFields(Inbound{}, "Seq")); diff != "" {
 		t.Error(diff)
 	}
@@ -192,6 +208,13 @@ func TestJournalMoveRoom(t *testing.T) {
 	}
 	if fresh := commit(t, j, "t", event("!old", "$1", Pending)); len(fresh) > 0 {
 		t.Error("a moved event came again and was taken for new")
+	}
+	for txn, status := range map[string]OutStatus{"x1": Sent, "x2": Unsent, "x3": Refused} {
+		got, err := j.Outbound(ctx, txn)
+		must(t, err)
+		if moved := strings.HasPrefix(string(got.Content), `{"moved":`); got.Status != status || moved == (status == Sent) || (got.Error != "") != (status == Refused) {
+			t.Errorf("%+v", got)
+		}
 	}
 	for room, want := range map[string][]string{"!new": {"q", "x2"}, "!old": nil} {
 		unsent, err := j.Unsent(ctx, room)

@@ -25,8 +25,14 @@ func (p *Person) SetPower(ctx context.Context, room string, path []string, level
 		at[key], at = next, next
 	}
 	at[path[len(path)-1]] = level
-	if _, err := p.cli.SendStateEvent(ctx, id.RoomID(room), event.StatePowerLevels, "", content); err != nil {
-		return fmt.Errorf("set power levels of %s: %w", room, err)
+	return p.SetState(ctx, room, event.StatePowerLevels.Type, content)
+}
+
+// SetState sets a state event of the room whose key is empty.
+func (p *Person) SetState(ctx context.Context, room, kind string, content any) error {
+	of := event.Type{Type: kind, Class: event.StateEventType}
+	if _, err := p.cli.SendStateEvent(ctx, id.RoomID(room), of, "", content); err != nil {
+		return fmt.Errorf("set %s of %s: %w", kind, room, err)
 	}
 	return nil
 }

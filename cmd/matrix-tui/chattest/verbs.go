@@ -45,8 +45,9 @@ var verbs = []verb{
 	{"join", "USER ROOM", 2, 2, false, doJoin},
 	{"leave", "USER ROOM", 2, 2, false, doLeave},
 	{"kick", "USER ROOM WHO", 3, 3, false, doKick},
-	{"power", "USER ROOM WHAT LEVEL", 4, 4, false, doPower}, // WHAT is somebody, a type of event, or a level with a name such as events_default
-	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade},    // the room gets a tombstone, NEW is its successor
+	{"power", "USER ROOM WHAT LEVEL", 4, 4, false, doPower},    // WHAT is somebody, a type of event, or a level with a name such as events_default
+	{"tombstone", "USER ROOM OTHER", 3, 3, false, doTombstone}, // the room says that it goes on in OTHER, which says no such thing
+	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade},       // the room gets a tombstone, NEW is its successor
 	{"say", "USER ROOM TEXT", 3, 3, false, doSay},
 	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile}, // the file's text, its last newline cut
 	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON}, // the text as a JSON string: for what a script cannot hold; ! for both: the homeserver refuses it
@@ -68,22 +69,23 @@ var verbs = []verb{
 	{"parcel", "USER ROOM FILE KIND [CAPTION]", 4, 5, false, doParcel}, // voice, sticker, gone (the server does not have it), or - for what its name says
 
 	// what they see; the line goes to stdout
-	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},     // anything somebody else says, each message once; !expect: nobody has ever said it
-	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},       // the same for the bot's results: text, not edited, in reply to a task, and no question
-	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion}, // a question of the bot's, each once: text, in reply to a task, and it mentions who gave that and nobody else
-	{"pinned", "USER ROOM REGEXP", 3, 3, false, doPinned},              // an execution of the room waits for the answer to this message
-	{"reactions", "USER ROOM REGEXP KEY…", 3, -1, false, doReactions},  // what the bot has put on the newest message that fits, exactly and in this order, when all is quiet
-	{"linked", "USER ROOM REGEXP TARGET", 4, 4, false, doLinked},       // the newest message that fits has a matrix.to link to the newest that fits TARGET
-	{"pings", "USER ROOM WHO…", 2, -1, false, doPings},                 // the people whom all messages of the bot in the room mention together, when all is quiet
-	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder}, // finals that come in this order
-	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},              // exactly so many messages of others, edits aside, when all is quiet
-	{"finals", "USER ROOM N", 3, 3, false, doFinals},                   // exactly so many finals when all is quiet, none of them twice for one task
-	{"read", "USER ROOM REGEXP", 3, 3, true, doRead},                   // the bot's read receipt covers the newest message that fits; !read: it has never stood on it
-	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},            // the bot types; !typing: it no longer does
-	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},        // WHO is in the room; !joined: is out
-	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},         // a message that fits mentions USER
-	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                   // formatted body of any message of others
-	{"download", "USER ROOM REGEXP FILE", 4, 4, false, doDownload},     // a file somebody else has sent, each once, into FILE; its kind and name go to stdout
+	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},       // anything somebody else says, each message once; !expect: nobody has ever said it
+	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},         // the same for the bot's results: text, not edited, in reply to a task, and no question
+	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion},   // a question of the bot's, each once: text, in reply to a task, and it mentions who gave that and nobody else
+	{"pinned", "USER ROOM REGEXP", 3, 3, false, doPinned},                // an execution of the room waits for the answer to this message
+	{"reactions", "USER ROOM REGEXP KEY…", 3, -1, false, doReactions},    // what the bot has put on the newest message that fits, exactly and in this order, when all is quiet
+	{"linked", "USER ROOM REGEXP TARGET [OTHER]", 4, 5, false, doLinked}, // the newest message that fits has a matrix.to link to the newest that fits TARGET, in the room OTHER where that is another one
+	{"anchored", "USER ROOM", 2, 2, false, doAnchored},                   // all that the bot replies to, edits, reacts to or takes back in the room stands in this very room, when all is quiet
+	{"pings", "USER ROOM WHO…", 2, -1, false, doPings},                   // the people whom all messages of the bot in the room mention together, when all is quiet
+	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder},   // finals that come in this order
+	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},                // exactly so many messages of others, edits aside, when all is quiet
+	{"finals", "USER ROOM N", 3, 3, false, doFinals},                     // exactly so many finals when all is quiet, none of them twice for one task
+	{"read", "USER ROOM REGEXP", 3, 3, true, doRead},                     // the bot's read receipt covers the newest message that fits; !read: it has never stood on it
+	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},              // the bot types; !typing: it no longer does
+	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},          // WHO is in the room; !joined: is out
+	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},           // a message that fits mentions USER
+	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                     // formatted body of any message of others
+	{"download", "USER ROOM REGEXP FILE", 4, 4, false, doDownload},       // a file somebody else has sent, each once, into FILE; its kind and name go to stdout
 
 	{"edit-pace", "USER ROOM DURATION", 3, 3, false, doEditPace}, // edits of one notice come no faster while it works; its last one is the result's
 

@@ -116,7 +116,8 @@ func links(text string) []string {
 	return out
 }
 
-// doLinked looks for a link from the newest message that fits to another one.
+// doLinked looks for a link from the newest message that fits to another one, of
+// the same room or of the one that it is named. It tells by which servers.
 func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -126,12 +127,21 @@ func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	target, err := newest(p, room, args[3], false)
+	where := room
+	if len(args) > 4 {
+		if _, where, err = sc.who(args[0], args[4]); err != nil {
+			return err
+		}
+	}
+	target, err := newest(p, where, args[3], false)
 	if err != nil {
 		return err
 	}
-	if have := links(m.Body); !slices.Contains(have, room+"/"+target.Event) {
-		return fmt.Errorf("it links to %q, not to %s/%s", have, room, target.Event)
+	if have := links(m.Body); !slices.Contains(have, where+"/"+target.Event) {
+		return fmt.Errorf("it links to %q, not to %s/%s", have, where, target.Event)
+	}
+	if !strings.Contains(m.Body, target.Event+"?via=") {
+		return fmt.Errorf("the link names no server: %q", m.Body)
 	}
 	return nil
 }

@@ -177,6 +177,18 @@ func doKick(ctx context.Context, sc *script, _ bool, args []string) error {
 	return p.Kick(ctx, room, id)
 }
 
+func doTombstone(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	other := sc.rooms[args[2]]
+	if other == nil {
+		return fmt.Errorf("no room is called %s", args[2])
+	}
+	return p.SetState(ctx, room, "m.room.tombstone", map[string]string{"body": "moved", "replacement_room": other.id})
+}
+
 func doUpgrade(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

@@ -1,0 +1,76 @@
+package bot
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"maunium.net/go/mautrix"
+
+	"matrix-tui/state"
+)
+
+func TestCarried(t *testing.T) {
+	for name, c := range map[string]struct {
+		content, want string
+		status        state.OutStatus
+	}{
+		"plain":               {`{"body":"x"}`, `{"body":"x"}`, state.Unsent},
+		"reply":               {`{"body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, `{"body":"x"}`, state.Unsent},
+		"thread":              {`{"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$a","m.in_reply_to":{"event_id":"$b"}}}`, `{"body":"x"}`, state.Unsent},
+		"reply to ours":       {`{"m.relates_to":{"m.in_reply_to":{"event_id":"txn:q"}}}`, `{"m.relates_to":{"m.in_reply_to":{"event_id":"txn:q"}}}`, state.Unsent},
+		"edit of ours":        {`{"m.relates_to":{"rel_type":"m.replace","event_id":"txn:n"}}`, `{"m.relates_to":{"rel_type":"m.replace","event_id":"txn:n"}}`, state.Unsent},
+		"edit":                {`{"m.relates_to":{"rel_type":"m.replace","event_id":"$a"}}`, `{"m.relates_to":{"rel_type":"m.replace","event_id":"$a"}}`, state.Refused},
+		"reaction":            {`{"m.relates_to":{"rel_type":"m.annotation","event_id":"$a","key":"✅"}}`, `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$a","key":"✅"}}`, state.Refused},
+		"redaction":           {`{"redacts":"$a"}`, `{"redacts":"$a"}`, state.Refused},
+		"redaction of ours":   {`{"redacts":"txn:r"}`, `{"redacts":"txn:r"}`, state.Unsent},
+		"nothing that we say": {`[]`, `[]`, state.Unsent},
+	} {
+		got := carried(state.Outbound{Txn: "t", Content: json.RawMessage(c.content)})
+		if diff := cmp.Diff(c.want, string(got.Content)); diff != "" || got.Status != c.status || (got.Error != "") != (c.status == state.Refused) {
+			t.Errorf("%s: %d %q %s", name, got.Status, got.Error, diff)
+		}
+	}
+}
+
+// A row that moves knows where it was said, however often it moves.
+func TestHomeOf(t *testing.T) {
+	row := state.Inbound{Room: "!a:x", Event: "$1", Sender: "@ann:y", Raw: json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
+	if homeOf(row) != "!a:x" || hasMoved(row) || relate(row, "$1").GetReplyTo() != "$1" {
+		t.Error("it has moved before it moves")
+	}
+	for _, next := range []string{"!b:x", "!c:x"} {
+		row.Raw, row.Room = carrier(row.Room).Event(row.Raw), next
+		if homeOf(row) != "!a:x" || !hasMoved(row) {
+			t.Errorf("in %s it was said in %s", next, homeOf(row))
+		}
+	}
+	if relate(row, "$1") != nil || follows(row) != nil || relate(row, txnRef+"q").GetReplyTo() != txnRef+"q" || relate(row, "$here").GetReplyTo() != "$here" {
+		t.Error("relations to where it was said")
+	}
+	moved := &task{row: row, text: "paint\nthe shed"}
+	if got := moved.remindOf("done"); got != "> ann: paint the shed\n\ndone" {
+		t.Errorf("%q", got)
+	}
+	row.Room = "!a:x"
+	if got := (&task{row: row}).remindOf("done"); got != "done" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLinkTo(t *testing.T) {
+	client, err := mautrix.NewClient("http://x", "@bot:x", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bot{client: client}
+	for room, want := range map[string]string{
+		"!a:x": "https://matrix.to/#/%21a:x/$1?via=x&via=y",
+		"!a:z": "https://matrix.to/#/%21a:z/$1?via=x&via=y&via=z",
+		"!a":   "https://matrix.to/#/%21a/$1?via=x&via=y",
+	} {
+		if got := b.linkTo(room, "$1", "@ann:y"); got != want {
+			t.Errorf("%s: %s, want %s", room, got, want)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"maunium.net/go/mautrix/event"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// doTombstone follows the room to its successor: the binding, the history and
+// what is not sent yet move there. It stands in the line of the tasks, so what
+// came before it is done; the container is made anew for the new room, on the
+// same volumes.
+func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
+	e, _ := parseEvent(row.Raw)
+	var t wireTombstone
+	if err := json.Unmarshal(e.Content, &t); err != nil || t.ReplacementRoom == "" || t.ReplacementRoom == r.id {
+		return r.finish(ctx, row)
+	}
+	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	defer cancel()
+	joined, err := r.enterSuccessor(call, t.ReplacementRoom)
+	if errors.Is(err, errNoSuccessor) {
+		r.bot.log.Warn().Str("room", r.id).Str("successor", t.ReplacementRoom).Msg("the room that is named as successor does not go on from this one: staying")
+		return r.finish(ctx, row)
+	}
+	if err != nil {
+		return err
+	}
+	if user := r.bot.direct.user(r.id); user != "" {
+		if err := r.bot.markDirect(ctx, user, t.ReplacementRoom); err != nil && transient(err) {
+			return err
+		}
+	}
+	if name := r.bot.Store.Container(r.id); name != "" {
+		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+			return fmt.Errorf("destroy box %s: %w", name, err)
+		}
+	}
+	if err := r.bot.Gateway.Shut(r.id); err != nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
+	}
+	if err := r.bot.Store.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
+		return fmt.Errorf("move room: %w", err)
+	}
+	if err := r.finish(ctx, row); err != nil {
+		return err
+	}
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, t.ReplacementRoom, carrier(r.id)); err != nil {
+		return fmt.Errorf("move rows: %w", err)
+	}
+	r.bot.waits.dropRoom(r.id)
+	next := r.bot.room(t.ReplacementRoom)
+	if !joined { // by the invite, perhaps, and else see doGreeting
+		var err error // the rows are there already: a homeserver that is away is waited for
+		for joined, err = r.bot.isIn(ctx, t.ReplacementRoom); err != nil; joined, err = r.bot.isIn(ctx, t.ReplacementRoom) {
+			if sleep(ctx, time.Second) != nil {
+				return err
+			}
+		}
+	}
+	if joined {
+		if err := next.askAgain(ctx); err != nil {
+			return err
+		}
+		next.outbox.wake()
+	}
+	next.wake()
+	return nil
+}
+
+// errNoSuccessor says that a room does not go on from the one that names it.
+var errNoSuccessor = errors.New("no successor")
+
+// enterSuccessor joins the room that a tombstone names; joined is false while
+// the homeserver does not let the bot in. Anybody with power here can name any
+// room: one that does not say itself that it goes on from this one is
+// errNoSuccessor, and the bot is where it was. What is said here must not come
+// into a room of other people by that.
+func (r *room) enterSuccessor(ctx context.Context, successor string) (joined bool, err error) {
+	was, err := r.bot.isIn(ctx, successor)
+	if err != nil {
+		return false, err
+	}
+	if _, err := r.bot.client.JoinRoomByID(ctx, roomID(successor)); err != nil {
+		if transient(err) {
+			return false, fmt.Errorf("join successor: %w", err)
+		}
+		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("successor cannot be joined yet: an invite will do")
+		return false, nil
+	}
+	before, err := r.bot.predecessor(ctx, successor)
+	if err != nil || before == r.id {
+		return err == nil, err
+	}
+	if !was {
+		if _, err := r.bot.client.LeaveRoom(ctx, roomID(successor)); err != nil && transient(err) {
+			return false, fmt.Errorf("leave what is no successor: %w", err)
+		}
+	}
+	return false, errNoSuccessor
+}
+
+// predecessor is the room that a room goes on from, "" for none.
+func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
+	var created struct {
+		Predecessor struct {
+			Room string `json:"room_id"`
+		} `json:"predecessor"`
+	}
+	err := b.client.StateEvent(ctx, roomID(room), event.StateCreate, "", &created)
+	if err != nil && transient(err) {
+		return "", fmt.Errorf("read what the room goes on from: %w", err)
+	}
+	return created.Predecessor.Room, nil
+}
