@@ -90,7 +90,9 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 			return
 		}
 		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", wait).Msg("room work is held up")
-		r.alarm(ctx, err)
+		if out := (*outsideError)(nil); !errors.As(err, &out) {
+			r.alarm(ctx, err)
+		}
 		if sleep(ctx, wait) != nil {
 			return
 		}

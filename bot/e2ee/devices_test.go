@@ -147,3 +147,23 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 		return err == nil && yes
 	})
 }
+
+// Who is only invited is not told how a room is encrypted, and takes nothing else
+// for the answer.
+func TestInvitedKnowsNothing(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	made, err := alice.cli.CreateRoom(t.Context(), &mautrix.ReqCreateRoom{Preset: "private_chat", Invite: []id.UserID{bot.cli.UserID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := made.RoomID.String()
+	if kind, _, err := bot.m.Encrypt(t.Context(), room, "m.room.message", text("x")); err == nil || errors.Is(err, ErrAlgorithm) {
+		t.Errorf("before the join: %q, %v", kind, err)
+	}
+	if _, err := bot.cli.JoinRoomByID(t.Context(), made.RoomID); err != nil {
+		t.Fatal(err)
+	}
+	if kind, _, err := bot.m.Encrypt(t.Context(), room, "m.room.message", text("x")); err != nil || kind != "m.room.message" {
+		t.Errorf("after the join: %q, %v", kind, err)
+	}
+}

@@ -108,6 +108,10 @@ func (m *Machine) changeReaders(ctx context.Context, room id.RoomID, change func
 	})
 }
 
+// errOtherEvent is an answer that is no m.room.encryption: Dendrite gives some
+// other event of the room to who is invited and not in it yet.
+var errOtherEvent = errors.New("the homeserver answers with something else")
+
 // IsEncrypted tells whether messages to a room must be encrypted. What is not
 // known is asked of the homeserver, once; an encrypted room never becomes a
 // clear one.
@@ -120,6 +124,8 @@ func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
 	err = m.cfg.Client.StateEvent(ctx, id.RoomID(room), event.StateEncryption, "", &raw)
 	if errors.Is(err, mautrix.MNotFound) {
 		err = m.rooms.setClear(ctx, id.RoomID(room))
+	} else if err == nil && encryption(raw).Algorithm == "" {
+		err = errOtherEvent
 	} else if err == nil {
 		err = m.rooms.setEncryption(ctx, id.RoomID(room), raw)
 	}
