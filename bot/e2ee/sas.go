@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/jsontime"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/verificationhelper"
 	"maunium.net/go/mautrix/event"
@@ -32,8 +33,9 @@ const maxVerifications = 20
 type verifier struct {
 	m      *Machine
 	helper *verificationhelper.VerificationHelper
-	syncer *mautrix.DefaultSyncer // holds the helper's handlers
-	cli    *mautrix.Client        // the helper's: encrypts by itself
+	store  verificationhelper.VerificationStore // the helper's
+	syncer *mautrix.DefaultSyncer               // holds the helper's handlers
+	cli    *mautrix.Client                      // the helper's: encrypts by itself
 	active map[id.VerificationTransactionID]verification
 	todo   []func(context.Context) error // what callbacks want done: they hold locks
 }
@@ -47,7 +49,7 @@ type verification struct {
 // newVerifier makes one for the machines of m; m.mu is held, as in all of its
 // methods.
 func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
-	v := &verifier{m: m, active: map[id.VerificationTransactionID]verification{}}
+	v := &verifier{m: m, store: verificationhelper.NewInMemoryVerificationStore(), active: map[id.VerificationTransactionID]verification{}}
 	of := m.cfg.Client
 	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
 	if err != nil {
@@ -57,7 +59,7 @@ func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
 	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
 	cli.Crypto = sealer{m}
 	cli.StateStore = asked{mautrix.NewMemoryStateStore(), m.rooms}
-	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, nil, callbacks{v}, false, false, true)
+	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, v.store, callbacks{v}, false, false, true)
 	if err := v.helper.Init(ctx); err != nil {
 		return nil, fmt.Errorf("prepare verifications: %w", err)
 	}
@@ -179,21 +181,47 @@ func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.Ra
 	return true
 }
 
-// Verify starts the verification of another user's devices. ShowSAS is told what
-// both see; it goes on, and ends, with the events that come.
-func (m *Machine) Verify(ctx context.Context, user string) error {
+// Verify starts the verification of another user's devices: in a room, as clients
+// do it in a direct chat, or from device to device where room is "". ShowSAS is
+// told what both see; it goes on, and ends, with the events that come.
+func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.mach.FetchKeys(ctx, []id.UserID{id.UserID(user)}, true); err != nil {
 		return fmt.Errorf("ask for the keys of %s: %w", user, err)
 	}
-	m.verify.cli.AccessToken = m.cfg.Client.AccessToken
-	txn, err := m.verify.helper.StartVerification(m.log.WithContext(ctx), id.UserID(user))
+	v := m.verify
+	v.cli.AccessToken = m.cfg.Client.AccessToken
+	ctx = m.log.WithContext(ctx)
+	var txn id.VerificationTransactionID
+	var err error
+	if room == "" {
+		txn, err = v.helper.StartVerification(ctx, id.UserID(user))
+	} else {
+		txn, err = v.startIn(ctx, id.RoomID(room), id.UserID(user))
+	}
 	if err != nil {
 		return fmt.Errorf("start verification of %s: %w", user, err)
 	}
-	m.verify.active[txn] = verification{id.UserID(user), time.Now().Add(verifyTime), true}
+	v.active[txn] = verification{id.UserID(user), time.Now().Add(verifyTime), true}
 	return nil
+}
+
+// startIn does what the helper's StartInRoomVerification is for, which encrypts
+// its request twice.
+func (v *verifier) startIn(ctx context.Context, room id.RoomID, user id.UserID) (id.VerificationTransactionID, error) {
+	resp, err := v.cli.SendMessageEvent(ctx, room, event.EventMessage, &event.MessageEventContent{
+		MsgType: event.MsgVerificationRequest, Body: "Verify this device: your client does not know how.", To: user,
+		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
+	})
+	if err != nil {
+		return "", err
+	}
+	txn := id.VerificationTransactionID(resp.EventID)
+	return txn, v.store.SaveVerificationTransaction(ctx, verificationhelper.VerificationTransaction{
+		ExpirationTime: jsontime.UM(time.Now().Add(verifyTime)), RoomID: room, TheirUserID: user,
+		VerificationState: verificationhelper.VerificationStateRequested, TransactionID: txn,
+	})
 }
 
 // callbacks is what the helper calls, with its lock held in part: they note

@@ -1,13 +1,12 @@
 package person
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
@@ -197,6 +196,38 @@ func (p *Person) Download(ctx context.Context, m Msg) ([]byte, error) {
 	return data, nil
 }
 
+// Sealed tells by an error when the file of an encrypted message is not there as
+// its description says, or lies on the homeserver as it is.
+func (p *Person) Sealed(ctx context.Context, file json.RawMessage) error {
+	var f struct {
+		URL string `json:"url"`
+	}
+	if err := json.Unmarshal(file, &f); err != nil {
+		return fmt.Errorf("read description of encrypted file: %w", err)
+	}
+	outer, err := p.Download(ctx, Msg{URL: f.URL})
+	if err != nil {
+		return err
+	}
+	inner, err := p.Download(ctx, Msg{URL: f.URL, File: file})
+	if err != nil {
+		return err
+	}
+	if len(inner) > 0 && bytes.Equal(outer, inner) {
+		return fmt.Errorf("%s is not encrypted", f.URL)
+	}
+	return nil
+}
+
+// Avatar is the mxc address of a user's picture, "" when there is none.
+func (p *Person) Avatar(ctx context.Context, user string) (string, error) {
+	uri, err := p.cli.GetAvatarURL(ctx, id.UserID(user))
+	if err != nil || uri.IsEmpty() {
+		return "", err
+	}
+	return uri.String(), nil
+}
+
 // upload puts a file on the homeserver and adds where it is to the content of
 // its message.
 func (p *Person) upload(ctx context.Context, room, name, kind string, data []byte, content map[string]any) error {
@@ -229,10 +260,11 @@ func (p *Person) upload(ctx context.Context, room, name, kind string, data []byt
 	return err
 }
 
-// Verify starts the verification of a user and returns the emojis that the other
-// side must show too. This side confirms them.
-func (p *Person) Verify(ctx context.Context, user string) ([]string, error) {
-	if err := p.keys.Verify(ctx, user); err != nil {
+// Verify starts the verification of a user, in a room or, where room is "", from
+// device to device, and returns the emojis that the other side must show too.
+// This side confirms them.
+func (p *Person) Verify(ctx context.Context, room, user string) ([]string, error) {
+	if err := p.keys.Verify(ctx, room, user); err != nil {
 		return nil, err
 	}
 	select {
@@ -243,57 +275,14 @@ func (p *Person) Verify(ctx context.Context, user string) ([]string, error) {
 	}
 }
 
-// HoldKeys keeps the keys that this session sends to others back, until it is
-// told to let them go: what a slow or broken client does.
-func (p *Person) HoldKeys(ctx context.Context, hold bool) error { return p.holding.set(ctx, hold) }
-
-// holding is the way to the homeserver on which keys can be held back.
-type holding struct {
-	to   http.RoundTripper
-	mu   sync.Mutex
-	hold bool
-	held []*http.Request
-}
-
-// RoundTrip is [http.RoundTripper].
-func (h *holding) RoundTrip(req *http.Request) (*http.Response, error) {
-	h.mu.Lock()
-	keep := h.hold && strings.Contains(req.URL.Path, "/sendToDevice/m.room.encrypted/")
-	if !keep {
-		h.mu.Unlock()
-		return h.to.RoundTrip(req)
+// takeVerification gives the encryption what belongs to a verification in a
+// room. It runs in the sync loop.
+func (p *Person) takeVerification(ctx context.Context, m Msg) {
+	if p.keys == nil || !strings.HasPrefix(m.Type, "m.key.verification.") {
+		return
 	}
-	defer h.mu.Unlock()
-	again := req.Clone(context.WithoutCancel(req.Context()))
-	body, err := req.GetBody()
-	if err != nil {
-		return nil, err
+	raw, err := json.Marshal(map[string]any{"event_id": m.Event, "type": m.Type, "sender": m.Sender, "content": m.Content})
+	if err == nil {
+		p.keys.TakeVerification(ctx, m.Room, raw)
 	}
-	again.Body = body
-	h.held = append(h.held, again)
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2,
-	}, nil
-}
-
-func (h *holding) set(ctx context.Context, hold bool) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.hold = hold
-	if hold {
-		return nil
-	}
-	for _, req := range h.held {
-		resp, err := h.to.RoundTrip(req.WithContext(ctx))
-		if err != nil {
-			return fmt.Errorf("send held keys: %w", err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("send held keys: %s", resp.Status)
-		}
-	}
-	h.held = nil
-	return nil
 }

@@ -111,6 +111,7 @@ func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[stri
 		for _, evt := range joined.Timeline.Events {
 			m := p.read(ctx, room.String(), evt)
 			p.noteSealed(room.String(), evt, m)
+			p.takeVerification(ctx, m)
 			news[room] = append(news[room], m)
 		}
 	}

@@ -35,6 +35,8 @@ type script struct {
 	name  string // of the script, fit for a localpart
 	wait  time.Duration
 
+	sealed bool // all rooms are encrypted
+
 	home    *homeserver // the suite's, or the script's own
 	ownHome bool
 	proxy   *proxy // nil: the bot talks to the homeserver itself
@@ -86,6 +88,7 @@ func (s *suite) setup(env *testscript.Env) error {
 func (s *suite) newScript(name string) (*script, error) {
 	sc := &script{
 		suite: s, home: s.home, wait: 60 * time.Second,
+		sealed:   allSealed() || strings.HasSuffix(name, doubleName),
 		dir:      filepath.Join(s.root, fmt.Sprintf("s%d", s.counter.Add(1))),
 		name:     regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
 		key:      "AIza-secret-" + random(),
@@ -120,6 +123,11 @@ func (sc *script) state() string { return filepath.Join(sc.dir, "state") }
 func (sc *script) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if sc.tb != nil && !sc.tb.Failed() {
+		if err := sc.checkSealed(ctx); err != nil {
+			sc.tb.Error(err)
+		}
+	}
 	if sc.tb != nil && sc.tb.Failed() {
 		sc.report(ctx)
 	}

@@ -63,7 +63,7 @@ var verbs = []verb{
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
 	{"keys", "USER hold|release", 2, 2, false, doKeys},                 // USER's client does not send its keys for encrypted rooms; release: sends them late
-	{"verify", "USER", 1, 1, true, doVerify},                           // USER verifies the bot, whose log tells the emojis that USER sees; !verify: the bot does not answer
+	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                    // USER verifies the bot, by messages in ROOM as Element does it in a direct chat; the bot's log tells the emojis that USER sees; !verify: the bot does not answer
 	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},              // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
 	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},           // the newest file of somebody else holds this, once it is decrypted where the room is encrypted
 	{"parcel", "USER ROOM FILE KIND [CAPTION]", 4, 5, false, doParcel}, // voice, sticker, gone (the server does not have it), or - for what its name says

@@ -108,21 +108,28 @@ func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
 	return fmt.Errorf("nobody has sent a file")
 }
 
-// doVerify has a person verify the bot, by emojis that both sides show.
+// doVerify has a person verify the bot, by emojis that both sides show; in a
+// room where one is named.
 func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, err := sc.person(args[0])
 	if err != nil {
 		return err
 	}
+	room := ""
+	if len(args) > 1 {
+		if _, room, err = sc.who(args[0], args[1]); err != nil {
+			return err
+		}
+	}
 	if neg {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if emojis, err := p.Verify(ctx, sc.bot.id); err == nil {
+		if emojis, err := p.Verify(ctx, room, sc.bot.id); err == nil {
 			return fmt.Errorf("the bot has answered, and shows %v", emojis)
 		}
 		return nil
 	}
-	emojis, err := p.Verify(ctx, sc.bot.id)
+	emojis, err := p.Verify(ctx, room, sc.bot.id)
 	if err != nil {
 		return err
 	}
@@ -131,6 +138,7 @@ func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
 		return err
 	}
 	return poll(ctx, func() (bool, error) {
-		return strings.Contains(sc.bot.now(), `"emojis":`+string(want)) && strings.Contains(sc.bot.now(), "verification done"), nil
+		_, since, shown := strings.Cut(sc.bot.now(), `"emojis":`+string(want))
+		return shown && strings.Contains(since, "verification done"), nil
 	})
 }

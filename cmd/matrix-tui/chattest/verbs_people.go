@@ -65,7 +65,7 @@ func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 
 func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 	name, users := args[0], args[1:]
-	spec := person.RoomSpec{Name: name, Encrypted: os.Getenv("MATRIX_TUI_ENCRYPTED") != ""} // any script can be played in encrypted rooms
+	spec := person.RoomSpec{Name: name, Encrypted: sc.sealed}
 	if users[len(users)-1] == "encrypted" {
 		spec.Encrypted, users = true, users[:len(users)-1]
 	}
