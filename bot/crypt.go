@@ -72,6 +72,9 @@ func (b *Bot) openCrypt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if b.client.DeviceID == "" {
+		b.log.Warn().Msg("MATRIX_ACCESS_TOKEN belongs to no session of the account, and only a session can have keys: encrypted rooms cannot be read, and nothing is said in them. Set MATRIX_PASSWORD instead, or the token of a session that was made for the bot. Rooms in clear work")
+	}
 	if machine.RecoveryKey() != "" {
 		b.log.Info().Str("file", "recovery-key").Msg("a recovery key for the account's keys was made and is in this file of the state folder: keep a copy")
 	}
@@ -139,7 +142,7 @@ func (b *Bot) send(ctx context.Context, room, kind, txn string, content any) (*m
 	var http mautrix.HTTPError
 	switch {
 	case err == nil:
-	case errors.Is(err, e2ee.ErrAlgorithm), errors.As(err, &http) && !transient(err):
+	case errors.Is(err, e2ee.ErrAlgorithm), errors.Is(err, e2ee.ErrNoDevice), errors.As(err, &http) && !transient(err):
 		return nil, err
 	default:
 		return nil, &sealError{err}

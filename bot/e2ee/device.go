@@ -17,6 +17,14 @@ var ErrOtherAccount = errors.New("crypto.db belongs to another account")
 // another device ID, helps.
 var ErrForeignDevice = errors.New("the device has keys that are not in crypto.db")
 
+// ErrNoDevice means that the login belongs to no device, so that nobody can send
+// it a key: what is encrypted cannot be read, and nothing can be said in
+// encrypted rooms.
+var ErrNoDevice = errors.New("the login belongs to no device")
+
+// deviceless tells that there is no device.
+func (m *Machine) deviceless() bool { return m.cfg.Client.DeviceID == "" }
+
 // deviceError is one of these, for people.
 type deviceError struct {
 	err      error
@@ -47,7 +55,7 @@ func (m *Machine) own(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read crypto.db: %w", err)
 	}
-	if before != "" && before.String() != device {
+	if before != "" && device != "" && before.String() != device {
 		m.log.Warn().Stringer("before", before).Str("now", device).Msg("this is a new device: it gets keys of its own")
 		if err := store.renewDevice(ctx); err != nil {
 			return err
@@ -97,6 +105,9 @@ type Status struct {
 func (m *Machine) Verified(ctx context.Context) (Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.deviceless() {
+		return Status{}, ErrNoDevice
+	}
 	s := Status{Device: m.cfg.Client.DeviceID.String(), Fingerprint: m.mach.Fingerprint()}
 	if _, err := m.mach.FetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}, true); err != nil {
 		return s, fmt.Errorf("ask for our own keys: %w", err)

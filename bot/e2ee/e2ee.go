@@ -23,7 +23,9 @@ import (
 // Config says whose device this is and where its keys are.
 type Config struct {
 	// Client is logged in: UserID, DeviceID and AccessToken are set. Its Crypto
-	// field stays nil: nothing is encrypted behind anybody's back.
+	// field stays nil: nothing is encrypted behind anybody's back. Without a
+	// DeviceID the machine knows which rooms are encrypted, and that is all: see
+	// ErrNoDevice.
 	Client *mautrix.Client
 	// Dir is the folder of crypto.db, crypto.key and recovery-key, all mode 0600.
 	Dir string
@@ -75,7 +77,7 @@ type Machine struct {
 // homeserver has them. It refuses with ErrOtherAccount and ErrForeignDevice; an
 // error of the network is mautrix's own and may be gone later.
 func Open(ctx context.Context, cfg Config) (*Machine, error) {
-	if cfg.Client.UserID == "" || cfg.Client.DeviceID == "" {
+	if cfg.Client.UserID == "" {
 		return nil, errors.New("open encryption: the client is not logged in")
 	}
 	m := &Machine{
@@ -100,6 +102,12 @@ func (m *Machine) start(ctx context.Context) error {
 	defer m.mu.Unlock()
 	if err := m.own(ctx); err != nil {
 		return err
+	}
+	if m.deviceless() {
+		m.readMu.Lock()
+		defer m.readMu.Unlock()
+		m.store = newKeyStore(m.db, "")
+		return nil
 	}
 	if err := m.load(ctx); err != nil {
 		return err

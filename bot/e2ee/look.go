@@ -10,7 +10,7 @@ import (
 )
 
 // Look asks a homeserver what others see of the device that a token belongs to.
-// It needs no keys and changes nothing.
+// It needs no keys and changes nothing. The error is ErrNoDevice where there is none.
 func Look(ctx context.Context, homeserver, token string) (Status, error) {
 	cli, err := mautrix.NewClient(homeserver, "", token)
 	if err != nil {
@@ -20,6 +20,9 @@ func Look(ctx context.Context, homeserver, token string) (Status, error) {
 	who, err := cli.Whoami(ctx)
 	if err != nil {
 		return Status{}, fmt.Errorf("ask for the device: %w", err)
+	}
+	if who.DeviceID == "" {
+		return Status{}, ErrNoDevice
 	}
 	resp, err := cli.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{who.UserID: {}}})
 	if err != nil {

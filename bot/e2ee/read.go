@@ -56,6 +56,9 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 		return nil, err
 	}
 	key := Key{room, content.SessionID.String()}
+	if m.deviceless() {
+		return nil, &NoKeyError{Key: key, Sender: e.Sender.String()}
+	}
 	plain, err := m.decrypt(ctx, e, content)
 	if noKey := (*NoKeyError)(nil); errors.As(err, &noKey) {
 		m.missing.want(key, e.Sender)
@@ -172,6 +175,9 @@ func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
 
 // RequestKey asks the sender's devices, and our own others, for a key.
 func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) error {
+	if m.deviceless() {
+		return fmt.Errorf("ask for a key: %w", ErrNoDevice)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := m.mach.SendRoomKeyRequest(ctx, id.RoomID(room), "", id.SessionID(session), "", map[id.UserID][]id.DeviceID{

@@ -172,7 +172,7 @@ func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.Ra
 	if c, ok := e.Content.Parsed.(*event.MessageEventContent); ok && c.MsgType != event.MsgVerificationRequest {
 		return false
 	}
-	if e.Sender == m.cfg.Client.UserID || e.ID == "" {
+	if e.Sender == m.cfg.Client.UserID || e.ID == "" || m.deviceless() {
 		return true
 	}
 	m.mu.Lock()
@@ -185,6 +185,9 @@ func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.Ra
 // do it in a direct chat, or from device to device where room is "". ShowSAS is
 // told what both see; it goes on, and ends, with the events that come.
 func (m *Machine) Verify(ctx context.Context, room, user string) error {
+	if m.deviceless() {
+		return fmt.Errorf("start verification of %s: %w", user, ErrNoDevice)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.mach.FetchKeys(ctx, []id.UserID{id.UserID(user)}, true); err != nil {

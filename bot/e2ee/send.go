@@ -39,6 +39,9 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 	if !encrypted || slices.Contains(clearTypes, eventType) {
 		return eventType, content, nil
 	}
+	if m.deviceless() {
+		return "", nil, fmt.Errorf("encrypt for %s: %w", room, ErrNoDevice)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sealed, err := m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)

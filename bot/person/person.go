@@ -244,6 +244,19 @@ func (p *Person) Upgrade(ctx context.Context, room, version string) (string, err
 	return resp.Room, nil
 }
 
+// Token logs in as another session, which stays, and returns its access token.
+func Token(ctx context.Context, cfg Config) (string, error) {
+	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	if err != nil {
+		return "", fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
+	}
+	cli.Log = cfg.Log
+	if err := enter(ctx, cli, cfg); err != nil {
+		return "", err
+	}
+	return cli.AccessToken, nil
+}
+
 // Register makes the account without a session and returns its user ID. An
 // account that is there already is no error when the password fits.
 func Register(ctx context.Context, cfg Config) (string, error) {

@@ -68,6 +68,8 @@ func checkDevice(ctx context.Context, cfg *Config, stored login) finding {
 	}
 	device, err := e2ee.Look(ctx, string(cfg.Homeserver), token.Reveal())
 	switch {
+	case errors.Is(err, e2ee.ErrNoDevice):
+		return bad("device: the token belongs to no session, so that encrypted rooms cannot be read: set MATRIX_PASSWORD instead, or the token of a session that was made for the bot")
 	case err != nil:
 		return skipped("device: the homeserver does not tell of it (%s)", without(err.Error(), token))
 	case device.Fingerprint == "":

@@ -20,6 +20,11 @@
 // to itself, so all of them run side by side; the homeserver is shared. The table
 // in verbs.go says what each verb does.
 //
+// A line `# also encrypted` in a script has it played a second time, as
+// NAME-in-encrypted-rooms, with all its rooms encrypted; MATRIX_TUI_ENCRYPTED=1 has
+// all scripts played like that. Whatever the bot sends to an encrypted room is
+// looked at when a script ends, as the homeserver has it.
+//
 // Waiting: whatever waits has a deadline (60 s, verb `deadline`), and nothing
 // sleeps for an effect. An `expect` takes each message once, so the same words
 // may be expected again. What says "no more than" (`!expect`, `count`, `finals`)

@@ -57,12 +57,15 @@ type script struct {
 	noted    map[string]string   // processes and containers that were remembered
 	tmpfs    bool
 
-	ownPolicy bool // the script decides about policy.yaml
+	token     string   // of the bot, where the script made one
+	after     []func() // ends what the script started beside
+	ownPolicy bool     // the script decides about policy.yaml
 }
 
 // room is a room by its name in the script.
 type room struct {
 	id, by string // by is the person who made it
+	clear  bool   // in clear, also where the script is played in encrypted rooms
 }
 
 type scriptKey struct{}
@@ -150,6 +153,9 @@ func (sc *script) clear(ctx context.Context) error {
 		sc.api.Close()
 	}
 	sc.proxy.close()
+	for _, end := range sc.after {
+		end()
+	}
 	if sc.service != nil {
 		err = errors.Join(err, sc.service.stop(ctx))
 	}
@@ -176,8 +182,8 @@ func (sc *script) inspect() {
 		return
 	}
 	text := string(log)
-	for what, secret := range map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password, "the token of the HTTP interface": sc.apiToken()} {
-		if strings.Contains(text, secret) {
+	for what, secret := range map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password, "the token of the HTTP interface": sc.apiToken(), "the bot's access token": sc.token} {
+		if secret != "" && strings.Contains(text, secret) {
 			sc.tb.Errorf("%s is in the bot's log", what)
 		}
 	}

@@ -106,7 +106,7 @@ func (sc *script) checkSealed(ctx context.Context) error {
 		}
 		if !slices.ContainsFunc(events, isEncryption) {
 			inClear = true
-			if sc.sealed {
+			if sc.sealed && !r.clear {
 				problems = append(problems, fmt.Errorf("the room %s is not encrypted", name))
 			}
 			continue

@@ -31,6 +31,8 @@ var verbs = []verb{
 	{"killat", "POINT", 1, 1, false, doKillAt},         // crash point of the next start; a running bot is restarted with it
 	{"died", "", 0, 0, false, doDied},                  // wait until it has killed itself there
 	{"logout-bot", "", 0, 0, false, doLogoutBot},       // the homeserver forgets the bot's token, as after a reset of its password
+	{"token", "", 0, 0, false, doToken},                // $token is an access token of the bot's account, of a session of its own
+	{"deviceless", "", 0, 0, false, doDeviceless},      // from the next start, the homeserver tells the bot of no session behind its token
 	{"reboot", "", 0, 0, false, doReboot},              // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
 	{"log", "REGEXP", 1, 1, true, doLog},               // the bot's log since its start has this
 	{"logged", "REGEXP N", 2, 2, false, doLogged},      // exactly so many lines of it, when all is quiet
@@ -40,7 +42,7 @@ var verbs = []verb{
 
 	// people
 	{"user", "NAME…", 1, -1, false, doUser},
-	{"room", "ROOM USER… [encrypted]", 2, -1, false, doRoom}, // the first one makes it, the others are invited and join
+	{"room", "ROOM USER… [encrypted|clear]", 2, -1, false, doRoom}, // the first one makes it, the others are invited and join; clear: also where the script is played in encrypted rooms
 	{"invite", "USER ROOM WHO", 3, 3, false, doInvite},
 	{"join", "USER ROOM", 2, 2, false, doJoin},
 	{"leave", "USER ROOM", 2, 2, false, doLeave},

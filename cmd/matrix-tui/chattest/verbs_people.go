@@ -66,8 +66,9 @@ func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 	name, users := args[0], args[1:]
 	spec := person.RoomSpec{Name: name, Encrypted: sc.sealed}
-	if users[len(users)-1] == "encrypted" {
-		spec.Encrypted, users = true, users[:len(users)-1]
+	how := users[len(users)-1]
+	if how == "encrypted" || how == "clear" {
+		spec.Encrypted, users = how == "encrypted", users[:len(users)-1]
 	}
 	maker, err := sc.person(users[0])
 	if err != nil {
@@ -85,6 +86,7 @@ func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	sc.enroll(name, id, users[0])
+	sc.rooms[name].clear = how == "clear"
 	for _, user := range users[1:] {
 		if err := sc.enter(ctx, user, id, maker); err != nil {
 			return err

@@ -1,0 +1,55 @@
+package e2ee
+
+import (
+	"errors"
+	"testing"
+
+	"maunium.net/go/mautrix"
+)
+
+// A login without a device reads and writes nothing that is encrypted, gives
+// nothing away, and works elsewhere.
+func TestNoDevice(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	bot.reads(room, alice.say(room, "hello"))
+	device := bot.cli.DeviceID
+	bot.cli.DeviceID = "" // as whoami tells of an application service
+	bot.restart()
+	ctx := t.Context()
+	if kind, content, err := bot.m.Encrypt(ctx, room, "m.room.message", text("secret")); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("in an encrypted room: %s %s %v", kind, content, err)
+	}
+	clear, err := alice.cli.CreateRoom(ctx, &mautrix.ReqCreateRoom{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice.bring(clear.RoomID.String(), bot)
+	if kind, content, err := bot.m.Encrypt(ctx, clear.RoomID.String(), "m.room.message", text("open")); err != nil || kind != "m.room.message" || string(content) != string(text("open")) {
+		t.Errorf("in a clear room: %s %s %v", kind, content, err)
+	}
+	msg := alice.say(room, "can you read this?")
+	raw := bot.event(room, msg)
+	var noKey *NoKeyError
+	if _, err := bot.m.Decrypt(ctx, room, raw); !errors.As(err, &noKey) || noKey.Session != sessionOf(t, raw) {
+		t.Errorf("an encrypted message: %v", err)
+	}
+	if err := bot.m.RequestKey(ctx, noKey.Room, noKey.Sender, noKey.Session); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("ask for its key: %v", err)
+	}
+	if _, err := bot.m.Verified(ctx); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("status: %v", err)
+	}
+	if err := bot.m.Verify(ctx, "", alice.cli.UserID.String()); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("verify: %v", err)
+	}
+	// with its device again, what it had is still there
+	bot.cli.DeviceID = device
+	bot.restart()
+	if got := bot.reads(room, alice.say(room, "and now?")); got != "and now?" {
+		t.Errorf("reads %q", got)
+	}
+	if !status(t, bot).Signed {
+		t.Error("the device is no longer signed")
+	}
+}
