@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -20,8 +21,9 @@ import (
 type proxy struct {
 	server *httptest.Server
 
-	mu       sync.Mutex
-	refusals []*refusal
+	mu         sync.Mutex
+	refusals   []*refusal
+	deviceless string // the user that a token is of, where the bot is not told the device
 }
 
 // refusal is an answer that the homeserver has not given.
@@ -49,6 +51,11 @@ func newProxy(homeserver string) (*proxy, error) {
 			fmt.Fprintf(w, `{"errcode":%q,"error":"refused by the script"}`, no.code)
 			return
 		}
+		if user := p.whoami(r.URL.Path); user != "" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"user_id":%q}`, user)
+			return
+		}
 		through.ServeHTTP(w, r)
 	}))
 	return p, nil
@@ -65,6 +72,16 @@ func (p *proxy) refusalOf(request string) *refusal {
 		}
 	}
 	return nil
+}
+
+// whoami is the user to answer a request with, "" for none.
+func (p *proxy) whoami(path string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !strings.HasSuffix(path, "/account/whoami") {
+		return ""
+	}
+	return p.deviceless
 }
 
 // left is how many refusals nobody has met yet.
@@ -128,5 +145,22 @@ func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if err := poll(ctx, func() (bool, error) { return sc.proxy.left() == 0, nil }); err != nil {
 		return fmt.Errorf("%d refusals were not met: %w", sc.proxy.left(), err)
 	}
+	return nil
+}
+
+// doDeviceless has the bot told of a token whose it is, and of no device: so it
+// is with those of application services.
+func doDeviceless(_ context.Context, sc *script, _ bool, _ []string) (err error) {
+	if sc.bot.proc.alive() || sc.bot.id == "" {
+		return errors.New("the bot must have an account, and not run")
+	}
+	if sc.proxy == nil {
+		if sc.proxy, err = newProxy(sc.home.url()); err != nil {
+			return err
+		}
+	}
+	sc.proxy.mu.Lock()
+	defer sc.proxy.mu.Unlock()
+	sc.proxy.deviceless = sc.bot.id
 	return nil
 }

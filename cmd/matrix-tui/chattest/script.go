@@ -57,9 +57,8 @@ type script struct {
 	noted    map[string]string   // processes and containers that were remembered
 	tmpfs    bool
 
-	token     string   // of the bot, where the script made one
-	after     []func() // ends what the script started beside
-	ownPolicy bool     // the script decides about policy.yaml
+	token     string // of the bot, where the script made one
+	ownPolicy bool   // the script decides about policy.yaml
 }
 
 // room is a room by its name in the script.
@@ -153,9 +152,6 @@ func (sc *script) clear(ctx context.Context) error {
 		sc.api.Close()
 	}
 	sc.proxy.close()
-	for _, end := range sc.after {
-		end()
-	}
 	if sc.service != nil {
 		err = errors.Join(err, sc.service.stop(ctx))
 	}

@@ -88,6 +88,7 @@ var verbs = []verb{
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},           // a message that fits mentions USER
 	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                     // formatted body of any message of others
 	{"download", "USER ROOM REGEXP FILE", 4, 4, false, doDownload},       // a file somebody else has sent, each once, into FILE; its kind and name go to stdout
+	{"content", "USER ROOM REGEXP", 3, 3, false, doContent},              // the newest message that fits, as JSON to stdout
 
 	{"edit-pace", "USER ROOM DURATION", 3, 3, false, doEditPace}, // edits of one notice come no faster while it works; its last one is the result's
 

@@ -11,6 +11,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/person"
 )
 
 func doKeys(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -25,6 +29,23 @@ func doKeys(ctx context.Context, sc *script, _ bool, args []string) error {
 		return p.HoldKeys(ctx, false)
 	}
 	return fmt.Errorf("hold or release, not %s", args[1])
+}
+
+// doToken logs in as the bot, as an operator does who wants a token for it; the
+// session stays.
+func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if err := sc.account(ctx); err != nil {
+		return err
+	}
+	token, err := person.Token(ctx, person.Config{
+		Homeserver: sc.home.url(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		return err
+	}
+	sc.token = token
+	sc.ts.Setenv("token", token)
+	return nil
 }
 
 // doCleartext looks at every event of the room as the homeserver has it, and at

@@ -24,6 +24,20 @@ func doParcel(ctx context.Context, sc *script, _ bool, args []string) error {
 	})
 }
 
+// doContent shows how a message was sent.
+func doContent(_ context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	m, err := newestHeard(p, room, args[2])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(sc.ts.Stdout(), string(m.Content))
+	return nil
+}
+
 // doDownload waits for a file of somebody else's, each once, and fetches it; how
 // it was sent goes to stdout.
 func doDownload(ctx context.Context, sc *script, _ bool, args []string) error {
