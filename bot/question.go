@@ -121,20 +121,18 @@ func questionText(e *agent.Execution, options []agent.Option, approval bool, lim
 	switch {
 	case approval:
 		how = "✅ runs it once, ❌ refuses"
-	case len(options) > 0: // the labels too: not all clients number a list
-		how = "Choose " + keysOf(options) + ", or reply in your own words"
+	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
+		how = "Tap " + labelsOf(options) + ", or reply in your own words"
 	}
 	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
 	return strings.Join(parts, "\n\n")
 }
 
-// keysOf lists the reactions that choose.
-func keysOf(options []agent.Option) string {
-	var keys []string
-	for _, o := range options {
-		keys = append(keys, o.Key)
-	}
-	return strings.Join(keys, " ")
+// labelsOf is "1–3" for three options.
+func labelsOf(options []agent.Option) string {
+	first, _, _ := strings.Cut(options[0].Answer, ".")
+	last, _, _ := strings.Cut(options[len(options)-1].Answer, ".")
+	return first + "–" + last
 }
 
 // options are what can be chosen by reaction for the present question.
