@@ -3,6 +3,7 @@ package e2ee
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"maunium.net/go/mautrix"
@@ -52,10 +53,9 @@ func (m *Machine) reach(ctx context.Context, room id.RoomID, users []id.UserID) 
 		return nil
 	}
 	u.next, u.pause = time.Now().Add(u.pause), min(2*u.pause, reachMost)
-	if err := m.give(ctx, session, u.devices[:min(len(u.devices), maxReach)]); err != nil {
-		return err
-	}
-	u.devices, err = m.withoutKey(ctx, session.ID(), users)
+	now := u.devices[:min(len(u.devices), maxReach)]
+	left, err := m.give(ctx, session, now)
+	u.devices = slices.Concat(u.devices[len(now):], left) // each has its turn
 	return err
 }
 
@@ -83,8 +83,8 @@ func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []
 }
 
 // give sends the key of a session to those of the devices that can be written to
-// by now, and notes them.
-func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession, devices []*id.Device) error {
+// by now, notes them, and returns the others.
+func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession, devices []*id.Device) (left []*id.Device, err error) {
 	key := session.ShareContent()
 	req := &mautrix.ReqSendToDevice{Messages: map[id.UserID]map[id.DeviceID]*event.Content{}}
 	for _, device := range devices {
@@ -97,7 +97,7 @@ func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession
 	sealed, err := m.mach.EncryptToDevices(ctx, event.ToDeviceRoomKey, req)
 	if lost := m.store.failure(); lost != nil { // what is encrypted is not on disk: it must not be sent
 		m.reload(ctx)
-		return lost
+		return devices, lost
 	}
 	reached := 0
 	if err == nil {
@@ -113,15 +113,16 @@ func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession
 	}
 	if err != nil {
 		m.log.Warn().Err(err).Stringer("room", session.RoomID).Msg("some devices still have no key")
-		return nil
+		return devices, nil
 	}
 	for _, device := range devices {
 		if sealed.Messages[device.UserID][device.DeviceID] == nil {
+			left = append(left, device)
 			continue
 		}
 		if err := m.store.MarkOutboundGroupSessionShared(ctx, device.UserID, device.IdentityKey, session.ID()); err != nil {
-			return fmt.Errorf("note who has the key: %w", err)
+			return devices, fmt.Errorf("note who has the key: %w", err)
 		}
 	}
-	return nil
+	return left, nil
 }

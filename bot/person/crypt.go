@@ -155,6 +155,15 @@ func (p *Person) Send(ctx context.Context, room, kind string, content any) (stri
 	return resp.EventID.String(), nil
 }
 
+// Encryption makes a room an encrypted one, for good.
+func (p *Person) Encryption(ctx context.Context, room string) error {
+	_, err := p.cli.SendStateEvent(ctx, id.RoomID(room), event.StateEncryption, "", &event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1})
+	if err != nil {
+		return fmt.Errorf("encrypt room %s: %w", room, err)
+	}
+	return nil
+}
+
 // Raw are all events of the room as the homeserver has them, encrypted ones as
 // they are, newest first; 5,000 at most.
 func (p *Person) Raw(ctx context.Context, room string) ([]json.RawMessage, error) {

@@ -64,6 +64,7 @@ var verbs = []verb{
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
+	{"encrypt", "USER ROOM", 2, 2, false, doEncrypt},                   // the room becomes an encrypted one
 	{"keys", "USER hold|release", 2, 2, false, doKeys},                 // USER's client does not send its keys for encrypted rooms; release: sends them late
 	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                    // USER verifies the bot, by messages in ROOM as Element does it in a direct chat; the bot's log tells the emojis that USER sees; !verify: the bot does not answer
 	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},              // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never

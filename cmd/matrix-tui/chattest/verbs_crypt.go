@@ -48,6 +48,15 @@ func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return nil
 }
 
+// doEncrypt makes a room an encrypted one.
+func doEncrypt(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Encryption(ctx, room)
+}
+
 // doCleartext looks at every event of the room as the homeserver has it, and at
 // every file of the homeserver, its databases and its media among them.
 func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
