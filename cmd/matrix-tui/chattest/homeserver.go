@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
@@ -15,7 +16,9 @@ import (
 type homeserver struct {
 	dir, script, bins string
 	port              int
-	proc              *process
+
+	mu   sync.Mutex // guards what follows
+	proc *process
 }
 
 // newHomeserver prepares one in dir; start runs it.
@@ -35,8 +38,12 @@ func (h *homeserver) data() string { return filepath.Join(h.dir, "data") }
 
 func (h *homeserver) url() string { return "http://127.0.0.1:" + strconv.Itoa(h.port) }
 
-// start runs the homeserver and returns when it answers.
+// start runs the homeserver, unless it runs, and returns when it answers.
+// Dendrite may end by itself, when SQLite is busy: the script that meets this
+// fails, the next one starts it again.
 func (h *homeserver) start(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.proc.alive() {
 		return nil
 	}
@@ -66,10 +73,29 @@ func (h *homeserver) start(ctx context.Context) error {
 
 // stop takes it down at once, as a power cut would.
 func (h *homeserver) stop(ctx context.Context) error {
-	if h == nil || h.proc == nil {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.proc == nil {
 		return nil
 	}
 	return h.proc.signal(ctx, syscall.SIGKILL)
+}
+
+// died tells what the homeserver said before it ended by itself, "" while it
+// runs or was stopped.
+func (h *homeserver) died() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.proc == nil || h.proc.alive() {
+		return ""
+	}
+	if _, by := h.proc.ended(); by == syscall.SIGKILL {
+		return ""
+	}
+	return tail(h.proc.log, 6000)
 }
 
 // freePort is a loopback port that nobody listens on at the moment.

@@ -73,6 +73,9 @@ type scriptKey struct{}
 func (s *suite) setup(env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if err := s.home.start(ctx); err != nil {
+		return err
+	}
 	sc, err := s.newScript(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
 	if err != nil {
 		return err
@@ -192,6 +195,9 @@ func (sc *script) inspect() {
 
 // report prints what helps to understand a failure.
 func (sc *script) report(ctx context.Context) {
+	if last := sc.home.died(); last != "" {
+		sc.tb.Logf("---- THE HOMESERVER HAS DIED\n%s", last)
+	}
 	sc.tb.Logf("---- bot's log (end)\n%s", tail(sc.bot.log, 12000))
 	for name, r := range sc.rooms {
 		var lines []string
