@@ -61,6 +61,7 @@ type Machine struct {
 	verify  *verifier
 	asked   map[id.UserID]time.Time // when users were asked for in vain
 	counted time.Time               // when the homeserver was asked how many one-time keys it has
+	offered time.Time               // when it did not take a fallback key
 
 	unreached map[id.RoomID]*unreached // by room, of its present key
 	recovery  string                   // made by this Open

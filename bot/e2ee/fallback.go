@@ -40,7 +40,7 @@ type fallbackAccount interface {
 // no such keys. m.mu is held.
 func (m *Machine) renewFallback(ctx context.Context, unused []string) error {
 	account, ok := m.mach.GetAccount().Internal.(fallbackAccount)
-	if !ok || unused == nil {
+	if !ok || unused == nil || time.Since(m.offered) < askAgain {
 		return nil
 	}
 	var f fallback
@@ -65,6 +65,7 @@ func (m *Machine) renewFallback(ctx context.Context, unused []string) error {
 		}
 	}
 	if err := m.uploadFallback(ctx, account.FallbackKey()); err != nil {
+		m.offered = time.Now() // not with each sync
 		return err
 	}
 	f.Uploaded = true
