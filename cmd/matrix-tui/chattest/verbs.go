@@ -75,6 +75,7 @@ var verbs = []verb{
 	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},       // anything somebody else says, each message once; !expect: nobody has ever said it
 	{"final", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doFinal},         // the same for the bot's results: text, not edited, in reply to a task, and no question
 	{"question", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doQuestion},   // a question of the bot's, each once: text, in reply to a task, and it mentions who gave that and nobody else
+	{"overdue", "ROOM…", 1, -1, false, doOverdue},                        // wait until the time of what waits in the rooms is over, whether the bot runs or not
 	{"pinned", "USER ROOM REGEXP", 3, 3, false, doPinned},                // an execution of the room waits for the answer to this message
 	{"reactions", "USER ROOM REGEXP KEY…", 3, -1, false, doReactions},    // what the bot has put on the newest message that fits, exactly and in this order, when all is quiet
 	{"linked", "USER ROOM REGEXP TARGET [OTHER]", 4, 5, false, doLinked}, // the newest message that fits has a matrix.to link to the newest that fits TARGET, in the room OTHER where that is another one
