@@ -16,7 +16,7 @@ const (
 	editEvery  = 2 * time.Second  // at most so often is the notice edited
 	idleEvery  = 10 * time.Second // and so often when only the time has changed
 	lateEvery  = 30 * time.Second // and so often after a minute of that
-	typingTime = 30 * time.Second
+	typingTime = 20 * time.Second // it is renewed before
 )
 
 // progress is the notice that a running task keeps up to date, and the typing

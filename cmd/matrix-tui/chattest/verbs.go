@@ -23,22 +23,25 @@ type verb struct {
 // $den_workspace and $den_home its volumes, $state the state folder.
 var verbs = []verb{
 	// the bot
-	{"start", "[KEY=VALUE…]", 0, -1, true, doStart},    // run it with these settings (they stay) until it is ready; !start: it must refuse, and stderr has what it says
-	{"launch", "[KEY=VALUE…]", 0, -1, false, doLaunch}, // the same without waiting
-	{"ready", "", 0, 0, false, doReady},                // wait until the bot's log says ready
-	{"bot-stop", "", 0, 0, false, doStop},              // `stop`: SIGTERM, and it must end with code 0
-	{"bot-kill", "", 0, 0, false, doKill},              // `kill`: SIGKILL
-	{"killat", "POINT", 1, 1, false, doKillAt},         // crash point of the next start; a running bot is restarted with it
-	{"died", "", 0, 0, false, doDied},                  // wait until it has killed itself there
-	{"logout-bot", "", 0, 0, false, doLogoutBot},       // the homeserver forgets the bot's token, as after a reset of its password
-	{"token", "", 0, 0, false, doToken},                // $token is an access token of the bot's account, of a session of its own
-	{"deviceless", "", 0, 0, false, doDeviceless},      // from the next start, the homeserver tells the bot of no session behind its token
-	{"reboot", "", 0, 0, false, doReboot},              // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
-	{"log", "REGEXP", 1, 1, true, doLog},               // the bot's log since its start has this
-	{"logged", "REGEXP N", 2, 2, false, doLogged},      // exactly so many lines of it, when all is quiet
-	{"memory-below", "MB", 1, 1, false, doMemory},      // resident memory of the bot
-	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},        // run a subcommand with the bot's settings
-	{"quiet", "", 0, 0, false, doQuiet},                // wait until the bot has finished all that was said to it
+	{"start", "[KEY=VALUE…]", 0, -1, true, doStart},     // run it with these settings (they stay) until it is ready; !start: it must refuse, and stderr has what it says
+	{"launch", "[KEY=VALUE…]", 0, -1, false, doLaunch},  // the same without waiting
+	{"ready", "", 0, 0, false, doReady},                 // wait until the bot's log says ready
+	{"bot-stop", "", 0, 0, false, doStop},               // `stop`: SIGTERM, and it must end with code 0
+	{"bot-kill", "", 0, 0, false, doKill},               // `kill`: SIGKILL
+	{"killat", "POINT", 1, 1, false, doKillAt},          // crash point of the next start; a running bot is restarted with it
+	{"died", "", 0, 0, false, doDied},                   // wait until it has killed itself there
+	{"logout-bot", "", 0, 0, false, doLogoutBot},        // the homeserver forgets the bot's token, as after a reset of its password
+	{"token", "", 0, 0, false, doToken},                 // $token is an access token of the bot's account, of a session of its own
+	{"deviceless", "", 0, 0, false, doDeviceless},       // from the next start, the homeserver tells the bot of no session behind its token
+	{"reboot", "", 0, 0, false, doReboot},               // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
+	{"log", "REGEXP", 1, 1, true, doLog},                // the bot's log since its start has this
+	{"logged", "REGEXP N", 2, 2, false, doLogged},       // exactly so many lines of it, when all is quiet
+	{"memory-below", "MB", 1, 1, false, doMemory},       // resident memory of the bot
+	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},         // run a subcommand with the bot's settings
+	{"quiet", "", 0, 0, false, doQuiet},                 // wait until the bot has finished all that was said to it
+	{"m-direct", "WHO ROOM", 2, 2, false, doDirect},     // another client of the account makes this its only direct chat
+	{"profile", "NAME PICTURE", 2, 2, false, doProfile}, // what the bot's account is called, and the address of its picture
+	{"set-profile", "NAME PICTURE", 2, 2, false, doSetProfile},
 
 	// people
 	{"user", "NAME…", 1, -1, false, doUser},
@@ -57,6 +60,7 @@ var verbs = []verb{
 	{"hostile", "USER ROOM N", 3, 3, false, doHostile},    // N events that make no sense
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
 	{"replyto", "USER ROOM REGEXP TEXT", 4, 4, false, doReplyTo},
+	{"old-reply", "USER ROOM REGEXP TEXT", 4, 4, false, doOldReply},      // with the message before the text, as older clients do
 	{"thread", "USER ROOM REGEXP TEXT", 4, 4, false, doThread},           // in the thread of the newest message that fits
 	{"threaded", "USER ROOM REGEXP ROOT", 4, 4, true, doThreaded},        // the newest message that fits stands in the thread of ROOT
 	{"misreply", "USER ROOM OTHER REGEXP TEXT", 5, 5, false, doMisreply}, // in ROOM, a reply to a message of the room OTHER
@@ -84,6 +88,7 @@ var verbs = []verb{
 	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder},   // finals that come in this order
 	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},                // exactly so many messages of others, edits aside, when all is quiet
 	{"finals", "USER ROOM N", 3, 3, false, doFinals},                     // exactly so many finals when all is quiet, none of them twice for one task
+	{"reacted", "USER ROOM REGEXP KEY", 4, 4, false, doReacted},          // the bot has put KEY on the newest message that fits, now or before
 	{"read", "USER ROOM REGEXP", 3, 3, true, doRead},                     // the bot's read receipt covers the newest message that fits; !read: it has never stood on it
 	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},              // the bot types; !typing: it no longer does
 	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},          // WHO is in the room; !joined: is out

@@ -2,9 +2,7 @@ package chattest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,35 +152,6 @@ func fill(path string) error {
 		if _, err := f.Write(chunk); err != nil {
 			chunk = chunk[:len(chunk)/2]
 		}
-	}
-	return nil
-}
-
-// doLogoutBot ends the bot's login, with the bot's own token.
-func doLogoutBot(ctx context.Context, sc *script, _ bool, _ []string) error {
-	data, err := os.ReadFile(filepath.Join(sc.state(), "account.json"))
-	if err != nil {
-		return err
-	}
-	var account struct {
-		Homeserver  string `json:"homeserver"`
-		AccessToken string `json:"access_token"`
-	}
-	if err := json.Unmarshal(data, &account); err != nil {
-		return fmt.Errorf("read account.json: %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, account.Homeserver+"/_matrix/client/v3/logout", nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+account.AccessToken)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("logout: %s", resp.Status)
 	}
 	return nil
 }

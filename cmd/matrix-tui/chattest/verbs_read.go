@@ -3,7 +3,43 @@ package chattest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+
+	"matrix-tui/bot/person"
 )
+
+// doReacted waits until the bot has put a key on a message; it may have taken it
+// back again.
+func doReacted(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	m, err := newest(p, room, args[2], false)
+	if err != nil {
+		return err
+	}
+	_, err = p.Wait(ctx, room, func(r person.Msg) bool {
+		return r.Type == "m.reaction" && r.Sender == sc.bot.id && r.Target == m.Event && r.Key == args[3]
+	})
+	return err
+}
+
+// doOldReply answers a message as clients do that put it before the answer.
+func doOldReply(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		m, err := newest(p, room, args[2], false)
+		if err != nil {
+			return "", err
+		}
+		quoted := "> <" + m.Sender + "> " + strings.ReplaceAll(m.Body, "\n", "\n> ")
+		return p.Send(ctx, room, "m.room.message", map[string]any{
+			"msgtype": "m.text", "body": fmt.Sprintf("%s\n\n%s", quoted, args[3]), "m.mentions": person.Mentions(args[3]),
+			"m.relates_to": map[string]any{"m.in_reply_to": map[string]string{"event_id": m.Event}},
+		})
+	})
+}
 
 // doRead waits for the bot's read receipt. The other way round it must never
 // have stood on the message, once all is quiet.
