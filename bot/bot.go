@@ -53,9 +53,13 @@ type Config struct {
 	Debounce         time.Duration // messages of one person so close to each other are one task; 0: none are
 	Archive          time.Duration // so long the journal keeps what is done, as context
 	MaxParallel      int           // tasks at once, over all rooms
+	UpdateWait       time.Duration // so long an update waits for the tasks that run
 	MediaMax         int64         // bytes of one file, in and out
 	Version          string
-	Log              zerolog.Logger
+	// Ready is called once, when the first batch of events is stored and before
+	// anything is done that others see; its error ends the bot. nil is nothing.
+	Ready func() error
+	Log   zerolog.Logger
 }
 
 // Agent does one task in a box. [agent.Gemini] is the one there is; its
@@ -73,6 +77,7 @@ type Parts struct {
 	Podman      *sandbox.Podman
 	Gateway     *gateway.Gateway
 	Agent       Agent
+	Updates     Updates // nil where there are no releases
 }
 
 // Bot is one account and its rooms.
@@ -85,6 +90,7 @@ type Bot struct {
 	log     zerolog.Logger
 	slots   *semaphore.Weighted // one for each task that may run
 	synced  gate                // opened by each sync that was committed
+	asked   gate                // opened by each sync that is asked for
 	waits   *waits              // the tasks that wait for an answer
 	policy  *policy.Source
 	direct  directs
@@ -95,11 +101,15 @@ type Bot struct {
 
 	carrying *semaphore.Weighted // one for each task that may carry files
 
+	updating atomic.Value // string: the message whose update this process has begun
+	isOpen   atomic.Bool  // the rooms work
+
 	mu       sync.Mutex
 	rooms    map[string]*room
 	draining bool
 	cutSync  context.CancelCauseFunc // ends the /sync that is held open
 	ctx      context.Context         // of everything the rooms do; ends when Run is told to end
+	leave    context.CancelCauseFunc // tells Run to end
 	work     sync.WaitGroup
 }
 
@@ -127,6 +137,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		log:     cfg.Log,
 		slots:   semaphore.NewWeighted(int64(cfg.MaxParallel)),
 		synced:  newGate(),
+		asked:   newGate(),
 		waits:   newWaits(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   newCounters(),
@@ -143,13 +154,13 @@ func (b *Bot) UserID() string { return b.client.UserID.String() }
 
 // Run logs in, takes up what was left, and serves until ctx ends. Tasks that
 // run then go on in their boxes; the next Run finds them by the journal. It
-// returns nil after an orderly end.
+// returns nil after an orderly end, and ErrSwitch after one for an update.
 func (b *Bot) Run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	b.ctx = ctx
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	b.ctx, b.leave = ctx, stop
 	err := b.serve(ctx, time.Now())
-	stop() // also when it is an error that ends us: no lane may wait for a homeserver that refuses us
+	stop(nil) // also when it is an error that ends us: no lane may wait for a homeserver that refuses us
 	b.mu.Lock()
 	b.draining = true
 	b.mu.Unlock()
@@ -157,6 +168,9 @@ func (b *Bot) Run(ctx context.Context) error {
 	b.closeCrypt()
 	if errors.Is(err, context.Canceled) {
 		err = nil
+		if cause := context.Cause(ctx); errors.Is(cause, ErrSwitch) {
+			err = cause
+		}
 	}
 	b.log.Info().Msg("stopped")
 	return err
@@ -182,6 +196,8 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.syncOnce(ctx, 0); err != nil {
 		return err
 	}
+	b.tellUpdate(ctx)
+	b.isOpen.Store(true)
 	if err := b.takeUp(ctx); err != nil {
 		return err
 	}
@@ -236,6 +252,11 @@ func (b *Bot) start(f func()) bool {
 	b.work.Go(f)
 	return true
 }
+
+// startLane is start for what works off the rooms' rows: nothing of it before
+// the first batch of events is stored, so that a release that does not come so
+// far has done nothing. takeUp wakes them then.
+func (b *Bot) startLane(f func()) bool { return b.isOpen.Load() && b.start(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == string(b.client.UserID) }
 

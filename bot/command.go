@@ -11,7 +11,7 @@ import (
 // command is one !word.
 type command struct {
 	name   string
-	text   string // what follows the word: "" for a command that takes nothing
+	text   string // what follows the word: "" for a command that takes nothing, in brackets where it can be left out
 	does   string // one line for people
 	owners bool   // only they may; else all who may use the bot in the room
 	direct bool   // only in a direct chat
@@ -35,6 +35,7 @@ func init() {
 		{name: "reset", does: "has the agent begin a new session and forget what was said here; files and transcript stay", owners: true, run: (*room).doReset},
 		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and edits who may talk where, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
 		{name: "pair", text: "CODE", does: "lets in who got this code from me", owners: true, direct: true, run: (*room).doPair},
+		{name: "self_update", text: "[REF]", does: "puts the newest release in my place, or the tag, branch or commit REF", owners: true, run: (*room).doSelfUpdate},
 		{name: "rooms", does: "lists the rooms that I work in", owners: true, direct: true, run: (*room).doRooms},
 	}
 }
@@ -92,17 +93,22 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 	text := taskText(m)
 	c, rest, known := parseCommand(text)
 	switch {
+	case wantsUpdate(text):
+		return r.doPlainUpdate(ctx, row)
 	case !known:
 		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is work for me, write it without the `!`.")
 	case c.owners && !r.bot.isOwner(row.Sender):
 		return r.tell(ctx, row, "`!"+c.name+"` is for my owners.")
 	case c.direct && !r.bot.isDirect(r.id):
 		return r.tell(ctx, row, "`!"+c.name+"` works in a direct chat with me.")
-	case (rest == "") != (c.text == "") || c.run == nil:
+	case rest == "" && c.text != "" && !c.alone() || rest != "" && c.text == "" || c.run == nil:
 		return r.tell(ctx, row, c.usage())
 	}
 	return c.run(r, ctx, row, rest)
 }
+
+// alone tells whether the word may stand alone.
+func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text, "[") }
 
 // doHelp lists the commands that the sender may use here.
 func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {

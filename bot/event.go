@@ -107,7 +107,7 @@ func classifyMessage(m wireMessage) kind {
 		return kindArchive
 	}
 	text := taskText(m)
-	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || misspelt(text) != "" {
+	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || misspelt(text) != "" || wantsUpdate(text) {
 		return kindCommand
 	}
 	return kindTask

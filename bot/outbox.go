@@ -32,7 +32,7 @@ type outbox struct {
 
 func (o *outbox) init(r *room) {
 	o.room = r
-	o.lane.start = r.bot.start
+	o.lane.start = r.bot.startLane
 	o.lane.work = o.drain
 }
 

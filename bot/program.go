@@ -26,8 +26,14 @@ type awayError struct{ error }
 
 func (e *awayError) Unwrap() error { return e.error }
 
+// errStarting is a bot that does not take anything yet.
+var errStarting = &awayError{errors.New("the bot is starting")}
+
 // Sentence is for the program that asked.
 func (e *awayError) Sentence() string {
+	if e == errStarting {
+		return "The bot is starting; try again in a moment"
+	}
 	return "The homeserver does not answer at the moment; try again in a minute"
 }
 
@@ -48,6 +54,9 @@ func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
 // execution, pending. It is ErrNoRoom when the bot is not there, and a
 // *agent.LimitError for a task that is too large.
 func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
+	if !b.isOpen.Load() {
+		return nil, errStarting
+	}
 	joined, err := b.isIn(ctx, s.Room)
 	if err != nil {
 		return nil, err
@@ -133,6 +142,9 @@ func (b *Bot) Execution(id string) (json.RawMessage, error) {
 // ErrNoExecution for one that is not known, a *agent.TransitionError for one
 // that does not wait, and a *agent.LimitError for an answer that is none.
 func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, error) {
+	if !b.isOpen.Load() {
+		return nil, errStarting
+	}
 	room, raw, ok := b.Store.Execution(id)
 	if !ok {
 		return nil, ErrNoExecution
@@ -163,6 +175,20 @@ type Health struct {
 
 // maxSilence is how old the newest sync of a healthy bot may be.
 const maxSilence = 2*syncTimeout + time.Minute
+
+// Alive tells whether the bot itself goes on: it holds no lock for ever, its
+// journal answers, and it has asked for news not long ago, whatever the answer.
+func (b *Bot) Alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := b.Journal.NextBatch(ctx); err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	if since := time.Since(b.asked.last()); since > maxSilence {
+		return fmt.Errorf("nothing was asked of the homeserver for %s", since.Round(time.Second))
+	}
+	return nil
+}
 
 // Health looks at what the bot cannot do without: the homeserver's answers and
 // the journal.

@@ -45,8 +45,8 @@ type room struct {
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.tasks = lane{start: b.start, work: func() { r.drain(r.nextTask) }}
-	r.control = lane{start: b.start, work: func() {
+	r.tasks = lane{start: b.startLane, work: func() { r.drain(r.nextTask) }}
+	r.control = lane{start: b.startLane, work: func() {
 		r.drain(r.nextControl)
 		r.overdue(b.ctx)
 	}}

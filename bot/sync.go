@@ -90,6 +90,8 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errHurry):
+		case errors.As(err, new(*notReadyError)):
+			return err
 		case errors.Is(err, mautrix.MUnknownToken):
 			if err := b.login(ctx); err != nil {
 				return err
@@ -104,6 +106,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 }
 
 func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
+	b.asked.open()
 	since, err := b.Journal.NextBatch(ctx)
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
@@ -212,6 +215,9 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		return fmt.Errorf("commit sync batch: %w", err)
 	}
 	crashIfTask(fresh, "committed")
+	if err := b.beReady(); err != nil {
+		return &notReadyError{err}
+	}
 	b.receive(fresh)
 	for _, row := range fresh {
 		b.verify(ctx, row)
@@ -219,6 +225,19 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 	}
 	return nil
 }
+
+// beReady calls Ready, the first time.
+func (b *Bot) beReady() error {
+	if b.isOpen.Load() || b.Ready == nil {
+		return nil
+	}
+	return b.Ready()
+}
+
+// notReadyError is a first batch behind which nothing may be done.
+type notReadyError struct{ error }
+
+func (e *notReadyError) Unwrap() error { return e.error }
 
 // alarmRooms tells those who wrote that their messages cannot be taken yet.
 func (b *Bot) alarmRooms(ctx context.Context, rows []state.Inbound, err error) {

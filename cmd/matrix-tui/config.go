@@ -42,6 +42,9 @@ type Config struct {
 	Debounce         Milliseconds `env:"DEBOUNCE_MILLISECONDS" envDefault:"1500" right:"a whole number of milliseconds from 0 (off) to 60000, such as 1500"`
 	MaxParallel      Count        `env:"MAX_PARALLEL_TASKS" envDefault:"4" right:"a whole number from 1 to 1000, such as 4"`
 	MediaMax         Megabytes    `env:"MEDIA_MAX_MB" envDefault:"50" right:"a whole number of megabytes from 1 to 1024, such as 50"`
+	UpdateSource     Source       `env:"UPDATE_SOURCE" right:"a git remote, such as https://example.org/matrix-tui.git, or archive+ before the address of a folder of release archives"`
+	UpdateKey        Folder       `env:"UPDATE_KEY" right:"the absolute path of a public key (ssh or GPG)"`
+	UpdateWait       Seconds      `env:"UPDATE_WAIT_SECONDS" envDefault:"60" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 60"`
 	APIListen        Listen       `env:"API_LISTEN" right:"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"`
 	APIToken         Secret       `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
 	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`

@@ -114,7 +114,7 @@ func (d *demo) play(parent context.Context) (err error) {
 		}
 	}
 	fmt.Fprint(d.app.stdout, d.banner(known))
-	group.Go(func() error { return serve(ctx, d.cfg, d.log) })
+	group.Go(func() error { return serve(ctx, d.cfg, d.log, hosting{}) })
 	group.Go(func() error {
 		defer stop()
 		return d.chat(ctx)

@@ -5,7 +5,10 @@
 //	matrix-tui demo      try it in this terminal, on a homeserver of one's own
 //	matrix-tui doctor    check what the bot needs, and say what mends it
 //	matrix-tui rooms     list the rooms and their containers
+//	matrix-tui release   make a release, and put it in place
 //	matrix-tui version   print the version
+//
+// Releases run three more themselves: trial, update-watch and update-guard.
 //
 // This package reads the settings and wires the parts; what the bot does is
 // decided elsewhere. It never talks to podman or Matrix but through them.
@@ -37,7 +40,7 @@ type app struct {
 
 // command is one subcommand. It reads its own flags from args.
 type command struct {
-	name, about string
+	name, about string // about is "" for what only releases run
 	run         func(ctx context.Context, a *app, args []string) error
 }
 
@@ -46,7 +49,11 @@ var commands = []command{
 	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
 	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
+	{"release", "make a release, and put it in place", releaseCommand},
 	{"version", "print the version", versionCommand},
+	{"trial", "", trialCommand},
+	{"update-watch", "", watchCommand},
+	{"update-guard", "", guardCommand},
 }
 
 func main() {
@@ -85,6 +92,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 func (a *app) usage(w io.Writer) {
 	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
 	for _, c := range commands {
+		if c.about == "" {
+			continue
+		}
 		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.about)
 	}
 	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")

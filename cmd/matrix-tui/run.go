@@ -16,6 +16,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
+	"matrix-tui/cmd/matrix-tui/release"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -27,6 +28,10 @@ import (
 const gatewayFolder = "gateway"
 
 func runCommand(ctx context.Context, a *app, args []string) error {
+	here := findInstalled()
+	if err := here.begin(append([]string{"run"}, args...)); err != nil {
+		return err
+	}
 	if err := a.parse(a.flags("run"), args); err != nil {
 		return err
 	}
@@ -40,10 +45,14 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
 		return &SettingsError{missing}
 	}
-	log := logger(a.stderr, cfg.LogLevel)
+	log := logger(here.also(a.stderr), cfg.LogLevel)
 	log.Info().Str("version", version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
 		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
-	err = serve(ctx, cfg, log)
+	updater := here.updater(cfg)
+	err = serve(ctx, cfg, log, hosting{here, updater, supervisor{log}})
+	if err == bot.ErrSwitch { // nothing else went wrong
+		return takeOver(ctx, cfg, updater, append([]string{"run"}, args...), log)
+	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		log.Info().Msg("asked to end before everything was open")
 		return nil
@@ -75,7 +84,7 @@ func findHomeserver(ctx context.Context, cfg *Config) error {
 
 // serve opens what the bot works with, runs it until ctx ends and closes
 // everything in the reverse order, also when a part cannot be opened.
-func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
+func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (err error) {
 	dir := string(cfg.StateDir)
 	lock, err := state.Lock(dir)
 	if err != nil {
@@ -116,15 +125,25 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
 	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
-	b, err := bot.New(botConfig(cfg, log), bot.Parts{
+	parts := bot.Parts{
 		Store: store, Journal: journal, Transcripts: transcripts, Podman: podman, Gateway: gate,
 		Agent: &agent.Gemini{Key: gateway.Placeholder, Log: log},
-	})
+	}
+	if on.updater != nil {
+		parts.Updates = updates{on.updater}
+	}
+	settings, ready := botConfig(cfg, log), make(chan struct{})
+	settings.Ready = func() error {
+		if err := on.installed.ready(ctx, on.images(), log); err != nil {
+			return err
+		}
+		on.supervisor.ready()
+		close(ready)
+		return nil
+	}
+	b, err := bot.New(settings, parts)
 	if err != nil {
 		return err
-	}
-	if listener == nil {
-		return b.Run(ctx)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
@@ -133,8 +152,26 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger) (err error) {
 		defer stop()
 		return b.Run(ctx)
 	})
+	group.Go(func() error { on.supervisor.watch(ctx, ready, b.Alive); return nil })
+	if listener == nil {
+		return group.Wait()
+	}
 	group.Go(func() error { return api.Serve(ctx, listener, api.New(b, cfg.APIToken.Reveal(), log), log) })
 	return group.Wait()
+}
+
+// hosting is what a bot has around it; the zero value is nothing.
+type hosting struct {
+	*installed
+	updater    *release.Updater
+	supervisor supervisor
+}
+
+func (h hosting) images() release.Images {
+	if h.updater == nil {
+		return release.Images{}
+	}
+	return h.updater.Images
 }
 
 // listen takes the address of the HTTP interface, nil when there is to be none.
@@ -161,14 +198,16 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
-		Version: version(), Log: log,
+		UpdateWait: time.Duration(cfg.UpdateWait), Version: version(), Log: log,
 	}
 }
 
 // closing adds what goes wrong in a close to the error of the function that
 // defers it.
 func closing(err *error, close func() error) {
-	*err = errors.Join(*err, close())
+	if wrong := close(); wrong != nil {
+		*err = errors.Join(*err, wrong)
+	}
 }
 
 // withGrace gives a close five seconds, although its context has ended.

@@ -26,6 +26,7 @@ type bot struct {
 	killAt    string // crash point of the next start
 	armed     bool   // the running one has a crash point
 	set       map[string]string
+	program   string // its own, where it runs from a folder of releases
 }
 
 var readyLine = regexp.MustCompile(`\bready\b`)
@@ -90,7 +91,7 @@ func (sc *script) launchBot(ctx context.Context) error {
 	if err := sc.account(ctx); err != nil {
 		return err
 	}
-	program, err := sc.suite.program()
+	program, err := sc.program()
 	if err != nil {
 		return err
 	}
@@ -103,6 +104,14 @@ func (sc *script) launchBot(ctx context.Context) error {
 	}
 	sc.bot.proc, sc.bot.armed, sc.bot.killAt = proc, sc.bot.killAt != "", ""
 	return nil
+}
+
+// program is what is started as the bot.
+func (sc *script) program() (string, error) {
+	if sc.bot.program != "" {
+		return sc.bot.program, nil
+	}
+	return sc.suite.program()
 }
 
 // ready waits until the bot says so in its log. A bot with a crash point may

@@ -29,6 +29,7 @@ type suite struct {
 	image   string
 	home    *homeserver
 	counter atomic.Int32
+	shop    shop // of releases
 }
 
 // Run plays every script of dir. What is missing on the host (podman, the image,

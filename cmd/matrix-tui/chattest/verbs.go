@@ -43,6 +43,13 @@ var verbs = []verb{
 	{"profile", "NAME PICTURE", 2, 2, false, doProfile}, // what the bot's account is called, and the address of its picture
 	{"set-profile", "NAME PICTURE", 2, 2, false, doSetProfile},
 
+	// releases
+	{"releases", "[BRANCH…]", 0, -1, false, doReleases}, // the bot runs from a folder of releases, $base, with a git remote as its source: main is newer than base by a commit; what is named (see changes) is built beforehand
+	{"runs", "BRANCH", 1, 1, false, doRuns},             // wait until the release of that branch has the state folder
+	{"same-pid", "", 0, 0, false, doSamePID},            // it is the process that was started
+	{"powercut", "", 0, 0, false, doPowerCut},           // everything that runs from $base is killed at once
+	{"commit", "BRANCH", 1, 1, false, doCommit},         // print the name of the branch's release
+
 	// people
 	{"user", "NAME…", 1, -1, false, doUser},
 	{"room", "ROOM USER… [encrypted|clear]", 2, -1, false, doRoom}, // the first one makes it, the others are invited and join; clear: also where the script is played in encrypted rooms

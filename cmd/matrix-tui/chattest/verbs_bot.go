@@ -136,7 +136,7 @@ func doCLI(ctx context.Context, sc *script, neg bool, args []string) error {
 	if err := sc.account(ctx); err != nil {
 		return err
 	}
-	program, err := sc.suite.program()
+	program, err := sc.program()
 	if err != nil {
 		return err
 	}

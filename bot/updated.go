@@ -1,0 +1,101 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"matrix-tui/state"
+)
+
+// tellUpdate tells the room that asked what came of the last update, once.
+func (b *Bot) tellUpdate(ctx context.Context) {
+	if b.Updates == nil {
+		return
+	}
+	res, untold := b.Updates.Result()
+	if !untold {
+		return
+	}
+	if res.Room != "" {
+		if err := b.room(res.Room).tellResult(ctx, res); err != nil {
+			b.log.Error().Err(err).Str("room", res.Room).Msg("tell what came of an update")
+			return // the next start does
+		}
+	}
+	if err := b.Updates.Told(); err != nil {
+		b.log.Warn().Err(err).Msg("note that an update was told") // the same words have the same transaction
+	}
+}
+
+func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
+	asked := state.Inbound{Room: r.id, Event: res.Event}
+	if row, err := r.bot.Journal.Event(ctx, r.id, res.Event); err == nil {
+		asked = row
+	} else if !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	m := notice(res.text(r.bot.snapshot(ctx, r.id)))
+	m.RelatesTo = relate(asked, res.Event)
+	return r.queue(ctx, r.out(taskKey(asked)+"-updated", "", m))
+}
+
+// text says what came of an update, and whether all is as it was.
+func (res UpdateResult) text(now Snapshot) string {
+	if !res.Done {
+		to := ""
+		if res.To != "" {
+			to = " to `" + res.To + "`"
+		}
+		return fmt.Sprintf("⚠️ The update%s did not take place: I am `%s`, with everything as it was. %s%s", to, res.From, res.Why, fencedLines(res.Log))
+	}
+	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
+		short(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
+	for i, s := range res.Subjects {
+		if i == 0 {
+			text += "\n"
+		}
+		text += "\n- " + s
+	}
+	return text
+}
+
+// intact compares what must be the same.
+func intact(before, now Snapshot) string {
+	var lost []string
+	if now.Rooms < before.Rooms {
+		lost = append(lost, fmt.Sprintf("of %d rooms with a container %d are left", before.Rooms, now.Rooms))
+	}
+	if before.Container != "" && now.Container != before.Container {
+		lost = append(lost, "this room's container is another one (its volumes stay)")
+	}
+	if now.Turns < before.Turns {
+		lost = append(lost, fmt.Sprintf("of %d turns of conversation %d are left", before.Turns, now.Turns))
+	}
+	if len(lost) > 0 {
+		return "⚠️ Not all is as it was: " + strings.Join(lost, "; ") + "."
+	}
+	return fmt.Sprintf("Workspace and conversation are intact: %s, %s of conversation.",
+		strings.ToLower(plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(plural(now.Turns, "turn", "turns")))
+}
+
+// logLines are the last words that an error carries.
+func logLines(err error) string {
+	var said interface {
+		error
+		Lines() []string
+	}
+	if !errors.As(err, &said) {
+		return ""
+	}
+	return fencedLines(said.Lines())
+}
+
+func fencedLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n\n" + fenced(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,129 @@
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func (sc *script) base() string { return filepath.Join(sc.dir, "base") }
+
+// doReleases puts releases into the script's own folder: base is the one that
+// runs.
+func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
+	defer cancel()
+	releases := filepath.Join(sc.base(), "releases")
+	if err := os.MkdirAll(releases, 0o700); err != nil {
+		return err
+	}
+	for _, branch := range append([]string{"base"}, args...) {
+		dir, err := sc.suite.release(branch)
+		if err != nil {
+			return err
+		}
+		if out, err := exec.CommandContext(ctx, "cp", "--archive", "--link", dir, releases).CombinedOutput(); err != nil {
+			return fmt.Errorf("copy release of %s: %w: %s", branch, err, out)
+		}
+		sc.mayPanic = sc.mayPanic || branch == "late" || branch == "early" || branch == "panics"
+	}
+	program, err := sc.suite.program()
+	if err != nil {
+		return err
+	}
+	commit, err := sc.suite.commitOf(ctx, "base")
+	if err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, program, "release", "use", "-into", sc.base(), commit).CombinedOutput(); err != nil {
+		return fmt.Errorf("use release: %w: %s", err, out)
+	}
+	for _, pair := range sc.suite.shop.env {
+		name, value, _ := strings.Cut(pair, "=")
+		sc.bot.set[name] = value
+	}
+	sc.bot.set["GOPROXY"] = "off"
+	sc.bot.set["UPDATE_SOURCE"] = sc.suite.shop.remote
+	sc.bot.program = filepath.Join(sc.base(), "current", "matrix-tui")
+	sc.ts.Setenv("base", sc.base())
+	return nil
+}
+
+// holder is the process that has the state folder, and its program.
+func (sc *script) holder() (pid int, exe string) {
+	text, err := os.ReadFile(filepath.Join(sc.state(), "lock"))
+	if err != nil {
+		return 0, ""
+	}
+	pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	exe, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return pid, exe
+}
+
+func doRuns(ctx context.Context, sc *script, _ bool, args []string) error {
+	commit, err := sc.suite.commitOf(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	want := filepath.Join(sc.base(), "releases", commit, "matrix-tui")
+	var exe string
+	err = poll(ctx, func() (bool, error) {
+		_, exe = sc.holder()
+		return exe == want, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s runs, not %s: %w", exe, want, err)
+	}
+	return nil
+}
+
+func doSamePID(_ context.Context, sc *script, _ bool, _ []string) error {
+	pid, exe := sc.holder()
+	if !sc.bot.proc.alive() || pid != sc.bot.proc.cmd.Process.Pid {
+		return fmt.Errorf("process %d (%s) has the state folder, process %d was started", pid, exe, sc.bot.proc.cmd.Process.Pid)
+	}
+	return nil
+}
+
+func doCommit(ctx context.Context, sc *script, _ bool, args []string) error {
+	commit, err := sc.suite.commitOf(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(sc.ts.Stdout(), commit)
+	return nil
+}
+
+func doPowerCut(ctx context.Context, sc *script, _ bool, _ []string) error {
+	sc.endReleases()
+	if sc.bot.proc.alive() {
+		<-sc.bot.proc.done
+	}
+	return ctx.Err()
+}
+
+// endReleases kills whatever runs from the script's releases: the bot, its
+// watcher, and what that one has started.
+func (sc *script) endReleases() {
+	if sc.bot.program == "" {
+		return
+	}
+	for range 2 { // what was starting something when it was killed
+		links, _ := filepath.Glob("/proc/[0-9]*/exe")
+		for _, link := range links {
+			exe, err := os.Readlink(link)
+			if err != nil || !strings.HasPrefix(exe, sc.base()+"/") {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+}

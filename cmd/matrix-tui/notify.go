@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/rs/zerolog"
+)
+
+// startGrace is how much longer systemd is asked to wait, each time, while the
+// bot starts: a homeserver that is away is waited for.
+const startGrace = 30 * time.Second
+
+// supervisor is systemd, or whoever else has set NOTIFY_SOCKET; where nobody
+// has, its methods do nothing.
+type supervisor struct{ log zerolog.Logger }
+
+func (s supervisor) tell(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		s.log.Warn().Err(err).Msg("notify systemd")
+	}
+}
+
+// ready says that the bot has begun to work.
+func (s supervisor) ready() { s.tell(daemon.SdNotifyReady + "\nSTATUS=serving") }
+
+// stopping says that the bot ends.
+func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=ending") }
+
+// watch tells the supervisor that the bot lives, until ctx ends: first that it
+// is still starting, and from ready on as often as systemd's watchdog wants it,
+// as long as alive says so.
+func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func(context.Context) error) {
+	every, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		s.log.Warn().Err(err).Msg("read systemd's watchdog time")
+	}
+	begin := time.NewTicker(startGrace / 2)
+	defer begin.Stop()
+	for started := false; !started; {
+		s.tell("EXTEND_TIMEOUT_USEC=30000000\n" + daemon.SdNotifyWatchdog)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ready:
+			started = true
+		case <-begin.C:
+		}
+	}
+	if every == 0 {
+		return
+	}
+	beat := time.NewTicker(every / 3)
+	defer beat.Stop()
+	for {
+		if err := alive(ctx); err == nil {
+			s.tell(daemon.SdNotifyWatchdog)
+		} else if ctx.Err() == nil {
+			s.log.Error().Err(err).Msg("not well: systemd is not told otherwise")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		}
+	}
+}

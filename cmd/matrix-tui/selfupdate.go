@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"sync"
+	"syscall"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot"
+	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/state"
+)
+
+// installed is the release that this process runs from; nil for a program that
+// lies in no folder of releases.
+type installed struct {
+	base    release.Base
+	running string // commit, 12 digits
+
+	mu    sync.Mutex
+	early *os.File // takes the log until the bot is ready; nil when that is not asked for
+}
+
+// findInstalled looks where this program lies.
+func findInstalled() *installed {
+	path, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	base, commit, ok := release.Of(path)
+	if !ok {
+		return nil
+	}
+	return &installed{base: base, running: commit}
+}
+
+// supervised tells whether somebody starts this program again when it ends.
+func supervised() bool { return os.Getenv("INVOCATION_ID") != "" || os.Getenv("NOTIFY_SOCKET") != "" }
+
+// begin is the very first thing of a run: what there is to be done about an
+// update. It may run another release in the place of this one.
+func (i *installed) begin(args []string) error {
+	if i == nil {
+		return nil
+	}
+	start, err := i.base.AtStart(i.running, os.Getenv("INVOCATION_ID"))
+	if err != nil {
+		return err
+	}
+	if start.Exec != "" {
+		return release.Exec(start.Exec, args)
+	}
+	if start.Unwatched {
+		if err := i.base.StartWatch(args); err != nil {
+			return err
+		}
+	}
+	if !start.Watched {
+		return nil
+	}
+	if i.early, err = i.base.OpenLog(); err != nil {
+		return err
+	}
+	return debug.SetCrashOutput(i.early, debug.CrashOptions{})
+}
+
+// also is a writer that copies what is logged before the bot is ready to where
+// a rollback finds it.
+func (i *installed) also(w io.Writer) io.Writer {
+	if i == nil || i.early == nil {
+		return w
+	}
+	return zerolog.MultiLevelWriter(w, earlyLog{i})
+}
+
+type earlyLog struct{ *installed }
+
+func (e earlyLog) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.early != nil {
+		_, _ = e.early.Write(p) // it only serves to tell what went wrong
+	}
+	return len(p), nil
+}
+
+// ready ends an update well, before the bot does anything that others see.
+func (i *installed) ready(ctx context.Context, images release.Images, log zerolog.Logger) error {
+	if i == nil {
+		return nil
+	}
+	if err := i.base.Ready(i.running); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	if i.early != nil {
+		_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
+		_ = i.early.Close()
+		i.early = nil
+	}
+	i.mu.Unlock()
+	if r, err := i.base.Read(); err == nil && r.Phase == release.Done && !r.Told {
+		if err := images.Take(ctx, r.Image); err != nil {
+			log.Error().Err(err).Msg("the new sandbox image is not in use: boxes go on with the old one")
+		}
+	}
+	return nil
+}
+
+// updater makes releases for a bot; nil where there are none.
+func (i *installed) updater(cfg *Config) *release.Updater {
+	if i == nil {
+		return nil
+	}
+	podman, _ := socketURI(cfg)
+	return &release.Updater{
+		Base: i.base, Running: i.running, State: string(cfg.StateDir), Source: string(cfg.UpdateSource), Key: string(cfg.UpdateKey),
+		Images:  release.Images{URL: podman, Name: string(cfg.Image)},
+		Secrets: []string{cfg.Password.Reveal(), cfg.AccessToken.Reveal(), cfg.GeminiKey.Reveal(), cfg.APIToken.Reveal(), loadLogin(cfg).Token.Reveal()},
+	}
+}
+
+// takeOver switches to the release that was prepared, after the bot has ended,
+// and runs it in the place of this process; or this one again, where that does
+// not work. It returns only when the process is to end.
+func takeOver(ctx context.Context, cfg *Config, u *release.Updater, args []string, log zerolog.Logger) error {
+	lock, err := state.Lock(string(cfg.StateDir)) // kept until the new program is in place
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	program, err := u.Switch(ctx, args)
+	if err != nil {
+		log.Error().Err(err).Msg("the switch did not work: starting again as before")
+	}
+	if ctx.Err() != nil {
+		return nil // asked to end meanwhile
+	}
+	return release.Exec(program, args)
+}
+
+// watchCommand is the watcher of an update, a process of the old release.
+func watchCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("update-watch")
+	detach := flags.Bool("detach", false, "start the watcher and return")
+	if err := flags.Parse(args); err != nil {
+		return &usageError{err.Error()}
+	}
+	i := findInstalled()
+	if i == nil {
+		return &usageError{"update-watch is a release's own"}
+	}
+	if *detach {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		cmd := exec.Command(self, append([]string{"update-watch", "--"}, flags.Args()...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		cmd.Dir, cmd.Stdout, cmd.Stderr = a.dir, os.Stdout, os.Stderr
+		return cmd.Start()
+	}
+	program, err := i.base.Watch(ctx, supervised())
+	if err != nil || program == "" {
+		return err
+	}
+	return release.Exec(program, flags.Args())
+}
+
+// guardCommand is run ahead of the current release, by the last good one.
+func guardCommand(_ context.Context, a *app, args []string) error {
+	if err := a.parse(a.flags("update-guard"), args); err != nil {
+		return err
+	}
+	if i := findInstalled(); i != nil {
+		return i.base.Guard(os.Getenv("INVOCATION_ID"))
+	}
+	return nil
+}
+
+// updates is a release.Updater as the bot knows it.
+type updates struct{ *release.Updater }
+
+func (u updates) Begin(o bot.UpdateOrder) (bool, error) { return u.Updater.Begin(release.Order(o)) }
+
+func (u updates) Prepare(ctx context.Context, o bot.UpdateOrder, say func(string)) (string, error) {
+	plan, err := u.Updater.Prepare(ctx, release.Order(o), say)
+	if errors.Is(err, release.ErrNothingNew) {
+		err = bot.ErrNothingNew
+	}
+	return plan.To, err
+}
+
+func (u updates) Commit(s bot.Snapshot) error { return u.Updater.Commit(release.Snapshot(s)) }
+
+func (u updates) Result() (bot.UpdateResult, bool) {
+	r, untold := u.Updater.Result()
+	return bot.UpdateResult{
+		Room: r.Room, Event: r.Event, From: r.From, To: r.To, Done: r.Phase == release.Done,
+		Took: r.Ended.Sub(r.Begun), Down: r.Ended.Sub(r.Stopped), Subjects: r.Subjects,
+		Why: r.Why, Log: r.Log, Before: bot.Snapshot(r.Before),
+	}, untold
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"matrix-tui/bot"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// trialCommand starts as far as a bot can without being seen: on a copy of the
+// state, without a sync, without sending or uploading anything. The release
+// that runs asks the next one for it.
+func trialCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("trial")
+	dir := flags.String("state", "", "a copy of the state folder, which is changed")
+	if err := a.parse(flags, args); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(*dir) {
+		return &usageError{"trial needs -state FOLDER, a copy of the state"}
+	}
+	cfg, err := a.config(map[string]string{"STATE_DIR": *dir})
+	if err != nil {
+		return err
+	}
+	if err := findHomeserver(ctx, cfg); err != nil {
+		return err
+	}
+	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
+		return &SettingsError{missing}
+	}
+	if err := trial(ctx, a, cfg); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout, "ready")
+	return err
+}
+
+// trial opens everything that a start opens.
+func trial(ctx context.Context, a *app, cfg *Config) (err error) {
+	log, dir := logger(a.stderr, cfg.LogLevel), string(cfg.StateDir)
+	lock, err := state.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, lock.Close)
+	store, err := state.OpenStore(dir, log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, func() error { return withGrace(ctx, store.Flush) })
+	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, journal.Close)
+	if store.Corrupt() != "" || journal.Corrupt() != "" {
+		return errors.New("the state cannot be read")
+	}
+	row := state.Inbound{Room: "!trial", Event: "$trial", Type: "trial", Raw: []byte("{}"), Status: state.Pending}
+	if _, err := journal.Commit(ctx, "", []state.Inbound{row}); err != nil {
+		return err
+	}
+	if rooms, err := journal.UnfinishedRooms(ctx); err != nil {
+		return err
+	} else if !slices.Contains(rooms, row.Room) {
+		return errors.New("the journal does not give what it was given")
+	}
+	if _, err := journal.Waiting(ctx); err != nil {
+		return err
+	}
+	if _, err := state.OpenTranscripts(dir, log); err != nil {
+		return err
+	}
+	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
+	if err != nil {
+		return fmt.Errorf("connect to podman: %w", err)
+	}
+	defer podman.Close()
+	if _, err := podman.List(ctx); err != nil {
+		return err
+	}
+	return bot.Try(ctx, botConfig(cfg, log))
+}
