@@ -35,7 +35,7 @@ type ranOnce struct {
 
 // approvalQuestion asks for a yes to a command.
 func approvalQuestion(h agent.Held) string {
-	return fmt.Sprintf("May I run this command in %s?\n\n%s", code(h.Dir), fenced(h.Command))
+	return fmt.Sprintf("May I run this command in %s?\n\n%s", code(h.Dir), fenced(spelt(h.Command)))
 }
 
 // fenced shows text as code, whatever is in it.

@@ -11,8 +11,8 @@ import (
 	"matrix-tui/state"
 )
 
-// doEdit takes over a task that was changed before it began, or an answer that
-// was changed before the run went on with it.
+// doEdit takes over a task, or a part of one, that was changed before it began,
+// or an answer that was changed before the run went on with it.
 func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()
@@ -22,29 +22,41 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	if err != nil {
 		return fmt.Errorf("read unfinished rows: %w", err)
 	}
+	target, words := m.RelatesTo.EventID, m.NewContent.words()
 	for _, one := range rows {
-		if one.Status == state.Pending && one.Event == m.RelatesTo.EventID && one.Sender == row.Sender {
-			return r.rewrite(ctx, row, one, m.NewContent.Body)
+		if one.Status == state.Pending && one.Event == target && one.Sender == row.Sender {
+			return r.rewrite(ctx, row, one, words)
 		}
-		if one.Status != state.Running {
+		if one.Status != state.Running && one.Status != state.Pending || len(one.Task) == 0 {
 			continue
 		}
 		t, err := newTask(r, one)
 		if err != nil {
 			return err
 		}
+		if i := t.unheard(target, row.Sender); i >= 0 {
+			return r.rewritePart(ctx, row, t, i, words)
+		}
 		answers := t.rec.Execution.Answers
-		if len(answers) == 0 || answers[len(answers)-1].Event != m.RelatesTo.EventID || answers[len(answers)-1].By != row.Sender {
+		if len(answers) == 0 || answers[len(answers)-1].Event != target || answers[len(answers)-1].By != row.Sender {
 			continue
 		}
-		return r.amend(ctx, row, t, m.RelatesTo.EventID, answerText(m.NewContent.Body))
+		text := answerText(words)
+		if source, err := r.bot.Journal.Event(ctx, r.id, target); err == nil {
+			if f, ok := fileOf(source); ok {
+				text = fileAnswer(f, target, text)
+			}
+		} else if !errors.Is(err, state.ErrNotFound) {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		return r.amend(ctx, row, t, target, text)
 	}
 	return r.finish(ctx, row)
 }
 
-// rewrite changes the text of a task that has not begun. The caller holds the
-// books.
-func (r *room) rewrite(ctx context.Context, row, task state.Inbound, text string) error {
+// rewrite changes the text of a task that has not begun, and nothing of what came
+// with it. The caller holds the books.
+func (r *room) rewrite(ctx context.Context, row, task state.Inbound, words string) error {
 	if kindOf, _ := parseEvent(task.Raw); r.classify(ctx, kindOf) != kindTask {
 		return r.finish(ctx, row)
 	}
@@ -52,9 +64,37 @@ func (r *room) rewrite(ctx context.Context, row, task state.Inbound, text string
 	if err != nil {
 		return err
 	}
-	if t.rec.Text = strings.TrimSpace(text); t.rec.Text == "" {
+	words = strings.TrimSpace(taskWords(words))
+	if f, ok := fileOf(task); ok {
+		words = fileTask(f, words)
+	}
+	if t.rec.Text = words; t.rec.Text == "" {
 		return r.finish(ctx, row)
 	}
+	if err := t.note(ctx); err != nil {
+		return err
+	}
+	return r.finish(ctx, row)
+}
+
+// unheard is which of the texts that were said to the task came by an event of
+// sender's and was told to no run yet, -1 for none.
+func (t *task) unheard(event, sender string) int {
+	for i := t.rec.Given; i < len(t.rec.Steer); i++ {
+		if t.rec.Steer[i].Event == event && t.rec.Steer[i].By == sender {
+			return i
+		}
+	}
+	return -1
+}
+
+// rewritePart changes a text that was said to a task. The caller holds the books.
+func (r *room) rewritePart(ctx context.Context, row state.Inbound, t *task, part int, words string) error {
+	said := &t.rec.Steer[part]
+	if words = strings.TrimSpace(words); words == "" && !said.File {
+		return r.finish(ctx, row)
+	}
+	said.Text, said.Edited = words, true
 	if err := t.note(ctx); err != nil {
 		return err
 	}
@@ -98,7 +138,7 @@ func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err 
 		e, _ := parseEvent(later.Raw)
 		m, _ := e.message()
 		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.Body)
+			text = answerText(m.NewContent.words())
 		}
 	}
 	return text, nil

@@ -1,32 +1,61 @@
 package bot
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // split cuts markdown into parts of at most max bytes, at the emptiest place
 // there is: between paragraphs, else between lines, else anywhere between two
 // characters. A code fence is kept whole where it fits; where it does not, it
-// is closed at the end of a part and opened again in the next.
+// is closed at the end of a part and opened again in the next. A table that is cut
+// between two rows goes on with its head once more.
 func split(text string, max int) []string {
 	var parts []string
-	fence := "" // the line that opened the fence we are in
+	fence, head := "", "" // the line that opened the fence we are in; what the next part begins with
 	for len(text) > 0 {
-		head := ""
-		if fence != "" {
-			head = fence + "\n"
-		}
 		if len(head)+len(text) <= max {
 			return append(parts, head+text)
 		}
 		cut, open := cutAt(text, max-len(head)-len("\n```````"), fence)
-		part := head + strings.TrimRight(text[:cut], "\n")
+		part := head + text[:cut]
+		if fence, head = open, ""; open != "" {
+			head = open + "\n"
+		} else if again := tableHead(part, text[cut:]); len(again) <= max/4 {
+			head = again
+		}
+		part = strings.TrimRight(part, "\n")
 		if open != "" {
 			part += "\n" + marker(open)
 		}
 		parts = append(parts, part)
 		text = strings.TrimLeft(text[cut:], "\n")
-		fence = open
 	}
 	return parts
+}
+
+// delimiter is the second line of a table
+// (https://github.github.com/gfm/#delimiter-row).
+var delimiter = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+
+// tableHead is the two lines that the table begins with which is cut at the end
+// of part, "" for none.
+func tableHead(part, rest string) string {
+	first, _, _ := strings.Cut(rest, "\n")
+	if !strings.HasSuffix(part, "\n") || !strings.Contains(first, "|") || delimiter.MatchString(first) {
+		return ""
+	}
+	if at := strings.LastIndex(part, "\n\n"); at >= 0 {
+		part = part[at+2:]
+	}
+	before := ""
+	for line := range strings.Lines(part) {
+		if strings.Contains(line, "|") && strings.Contains(before, "|") && delimiter.MatchString(strings.TrimRight(line, "\r\n")) {
+			return before + line
+		}
+		before = line
+	}
+	return ""
 }
 
 // cutAt finds the best place at or before limit to cut text, which begins

@@ -132,7 +132,7 @@ func taskText(m wireMessage) string {
 	if m.isFile() {
 		body = m.caption()
 	}
-	if m.RelatesTo.InReplyTo.EventID != "" && strings.HasPrefix(body, "> <") {
+	if m.RelatesTo.InReplyTo.EventID != "" && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
 		lines := strings.Split(body, "\n")
 		for len(lines) > 0 && strings.HasPrefix(lines[0], "> ") {
 			lines = lines[1:]

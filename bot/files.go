@@ -220,10 +220,17 @@ func (t *task) promptFiles(resumed bool) []workspace.File {
 	if about := repliesTo(t.row); about != "" {
 		fresh[about] = fresh[t.row.Event]
 	}
+	edited := func(event string) bool { // its words are told already, as they are now
+		return event == t.row.Event && t.rec.Text != "" ||
+			slices.ContainsFunc(t.rec.Steer, func(s steerText) bool { return s.Event == event && s.Edited })
+	}
 	var files []workspace.File
 	for _, f := range t.rec.Files {
 		if resumed && !fresh[f.Event] {
 			continue
+		}
+		if edited(f.Event) {
+			f.Caption = ""
 		}
 		files = append(files, workspace.File{
 			Path: f.Path, Type: f.Type, Name: f.Name, Size: f.Size, Caption: f.Caption, Voice: f.Voice, Missing: f.Missing,

@@ -84,10 +84,7 @@ func newTask(r *room, row state.Inbound) (*task, error) {
 		begin.Transcript, begin.Commands = c.transcript(), c.Commands
 	} else {
 		m, _ := e.message()
-		t.text = taskText(m)
-		if c, rest, ok := parseCommand(t.text); ok && c.run == nil {
-			t.text = rest
-		}
+		t.text = taskWords(taskText(m))
 		if f, ok := fileOf(row); ok {
 			t.text = fileTask(f, t.text)
 		}
@@ -116,6 +113,14 @@ func newTask(r *room, row state.Inbound) (*task, error) {
 		t.rec.Execution.Transcript = begin.Transcript
 	}
 	return t, nil
+}
+
+// taskWords is a text without the command that only says that it is a task.
+func taskWords(text string) string {
+	if c, rest, ok := parseCommand(text); ok && c.run == nil {
+		return rest
+	}
+	return text
 }
 
 // encoded is the record for the journal.

@@ -3,12 +3,9 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/renderer/html"
 	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/format"
-	"maunium.net/go/mautrix/format/mdext"
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/state"
@@ -37,10 +34,6 @@ type message struct {
 	Txn string `json:"io.matrix-tui.txn,omitempty"`
 }
 
-// markdown renders what the agent wrote. HTML in it is shown, not obeyed, and
-// dangerous links are dropped.
-var markdown = goldmark.New(format.Extensions, goldmark.WithRendererOptions(html.WithHardWraps()), goldmark.WithExtensions(mdext.EscapeHTML))
-
 // notice is a message that no bot answers and no phone rings for.
 func notice(text string) *message {
 	m := rendered(text)
@@ -50,13 +43,12 @@ func notice(text string) *message {
 
 // rendered is a text message; nobody is mentioned.
 func rendered(text string) *message {
-	c := format.RenderMarkdownCustom(text, markdown)
 	m := &message{}
 	m.MsgType = event.MsgText
-	m.Body = text
+	m.Body = visible(text)
 	m.Mentions = &event.Mentions{}
-	if c.FormattedBody != "" {
-		m.Format, m.FormattedBody = event.FormatHTML, c.FormattedBody
+	if formatted := toHTML(m.Body); formatted != "" {
+		m.Format, m.FormattedBody = event.FormatHTML, formatted
 	}
 	return m
 }
@@ -94,15 +86,22 @@ func answer(text, task string) []*message {
 	return out
 }
 
-// fitting splits text so that each part, rendered, fits into an event.
+// fitting splits text so that each part, rendered, fits into an event and can be
+// seen. It makes at least one part.
 func fitting(text string, size int) []string {
 	var out []string
-	for _, part := range split(text, size) {
-		if encoded, _ := json.Marshal(rendered(part)); len(encoded) > maxEvent && size > 512 {
-			out = append(out, fitting(part, size/2)...)
+	for _, part := range split(visible(text), size) {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		if encoded, _ := json.Marshal(rendered(part)); len(encoded) > maxEvent && len(part) > 512 {
+			out = append(out, fitting(part, len(part)*11/20)...) // in two, about as large as each other
 			continue
 		}
 		out = append(out, part)
+	}
+	if len(out) == 0 {
+		return []string{"…"}
 	}
 	return out
 }

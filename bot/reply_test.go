@@ -17,8 +17,18 @@ func TestRendered(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"plain", "hello", ""},
 		{"markdown", "**bold** and `code`", "<strong>bold</strong> and <code>code</code>"},
-		{"HTML is shown", "<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"},
-		{"dangerous link", "[x](javascript:alert(1))", `<a href="">x</a>`},
+		{"HTML is shown", "*a* <img src=x onerror=alert(1)>", "<em>a</em> &lt;img src=x onerror=alert(1)&gt;"},
+		{"HTML alone is plain text", "<img src=x onerror=alert(1)>", ""},
+		{"dangerous link", "[x](javascript:alert(1)) [**y**](JaVa&Tab;script:z)", "x (javascript:alert(1)) <strong>y</strong> (JaVa&amp;Tab;script:z)"},
+		{"a path", "in [main.go](src/main.go \"the title\")", "in main.go (src/main.go)"},
+		{"links", "[a](https://b.c/?d=\"&e 'f') <https://g.h> <me@i.j> <irc://k>", `<a href="https://b.c/?d=%22&amp;e">a</a> <a href="https://g.h">https://g.h</a> <a href="mailto:me@i.j">me@i.j</a> irc://k`},
+		{"image", "![a *chart*](https://x.y/z.png) ![](https://x.y/z.png) ![c](chart.png)",
+			`🖼 <a href="https://x.y/z.png">a <em>chart</em></a> 🖼 <a href="https://x.y/z.png">https://x.y/z.png</a> 🖼 c (chart.png)`},
+		{"links in links", "[![build](https://b.c/d.svg)](https://e.f) ![a [b](https://c.d) e](https://f.g)",
+			`<a href="https://e.f">🖼 build</a> 🖼 <a href="https://f.g">a b e</a>`},
+		{"data", "![x](data:image/png;base64,iVBO)", "🖼 x (data:image/png;base64,iVBO)"},
+		{"table", "|a|b|\n|:-|-:|\n|1|2|", "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>"},
+		{"what shells say is no spoiler", "*a* || b || c", "<em>a</em> || b || c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := rendered(c.text)

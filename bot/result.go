@@ -28,8 +28,11 @@ func (t *task) finals(ctx context.Context, text string) []state.Outbound {
 func (t *task) messages(ctx context.Context, text, name string, loud bool) []*message {
 	whole := text
 	text = t.remindOf(text)
-	messages := answer(text, t.anchor())
-	if len(messages) > maxParts {
+	var messages []*message
+	if len(text) <= maxParts*partSize { // else it takes more
+		messages = answer(text, t.anchor())
+	}
+	if len(messages) == 0 || len(messages) > maxParts {
 		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
 		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(whole)))
 		file, err := t.uploaded(ctx, name+".md", whole)
@@ -88,7 +91,7 @@ func ours(text string) bool {
 
 // finalText is what the room is told of a run's outcome.
 func finalText(out agent.Outcome) string {
-	text := strings.TrimSpace(out.Text)
+	text := strings.TrimSpace(visible(out.Text))
 	switch {
 	case out.Ended == agent.Completed && text != "":
 		if out.Truncated {

@@ -21,6 +21,7 @@ type steerText struct {
 	Joined bool      `json:"joined,omitempty"`
 	At     time.Time `json:"at"`             // of the event, as its server dates it
 	File   bool      `json:"file,omitempty"` // the event carries a file
+	Edited bool      `json:"edited,omitempty"`
 }
 
 // words is the text, or what stands for a file without one.

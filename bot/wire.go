@@ -56,8 +56,18 @@ func isSpoken(eventType string) bool {
 
 // wireText is what an edit puts in the place of a message.
 type wireText struct {
-	MsgType string `json:"msgtype"`
-	Body    string `json:"body"`
+	MsgType  string `json:"msgtype"`
+	Body     string `json:"body"`
+	FileName any    `json:"filename"`
+}
+
+// words is what the person says now; of a file, its caption.
+func (t wireText) words() string {
+	m := wireMessage{MsgType: t.MsgType, Body: t.Body, FileName: t.FileName}
+	if m.isFile() {
+		return m.caption()
+	}
+	return t.Body
 }
 
 // wireRelation is what an event says about another one.

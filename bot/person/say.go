@@ -2,7 +2,9 @@ package person
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"path/filepath"
 	"regexp"
@@ -38,13 +40,21 @@ func (p *Person) Reply(ctx context.Context, room, to, text string) (string, erro
 	})
 }
 
-// Edit replaces the text of a message of one's own.
+// Edit replaces the text of a message of one's own; of a file, its caption.
 func (p *Person) Edit(ctx context.Context, room, target, text string) (string, error) {
-	return p.send(ctx, room, event.EventMessage, map[string]any{
-		"msgtype": "m.text", "body": "* " + text, "m.mentions": map[string]any{},
-		"m.new_content": map[string]any{"msgtype": "m.text", "body": text, "m.mentions": map[string]any{}},
-		"m.relates_to":  map[string]any{"rel_type": "m.replace", "event_id": target},
-	})
+	fresh := map[string]any{"msgtype": "m.text"}
+	for _, m := range p.Messages(room) {
+		if m.Event == target && (m.URL != "" || m.File != nil) {
+			if err := json.Unmarshal(m.Content, &fresh); err != nil {
+				return "", fmt.Errorf("read the message to edit: %w", err)
+			}
+		}
+	}
+	fresh["body"], fresh["m.mentions"] = text, map[string]any{}
+	content := maps.Clone(fresh)
+	content["body"], content["m.new_content"] = "* "+text, fresh
+	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": target}
+	return p.send(ctx, room, event.EventMessage, content)
 }
 
 // React puts a key (an emoji) on a message.

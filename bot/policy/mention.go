@@ -27,7 +27,7 @@ func Mentioned(content json.RawMessage, bot, displayname string) bool {
 		return slices.ContainsFunc(users, func(user json.RawMessage) bool { return text(user) == bot })
 	}
 	body := text(c["body"])
-	if c["m.relates_to"] != nil && strings.HasPrefix(body, "> <") {
+	if c["m.relates_to"] != nil && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
 		body = afterQuote(body)
 	}
 	return spokenTo(body, bot, false) || spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true) ||
