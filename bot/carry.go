@@ -30,6 +30,18 @@ func (b *Bot) emptyTmp() error {
 	return nil
 }
 
+// carry waits for a task's turn to carry files, and has it said where that is not
+// now. The caller calls done in the end.
+func (b *Bot) carry(ctx context.Context, waits func()) (done func(), err error) {
+	if !b.carrying.TryAcquire(1) {
+		waits()
+		if err := b.carrying.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+	}
+	return func() { b.carrying.Release(1) }, nil
+}
+
 // patiently does something with the homeserver, again while that is away. Each
 // try has its own time.
 func patiently(ctx context.Context, do func() error) error {

@@ -177,14 +177,15 @@ func (t *task) bringOne(ctx context.Context, box media.Box, event string, f medi
 	if f.Name == "" {
 		is.Name = ""
 	}
-	if err := t.bot.carrying.Acquire(ctx, 1); err != nil {
+	done, err := t.bot.carry(ctx, func() { t.shown.set("waiting for other rooms' files to be through") })
+	if err != nil {
 		return is, err
 	}
-	defer t.bot.carrying.Release(1)
+	defer done()
 	t.shown.set("fetching a file")
 	defer t.shown.set("")
 	var fetched *media.Fetched
-	err := patiently(ctx, func() (err error) {
+	err = patiently(ctx, func() (err error) {
 		fetched, err = media.Fetch(ctx, media.From(t.bot.client), f, t.bot.tmp(), t.bot.MediaMax)
 		return err
 	})

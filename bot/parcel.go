@@ -27,11 +27,16 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 	if t.rec.Ended != agent.Completed {
 		return nil
 	}
-	if err := t.bot.carrying.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer t.bot.carrying.Release(1)
-	batch, err := media.Collect(ctx, box, media.Limits{Item: t.bot.MediaMax, Total: 2 * t.bot.MediaMax, Dir: t.bot.tmp()})
+	done := func() {}
+	defer func() { done() }()
+	batch, err := media.Collect(ctx, box, media.Limits{Item: t.bot.MediaMax, Total: 2 * t.bot.MediaMax, Dir: t.bot.tmp(),
+		Begin: func(ctx context.Context) (err error) {
+			turn, err := t.bot.carry(ctx, func() {})
+			if err == nil {
+				done = turn
+			}
+			return err
+		}})
 	if err != nil {
 		return errors.Join(fmt.Errorf("collect files: %w", err), t.filesLater(ctx))
 	}

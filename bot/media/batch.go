@@ -2,6 +2,7 @@ package media
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"time"
@@ -16,6 +17,9 @@ type Limits struct {
 	Total int64 // bytes of all that is taken; 100 MiB
 	// Dir is where the temporary files are made; "" = the system's.
 	Dir string
+	// Begin is called before anything is read, when something is there; nil = it
+	// need not be. Its error ends the Collect.
+	Begin func(context.Context) error
 }
 
 // collectPatience bounds a Collect.

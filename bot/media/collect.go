@@ -17,10 +17,8 @@ import (
 // means that the box could not be asked.
 func Collect(parent context.Context, box Box, limits Limits) (*Batch, error) {
 	limits = limits.orDefaults()
-	ctx, cancel := context.WithTimeout(parent, collectPatience)
-	defer cancel()
 	b := new(Batch)
-	entries, cut, err := list(ctx, box, "", 1)
+	entries, cut, err := list(parent, box, "", 1)
 	switch {
 	case errors.Is(err, errNoOutbox):
 		return b, nil
@@ -30,6 +28,13 @@ func Collect(parent context.Context, box Box, limits Limits) (*Batch, error) {
 	case err != nil:
 		return nil, err
 	}
+	if len(entries) > 0 && limits.Begin != nil {
+		if err := limits.Begin(parent); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(parent, collectPatience)
+	defer cancel()
 	sortByPath(entries)
 	left := limits.Total
 	for i, e := range entries {

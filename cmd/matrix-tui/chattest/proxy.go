@@ -24,6 +24,7 @@ type proxy struct {
 	mu         sync.Mutex
 	refusals   []*refusal
 	deviceless string // the user that a token is of, where the bot is not told the device
+	hold       *hold
 }
 
 // refusal is an answer that the homeserver has not given.
@@ -56,6 +57,7 @@ func newProxy(homeserver string) (*proxy, error) {
 			fmt.Fprintf(w, `{"user_id":%q}`, user)
 			return
 		}
+		p.wait(r)
 		through.ServeHTTP(w, r)
 	}))
 	return p, nil
@@ -96,6 +98,7 @@ func (p *proxy) left() (n int) {
 
 func (p *proxy) close() {
 	if p != nil {
+		p.release()
 		p.server.CloseClientConnections()
 		p.server.Close()
 	}

@@ -129,6 +129,9 @@ var verbs = []verb{
 	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
 	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse}, // the homeserver's answer to the bot's next N requests whose method and path fit; the first one before the bot's first start
 	{"refused", "", 0, 0, false, doRefused},                      // wait until the bot has met them all
+	{"hold", "REGEXP", 1, 1, false, doHold},                      // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
+	{"held", "N", 1, 1, false, doHeld},                           // wait until N of them do, never more
+	{"release", "", 0, 0, false, doRelease},                      // they go on
 	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},          // the state folder on a file system of its own
 	{"policy", "FILE|none", 1, 1, false, doPolicy},               // policy.yaml; without it, the bot answers all that is said to it
 	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},       // OWNER accepts in ROOM the code that WHO got in THEIRS
