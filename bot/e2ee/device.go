@@ -79,7 +79,7 @@ func (m *Machine) publish(ctx context.Context) error {
 		if published.Keys.GetEd25519(cli.DeviceID) != account.SigningKey() || published.Keys.GetCurve25519(cli.DeviceID) != account.IdentityKey() {
 			return &deviceError{
 				fmt.Errorf("%w: device %s", ErrForeignDevice, cli.DeviceID),
-				"The session " + cli.DeviceID.String() + " encrypts with keys that are not in crypto.db. Log in anew, so that it becomes a session of its own, or bring crypto.db and crypto.key back.",
+				"The session " + cli.DeviceID.String() + " encrypts with keys that are not in crypto.db. Log in anew (or set MATRIX_ACCESS_TOKEN to the token of a new login), so that it becomes a session of its own, or bring crypto.db and crypto.key back.",
 			}
 		}
 		if account.Shared {
