@@ -2,6 +2,7 @@ package e2ee
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -112,7 +113,14 @@ func (p *peer) event(room, id string) json.RawMessage {
 // reads waits for an event, decrypts it and returns its body.
 func (p *peer) reads(room, id string) string {
 	p.t.Helper()
-	plain, err := p.m.Decrypt(p.t.Context(), room, p.event(room, id))
+	raw := p.event(room, id)
+	var plain json.RawMessage
+	var err error
+	p.until("the key of event "+id, func() bool { // which may come in a later sync
+		var noKey *NoKeyError
+		plain, err = p.m.Decrypt(p.t.Context(), room, raw)
+		return !errors.As(err, &noKey)
+	})
 	if err != nil {
 		p.t.Fatalf("%s reads: %v", p.cli.UserID, err)
 	}
