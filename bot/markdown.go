@@ -38,7 +38,7 @@ var markdown = goldmark.New(
 // toHTML renders markdown that is [visible]; "" where its source says it as well,
 // or where it is built so that HTML of it would be a burden.
 func toHTML(text string) string {
-	if cells(text) > maxCells {
+	if cells(text) > maxCells || nesting(text) > maxDepth {
 		return ""
 	}
 	source := []byte(text)
@@ -76,6 +76,25 @@ func cells(text string) int {
 		}
 	}
 	return widest * lines
+}
+
+// nesting is how many quotations and lists the lines of a text begin, at most, in
+// each other: to read very many takes longer than they are worth.
+func nesting(text string) (most int) {
+	for line := range strings.Lines(text) {
+		n := 0
+		for i := range len(line) {
+			c := line[i]
+			if !strings.ContainsRune("> \t-+*.)0123456789", rune(c)) {
+				break
+			}
+			if c == '>' || c != ' ' && c != '\t' && (c < '0' || c > '9') && i+1 < len(line) && (line[i+1] == ' ' || line[i+1] == '\t') {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // links renders links and images. Matrix clients show no images from elsewhere,

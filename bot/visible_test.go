@@ -72,3 +72,13 @@ func TestTableGoesOn(t *testing.T) {
 		}
 	}
 }
+
+func TestNesting(t *testing.T) {
+	for text, want := range map[string]int{
+		"a\n> b\n> > c": 2, "- a\n  - b": 1, "> - 1. a": 3, "------------": 0, "|---|---|": 0, "1.5 - 2 > 1": 2, "a > b > c": 0, ">>>>": 4, "": 0,
+	} {
+		if got := nesting(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
