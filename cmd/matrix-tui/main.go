@@ -1,12 +1,13 @@
 // Command matrix-tui is a Matrix bot that has the tasks of each room done by
 // Gemini CLI in a podman container of the room's own.
 //
-//	matrix-tui run       serve the account that the settings name
-//	matrix-tui demo      try it in this terminal, on a homeserver of one's own
-//	matrix-tui doctor    check what the bot needs, and say what mends it
-//	matrix-tui rooms     list the rooms and their containers
-//	matrix-tui release   make a release, and put it in place
-//	matrix-tui version   print the version
+//	matrix-tui run          serve the account that the settings name
+//	matrix-tui demo         try it in this terminal, on a homeserver of one's own
+//	matrix-tui doctor       check what the bot needs, and say what mends it
+//	matrix-tui rooms        list the rooms and their containers
+//	matrix-tui self-update  put the newest release in place
+//	matrix-tui release      make a release, and put it in place
+//	matrix-tui version      print the version
 //
 // Releases run three more themselves: trial, update-watch and update-guard.
 //
@@ -49,6 +50,7 @@ var commands = []command{
 	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
 	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
+	{"self-update", "put the newest release in place, or the one that is named", selfUpdateCommand},
 	{"release", "make a release, and put it in place", releaseCommand},
 	{"version", "print the version", versionCommand},
 	{"trial", "", trialCommand},
@@ -95,7 +97,7 @@ func (a *app) usage(w io.Writer) {
 		if c.about == "" {
 			continue
 		}
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.about)
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.about)
 	}
 	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
 }

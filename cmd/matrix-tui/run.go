@@ -153,6 +153,9 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return b.Run(ctx)
 	})
 	group.Go(func() error { on.supervisor.watch(ctx, ready, b.Alive); return nil })
+	if on.updater != nil {
+		group.Go(func() error { return serveControl(ctx, dir, control{b, on.updater}, log) })
+	}
 	if listener == nil {
 		return group.Wait()
 	}

@@ -54,9 +54,6 @@ type (
 	Listen string
 	// Folder is an absolute path.
 	Folder string
-	// Source is where releases come from: a git remote, or archive+ and an
-	// address.
-	Source string
 	// Word is a name without white space that does not begin with a dash: an
 	// image, a model.
 	Word string
@@ -282,18 +279,6 @@ func (f *Folder) UnmarshalText(text []byte) error {
 		return errValue
 	}
 	*f = Folder(filepath.Clean(string(text)))
-	return nil
-}
-
-func (s *Source) UnmarshalText(text []byte) error {
-	if strings.HasPrefix(string(text), "-") || strings.ContainsFunc(string(text), func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return errValue
-	}
-	address, archive := strings.CutPrefix(string(text), "archive+")
-	if archive && !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") && !strings.HasPrefix(address, "file:///") {
-		return errValue
-	}
-	*s = Source(text)
 	return nil
 }
 

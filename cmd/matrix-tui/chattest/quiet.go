@@ -18,13 +18,15 @@ import (
 func (sc *script) quiet(ctx context.Context) error {
 	why := "no journal"
 	err := poll(ctx, func() (bool, error) {
-		var err error
-		why, err = sc.unfinished(ctx)
-		if err != nil {
+		now, err := sc.unfinished(ctx)
+		if ctx.Err() == nil {
+			why = now
+		}
+		if err != nil && ctx.Err() == nil {
 			why = err.Error() // a journal that is just being made
 			return false, nil
 		}
-		if why != "" && !sc.bot.proc.alive() {
+		if why != "" && !sc.bot.proc.alive() && !sc.releaseRuns() {
 			return false, errors.New("the bot does not run, and " + why)
 		}
 		return why == "", nil

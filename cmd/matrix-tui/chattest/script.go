@@ -59,6 +59,7 @@ type script struct {
 
 	token     string // of the bot, where the script made one
 	ownPolicy bool   // the script decides about policy.yaml
+	smallDisk bool   // the releases are on a disk of their own
 	mayPanic  bool   // a release of the script does, by design
 }
 
@@ -165,6 +166,9 @@ func (sc *script) clear(ctx context.Context) error {
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
 		err = errors.Join(err, RemoveBoxes(ctx, sc.boxes))
+		if sc.smallDisk {
+			err = errors.Join(err, syscall.Unmount(sc.base(), syscall.MNT_DETACH))
+		}
 		if sc.tmpfs {
 			err = errors.Join(err, syscall.Unmount(sc.state(), syscall.MNT_DETACH))
 		}

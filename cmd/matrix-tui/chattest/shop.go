@@ -37,8 +37,7 @@ var changes = map[string]change{
 	// Its journal loses what it holds.
 	"migration": {"state/journal.go", "WHERE event <> '';\n`}", "WHERE event <> '';\n`, `DROP TABLE inbound;`}"},
 	// It passes its trial, and the real start is the end of it, after the state was changed.
-	"late":  {"bot/bot.go", "\tb.tellUpdate(ctx)\n", "\tpanic(\"late failure\")\n"},
-	"early": {"bot/bot.go", "\tif err := b.login(ctx); err != nil {", "\t_ = b.Store.SetHistory(ctx, \"!spoilt\", nil)\n\tpanic(\"early failure\")\n\tif err := b.login(ctx); err != nil {"},
+	"early": {"bot/bot.go", "\tif err := b.login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.login(ctx); err != nil {"},
 	// The same, but it only hangs.
 	"stuck": {"bot/bot.go", "\tif err := b.login(ctx); err != nil {", "\t<-ctx.Done()\n\tif err := b.login(ctx); err != nil {"},
 	// Its image has something more; or something that fails when it is tried.
@@ -87,9 +86,30 @@ func (s *suite) openShop(ctx context.Context) error {
 	if err := git(ctx, remote, "checkout", "--quiet", "main"); err != nil {
 		return err
 	}
+	if err := s.tagAll(ctx, remote); err != nil {
+		return err
+	}
 	s.shop.remote, s.shop.built = remote, map[string]string{}
 	return nil
 }
+
+// tagAll puts tags on main: v1.0.0 is signed with the key of the shop, v1.1.0
+// with another one, and v1.2.0, the newest, not at all.
+func (s *suite) tagAll(ctx context.Context, remote string) error {
+	for tag, key := range map[string]string{"v1.0.0": s.shopKey(), "v1.1.0": s.shopKey() + "-other"} {
+		if out, err := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+			return fmt.Errorf("make key: %w: %s", err, out)
+		}
+		err := git(ctx, remote, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "gpg.format=ssh", "-c", "user.signingkey="+key,
+			"tag", "--sign", "--message", tag, tag, "main")
+		if err != nil {
+			return err
+		}
+	}
+	return git(ctx, remote, "tag", "v1.2.0", "main")
+}
+
+func (s *suite) shopKey() string { return filepath.Join(s.root, "shop", "key") }
 
 // copyModule copies the module's files as they are now.
 func (s *suite) copyModule(ctx context.Context, to string) error {

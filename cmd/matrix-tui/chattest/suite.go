@@ -173,6 +173,7 @@ func sweep(ctx context.Context) {
 				fmt.Fprintln(os.Stderr, "chattest: sweep:", err)
 			}
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)
+			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "base"), syscall.MNT_DETACH)
 		}
 		_ = os.RemoveAll(root)
 	}

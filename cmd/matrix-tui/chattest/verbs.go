@@ -44,11 +44,11 @@ var verbs = []verb{
 	{"set-profile", "NAME PICTURE", 2, 2, false, doSetProfile},
 
 	// releases
-	{"releases", "[BRANCH…]", 0, -1, false, doReleases}, // the bot runs from a folder of releases, $base, with a git remote as its source: main is newer than base by a commit; what is named (see changes) is built beforehand
-	{"runs", "BRANCH", 1, 1, false, doRuns},             // wait until the release of that branch has the state folder
-	{"same-pid", "", 0, 0, false, doSamePID},            // it is the process that was started
-	{"powercut", "", 0, 0, false, doPowerCut},           // everything that runs from $base is killed at once
-	{"commit", "BRANCH", 1, 1, false, doCommit},         // print the name of the branch's release
+	{"releases", "[BRANCH…]", 0, -1, false, doReleases},    // the bot runs from a folder of releases, $base, with a git remote as its source: main is newer than base by a commit; what is named (see changes) is built beforehand; $release_BRANCH are their names, $key is what tags are signed with
+	{"runs", "BRANCH", 1, 1, false, doRuns},                // wait until the release of that branch has the state folder
+	{"same-pid", "", 0, 0, false, doSamePID},               // it is the process that was started
+	{"powercut", "", 0, 0, false, doPowerCut},              // everything that runs from $base is killed at once
+	{"releases-disk", "SIZE", 1, 1, false, doReleasesDisk}, // before `releases`: $base is a file system of its own; later: its size is another one
 
 	// people
 	{"user", "NAME…", 1, -1, false, doUser},

@@ -28,10 +28,20 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 		if err != nil {
 			return err
 		}
-		if out, err := exec.CommandContext(ctx, "cp", "--archive", "--link", dir, releases).CombinedOutput(); err != nil {
+		argv := []string{"cp", "--archive", dir, releases}
+		if !sc.smallDisk {
+			argv = append(argv, "--link")
+		}
+		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
 			return fmt.Errorf("copy release of %s: %w: %s", branch, err, out)
 		}
-		sc.mayPanic = sc.mayPanic || branch == "late" || branch == "early" || branch == "panics"
+	}
+	for branch := range changes {
+		commit, err := sc.suite.commitOf(ctx, branch)
+		if err != nil {
+			return err
+		}
+		sc.ts.Setenv("release_"+strings.ReplaceAll(branch, "-", "_"), commit)
 	}
 	program, err := sc.suite.program()
 	if err != nil {
@@ -51,8 +61,23 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 	sc.bot.set["GOPROXY"] = "off"
 	sc.bot.set["UPDATE_SOURCE"] = sc.suite.shop.remote
 	sc.bot.program = filepath.Join(sc.base(), "current", "matrix-tui")
+	sc.mayPanic = true // some are made for it
 	sc.ts.Setenv("base", sc.base())
+	sc.ts.Setenv("key", sc.suite.shopKey()) // what tags are signed with
 	return nil
+}
+
+// doReleasesDisk puts the folder of the releases on a file system of its own,
+// or gives that one another size.
+func doReleasesDisk(_ context.Context, sc *script, _ bool, args []string) error {
+	if sc.smallDisk {
+		return syscall.Mount("tmpfs", sc.base(), "tmpfs", syscall.MS_REMOUNT, "size="+args[0])
+	}
+	if err := os.MkdirAll(sc.base(), 0o700); err != nil {
+		return err
+	}
+	sc.smallDisk = true
+	return syscall.Mount("tmpfs", sc.base(), "tmpfs", 0, "mode=0700,size="+args[0])
 }
 
 // holder is the process that has the state folder, and its program.
@@ -64,6 +89,12 @@ func (sc *script) holder() (pid int, exe string) {
 	pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	exe, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	return pid, exe
+}
+
+// releaseRuns tells whether a release has the state folder, whoever started it.
+func (sc *script) releaseRuns() bool {
+	_, exe := sc.holder()
+	return sc.bot.program != "" && strings.HasPrefix(exe, sc.base()+"/")
 }
 
 func doRuns(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -88,15 +119,6 @@ func doSamePID(_ context.Context, sc *script, _ bool, _ []string) error {
 	if !sc.bot.proc.alive() || pid != sc.bot.proc.cmd.Process.Pid {
 		return fmt.Errorf("process %d (%s) has the state folder, process %d was started", pid, exe, sc.bot.proc.cmd.Process.Pid)
 	}
-	return nil
-}
-
-func doCommit(ctx context.Context, sc *script, _ bool, args []string) error {
-	commit, err := sc.suite.commitOf(ctx, args[0])
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(sc.ts.Stdout(), commit)
 	return nil
 }
 

@@ -53,7 +53,7 @@ func (p program) run(ctx context.Context, argv ...string) (stdout string, err er
 	default:
 		err = fmt.Errorf("%s: %w", argv[0], err)
 	}
-	return kept.String(), &runError{err, lastLines(errs.String()+"\n"+kept.String(), 10)}
+	return kept.String(), &runError{err, telling(kept.String() + "\n" + errs.String())}
 }
 
 // runError is a program that did not do what it should, with its last words.
@@ -90,6 +90,19 @@ func environ(set ...string) []string {
 		env = append(env, pair)
 	}
 	return append(env, set...)
+}
+
+// telling are the ten lines of a program's last words that say most: its last
+// ones, or from where it panicked.
+func telling(text string) []string {
+	lines := lastLines(text, 200)
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
+			lines = lines[max(0, i-2):]
+			return lines[:min(len(lines), 10)]
+		}
+	}
+	return lines[max(0, len(lines)-10):]
 }
 
 // lastLines are the last n lines of a text that say something, each cut to a

@@ -3,6 +3,7 @@ package release
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -27,7 +28,8 @@ func tell(err error, format string, args ...any) error {
 // full adds the sentence about a disk that has no room left.
 func full(err error, where Base) error {
 	var known interface{ Sentence() string }
-	if err == nil || errors.As(err, &known) || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+	said := strings.Contains(strings.Join(linesOf(err), "\n"), syscall.ENOSPC.Error()) // by a program
+	if err == nil || !said && (errors.As(err, &known) || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT)) {
 		return err
 	}
 	return tell(err, "The disk under %s is full: free some space and ask again.", where)

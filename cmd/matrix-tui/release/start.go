@@ -63,15 +63,15 @@ func (b Base) AtStart(running, invocation string) (Start, error) {
 
 // count notes another start of a release that is not ready yet.
 func (b Base) count(r Record, invocation string) (Start, error) {
+	unwatched := !b.isWatched()
+	if unwatched && (r.Starts == 0 || time.Since(r.Switched) > readyTime) {
+		r.Switched = time.Now().UTC() // its time begins: it was put in place while nothing ran, or the host was down
+	}
 	if invocation == "" || invocation != r.Invocation {
 		r.Starts++
 		r.Invocation = invocation
 	}
 	r.PID = os.Getpid()
-	unwatched := !b.isWatched()
-	if unwatched && time.Since(r.Switched) > readyTime {
-		r.Switched = time.Now().UTC() // its time begins anew: the host was down
-	}
 	if r.Starts > maxStarts {
 		return b.giveUp(r, r.To, fmt.Sprintf("It was started %d times and did not become ready.", maxStarts))
 	}
@@ -211,7 +211,7 @@ func (b Base) lastWords() []string {
 		return nil
 	}
 	n, _ := f.ReadAt(tail, max(0, info.Size()-int64(len(tail))))
-	return lastLines(readable(string(tail[:n])), 10)
+	return telling(readable(string(tail[:n])))
 }
 
 // StartWatch starts the watcher of the old release, detached from this process;

@@ -31,7 +31,7 @@ func (u *Updater) try(ctx context.Context, commit string) error {
 		return fmt.Errorf("remove an older trial: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := copyState(ctx, u.State, dir, true); err != nil {
+	if err := copyState(ctx, u.State, dir, !u.Offline); err != nil {
 		return err
 	}
 	program := u.Base.Program(commit)
