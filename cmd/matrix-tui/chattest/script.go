@@ -177,31 +177,6 @@ func (sc *script) clear(ctx context.Context) error {
 	return err
 }
 
-// inspect looks for what no script may ever see in the bot's log.
-func (sc *script) inspect() {
-	if sc.tb == nil {
-		return
-	}
-	log, err := os.ReadFile(sc.bot.log)
-	if err != nil {
-		return
-	}
-	text := string(log)
-	for what, secret := range map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password, "the token of the HTTP interface": sc.apiToken(), "the bot's access token": sc.token} {
-		if secret != "" && strings.Contains(text, secret) {
-			sc.tb.Errorf("%s is in the bot's log", what)
-		}
-	}
-	for _, cry := range []string{"DATA RACE", "panic: ", "fatal error: "} {
-		if sc.mayPanic && cry == "panic: " {
-			continue
-		}
-		if i := strings.Index(text, cry); i >= 0 {
-			sc.tb.Errorf("the bot's log has %q:\n%s", cry, text[i:min(len(text), i+6000)])
-		}
-	}
-}
-
 // report prints what helps to understand a failure.
 func (sc *script) report(ctx context.Context) {
 	if last := sc.home.died(); last != "" {
