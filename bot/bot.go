@@ -55,6 +55,7 @@ type Config struct {
 	MaxParallel      int           // tasks at once, over all rooms
 	UpdateWait       time.Duration // so long an update waits for the tasks that run
 	MediaMax         int64         // bytes of one file, in and out
+	AlertRoom        string        // where the owners are told what runs short; "": nowhere, unless `!alerts here` says so
 	Version          string
 	// Ready is called once, when the first batch of events is stored and before
 	// anything is done that others see; its error ends the bot. nil is nothing.
@@ -100,6 +101,7 @@ type Bot struct {
 	count   *counters
 
 	carrying *semaphore.Weighted // one for each task that may carry files
+	watch    hostWatch
 
 	updating atomic.Value // string: the message whose update this process has begun
 	isOpen   atomic.Bool  // the rooms work
@@ -206,6 +208,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.purge(ctx) })
 	b.start(func() { b.watchWaits(ctx) })
 	b.start(func() { b.watchSealed(ctx) })
+	b.start(func() { b.watchHost(ctx) })
 	debug.FreeOSMemory() // what the start has read, and nobody needs again
 	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)

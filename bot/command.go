@@ -37,6 +37,7 @@ func init() {
 		{name: "pair", text: "CODE", does: "lets in who got this code from me", owners: true, direct: true, run: (*room).doPair},
 		{name: "self_update", text: "[REF]", does: "puts the newest release in my place, or the tag, branch or commit REF", owners: true, run: (*room).doSelfUpdate},
 		{name: "rooms", does: "lists the rooms that I work in", owners: true, direct: true, run: (*room).doRooms},
+		{name: "alerts", text: "here|off", does: "tells this room, or none, when the host runs short of something", owners: true, run: (*room).doAlerts},
 	}
 }
 

@@ -202,13 +202,17 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch, nil))
 		}
 	}
+	before := earlierLife{}
 	for _, e := range echoes { // before the token that has them told only once
 		err := b.Journal.MarkSent(ctx, e.txn, e.event)
-		if err != nil && !errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
+		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
+			before.take(e.txn)
+		} else if err != nil {
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
 		b.pinEchoed(ctx, e.txn)
 	}
+	before.archive(rows)
 	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
 	if err != nil {
 		b.alarmRooms(ctx, rows, err)

@@ -40,6 +40,8 @@ var (
 	ErrOutOfMemory = &Error{"out of memory", "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`)."}
 	// ErrNoSpace: the host's disk is full.
 	ErrNoSpace = &Error{"no space left on the disk", "The host's disk is full. The operator can look with `podman system df` and make room with `podman image prune`."}
+	// ErrNotEmpty: a room whose volumes are to be made has some already.
+	ErrNotEmpty = &Error{"the room has volumes already", "A room of the backup has volumes on this host already; they are left alone. The operator can have them replaced with -force."}
 	// ErrNoSlot: every range of user IDs is taken by a room's volumes.
 	ErrNoSlot = &Error{"no range of user IDs is left", "There are as many rooms with a workspace as this host can keep apart. The operator can remove workspaces that nobody needs with `podman volume rm`."}
 )

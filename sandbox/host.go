@@ -10,6 +10,7 @@ import (
 // host is what matters of the machine that podman runs on.
 type host struct {
 	rootless    bool
+	storage     string   // folder of images, containers and volumes
 	controllers []string // cgroup controllers that podman can use
 }
 
@@ -31,7 +32,7 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 	if err != nil {
 		return host{}, explain(err, "ask", "podman about its host")
 	}
-	p.host = &host{rootless: info.Host.Security.Rootless, controllers: info.Host.CgroupControllers}
+	p.host = &host{rootless: info.Host.Security.Rootless, storage: info.Store.GraphRoot, controllers: info.Host.CgroupControllers}
 	return *p.host, nil
 }
 
@@ -53,4 +54,11 @@ func (p *Podman) askAhead() {
 func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 	h, err := p.about(ctx)
 	return h.rootless, err
+}
+
+// Storage is the folder on the host where podman keeps images, containers and
+// volumes.
+func (p *Podman) Storage(ctx context.Context) (string, error) {
+	h, err := p.about(ctx)
+	return h.storage, err
 }

@@ -42,6 +42,16 @@ func Lock(dir string) (*DirLock, error) {
 	return &DirLock{file}, nil
 }
 
+// InUse tells whether a process holds the lock of dir now. It makes nothing.
+func InUse(dir string) bool {
+	file, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false
+	}
+	defer file.Close() // gives the shared lock back
+	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
 // Close gives the directory free. The file stays: removing it would let two
 // processes hold locks on two files of the same name.
 func (l *DirLock) Close() error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -143,4 +144,28 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 		}
 		tooLong = err == bufio.ErrBufferFull
 	}
+}
+
+// ReadTranscript reads the newest lines of a container's transcript, oldest
+// first, from at most the last most bytes, for a look from another process: it
+// takes no lock and mends nothing. A missing transcript has no lines.
+func ReadTranscript(dir, name string, most int64) ([]Line, error) {
+	t := Transcripts{dir: filepath.Join(dir, "transcripts")}
+	path, err := t.path(name)
+	if err != nil {
+		return nil, err
+	}
+	var lines []Line
+	for _, part := range []string{path, path + ".1"} {
+		data, err := readEnd(part, most)
+		if err != nil {
+			return nil, explain(fmt.Errorf("read transcript: %w", err), path)
+		}
+		found, _, _ := parseLines(data)
+		lines = append(found, lines...)
+		if most -= int64(len(data)); most <= 0 {
+			break
+		}
+	}
+	return lines, nil
 }

@@ -47,6 +47,7 @@ type Config struct {
 	UpdateWait       Seconds      `env:"UPDATE_WAIT_SECONDS" envDefault:"60" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 60"`
 	APIListen        Listen       `env:"API_LISTEN" right:"a port, or an address and a port, to listen on, such as 8080 (on loopback) or 0.0.0.0:8080"`
 	APIToken         Secret       `env:"API_TOKEN" right:"the bearer token of the HTTP API, in one line"`
+	AlertRoom        RoomID       `env:"ALERT_ROOM" right:"the ID of a room, such as !abcdef:example.org (the bot has to be in it)"`
 	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
 

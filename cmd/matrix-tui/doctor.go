@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"matrix-tui/bot"
 	"matrix-tui/sandbox"
 )
 
@@ -70,9 +71,11 @@ func doctorCommand(ctx context.Context, a *app, args []string) error {
 // examine makes every check, prints a line for each, and tells whether all is
 // well. It changes nothing that a running bot would notice.
 func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
-	well := true
+	amiss := 0
 	say := func(f finding) {
-		well = well && !f.bad
+		if f.bad {
+			amiss++
+		}
 		fmt.Fprintln(w, f)
 	}
 	stored := loadLogin(cfg)
@@ -85,12 +88,16 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 	}
 	say(checkState(string(cfg.StateDir)))
 	say(checkPolicy(string(cfg.StateDir)))
+	say(checkMemory(cfg, "/proc/meminfo"))
 	if cfg.APIListen != "" {
 		limited, cancel := context.WithTimeout(ctx, checkTime)
 		say(checkAPI(limited, cfg))
 		cancel()
 	}
 	checkPodman(ctx, cfg, say)
+	if !offline { // an update asks offline, while the unit is what it is about to change
+		checkUnit(ctx, say)
+	}
 	const settings = "its settings are there"
 	checks := []struct {
 		name  string
@@ -99,6 +106,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		run   func(context.Context, *Config) finding
 	}{
 		{"homeserver", cfg.Homeserver != "", settings, checkHomeserver},
+		{"clock", cfg.Homeserver != "", settings, checkClock},
 		{"login", cfg.Homeserver != "" && (cfg.User != "" || cfg.AccessToken.Set()), settings, func(ctx context.Context, cfg *Config) finding {
 			return checkLogin(ctx, cfg, stored)
 		}},
@@ -119,7 +127,15 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 			cancel()
 		}
 	}
-	return well
+	switch amiss {
+	case 0:
+		fmt.Fprintln(w, "Nothing is amiss.")
+	case 1:
+		fmt.Fprintln(w, "One thing is amiss: its line says what mends it.")
+	default:
+		fmt.Fprintf(w, "%d things are amiss: each line says what mends it. Begin at the top.\n", amiss)
+	}
+	return amiss == 0
 }
 
 // checkState looks whether the state folder can be written and has space. It
@@ -156,11 +172,10 @@ func checkState(dir string) finding {
 	if err != nil {
 		return bad("state folder %s cannot be written (%v): give it to the bot's user, make it writable, or set STATE_DIR", dir, reason(err))
 	}
-	var space unix.Statfs_t
-	if err := unix.Statfs(dir, &space); err != nil {
+	free, _, err := bot.FreeSpace(dir)
+	if err != nil {
 		return bad("state folder %s: its free space is not told (%v)", dir, err)
 	}
-	free := space.Bavail * uint64(space.Bsize)
 	if free < minSpace {
 		return bad("state folder %s has %s free and needs %s: make room, or set STATE_DIR to a folder on a larger disk", dir, amount(free), amount(minSpace))
 	}
@@ -193,6 +208,7 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	default:
 		say(good("podman %s at %s", have, uri))
 	}
+	checkHost(ctx, cfg, podman, say)
 	image := string(cfg.Image)
 	switch id, err := podman.ImageID(ctx, image); {
 	case errors.Is(err, sandbox.ErrImageMissing):

@@ -142,13 +142,18 @@ func checkModel(ctx context.Context, cfg *Config) finding {
 	return bad("model API %s answers %d (%s): check GEMINI_BASE_URL, or try again later", cfg.GeminiURL, status, said)
 }
 
-// without takes a secret out of what somebody else says. One so short that it
-// is a part of words would only show itself by that.
-func without(text string, secret Secret) string {
-	if len(secret.Reveal()) >= 6 {
-		text = strings.ReplaceAll(text, secret.Reveal(), redacted)
+// without is conceal for what somebody else says, in a few words.
+func without(text string, secret Secret) string { return shorten(conceal(text, secret), 200) }
+
+// conceal takes secrets out of a text. One so short that it is a part of words
+// would only show itself by that.
+func conceal(text string, secrets ...Secret) string {
+	for _, secret := range secrets {
+		if len(secret.Reveal()) >= 6 {
+			text = strings.ReplaceAll(text, secret.Reveal(), redacted)
+		}
 	}
-	return shorten(text, 200)
+	return text
 }
 
 // request is one question to a web API.

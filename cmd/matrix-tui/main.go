@@ -5,6 +5,9 @@
 //	matrix-tui demo         try it in this terminal, on a homeserver of one's own
 //	matrix-tui doctor       check what the bot needs, and say what mends it
 //	matrix-tui rooms        list the rooms and their containers
+//	matrix-tui logs         tell what happened in a room lately
+//	matrix-tui backup       write all that the bot keeps into one file
+//	matrix-tui restore      put a backup into an empty state folder
 //	matrix-tui self-update  put the newest release in place
 //	matrix-tui release      make a release, and put it in place
 //	matrix-tui version      print the version
@@ -50,6 +53,9 @@ var commands = []command{
 	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
 	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
+	{"logs", "tell what happened in a room lately", logsCommand},
+	{"backup", "write all that the bot keeps into one file", backupCommand},
+	{"restore", "put a backup into an empty state folder", restoreCommand},
 	{"self-update", "put the newest release in place, or the one that is named", selfUpdateCommand},
 	{"release", "make a release, and put it in place", releaseCommand},
 	{"version", "print the version", versionCommand},
@@ -127,7 +133,7 @@ func (a *app) exitCode(err error) int {
 	return 1
 }
 
-// flags makes the flag set of a subcommand that takes no arguments.
+// flags makes the flag set of a subcommand.
 func (a *app) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is told once, by exitCode
@@ -136,18 +142,45 @@ func (a *app) flags(name string) *flag.FlagSet {
 }
 
 func (a *app) parse(flags *flag.FlagSet, args []string) error {
+	if err := a.parseFlags(flags, args, ""); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return &usageError{fmt.Sprintf("%s takes no argument %q", flags.Name(), flags.Arg(0))}
+	}
+	return nil
+}
+
+func (a *app) parseFlags(flags *flag.FlagSet, args []string, more string) error {
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(a.stdout, "usage: %s [flags]\n", flags.Name())
+		fmt.Fprintf(a.stdout, "usage: %s [flags]%s\n", flags.Name(), more)
 		flags.SetOutput(a.stdout)
 		flags.PrintDefaults()
 		return err
 	case err != nil:
 		return &usageError{err.Error()}
-	case flags.NArg() > 0:
-		return &usageError{fmt.Sprintf("%s takes no argument %q", flags.Name(), flags.Arg(0))}
 	}
 	return nil
+}
+
+// parseOne parses a command line with exactly one argument, before or behind
+// the flags; what names it for people.
+func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string, error) {
+	var given []string
+	for {
+		if err := a.parseFlags(flags, args, " "+what); err != nil {
+			return "", err
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		given, args = append(given, flags.Arg(0)), flags.Args()[1:]
+	}
+	if len(given) != 1 {
+		return "", &usageError{fmt.Sprintf("%s takes one argument, %s", flags.Name(), what)}
+	}
+	return given[0], nil
 }
 
 // config reads the settings of a subcommand; fixed are those that it decides.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,4 +50,16 @@ func roomName(ctx context.Context, stored login, room string) string {
 		return ""
 	}
 	return answer.Name
+}
+
+// RoomID is the ID of a Matrix room, as a setting; newer rooms have no server
+// in it.
+type RoomID string
+
+func (r *RoomID) UnmarshalText(text []byte) error {
+	if name, ok := strings.CutPrefix(string(text), "!"); !ok || !isUser(name) {
+		return errValue
+	}
+	*r = RoomID(text)
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -56,6 +57,8 @@ type Gateway struct {
 	doors  map[string]*door
 	usage  map[string]*meter
 	closed bool
+
+	limited atomic.Int64 // answers 429 in a row
 }
 
 // String hides the key.
@@ -92,6 +95,10 @@ func (g *Gateway) Usage(room string) Usage {
 	}
 	return m.sum()
 }
+
+// Limited is how many requests in a row, over all rooms, the model's server has
+// refused with 429 because a quota is used up.
+func (g *Gateway) Limited() int { return int(g.limited.Load()) }
 
 // Open makes the room's directory, serves on the socket "sock" in it, and returns the directory, to be mounted
 // into the room's box. A room that is open stays as it is.

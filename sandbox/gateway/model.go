@@ -65,11 +65,25 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
+	if asks {
+		d.g.countLimited(resp.StatusCode)
+	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		sendError(w, http.StatusBadGateway, "the model's server answered with a redirection")
 		return
 	}
 	d.answer(w, resp, watch, asks)
+}
+
+// countLimited keeps count of a quota that is used up: refusals in a row. Other
+// failures say nothing about it.
+func (g *Gateway) countLimited(code int) {
+	switch {
+	case code == http.StatusTooManyRequests:
+		g.limited.Add(1)
+	case code < 300:
+		g.limited.Store(0)
+	}
 }
 
 // upstream makes the request that leaves the host.

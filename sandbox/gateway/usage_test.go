@@ -49,3 +49,26 @@ func FuzzTail(f *testing.F) {
 		}
 	})
 }
+
+// A quota that is used up shows in refusals one after the other; a success ends
+// the row, another failure says nothing.
+func TestLimited(t *testing.T) {
+	o := open(t, script(t, `
+rules:
+  - {when: busy, status: 429}
+  - {when: broken, status: 500}
+  - {when: fine, say: fine}
+`), nil)
+	for i, c := range []struct {
+		say  string
+		want int
+	}{{"busy", 1}, {"busy", 2}, {"broken", 2}, {"busy", 3}, {"fine", 0}, {"busy", 1}} {
+		o.do(t, "POST", stream, ask(c.say), nil)
+		if got := o.Limited(); got != c.want {
+			t.Errorf("after %d, %s: %d in a row, want %d", i, c.say, got, c.want)
+		}
+	}
+	if o.do(t, "GET", "/model/v1beta/models", "", nil); o.Limited() != 1 {
+		t.Error("a list of models says that the quota is there")
+	}
+}

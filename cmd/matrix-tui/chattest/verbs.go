@@ -135,7 +135,7 @@ var verbs = []verb{
 	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},          // the state folder on a file system of its own
 	{"policy", "FILE|none", 1, 1, false, doPolicy},               // policy.yaml; without it, the bot answers all that is said to it
 	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},       // OWNER accepts in ROOM the code that WHO got in THEIRS
-	{"statefile", "truncate-half|readonly|writable|fill|free", 1, 1, false, doStateFile},
+	{"statefile", "truncate-half|readonly|writable|fill|free|resize [SIZE]", 1, 2, false, doStateFile},
 	{"state", "PATH REGEXP", 2, 2, true, doState},       // a value in state.json: .containers[den]
 	{"given-up", "ROOM REGEXP", 2, 2, false, doGivenUp}, // the bot's books have a message that it will never send: its type, content and why
 	{"execution", "ROOM N", 2, 2, false, doExecution},   // $ID is the session ID of the room's execution N, from 0; negative from the end

@@ -133,6 +133,11 @@ func doStateFile(_ context.Context, sc *script, _ bool, args []string) error {
 		return syscall.Mount("tmpfs", sc.state(), "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 	case "writable":
 		return syscall.Mount("tmpfs", sc.state(), "tmpfs", syscall.MS_REMOUNT, "")
+	case "resize":
+		if len(args) != 2 {
+			return fmt.Errorf("usage: statefile resize SIZE")
+		}
+		return syscall.Mount("tmpfs", sc.state(), "tmpfs", syscall.MS_REMOUNT, "size="+args[1])
 	case "free":
 		return os.Remove(filler)
 	case "fill":

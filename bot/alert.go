@@ -1,0 +1,129 @@
+package bot
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// alertKind is something of the host that can run short.
+type alertKind string
+
+// The kinds, as they are written in alerts.json.
+const (
+	alertState   alertKind = "state"   // disk of the state folder
+	alertStorage alertKind = "storage" // disk of podman's storage, where that is another one
+	alertMemory  alertKind = "memory"
+	alertQuota   alertKind = "quota" // of the model
+)
+
+const (
+	alertPause = 6 * time.Hour // between two alerts of a kind
+
+	lowDisk, wellDisk     = 1 << 30, 3 << 29     // free bytes
+	lowMemory, wellMemory = 200 << 20, 400 << 20 // available bytes
+	lowQuota              = 5                    // refusals in a row; one success is well
+)
+
+// reading is how one thing stands: low is short, well is not short any more,
+// neither is in between, where what was said goes on to hold.
+type reading struct {
+	kind      alertKind
+	low, well bool
+	now       string // how it stands, such as "2.1 GB free"
+	mend      string // what to do when it is short
+}
+
+// diskReading reads a disk's free bytes.
+func diskReading(kind alertKind, what, path string, free uint64) reading {
+	return reading{
+		kind: kind, low: free < lowDisk, well: free >= wellDisk,
+		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, code(path), size(int(free))),
+		mend: "Make room, or tasks fail and messages wait: `podman system df` and `podman image prune` on the host help most.",
+	}
+}
+
+// memoryReading reads the bytes of memory that programs can still get.
+func memoryReading(available uint64) reading {
+	return reading{
+		kind: alertMemory, low: available < lowMemory, well: available >= wellMemory,
+		now:  "the host has " + size(int(available)) + " of memory available",
+		mend: "Fewer tasks at once (MAX_PARALLEL_TASKS) or smaller containers (SANDBOX_MEMORY) need less; otherwise the host kills what is largest.",
+	}
+}
+
+// quotaReading reads how many requests in a row the model's server has refused.
+func quotaReading(refused int) reading {
+	now := "the model answers"
+	if refused > 0 {
+		now = fmt.Sprintf("the model has refused the last %d requests, because a quota is used up", refused)
+	}
+	return reading{
+		kind: alertQuota, low: refused >= lowQuota, well: refused == 0, now: now,
+		mend: "Wait until the quota is filled again, raise it where the API key is from, or set another GEMINI_MODEL.",
+	}
+}
+
+// alerts is what alerts.json keeps: where trouble is told, and what was.
+type alerts struct {
+	Room string                  `json:"room,omitempty"` // by `!alerts here`; "": what the setting says
+	Off  bool                    `json:"off,omitempty"`  // by `!alerts off`
+	Told map[alertKind]toldAlert `json:"told,omitempty"`
+}
+
+// toldAlert is the newest alert of a kind.
+type toldAlert struct {
+	At   time.Time `json:"at"`
+	Open bool      `json:"open"` // that it is over was not said yet
+}
+
+// decide says what is to be told of the readings: each kind that is short at
+// most once in alertPause, and once that it is over, if it was told. next is
+// what is kept when that was told.
+func (a alerts) decide(now time.Time, readings []reading) (short, over []reading, next alerts) {
+	next = a
+	next.Told = maps.Clone(a.Told)
+	for _, r := range readings {
+		told, known := a.Told[r.kind]
+		switch {
+		case r.low && (!known || now.Sub(told.At) >= alertPause || told.At.After(now)): // a clock that was set back does not silence us
+			short = append(short, r)
+			told, known = toldAlert{At: now, Open: true}, true
+		case r.well && told.Open:
+			over = append(over, r)
+			told.Open = false
+		}
+		if known {
+			if next.Told == nil {
+				next.Told = map[alertKind]toldAlert{}
+			}
+			next.Told[r.kind] = told
+		}
+	}
+	return short, over, next
+}
+
+// alertText is the message about what is short and what no longer is.
+func alertText(short, over []reading) string {
+	var lines []string
+	for _, r := range short {
+		lines = append(lines, "⚠️ Running short: "+r.now+". "+r.mend)
+	}
+	for _, r := range over {
+		lines = append(lines, "✅ No longer short: "+r.now+".")
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// standing says how everything stands, in one sentence.
+func standing(readings []reading) string {
+	parts := make([]string, 0, len(readings))
+	for _, r := range readings {
+		parts = append(parts, r.now)
+	}
+	if len(parts) == 0 {
+		return "How the host stands cannot be told just now."
+	}
+	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
+}

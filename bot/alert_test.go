@@ -1,0 +1,86 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAlertsDecide(t *testing.T) {
+	begin := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	var a alerts
+	for _, step := range []struct {
+		after       time.Duration
+		free        uint64
+		short, over bool
+	}{
+		{0, 5 << 30, false, false},
+		{time.Minute, lowDisk, false, false}, // the border is not short
+		{2 * time.Minute, lowDisk - 1, true, false},
+		{3 * time.Minute, 1, false, false},                    // said already
+		{4 * time.Minute, lowDisk + 1, false, false},          // neither short nor well
+		{5 * time.Minute, wellDisk, false, true},              // over
+		{6 * time.Minute, 5 << 30, false, false},              // said already
+		{7 * time.Minute, 1, false, false},                    // again, and too soon
+		{8 * time.Minute, wellDisk, false, false},             // what was not told is not over
+		{alertPause + 2*time.Minute - 1, 1, false, false},     // a moment too soon
+		{alertPause + 2*time.Minute, 1, true, false},          // as long as it lasts, now and then
+		{2*alertPause + 2*time.Minute, 1, true, false},        // still
+		{2*alertPause + 3*time.Minute, wellDisk, false, true}, // over
+		{-time.Hour, 1, true, false},                          // the clock was set back: rather twice than never
+	} {
+		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", step.free), quotaReading(0)})
+		if (len(short) == 1) != step.short || (len(over) == 1) != step.over {
+			t.Errorf("after %s, %d free: short %v, over %v", step.after, step.free, short, over)
+		}
+		a = next
+	}
+	// What cannot be measured for a while is not forgotten.
+	_, _, next := a.decide(begin, nil)
+	if diff := cmp.Diff(a, next); diff != "" {
+		t.Errorf("without readings (-before +after):\n%s", diff)
+	}
+}
+
+func TestReadings(t *testing.T) {
+	for _, c := range []struct {
+		r         reading
+		low, well bool
+		says      string
+	}{
+		{memoryReading(lowMemory - 1), true, false, "200.0 MB of memory available"},
+		{memoryReading(lowMemory), false, false, "200.0 MB"},
+		{memoryReading(wellMemory), false, true, "400.0 MB"},
+		{quotaReading(0), false, true, "the model answers"},
+		{quotaReading(lowQuota - 1), false, false, "the last 4 requests"},
+		{quotaReading(lowQuota), true, false, "the last 5 requests"},
+		{diskReading(alertStorage, "the containers", "/var/`x`", 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 bytes free"},
+	} {
+		if c.r.low != c.low || c.r.well != c.well || !strings.Contains(c.r.now, c.says) {
+			t.Errorf("%+v, want low %v, well %v, %q", c.r, c.low, c.well, c.says)
+		}
+	}
+	text := alertText([]reading{memoryReading(1)}, []reading{quotaReading(0)})
+	if want := "⚠️ Running short: the host has 1 bytes of memory available. Fewer tasks"; !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "✅ No longer short: the model answers.") {
+		t.Error(text)
+	}
+	if got := standing([]reading{memoryReading(1 << 30), quotaReading(0)}); got != "The host has 1.0 GB of memory available; the model answers." {
+		t.Error(got)
+	}
+}
+
+func TestMemInfo(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"MemTotal:  8 kB\nMemAvailable:   1024 kB\n": 1 << 20,
+		"MemTotal:  8 kB\n":                          0,
+		"MemAvailable:\n":                            0,
+		"MemAvailable: many kB\n":                    0,
+	} {
+		got, ok := MemInfo([]byte(text), "MemAvailable")
+		if got != want || ok != (want > 0) {
+			t.Errorf("%q: %d, %v", text, got, ok)
+		}
+	}
+}

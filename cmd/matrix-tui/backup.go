@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// databases are the files that SQLite writes, in the order in which they are
+// copied: keys that are newer than the journal do no harm, older ones do.
+var databases = []string{"journal.db", "crypto.db"}
+
+// maxExtra bounds a file of the state folder that this package does not know,
+// such as a persona, in bytes. A larger one is no part of a backup.
+const maxExtra = 4 << 20
+
+// manifest is the first member of a backup.
+type manifest struct {
+	Format     int       `json:"format"` // backupFormat
+	Made       time.Time `json:"made"`
+	Version    string    `json:"version"`
+	Homeserver string    `json:"homeserver,omitempty"`
+	User       string    `json:"user,omitempty"`
+	// Running says that the bot went on after the copy was made.
+	Running bool `json:"running"`
+	// Volumes are the rooms whose volumes are in it, by the name of their folder.
+	Volumes map[string]string `json:"volumes,omitempty"`
+}
+
+const backupFormat = 1
+
+func backupCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("backup")
+	volumes := flags.Bool("volumes", false, "take the rooms' files too, /workspace and /root of each")
+	file, err := a.parseOne(flags, args, "FILE")
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	b := &backup{cfg: cfg, dir: string(cfg.StateDir), say: a.stderr}
+	summary := a.stdout
+	if file == "-" {
+		b.out, summary = a.stdout, a.stderr
+	} else if !filepath.IsAbs(file) {
+		file = filepath.Join(a.dir, file)
+	}
+	if *volumes {
+		if b.podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop()); err != nil {
+			return fmt.Errorf("connect to podman: %w", err)
+		}
+		defer b.podman.Close()
+	}
+	size, err := b.write(ctx, file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(summary, "%s: %s, %d files", file, amount(uint64(size)), b.files)
+	if b.podman != nil {
+		fmt.Fprintf(summary, ", the volumes of %d rooms", b.rooms)
+	}
+	fmt.Fprint(summary, "\nIt holds the bot's login and keys: keep it where nobody else can read it.\n")
+	if b.left > 0 {
+		fmt.Fprintf(a.stderr, "matrix-tui: the volumes of %d rooms are not in it\n", b.left)
+		return errSaid
+	}
+	return nil
+}
+
+// backup is one backup on its way.
+type backup struct {
+	cfg    *Config
+	dir    string
+	say    io.Writer
+	podman *sandbox.Podman // nil: no volumes
+	out    io.Writer       // instead of a file; nil: none
+
+	files, rooms, left int
+}
+
+// write makes the backup under another name beside file, so that file is there
+// when it is whole; for out, in the state folder.
+func (b *backup) write(ctx context.Context, file string) (size int64, err error) {
+	beside := filepath.Dir(file)
+	if b.out != nil {
+		beside = b.dir
+	} else if _, err := os.Lstat(file); err == nil {
+		return 0, &usageError{file + " is there already: choose another name, or move it away"}
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "state.json")); err != nil {
+		return 0, fmt.Errorf("there is no bot's state in %s (%w): set STATE_DIR to the bot's, and run this as its user or as root", b.dir, reason(err))
+	}
+	tmp, err := os.MkdirTemp(beside, ".matrix-tui-backup-") // 0700: SQLite makes files that others may read
+	if err != nil {
+		return 0, fmt.Errorf("make a folder in %s: %w", beside, reason(err))
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	out, err := os.OpenFile(filepath.Join(tmp, "backup"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("make backup: %w", err)
+	}
+	defer out.Close()
+	archive := newPacker(out)
+	if err := b.fill(ctx, archive, tmp); err != nil {
+		return 0, err
+	}
+	if err := errors.Join(archive.close(), out.Sync()); err != nil {
+		return 0, fmt.Errorf("write backup: %w", err)
+	}
+	info, err := out.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("look at the backup: %w", err)
+	}
+	if b.out != nil {
+		_, err = io.Copy(b.out, io.NewSectionReader(out, 0, info.Size()))
+	} else {
+		err = os.Rename(out.Name(), file)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("hand the backup over: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// fill packs everything, the manifest first.
+func (b *backup) fill(ctx context.Context, to *packer, tmp string) error {
+	stored := loadLogin(b.cfg)
+	m := manifest{Format: backupFormat, Made: time.Now().UTC(), Version: version(), Homeserver: stored.Homeserver, User: stored.UserID, Running: state.InUse(b.dir)}
+	names, err := b.volumeNames(ctx)
+	if err != nil {
+		return err
+	}
+	m.Volumes = names
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	if err := to.add("manifest.json", int64(len(data)), strings.NewReader(string(data))); err != nil {
+		return err
+	}
+	for _, name := range databases {
+		path := filepath.Join(b.dir, name)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue // crypto.db, before the first login
+		}
+		if err := state.Snapshot(ctx, path, filepath.Join(tmp, name)); err != nil {
+			return err
+		}
+		if err := b.pack(to, filepath.Join(tmp, name), name); err != nil {
+			return err
+		}
+		if err := os.Remove(filepath.Join(tmp, name)); err != nil {
+			return err
+		}
+	}
+	paths, err := stateFiles(b.dir)
+	if err != nil {
+		return fmt.Errorf("list the state folder: %w", err)
+	}
+	for _, path := range paths {
+		if err := b.pack(to, filepath.Join(b.dir, path), path); err != nil {
+			return err
+		}
+	}
+	for name, room := range names {
+		if err := b.packVolumes(ctx, to, name, room); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pack adds one file of the state folder; one that has gone meanwhile is no
+// longer a part of it.
+func (b *backup) pack(to *packer, path, name string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("back up %s: %w", name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("back up %s: %w", name, err)
+	}
+	b.files++
+	return to.add("state/"+name, info.Size(), f)
+}
+
+// packVolumes adds what a room's volumes hold, in pieces, and an end behind
+// them. What does not work with one room is said, and the others go on.
+func (b *backup) packVolumes(ctx context.Context, to *packer, name, room string) error {
+	folder := "volumes/" + name + "/"
+	w := &pieces{to: to, folder: folder}
+	err := b.podman.ExportVolumes(ctx, room, string(b.cfg.Image), w)
+	switch err = errors.Join(err, w.flush()); {
+	case w.broken != nil:
+		return w.broken
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		b.left++
+		fmt.Fprintf(b.say, "matrix-tui: room %s: %s\n", harmless(room), sentence(err))
+		return nil
+	}
+	b.rooms++
+	return to.add(folder+"end", 0, strings.NewReader(""))
+}
+
+// volumeNames are the rooms that have volumes, each by the name of its folder.
+func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
+	if b.podman == nil {
+		return nil, nil
+	}
+	store, err := state.ReadStore(b.dir)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, room := range store.Rooms() {
+		room = store.VolumesOf(room)
+		there, err := b.podman.HasVolumes(ctx, room)
+		if err != nil {
+			return nil, fmt.Errorf("look for the volumes of %s: %w", room, err)
+		}
+		if there {
+			names[sandbox.NameFor(room)] = room
+		}
+	}
+	return names, nil
+}
+
+// stateFiles are the files of a state folder that a restart needs, less the
+// databases. What else lies there, such as releases and sockets, belongs to the
+// host.
+func stateFiles(dir string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && isState(e.Name(), info.Size()) {
+			paths = append(paths, e.Name())
+		}
+	}
+	transcripts, err := os.ReadDir(filepath.Join(dir, "transcripts"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range transcripts {
+		if e.Type().IsRegular() {
+			paths = append(paths, filepath.Join("transcripts", e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// isState tells whether a file of the state folder is a part of a backup.
+func isState(name string, size int64) bool {
+	switch name {
+	case "state.json", "account.json", "crypto.key", "recovery-key", "policy.yaml", "pairing.json", ".env":
+		return true
+	case "lock", "update.json", "update.log", "watch.lock":
+		return false
+	}
+	return size <= maxExtra && !strings.HasPrefix(name, ".") && !strings.Contains(name, ".corrupt-") &&
+		!slices.ContainsFunc(databases, func(db string) bool { return strings.HasPrefix(name, db) }) &&
+		!strings.HasSuffix(name, ".tar.gz")
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	sumsName = "SHA256SUMS" // the last member of a backup: "<hex>  <name>" a line
+	maxSums  = 64 << 20     // bytes of it
+	pieceMax = 8 << 20      // bytes of one member of a volume
+	maxRatio = 1100         // gzip makes no more than so many bytes of one
+)
+
+// packer writes the members of a backup and their sums.
+type packer struct {
+	zip  *gzip.Writer
+	tar  *tar.Writer
+	sums strings.Builder
+}
+
+func newPacker(w io.Writer) *packer {
+	zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level that there is
+	return &packer{zip: zip, tar: tar.NewWriter(zip)}
+}
+
+// add writes a member of exactly size bytes from r; what r has beyond them came
+// later and is left out.
+func (p *packer) add(name string, size int64, r io.Reader) error {
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: time.Now().Truncate(time.Second), Format: tar.FormatPAX}
+	if err := p.tar.WriteHeader(header); err != nil {
+		return fmt.Errorf("back up %s: %w", name, err)
+	}
+	sum := sha256.New()
+	if _, err := io.CopyN(io.MultiWriter(p.tar, sum), r, size); err != nil {
+		return fmt.Errorf("back up %s: %w", name, err)
+	}
+	if name != sumsName {
+		fmt.Fprintf(&p.sums, "%x  %s\n", sum.Sum(nil), name)
+	}
+	return nil
+}
+
+func (p *packer) close() error {
+	text := p.sums.String()
+	return errors.Join(p.add(sumsName, int64(len(text)), strings.NewReader(text)), p.tar.Close(), p.zip.Close())
+}
+
+// pieces writes a stream whose length nobody knows as members of a folder.
+type pieces struct {
+	to     *packer
+	folder string
+	buf    []byte
+	n      int
+	broken error // of the backup itself
+}
+
+// Write takes all of data; an error is one of the backup.
+func (p *pieces) Write(data []byte) (int, error) {
+	written := len(data)
+	for len(data) > 0 && p.broken == nil {
+		if p.buf == nil {
+			p.buf = make([]byte, 0, pieceMax)
+		}
+		n := min(len(data), pieceMax-len(p.buf))
+		p.buf, data = append(p.buf, data[:n]...), data[n:]
+		if len(p.buf) == pieceMax {
+			_ = p.flush() // kept in broken
+		}
+	}
+	return written, p.broken
+}
+
+func (p *pieces) flush() error {
+	if len(p.buf) > 0 && p.broken == nil {
+		p.n++
+		p.broken = p.to.add(fmt.Sprintf("%s%06d", p.folder, p.n), int64(len(p.buf)), strings.NewReader(string(p.buf)))
+		p.buf = p.buf[:0]
+	}
+	return p.broken
+}
+
+// memberName is what the members of a backup are called, and nothing else is
+// taken out of one.
+var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/(transcripts/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,60}/([0-9]{6,9}|end))$`)
+
+// errDamaged is a backup that is not as it was written.
+var errDamaged = errors.New("the backup is damaged or was not written to its end; take another copy of it")
+
+// eachMember gives the members of a backup to take, in order. What take leaves
+// unread is skipped.
+func eachMember(file string, take func(name string, size int64, r io.Reader) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("open backup: %w", err)
+	}
+	defer f.Close()
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s is no backup of matrix-tui (%w)", file, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the backup: %w", err)
+	}
+	left := info.Size()*maxRatio + maxExtra
+	members := tar.NewReader(zip)
+	for {
+		h, err := members.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w (%w)", file, errDamaged, err)
+		}
+		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") || strings.HasSuffix(h.Name, "/.") {
+			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, harmless(shorten(h.Name, 80)))
+		}
+		if left -= h.Size; left < 0 { // a hole in a file, which tar would fill with zeros
+			return fmt.Errorf("%s says to be larger than it can be: %w", harmless(shorten(h.Name, 80)), errDamaged)
+		}
+		if err := take(h.Name, h.Size, members); err != nil {
+			return err
+		}
+	}
+}
+
+// checkSums reads a backup to its end and compares each member with its sum. It
+// returns the members' names.
+func checkSums(file string) (names map[string]bool, err error) {
+	got, said, last := map[string]string{}, "", ""
+	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
+		last = name
+		if name == sumsName {
+			data, err := readAtMost(r, maxSums)
+			if err != nil {
+				return fmt.Errorf("read %s: %w (%w)", name, errDamaged, err)
+			}
+			said = string(data)
+			return nil
+		}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, r); err != nil {
+			return fmt.Errorf("read %s: %w (%w)", name, errDamaged, err)
+		}
+		if _, twice := got[name]; twice {
+			return fmt.Errorf("%s is there twice: %w", name, errDamaged)
+		}
+		got[name] = hex.EncodeToString(sum.Sum(nil))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if last != sumsName {
+		return nil, errDamaged
+	}
+	names = map[string]bool{}
+	for line := range strings.Lines(said) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if got[name] != sum || sum == "" || names[name] {
+			return nil, fmt.Errorf("%s is not as it was written: %w", harmless(shorten(name, 80)), errDamaged)
+		}
+		names[name] = true
+	}
+	if len(names) != len(got) {
+		return nil, fmt.Errorf("the backup holds more than its sums tell of: %w", errDamaged)
+	}
+	return names, nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"matrix-tui/bot"
+	"matrix-tui/sandbox"
+)
+
+const (
+	leastMemory  = 150 << 20   // available bytes without which nothing starts
+	minStorage   = 1 << 30     // free bytes for containers and images
+	minSubIDs    = 65536       // IDs that a rootless user needs for its containers
+	maxSkew      = time.Minute // between this host's clock and the homeserver's
+	lingerFolder = "/var/lib/systemd/linger"
+	unitName     = "matrix-tui.service"
+)
+
+// checkMemory holds what the host has against what tasks may use.
+func checkMemory(cfg *Config, path string) finding {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return skipped("memory: the host does not tell of it (%v)", reason(err))
+	}
+	total, _ := bot.MemInfo(data, "MemTotal")
+	available, ok := bot.MemInfo(data, "MemAvailable")
+	switch {
+	case !ok:
+		return skipped("memory: %s does not say how much is available", path)
+	case available < leastMemory:
+		return bad("memory: only %s of %s are available: end what is not needed, or take a larger host", amount(available), amount(total))
+	case cfg.Memory == 0:
+		return good("memory: %s of %s available; each container may use all of it (SANDBOX_MEMORY is 0)", amount(available), amount(total))
+	case uint64(cfg.Memory) > total:
+		return good("memory: %s of %s available; one container may use more than the host has (SANDBOX_MEMORY is %s): with a smaller limit a task that is too large ends alone, and not with other programs", amount(available), amount(total), cfg.Memory)
+	}
+	return good("memory: %s of %s available; each container may use %s, %d tasks run at once", amount(available), amount(total), cfg.Memory, cfg.MaxParallel)
+}
+
+// checkHost looks at what podman needs of the host: a disk, and for a rootless
+// one the user's IDs and that it goes on after a logout.
+func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say func(finding)) {
+	storage, err := podman.Storage(ctx)
+	if err != nil {
+		say(bad("podman does not tell of its host: %s", sentence(err)))
+		return
+	}
+	say(checkStorage(string(cfg.StateDir), storage))
+	if rootless, err := podman.Rootless(ctx); err != nil || !rootless {
+		return
+	}
+	me, err := user.Current()
+	if err != nil {
+		say(skipped("sub-IDs and lingering: this user has no name (%v)", err))
+		return
+	}
+	say(checkSubIDs(me, "/etc/subuid", "/etc/subgid"))
+	if underSystemd() {
+		say(checkLinger(me.Username, lingerFolder))
+	}
+}
+
+// checkStorage looks at the disk of images, containers and volumes.
+func checkStorage(stateDir, storage string) finding {
+	free, device, err := bot.FreeSpace(storage)
+	if err != nil {
+		return skipped("podman's storage %s cannot be looked at (%v)", storage, err)
+	}
+	if free < minStorage {
+		return bad("podman's storage %s has %s free and needs %s: `podman system df` shows what takes it, `podman image prune` removes images that nothing uses", storage, amount(free), amount(minStorage))
+	}
+	if _, other, err := bot.FreeSpace(stateDir); err == nil && other == device {
+		return good("podman's storage %s is on the disk of the state folder", storage)
+	}
+	return good("podman's storage %s, %s free", storage, amount(free))
+}
+
+// checkSubIDs looks for the IDs that the users inside of containers are outside.
+func checkSubIDs(me *user.User, files ...string) finding {
+	for _, file := range files {
+		if n := subIDs(file, me); n < minSubIDs {
+			return bad("sub-IDs: user %s has %d of the %d IDs in %s that containers need: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s` (a range that no line there has), then `podman system migrate` as that user",
+				me.Username, n, minSubIDs, file, me.Username)
+		}
+	}
+	return good("sub-IDs: user %s has enough for containers", me.Username)
+}
+
+// subIDs is the largest range of IDs of a user: subuid(5).
+func subIDs(file string, me *user.User) (most int) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		parts := strings.Split(strings.TrimSpace(lines.Text()), ":")
+		if len(parts) == 3 && (parts[0] == me.Username || parts[0] == me.Uid) {
+			if n, err := strconv.Atoi(parts[2]); err == nil {
+				most = max(most, n)
+			}
+		}
+	}
+	return most
+}
+
+// checkLinger looks whether a user's programs go on without a login.
+func checkLinger(name, folder string) finding {
+	if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+		return bad("lingering: podman of user %s ends when nobody is logged in as %s, and does not start with the host: `loginctl enable-linger %s`", name, name, name)
+	}
+	return good("lingering: podman of user %s runs without a login", name)
+}
+
+// underSystemd tells whether systemd runs this host: sd_booted(3).
+func underSystemd() bool {
+	info, err := os.Lstat("/run/systemd/system")
+	return err == nil && info.IsDir()
+}
+
+// checkUnit looks at the bot's service, where systemd runs.
+func checkUnit(ctx context.Context, say func(finding)) {
+	if !underSystemd() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "systemctl", "show", unitName, "--property=LoadState,ActiveState,SubState,UnitFileState").Output()
+	if err != nil {
+		say(skipped("unit %s: systemctl does not answer (%v)", unitName, err))
+		return
+	}
+	say(unitFinding(string(out)))
+}
+
+// unitFinding reads what `systemctl show` tells of the bot's unit.
+func unitFinding(shown string) finding {
+	is := map[string]string{}
+	for line := range strings.Lines(shown) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		is[name] = value
+	}
+	switch {
+	case is["LoadState"] == "not-found":
+		return skipped("unit %s is not there: the bot does not start with the host (./deploy/install makes it)", unitName)
+	case is["ActiveState"] != "active":
+		return bad("unit %s does not run (%s, %s): `systemctl start %s` starts it, `journalctl -u %s -n 50` says why it ended", unitName, is["ActiveState"], is["SubState"], unitName, unitName)
+	case is["UnitFileState"] != "enabled":
+		return bad("unit %s runs, and will not after a reboot (%s): `systemctl enable %s`", unitName, is["UnitFileState"], unitName)
+	}
+	return good("unit %s runs, and starts with the host", unitName)
+}
+
+// checkClock compares the clock with the homeserver's, by the Date of an answer:
+// tokens, certificates and the times in rooms depend on it.
+func checkClock(ctx context.Context, cfg *Config) finding {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, string(cfg.Homeserver)+"/_matrix/client/versions", nil)
+	if err != nil {
+		return skipped("clock: %v", err)
+	}
+	resp, err := checkClient.Do(req)
+	if err != nil {
+		return skipped("clock: the homeserver does not answer")
+	}
+	defer resp.Body.Close()
+	theirs, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return skipped("clock: the homeserver does not tell its time")
+	}
+	return clockFinding(time.Since(theirs))
+}
+
+// clockFinding judges by how much this host's clock is ahead.
+func clockFinding(ahead time.Duration) finding {
+	by, way := ahead.Round(time.Second), "ahead of"
+	if by < 0 {
+		by, way = -by, "behind"
+	}
+	if by > maxSkew {
+		return bad("clock: this host is %s %s the homeserver: let it be set by time servers (`timedatectl set-ntp true`; `apt-get install systemd-timesyncd` where that is missing)", by, way)
+	}
+	return good("clock: as the homeserver's%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by, way)}[by > 2*time.Second])
+}

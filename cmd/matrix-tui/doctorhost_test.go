@@ -1,0 +1,90 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/user"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// write makes a file of a test.
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCheckMemory(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		text, want string
+		limit      Bytes
+	}{
+		{"MemTotal: 4194304 kB\nMemAvailable: 2097152 kB\n", "ok   memory: 2.0 GiB of 4.0 GiB available; each container may use 2g, 4 tasks run at once", 2 << 30},
+		{"MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n", "ok   memory: 512 MiB of 1.0 GiB available; one container may use more than the host has (SANDBOX_MEMORY is 2g): ", 2 << 30},
+		{"MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n", "ok   memory: 512 MiB of 1.0 GiB available; each container may use all of it", 0},
+		{"MemTotal: 1048576 kB\nMemAvailable: 1024 kB\n", "FAIL memory: only 1 MiB of 1.0 GiB are available: end what", 2 << 30},
+		{"MemTotal: 1048576 kB\n", "skip memory: ", 0},
+	} {
+		begins(t, checkMemory(&Config{Memory: c.limit, MaxParallel: 4}, write(t, filepath.Join(dir, "meminfo"), c.text)), c.want)
+	}
+	begins(t, checkMemory(&Config{}, filepath.Join(dir, "none")), "skip memory: the host does not tell of it")
+}
+
+func TestCheckSubIDs(t *testing.T) {
+	dir := t.TempDir()
+	me := &user.User{Username: "bot", Uid: "1001"}
+	full := write(t, filepath.Join(dir, "full"), "other:1:99999\nbot:100000:65536\n")
+	byID := write(t, filepath.Join(dir, "id"), "1001:100000:65536\n")
+	small := write(t, filepath.Join(dir, "small"), "bot:100000:1000\nbot:x:y\nbotany:1:65536\n")
+	begins(t, checkSubIDs(me, full, byID), "ok   sub-IDs: user bot has enough")
+	begins(t, checkSubIDs(me, full, small), "FAIL sub-IDs: user bot has 1000 of the 65536 IDs in "+small+" that containers need: `usermod --add-subuids ")
+	begins(t, checkSubIDs(me, filepath.Join(dir, "none")), "FAIL sub-IDs: user bot has 0 of ")
+}
+
+func TestCheckLinger(t *testing.T) {
+	dir := t.TempDir()
+	begins(t, checkLinger("bot", dir), "FAIL lingering: podman of user bot ends when nobody is logged in")
+	write(t, filepath.Join(dir, "bot"), "")
+	begins(t, checkLinger("bot", dir), "ok   lingering: ")
+}
+
+func TestUnitFinding(t *testing.T) {
+	for shown, want := range map[string]string{
+		"LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=enabled\n":  "ok   unit matrix-tui.service runs, and starts with the host",
+		"LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=disabled\n": "FAIL unit matrix-tui.service runs, and will not after a reboot (disabled): `systemctl enable ",
+		"LoadState=loaded\nActiveState=failed\nSubState=failed\nUnitFileState=enabled\n":   "FAIL unit matrix-tui.service does not run (failed, failed): `systemctl start ",
+		"LoadState=not-found\nActiveState=inactive\nSubState=dead\nUnitFileState=\n":       "skip unit matrix-tui.service is not there: ",
+	} {
+		begins(t, unitFinding(shown), want)
+	}
+}
+
+func TestCheckClock(t *testing.T) {
+	for ahead, want := range map[time.Duration]string{
+		0: "ok   clock: as the homeserver's", 30 * time.Second: "ok   clock: as the homeserver's, 30s ahead of it",
+		2 * time.Hour: "FAIL clock: this host is 2h0m0s ahead of the homeserver: let it be set", -61 * time.Second: "FAIL clock: this host is 1m1s behind the homeserver",
+	} {
+		begins(t, clockFinding(ahead), want)
+	}
+	date := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header()["Date"] = []string{date} }))
+	defer server.Close()
+	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(server.URL)}), "FAIL clock: this host is ")
+	date = "soon"
+	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(server.URL)}), "skip clock: the homeserver does not tell its time")
+	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(closedPort(t))}), "skip clock: the homeserver does not answer")
+}
+
+func TestCheckStorage(t *testing.T) {
+	dir := t.TempDir()
+	begins(t, checkStorage(dir, dir), "ok   podman's storage "+dir+" is on the disk of the state folder")
+	begins(t, checkStorage("/proc", dir), "ok   podman's storage "+dir+", ")
+	begins(t, checkStorage(dir, "/proc"), "FAIL podman's storage /proc has 0 MiB free and needs 1.0 GiB: ")
+	begins(t, checkStorage(dir, filepath.Join(dir, "none")), "skip podman's storage ")
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"matrix-tui/state"
+)
+
+const (
+	logsMost  = 10_000          // entries that -n can ask for
+	logsBytes = 8 << 20         // of a transcript that are looked at
+	logsText  = 400             // characters of one entry
+	logsPause = time.Second     // between two looks with -f
+	logsLate  = 5 * time.Second // so late an entry may come to be seen by the next look
+)
+
+// entry is one thing that happened in a room.
+type entry struct {
+	at         time.Time
+	kind, text string
+}
+
+func logsCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("logs")
+	n := flags.Int("n", 50, "how many entries, the newest")
+	follow := flags.Bool("f", false, "go on with what happens, until Ctrl-C")
+	unit := flags.String("unit", "matrix-tui.service", "the bot's unit, whose journal is read where systemd runs")
+	wanted, err := a.parseOne(flags, args, "ROOM")
+	if err != nil {
+		return err
+	}
+	if *n < 1 || *n > logsMost {
+		return &usageError{fmt.Sprintf("-n takes a number from 1 to %d", logsMost)}
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	rooms, _, err := readRooms(ctx, cfg) // without podman the states are unknown, and that is said
+	if err != nil {
+		return err
+	}
+	room, err := chooseRoom(rooms, wanted)
+	if err != nil {
+		return err
+	}
+	source := logSource{dir: string(cfg.StateDir), room: *room, unit: *unit, hide: knownSecrets(cfg)}
+	return source.print(ctx, a.stdout, *n, *follow)
+}
+
+// chooseRoom finds the room that somebody means: by its ID, its container's
+// name or the name that people gave it; or by how one of these begins, where
+// only one does.
+func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
+	fits := func(same func(string) bool) (found []*roomLine) {
+		for i, r := range rooms {
+			if slices.ContainsFunc([]string{r.Room, r.Container, r.Name}, func(name string) bool { return name != "" && same(name) }) {
+				found = append(found, &rooms[i])
+			}
+		}
+		return found
+	}
+	low := strings.ToLower(wanted)
+	for _, same := range []func(string) bool{
+		func(name string) bool { return name == wanted },
+		func(name string) bool { return strings.ToLower(name) == low },
+		func(name string) bool {
+			name = strings.TrimLeft(strings.TrimPrefix(strings.ToLower(name), "sandbox-"), "!")
+			return wanted != "" && strings.HasPrefix(name, strings.TrimLeft(strings.TrimPrefix(low, "sandbox-"), "!"))
+		},
+	} {
+		switch found := fits(same); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			names := make([]string, len(found))
+			for i, r := range found {
+				names[i] = cmp.Or(r.Container, r.Room)
+			}
+			slices.Sort(names)
+			return nil, &usageError{fmt.Sprintf("%q could be %s; say which, by its container or its room ID", shorten(wanted, 80), harmless(shorten(strings.Join(names, ", "), 400)))}
+		}
+	}
+	return nil, &usageError{fmt.Sprintf("no room is called %q; `matrix-tui rooms` lists them", shorten(wanted, 80))}
+}
+
+// logSource is where the entries of one room come from.
+type logSource struct {
+	dir, unit string
+	room      roomLine
+	hide      []Secret
+}
+
+// print shows the newest n entries, and with follow what comes after them.
+func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) error {
+	head, err := s.head(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w, head); err != nil {
+		return err
+	}
+	said, since := map[entry]bool{}, time.Time{}
+	for {
+		looked := time.Now()
+		found, hint, err := s.look(ctx, since)
+		if err != nil {
+			return err
+		}
+		if since.IsZero() {
+			found = found[max(0, len(found)-n):]
+		}
+		now := make(map[entry]bool, len(found))
+		for _, e := range found {
+			if now[e] = true; said[e] {
+				continue
+			}
+			if _, err := fmt.Fprintln(w, s.line(e)); err != nil {
+				return err
+			}
+		}
+		if since.IsZero() && hint != "" {
+			fmt.Fprintln(w, hint)
+		}
+		if !follow || ctx.Err() != nil {
+			return nil
+		}
+		said, since = now, looked.Add(-logsLate)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(logsPause):
+		}
+	}
+}
+
+// look gathers the room's entries since a time, oldest first. hint says why the
+// bot's own log is not among them.
+func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hint string, err error) {
+	if s.room.Container != "" {
+		lines, err := state.ReadTranscript(s.dir, s.room.Container, logsBytes)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, line := range lines {
+			found = append(found, transcriptEntry(line))
+		}
+	}
+	journal, hint := s.journal(ctx, since)
+	found = slices.DeleteFunc(append(found, journal...), func(e entry) bool { return e.at.Before(since) })
+	slices.SortStableFunc(found, func(a, b entry) int { return a.at.Compare(b.at) })
+	return found, hint, nil
+}
+
+// transcriptEntry says what a line of a transcript tells.
+func transcriptEntry(line state.Line) entry {
+	e := entry{at: line.Time, kind: line.Kind, text: line.Text}
+	switch line.Kind {
+	case state.KindBegin:
+		e.kind = "task"
+	case state.KindUser:
+		e.kind = "said"
+	case state.KindAssistant:
+		e.kind = "agent"
+	case state.KindTool:
+		e.text = strings.TrimSpace(line.Tool + " " + line.Text)
+	case state.KindEnd:
+		e.text = cmp.Or(line.Outcome, "ended")
+	}
+	return e
+}
+
+// head says which room it is and how it stands, by the bot's books.
+func (s logSource) head(ctx context.Context) (string, error) {
+	r := s.room
+	text := "room " + r.Room
+	if r.Name != "" {
+		text += " (" + r.Name + ")"
+	}
+	if r.Container != "" {
+		text += ", container " + r.Container + ", " + r.State
+	}
+	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
+	if errors.Is(err, state.ErrNotFound) {
+		return harmless(shorten(text, logsText)), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	rows, err := journal.Unfinished(ctx, r.Room)
+	unsent, err2 := journal.Unsent(ctx, r.Room)
+	if err := errors.Join(err, err2, journal.Close()); err != nil {
+		return "", err
+	}
+	for _, has := range []struct {
+		n    int
+		what string
+	}{{len(rows), "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
+		if has.n > 0 {
+			text += fmt.Sprintf("; %d %s", has.n, has.what)
+		}
+	}
+	return harmless(shorten(text, logsText)), nil
+}
+
+// line writes an entry: its text is other people's, and cannot break the line,
+// steer the terminal or show a secret of the bot's.
+func (s logSource) line(e entry) string {
+	text := harmless(shorten(conceal(e.text, s.hide...), logsText))
+	return fmt.Sprintf("%s  %-5s  %s", e.at.Local().Format("2006-01-02 15:04:05"), e.kind, text)
+}
+
+// knownSecrets are the secrets of this host's settings and of its login.
+func knownSecrets(cfg *Config) []Secret {
+	return []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token}
+}

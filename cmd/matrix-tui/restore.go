@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/e2ee"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+func restoreCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("restore")
+	volumes := flags.Bool("volumes", false, "put the rooms' files back too, where the backup has them")
+	force := flags.Bool("force", false, "move aside what the state folder holds, and empty the volumes that are there")
+	file, err := a.parseOne(flags, args, "FILE")
+	if err != nil {
+		return err
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	if file == "-" {
+		spool, err := spooled(a.stdin, string(cfg.StateDir))
+		if err != nil {
+			return err
+		}
+		defer os.Remove(spool)
+		file = spool
+	} else if !filepath.IsAbs(file) {
+		file = filepath.Join(a.dir, file)
+	}
+	names, err := checkSums(file) // before anything is touched
+	if err != nil {
+		return err
+	}
+	m, err := readManifest(file)
+	if err != nil {
+		return err
+	}
+	r := &restore{cfg: cfg, dir: string(cfg.StateDir), file: file, manifest: m, names: names, force: *force, say: a.stdout}
+	if *volumes {
+		if r.podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop()); err != nil {
+			return fmt.Errorf("connect to podman: %w", err)
+		}
+		defer r.podman.Close()
+	}
+	if err := r.all(ctx); err != nil {
+		return err
+	}
+	r.farewell()
+	return nil
+}
+
+// spooled keeps a backup that comes in a pipe, because it is read more than once.
+func spooled(in io.Reader, dir string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make state folder %s: %w", dir, reason(err))
+	}
+	f, err := os.CreateTemp(dir, ".restore-") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("keep the backup in %s: %w", dir, reason(err))
+	}
+	_, err = io.Copy(f, in)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("keep the backup in %s: %w", dir, err), os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// readManifest reads what a backup says of itself.
+func readManifest(file string) (m manifest, err error) {
+	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
+		if name != "manifest.json" {
+			return nil
+		}
+		data, err := readAtMost(r, maxExtra)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, &m)
+	})
+	switch {
+	case err != nil:
+		return m, fmt.Errorf("read the backup's manifest: %w", err)
+	case m.Format == 0:
+		return m, errDamaged
+	case m.Format > backupFormat:
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that one", harmless(shorten(m.Version, 80)))
+	}
+	return m, nil
+}
+
+// restore is one restore on its way.
+type restore struct {
+	cfg       *Config
+	dir, file string
+	manifest  manifest
+	names     map[string]bool // of the backup's members
+	force     bool
+	podman    *sandbox.Podman // nil: no volumes
+	say       io.Writer
+	aside     string // where the state that was there is now
+}
+
+// all holds the state folder, so that no bot starts on half of it.
+func (r *restore) all(ctx context.Context) (err error) {
+	lock, err := state.Lock(r.dir)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, lock.Close)
+	if err := ownAs(filepath.Join(r.dir, "lock"), r.dir); err != nil {
+		return err
+	}
+	held, err := heldState(r.dir)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", r.dir, err)
+	}
+	if len(held) > 0 && !r.force {
+		return fmt.Errorf("%s holds a bot's state already (%s): set STATE_DIR to an empty folder, or have it moved aside with -force", r.dir, strings.Join(held, ", "))
+	}
+	tmp, err := os.MkdirTemp(r.dir, ".restore-")
+	if err != nil {
+		return fmt.Errorf("make a folder in %s: %w", r.dir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if err := r.unpack(ctx, tmp); err != nil {
+		return err
+	}
+	if err := r.podmanPart(ctx); err != nil { // before the state: a second try finds the folder as it was
+		return err
+	}
+	if err := r.moveAside(held); err != nil {
+		return err
+	}
+	return moveIn(tmp, r.dir)
+}
+
+// unpack writes the state's files to a folder and makes them fit for use.
+func (r *restore) unpack(ctx context.Context, to string) error {
+	err := eachMember(r.file, func(name string, _ int64, in io.Reader) error {
+		inner, ok := strings.CutPrefix(name, "state/")
+		if !ok {
+			return ctx.Err()
+		}
+		if err := os.MkdirAll(filepath.Join(to, path.Dir(inner)), 0o700); err != nil {
+			return fmt.Errorf("restore %s: %w", inner, err)
+		}
+		out, err := os.OpenFile(filepath.Join(to, inner), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", inner, err)
+		}
+		_, err = io.Copy(out, in)
+		if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+			return fmt.Errorf("restore %s: %w", inner, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range databases {
+		if r.names["state/"+name] {
+			if err := state.CheckDatabase(ctx, filepath.Join(to, name)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := e2ee.Revive(ctx, to, r.manifest.Running); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return ownAs(path, r.dir)
+	})
+}
+
+// podmanPart fills the volumes of the rooms that are whole in the backup.
+func (r *restore) podmanPart(ctx context.Context) error {
+	if r.podman == nil {
+		return nil
+	}
+	if len(r.manifest.Volumes) == 0 {
+		return errors.New("the backup holds no volumes: it was made without -volumes")
+	}
+	in := &volumesIn{ctx: ctx, r: r}
+	defer in.abandon()
+	err := eachMember(r.file, in.take)
+	return errors.Join(err, in.finish())
+}
+
+// moveAside keeps what was there, under a name that tells when.
+func (r *restore) moveAside(held []string) error {
+	if len(held) == 0 {
+		return nil
+	}
+	r.aside = filepath.Join(r.dir, "before-restore-"+time.Now().UTC().Format("20060102T150405Z"))
+	if err := os.Mkdir(r.aside, 0o700); err != nil {
+		return fmt.Errorf("move the present state aside: %w", err)
+	}
+	for _, name := range held {
+		if err := os.Rename(filepath.Join(r.dir, name), filepath.Join(r.aside, name)); err != nil {
+			return fmt.Errorf("move the present state aside: %w", err)
+		}
+	}
+	return ownAs(r.aside, r.dir)
+}
+
+// moveIn moves everything of a folder into another one; the login comes last. A
+// .env that is there stays: it was written for this host.
+func moveIn(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return fmt.Errorf("put the state in place: %w", err)
+	}
+	for _, login := range []bool{false, true} {
+		for _, e := range entries {
+			if (e.Name() == "account.json") != login {
+				continue
+			}
+			if _, err := os.Lstat(filepath.Join(to, ".env")); e.Name() == ".env" && err == nil {
+				continue
+			}
+			if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+				return fmt.Errorf("put the state in place: %w", err)
+			}
+		}
+	}
+	dir, err := os.Open(to)
+	if err != nil {
+		return fmt.Errorf("put the state in place: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// heldState are the names in a folder that belong to a bot's state.
+func heldState(dir string) (held []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case name == "transcripts" && e.IsDir(), e.Type().IsRegular() && name != ".env" && isState(name, 0),
+			strings.HasPrefix(name, "journal.db"), strings.HasPrefix(name, "crypto.db"):
+			held = append(held, name)
+		}
+	}
+	return held, err
+}
+
+// ownAs gives a file that root made to whom a folder belongs.
+func ownAs(path, folder string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+		return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
+
+// farewell says what was done, and what must not be done now.
+func (r *restore) farewell() {
+	m := r.manifest
+	fmt.Fprintf(r.say, "The state of %s is in %s, as it was on %s.\n", harmless(shorten(m.User, 80)), r.dir, m.Made.Local().Format(minute))
+	if r.aside != "" {
+		fmt.Fprintf(r.say, "What was there before is in %s.\n", r.aside)
+	}
+	if len(m.Volumes) > 0 && r.podman == nil {
+		fmt.Fprintln(r.say, "The backup has the rooms' files too: -volumes puts them back.")
+	}
+	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User && !strings.HasPrefix(m.User, "@"+string(r.cfg.User)+":") {
+		fmt.Fprintf(r.say, "MATRIX_USER is %s, another account: the bot will not use this login.\n", r.cfg.User)
+	}
+	fmt.Fprint(r.say, "The bot that this is a copy of must not run any more, on no host: two bots with one login lose each other's messages.\n",
+		"`matrix-tui doctor` says what this host still lacks.\n")
+}

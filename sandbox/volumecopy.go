@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	rspec "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// labelHelper marks the containers that copy volumes. They have no room's label:
+// no bot takes one for a box.
+const labelHelper = "io.matrix-tui.helper"
+
+// HasVolumes says whether a room has work to keep on this host: at least one of
+// its volumes.
+func (p *Podman) HasVolumes(ctx context.Context, room string) (bool, error) {
+	for _, name := range []string{workspaceVolume(room), homeVolume(room)} {
+		_, err := p.slotOf(ctx, name, room)
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// ExportVolumes writes the room's volumes to w as a tar of workspace/ and root/,
+// with the user IDs that the box sees. The box may be at work meanwhile: a file
+// that changes is taken as it is when its turn comes. It needs the image for a
+// container of its own, so nothing of what the agent changed has a part in it.
+func (p *Podman) ExportVolumes(ctx context.Context, room, image string, w io.Writer) error {
+	return p.helped(ctx, room, image, "ro", func(id string) error {
+		var said bounded
+		said.left = 4 << 10
+		code, err := p.attach(ctx, id, process{
+			argv: []string{"tar", "--create", "--file=-", "--sparse", "--numeric-owner", "--directory=/", "workspace", "root"},
+			dir:  "/", stdout: w, stderr: &said,
+		})
+		if err == nil && code > 1 { // 1: a file changed while it was read
+			err = fmt.Errorf("tar ended with code %d: %s", code, strings.TrimSpace(said.kept.String()))
+		}
+		return explain(err, "read the volumes of", room)
+	})
+}
+
+// ImportVolumes makes the room's volumes from what ExportVolumes wrote. Where
+// the room has some already it is ErrNotEmpty; with replace, what is in them
+// goes first. An error of r is one of ImportVolumes; that r is whole is for the
+// caller to know, because tar takes half an archive for a whole one.
+func (p *Podman) ImportVolumes(ctx context.Context, room, image string, r io.Reader, replace bool) error {
+	there, err := p.HasVolumes(ctx, room)
+	if err != nil {
+		return err
+	}
+	if there && !replace {
+		return fmt.Errorf("fill the volumes of %s: %w", room, ErrNotEmpty)
+	}
+	return p.helped(ctx, room, image, "rw", func(id string) error {
+		// new ones are not empty either: podman puts the image's own files there
+		if err := p.quietly(ctx, id, nil, "find", "/workspace", "/root", "-mindepth", "1", "-delete"); err != nil {
+			return explain(err, "empty the volumes of", room)
+		}
+		in := &input{r: r}
+		err := p.quietly(ctx, id, in, "tar", "--extract", "--file=-", "--numeric-owner", "--preserve-permissions", "--directory=/", "workspace", "root")
+		return explain(errors.Join(in.err, err), "fill the volumes of", room)
+	})
+}
+
+// input remembers why a reader could not go on.
+type input struct {
+	r   io.Reader
+	err error // valid when nobody reads any more
+}
+
+func (w *input) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// quietly runs a command of a helper, which has to work.
+func (p *Podman) quietly(ctx context.Context, id string, stdin io.Reader, argv ...string) error {
+	said := bounded{left: 4 << 10}
+	code, err := p.attach(ctx, id, process{argv: argv, dir: "/", stdin: stdin, stdout: io.Discard, stderr: &said})
+	if err == nil && code != 0 {
+		err = fmt.Errorf("%s ended with code %d: %s", argv[0], code, strings.TrimSpace(said.kept.String()))
+	}
+	return err
+}
+
+// helped runs do while a container is there that has the room's volumes and
+// nothing else, and removes it.
+func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(id string) error) (err error) {
+	imageID, err := p.ImageID(ctx, image)
+	if err != nil {
+		return err
+	}
+	slot, err := p.volumesFor(ctx, room)
+	if err != nil {
+		return err
+	}
+	spec := Spec{Room: room, Name: "copy-" + slug(room), Image: image}
+	g := spec.generator(imageID, slot, &rspec.LinuxResources{})
+	g.Labels = map[string]string{labelHelper: room}
+	g.RestartPolicy = "no"
+	for _, v := range g.Volumes {
+		v.Options = []string{mode}
+	}
+	unlock, err := p.names.lock(ctx, spec.Name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := p.removeHelper(ctx, spec.Name); err != nil { // of one that was cut off
+		return err
+	}
+	made, err := containers.CreateWithSpec(p.with(ctx), g, nil)
+	if err != nil {
+		return explain(err, "create container", spec.Name)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, p.remove(ctx, made.ID))
+	}()
+	if err := containers.Start(p.with(ctx), made.ID, nil); err != nil {
+		return explain(err, "start container", spec.Name)
+	}
+	return do(made.ID)
+}
+
+// removeHelper removes a helper of that name, and nothing else.
+func (p *Podman) removeHelper(ctx context.Context, name string) error {
+	data, err := containers.Inspect(p.with(ctx), name, nil)
+	if err = explain(err, "look for container", name); errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if data.Config == nil || data.Config.Labels[labelHelper] == "" {
+		return explain(ErrNameTaken, "remove container", name)
+	}
+	return p.remove(ctx, data.ID)
+}

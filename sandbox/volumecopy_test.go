@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+)
+
+// realImage is the image of the boxes: the one of the other tests has no tar to
+// speak of.
+func realImage(t *testing.T) string {
+	t.Helper()
+	image := cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest")
+	if _, err := needPodman(t).ImageID(t.Context(), image); err != nil {
+		skipHost(t, image+" is not there: deploy/image/build makes it")
+	}
+	return image
+}
+
+// What a room's volumes hold comes out of one host and into another: here, into
+// the volumes of another room.
+func TestCopyVolumes(t *testing.T) {
+	p, image := needPodman(t), realImage(t)
+	from, to := testRoom(t), testRoom(t)
+	ctx := t.Context()
+	box := ensure(t, Spec{Room: from, Image: image})
+	script := `set -e; cd /workspace; echo walnut > 'a word'; ln -s 'a word' link; mkdir dir; chmod 0711 dir; chown 1000:1000 dir
+mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /root/.profile2`
+	sh(t, box, script)
+	if there, err := p.HasVolumes(ctx, from); err != nil || !there {
+		t.Errorf("has volumes: %v, %v", there, err)
+	}
+	if there, err := p.HasVolumes(ctx, to); err != nil || there {
+		t.Errorf("has volumes already: %v, %v", there, err)
+	}
+	var archive bytes.Buffer
+	if err := p.ExportVolumes(ctx, from, image, &archive); err != nil {
+		t.Fatal(err)
+	}
+	if archive.Len() > 64<<20 {
+		t.Errorf("the archive holds %d bytes: what is sparse was written out", archive.Len())
+	}
+	data := archive.Bytes()
+	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); err != nil {
+		t.Fatal(err)
+	}
+	box = ensure(t, Spec{Room: to, Image: image})
+	want := "walnut\nhome\n711 1000 directory\n644 0 fifo\n600 0 regular file\n3221225472"
+	if got := sh(t, box, `cat link /root/.profile2; stat -c '%a %u %F' dir pipe /root/.profile2; stat -c %s sparse`); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+
+	// What is there is left alone, or goes.
+	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("filled volumes: %v", err)
+	}
+	sh(t, box, "echo mine > mine")
+	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), true); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, box, "ls"); strings.Contains(got, "mine") || !strings.Contains(got, "a word") {
+		t.Errorf("afterwards there is %s", got)
+	}
+	// An archive that breaks off is an error, and no helper is left.
+	broken := errors.New("it broke off")
+	if err := p.ImportVolumes(ctx, to, image, io.MultiReader(bytes.NewReader(data[:len(data)/2]), iotest.ErrReader(broken)), true); !errors.Is(err, broken) {
+		t.Errorf("half an archive: %v", err)
+	}
+	for _, room := range []string{from, to} {
+		if _, err := containers.Inspect(p.with(ctx), "copy-"+slug(room), nil); !errors.Is(explain(err, "inspect", room), ErrNotFound) {
+			t.Errorf("the helper of %s is still there: %v", room, err)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package state
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// The copy is one moment of a journal that is written all the while.
+func TestSnapshotWhileWritten(t *testing.T) {
+	dir := t.TempDir()
+	ctx := t.Context()
+	journal, err := OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, done, begun := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	go func() {
+		for i := 0; ; i++ {
+			token := fmt.Sprintf("s%d", i)
+			// two events a batch: a copy has both or neither
+			_, err := journal.Commit(ctx, token, []Inbound{
+				{Room: "!a:x", Event: token + "-1", Type: "m.room.message", Time: time.Now(), Status: Pending},
+				{Room: "!a:x", Event: token + "-2", Type: "m.room.message", Time: time.Now(), Status: Pending},
+			})
+			if i == 0 {
+				close(begun)
+			}
+			select {
+			case <-stop:
+				done <- err
+				return
+			default:
+			}
+		}
+	}()
+	<-begun
+	var rows int
+	for i := range 5 {
+		into := filepath.Join(dir, fmt.Sprintf("copy%d.db", i))
+		if err := Snapshot(ctx, filepath.Join(dir, "journal.db"), into); err != nil {
+			t.Fatal(err)
+		}
+		copied, err := OpenJournal(ctx, into, zerolog.Nop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := copied.NextBatch(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, err := copied.LastEvent(ctx, "!a:x")
+		if err != nil || last != token+"-2" {
+			t.Errorf("copy %d ends with token %s and event %s: %v", i, token, last, err)
+		}
+		if err := copied.db.QueryRow("SELECT count(*) FROM inbound").Scan(&rows); err != nil || rows%2 != 0 {
+			t.Errorf("copy %d has %d events: %v", i, rows, err)
+		}
+		if err := copied.Close(); err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Stat(into); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("copy has mode %v: %v", info.Mode(), err)
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	// A journal that nobody has open leaves nothing beside itself.
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Snapshot(ctx, filepath.Join(dir, "journal.db"), filepath.Join(dir, "last.db")); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckDatabase(ctx, filepath.Join(dir, "last.db")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSnapshotOfWhatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.db")
+	if err := Snapshot(t.Context(), path, filepath.Join(dir, "copy.db")); err == nil {
+		t.Error("a database that is not there was copied")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it was made")
+	}
+	if err := os.WriteFile(path, []byte("this is no database at all, and long enough to be read as one by whoever looks at its header only"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Snapshot(t.Context(), path, filepath.Join(dir, "copy.db")); err == nil {
+		t.Error("what is no database was copied")
+	}
+}
+
+func TestInUse(t *testing.T) {
+	dir := t.TempDir()
+	if InUse(dir) {
+		t.Error("a folder without a lock is in use")
+	}
+	lock, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !InUse(dir) {
+		t.Error("a locked folder is not in use")
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if InUse(dir) {
+		t.Error("a folder that was given free is in use")
+	}
+}
