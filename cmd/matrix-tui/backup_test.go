@@ -121,6 +121,35 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
+// A backup goes through a pipe, from one host to the other.
+func TestBackupInAPipe(t *testing.T) {
+	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	keepRooms(t, dir)
+	var said bytes.Buffer
+	pipe := must(os.Create(filepath.Join(t.TempDir(), "pipe")))
+	defer pipe.Close()
+	a := &app{environ: []string{"STATE_DIR=" + dir}, dir: t.TempDir(), stdout: pipe, stderr: &said}
+	if code := a.main(t.Context(), []string{"backup", "-"}); code != 0 || !strings.Contains(said.String(), "2 files") {
+		t.Fatalf("code %d: %s", code, said.String())
+	}
+	if _, err := pipe.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	a = &app{environ: []string{"STATE_DIR=" + to}, dir: t.TempDir(), stdin: pipe, stdout: io.Discard, stderr: &said}
+	if code := a.main(t.Context(), []string{"restore", "-"}); code != 0 {
+		t.Fatalf("code %d: %s", code, said.String())
+	}
+	for folder, want := range map[string][]string{dir: {"journal.db", "journal.db-shm", "journal.db-wal", "state.json"}, to: {"journal.db", "lock", "state.json"}} {
+		var names []string
+		for _, e := range must(os.ReadDir(folder)) {
+			names = append(names, e.Name())
+		}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("%s holds (-want +got):\n%s", folder, diff)
+		}
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -20,7 +20,7 @@ func checkPolicy(dir string) finding {
 	path := filepath.Join(dir, "policy.yaml")
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return good("policy %s is not there: these need a yes everywhere: %s", path, strings.Join(policy.DefaultApprovals, ", "))
+		return good("policy %s is not there, and need not be: MATRIX_ALLOW says who may talk, and these commands need a yes: %s", path, strings.Join(policy.DefaultApprovals, ", "))
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is no file")

@@ -187,7 +187,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 		text += " (" + r.Name + ")"
 	}
 	if r.Container != "" {
-		text += ", container " + r.Container + ", " + r.State
+		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"), "state not known: podman does not answer")
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {

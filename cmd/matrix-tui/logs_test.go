@@ -101,7 +101,7 @@ func TestLogsOfARoom(t *testing.T) {
 	environ := []string{"STATE_DIR=" + dir, "CONTAINER_HOST=unix://" + dir + "/none.sock", "GEMINI_API_KEY=" + hidden}
 	got := play(t, t.Context(), environ, "logs", "sandbox-c", "-n", "3")
 	lines := strings.Split(got.stdout, "\n")
-	if got.code != 0 || !strings.HasPrefix(lines[0], "room !c:x, container sandbox-c, ?; 3 waiting for an answer") {
+	if got.code != 0 || !strings.HasPrefix(lines[0], "room !c:x, container sandbox-c, state not known: podman does not answer; 3 waiting for an answer") {
 		t.Fatalf("code %d, stderr %s, stdout %s", got.code, got.stderr, got.stdout)
 	}
 	if !strings.Contains(lines[1], "tool   run step 58") || !strings.Contains(lines[3], "agent  the key is redacted [31mred long") || !strings.HasSuffix(lines[3], "…") {

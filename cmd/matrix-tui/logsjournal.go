@@ -39,7 +39,7 @@ func (s logSource) journal(ctx context.Context, since time.Time) (found []entry,
 		return nil, fmt.Sprintf(elsewhere, fmt.Sprintf("journalctl --unit=%s: %v", s.unit, err))
 	}
 	if len(out) == 0 {
-		return nil, fmt.Sprintf("(the journal has nothing of %s that this user may read: run it as root, or as a member of systemd-journal)", s.unit)
+		return nil, fmt.Sprintf("(the journal has nothing of %s that this user may read: run this as root, or let the user read it with `usermod --append --groups systemd-journal USER`)", s.unit)
 	}
 	return journalEntries(out, s.room), ""
 }
