@@ -68,7 +68,7 @@ at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; 
 # need_go puts a go on PATH that can build this module: the one installed, Debian's, or the one that Debian's fetches.
 need_go() {
 	local want
-	want=$(sed -n 's/^go //p' "$ROOT/go.mod")
+	want=$(cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null | sed -n 's/^go //p' | sort -V | tail -n 1) || true # a release has the second alone
 	use_go "$want" && return
 	need_packages golang-go ca-certificates
 	use_go "$want" && return
@@ -104,11 +104,20 @@ fetch_go() {
 	rm -rf "$tmp"
 }
 
-# need_podman installs podman and, where the host needs it, the drop-in.
+# podman is the command line, or with MATRIX_TUI_PODMAN a client of the service behind that socket, unix://…
+podman() {
+	if [ -n "${MATRIX_TUI_PODMAN:-}" ]; then command podman --remote --url "$MATRIX_TUI_PODMAN" "$@"; else command podman "$@"; fi
+}
+
+# need_podman installs podman and, where the host needs it, the drop-in. Whose service it only uses, it leaves alone.
 need_podman() {
-	need_packages podman runc netavark aardvark-dns uidmap ca-certificates
-	need_dropin
-	if [ "$(id -u)" != 0 ] && ! grep -q "^$(id -un):" /etc/subuid; then
+	if [ -n "${MATRIX_TUI_PODMAN:-}" ]; then
+		need_packages podman ca-certificates
+	else
+		need_packages podman runc netavark aardvark-dns uidmap ca-certificates
+		need_dropin
+	fi
+	if [ -z "${MATRIX_TUI_PODMAN:-}" ] && [ "$(id -u)" != 0 ] && ! grep -q "^$(id -un):" /etc/subuid; then
 		say "giving $(id -un) user IDs for rootless containers"
 		as_root usermod --add-subuids 1000000-1999999 --add-subgids 1000000-1999999 "$(id -un)"
 	fi

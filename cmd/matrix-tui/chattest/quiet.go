@@ -26,7 +26,7 @@ func (sc *script) quiet(ctx context.Context) error {
 			why = err.Error() // a journal that is just being made
 			return false, nil
 		}
-		if why != "" && !sc.bot.proc.alive() && !sc.releaseRuns() {
+		if why != "" && sc.machine == nil && !sc.bot.proc.alive() && !sc.releaseRuns() {
 			return false, errors.New("the bot does not run, and " + why)
 		}
 		return why == "", nil

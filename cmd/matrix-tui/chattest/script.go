@@ -41,6 +41,7 @@ type script struct {
 	ownHome bool
 	proxy   *proxy // nil: the bot talks to the homeserver itself
 	service *podmanService
+	machine *machine // nil: the bot runs on the test's own host
 	model   *scripted.Server
 	api     *httptest.Server
 	mark    int // newest request that model-saw has looked at
@@ -123,7 +124,12 @@ func (s *suite) newScript(name string) (*script, error) {
 	return sc, nil
 }
 
-func (sc *script) state() string { return filepath.Join(sc.dir, "state") }
+func (sc *script) state() string {
+	if sc.machine != nil {
+		return filepath.Join(sc.machine.home, "state")
+	}
+	return filepath.Join(sc.dir, "state")
+}
 
 // end stops everything of the script, tells what happened when it failed, and
 // removes what it made.
@@ -135,10 +141,14 @@ func (sc *script) end() {
 			sc.tb.Error(err)
 		}
 	}
+	sc.machine.keepLog(ctx, sc.bot.log)
 	if sc.tb != nil && sc.tb.Failed() {
 		sc.report(ctx)
 	}
 	_ = sc.bot.proc.signal(ctx, syscall.SIGKILL)
+	if err := sc.machine.end(ctx); err != nil && sc.tb != nil {
+		sc.tb.Errorf("end the machine: %v", err)
+	}
 	sc.inspect()
 	if err := sc.clear(ctx); err != nil && sc.tb != nil {
 		sc.tb.Errorf("clean up: %v", err)

@@ -157,6 +157,7 @@ func (s *suite) close() error {
 // sweep removes what an earlier run left behind that was itself killed: its
 // containers, by the list it kept, its mounts and its folder.
 func sweep(ctx context.Context) {
+	sweepMachines(ctx)
 	roots, _ := filepath.Glob("/tmp/mtc-*")
 	for _, root := range roots {
 		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(root), "mtc-"))

@@ -132,6 +132,10 @@ var verbs = []verb{
 	{"hold", "REGEXP", 1, 1, false, doHold},                      // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
 	{"held", "N", 1, 1, false, doHeld},                           // wait until N of them do, never more
 	{"release", "", 0, 0, false, doRelease},                      // they go on
+	{"machine", "[qemu]", 0, 1, false, doMachine},                // a bare host with systemd; its bot is installed by `install`, and $home is its folder
+	{"install", "[OPTION…]", 0, -1, true, doInstall},             // deploy/install there, with the script's settings as answers
+	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},            // run a command there as root
+	{"machine-power", "off|on", 1, 1, false, doMachinePower},     // take the power from it, and give it back; it waits until all is up
 	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},          // the state folder on a file system of its own
 	{"policy", "FILE|none", 1, 1, false, doPolicy},               // policy.yaml; without it, the bot answers all that is said to it
 	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},       // OWNER accepts in ROOM the code that WHO got in THEIRS

@@ -106,7 +106,7 @@ func (i Images) make(ctx context.Context, base Base, commit, recipe, name string
 	return nil
 }
 
-// context is the folder that the build sees: boxinit, dated so that the same
+// context is the folder that the build sees: boxinit and what is lifted, dated so that the same
 // content makes the same layer, and the authorities that this host trusts.
 func (i Images) context(base Base, release string) (string, error) {
 	dir := base.path("cache", "image")
@@ -114,9 +114,15 @@ func (i Images) context(base Base, release string) (string, error) {
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(ca, 0o755)); err != nil {
 		return "", err
 	}
-	err := copyFile(filepath.Join(release, "boxinit"), filepath.Join(dir, "boxinit"), false)
-	if err == nil {
-		err = os.Chtimes(filepath.Join(dir, "boxinit"), time.Unix(0, 0), time.Unix(0, 0))
+	var err error
+	for _, name := range []string{"boxinit", lifted} {
+		to := filepath.Join(dir, filepath.Base(name))
+		if err == nil {
+			err = copyFile(filepath.Join(release, name), to, false)
+		}
+		if err == nil {
+			err = os.Chtimes(to, time.Unix(0, 0), time.Unix(0, 0))
+		}
 	}
 	if err == nil {
 		err = copyFile("/etc/ssl/certs/ca-certificates.crt", filepath.Join(ca, "host-ca.crt"), false)

@@ -67,6 +67,13 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 	if err := os.CopyFS(filepath.Join(made, "deploy"), os.DirFS(filepath.Join(source, "deploy"))); err != nil {
 		return fmt.Errorf("copy deploy of release %s: %w", short, err)
 	}
+	err = os.Mkdir(filepath.Join(made, "agent"), 0o755)
+	if err == nil {
+		err = copyFile(filepath.Join(source, lifted), filepath.Join(made, lifted), false)
+	}
+	if err != nil {
+		return fmt.Errorf("copy recipe of release %s: %w", short, err)
+	}
 	history, err := m.history(ctx, commit)
 	if err != nil {
 		return err

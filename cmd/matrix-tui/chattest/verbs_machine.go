@@ -1,0 +1,70 @@
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
+	if sc.machine != nil || sc.bot.proc != nil {
+		return fmt.Errorf("a script has one machine, before the bot's first start")
+	}
+	kind := "container"
+	if len(args) > 0 {
+		kind = args[0]
+	}
+	m, err := sc.newMachine(ctx, kind)
+	if err != nil {
+		return err
+	}
+	sc.ts.Setenv("home", m.home)
+	sc.ts.Setenv("state", sc.state())
+	return sc.account(ctx)
+}
+
+// doInstall runs the installer as the README has it, with the answers in a file.
+func doInstall(ctx context.Context, sc *script, neg bool, args []string) error {
+	if sc.machine == nil {
+		return fmt.Errorf("machine comes first")
+	}
+	if _, errs, code, err := sc.machine.run(ctx, sc.answers(), "sh", "-c", "umask 077; cat >/root/answers"); err != nil || code != 0 {
+		return fmt.Errorf("write answers: %w %s", err, errs)
+	}
+	return doOnMachine(ctx, sc, neg, append([]string{"/opt/matrix-tui/deploy/install", "--answers", "/root/answers"}, args...))
+}
+
+func doOnMachine(ctx context.Context, sc *script, neg bool, args []string) error {
+	if sc.machine == nil {
+		return fmt.Errorf("machine comes first")
+	}
+	out, errs, code, err := sc.machine.run(ctx, nil, args...)
+	fmt.Fprint(sc.ts.Stdout(), out)
+	fmt.Fprint(sc.ts.Stderr(), errs)
+	if err != nil {
+		return err
+	}
+	for what, secret := range map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password} {
+		if strings.Contains(out+errs, secret) {
+			return fmt.Errorf("%s is in the output", what)
+		}
+	}
+	if (code != 0) != neg {
+		return fmt.Errorf("exit code %d", code)
+	}
+	return nil
+}
+
+// doMachinePower is the plug: what is not on the disk is gone.
+func doMachinePower(ctx context.Context, sc *script, _ bool, args []string) error {
+	if sc.machine == nil {
+		return fmt.Errorf("machine comes first")
+	}
+	switch args[0] {
+	case "off":
+		return sc.machine.powerOff(ctx)
+	case "on":
+		return sc.machine.powerOn(ctx)
+	}
+	return fmt.Errorf("usage: machine-power off|on")
+}

@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# The release that this script belongs to, put in place. Sourced by deploy/install.
+
+# need_release sets COMMIT and has $HOME_DIR/current lead to that release.
+need_release() {
+	local from=$ROOT
+	if [ -e "$ROOT/release.json" ]; then
+		COMMIT=$(commit_of "$ROOT")
+		(cd "$ROOT" && sha256sum --quiet --strict -c SHA256SUMS >/dev/null) || die "the release in $ROOT is not as it was made." "Unpack its archive again."
+	else
+		COMMIT=$(git -c safe.directory='*' -C "$ROOT" rev-parse --short=12 HEAD 2>/dev/null) ||
+			die "$ROOT is neither a git checkout nor a release." "Clone the repository, or unpack a release archive, and run the deploy/install in it."
+		COMMIT=${COMMIT:0:12}
+		from=$CACHE/release/releases/$COMMIT
+		if [ ! -e "$HOME_DIR/releases/$COMMIT/release.json" ] && [ ! -e "$from/release.json" ] && changing "building release $COMMIT"; then
+			need_go
+			step "building release $COMMIT (a minute or two the first time)" "A Go module proxy has to be within reach; 'go env GOPROXY' tells which one is asked." \
+				make_release
+		fi
+	fi
+	ensure "putting release $COMMIT into $HOME_DIR/releases" test -e "$HOME_DIR/releases/$COMMIT/release.json" -- copy_release "$from"
+	[ "$(readlink "$HOME_DIR/current" 2>/dev/null)" != "releases/$COMMIT" ] || return 0
+	RESTART=yes
+	changing "making release $COMMIT the current one" || return 0
+	if systemctl -q is-active matrix-tui.service 2>/dev/null; then
+		say "stopping the bot: what runs goes on in its container"
+		systemctl stop matrix-tui.service
+	fi
+	if [ -e "$HOME_DIR/state/state.json" ]; then
+		step "copying the state aside, to $HOME_DIR/state-before/$COMMIT" "Make room on the disk of $HOME_DIR." copy_state
+	fi
+	say "release $COMMIT is the current one"
+	as_bot "releases/$COMMIT/matrix-tui" release use -into "$HOME_DIR" "$COMMIT"
+}
+
+# need_update_tools gives the bot what it updates itself with: git, and for a git remote a compiler.
+need_update_tools() {
+	[ -n "${A[UPDATE_SOURCE]:-}" ] || return 0
+	packages git openssh-client
+	[[ ${A[UPDATE_SOURCE]} != archive+* ]] || return 0
+	if [ ! -x /usr/local/go/bin/go ] && [ ! -x "$HOME_DIR/cache/go/bin/go" ] && changing "giving the bot a Go compiler for its updates"; then
+		need_go
+		[ ! -d "$CACHE/go" ] || step "copying the Go compiler into $HOME_DIR/cache" "Room is needed on the disk of $HOME_DIR." copy_go
+	fi
+}
+copy_go() {
+	as_bot mkdir -p cache/go
+	tar -C "$CACHE/go" --owner=0 --group=0 -cf - . | as_bot tar -C cache/go --no-same-owner -xf -
+}
+
+# commit_of DIR is the name of the release in a folder: 12 digits of its commit.
+commit_of() { sed -n 's/^ *"commit": *"\([0-9a-f]\{12\}\).*/\1/p' "$1/release.json"; }
+
+# copy_release DIR copies a release to its name, as the bot's user, who alone writes there.
+copy_release() {
+	local new=releases/.$COMMIT.new
+	as_bot rm -rf "$new" "releases/$COMMIT"
+	as_bot mkdir -p "$new"
+	tar -C "$1" --owner=0 --group=0 -cf - . | as_bot tar -C "$new" --no-same-owner -xf -
+	as_bot sync "$HOME_DIR/$new"
+	as_bot mv -T "$new" "releases/$COMMIT"
+}
+
+# copy_state keeps the state as it was before the release first touches it; the three newest copies stay.
+copy_state() {
+	local to=state-before/$COMMIT
+	as_bot mkdir -p state-before
+	as_bot rm -rf "$to.part" "$to"
+	as_bot cp -a --no-target-directory state "$to.part"
+	as_bot rm -rf "$to.part/gateway" "$to.part/tmp"
+	as_bot mv -T "$to.part" "$to"
+	as_bot sh -c 'ls -dt state-before/* | tail -n +4 | while read -r old; do rm -rf "$old"; done'
+}
+
+# make_release builds the release of the checkout's newest commit, by the program itself. The clone has a branch for it,
+# also where the checkout has none.
+make_release() {
+	local source=$CACHE/source
+	rm -rf "$source"
+	git -c safe.directory='*' clone --quiet --no-checkout "$ROOT" "$source"
+	git -C "$source" branch --force installed "$COMMIT"
+	env -C "$ROOT" CGO_ENABLED=0 go build -o "$BIN/matrix-tui" ./cmd/matrix-tui
+	"$BIN/matrix-tui" release make -from "$source" -into "$CACHE/release" installed
+	rm -rf "$source"
+}

@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# The bot's user, and podman for it. Sourced by deploy/install.
+
+need_user() {
+	ensure "making the user $BOT with home $HOME_DIR" id -u "$BOT" -- \
+		useradd --system --user-group --home-dir "$HOME_DIR" --shell /usr/sbin/nologin --comment "matrix-tui" "$BOT"
+	# The folders are the bot's own; what root puts into them, it does as the bot.
+	ensure "making $HOME_DIR" owned "$HOME_DIR" 700 -- install -d -m 0700 -o "$BOT" -g "$BOT" "$HOME_DIR"
+	ensure "making $HOME_DIR/state" owned "$HOME_DIR/state" 700 -- as_bot install -d -m 0700 "$HOME_DIR/state"
+	ensure "making $HOME_DIR/releases" owned "$HOME_DIR/releases" 755 -- as_bot install -d -m 0755 "$HOME_DIR/releases"
+}
+owned() { [ -d "$1" ] && [ "$(stat -c %U/%a "$1")" = "$BOT/$2" ]; }
+
+# need_podman_for_bot sets SOCKET, podman's for the bot, as A[PODMAN] says: rootless (the bot's own, which runs with or
+# without anybody logged in), rootful (the system's, with a socket that the bot may use), given (CONTAINER_HOST).
+need_podman_for_bot() {
+	case ${A[PODMAN]} in
+	given)
+		packages podman ca-certificates
+		SOCKET=${A[CONTAINER_HOST]}
+		;;
+	rootful)
+		packages podman runc netavark aardvark-dns ca-certificates
+		[ "$DRY" = yes ] || need_dropin
+		put_unit matrix-tui-podman.socket
+		put_unit matrix-tui-podman.service
+		reload
+		ensure "starting podman's socket for the bot" unit_on matrix-tui-podman.socket -- systemctl -q enable --now matrix-tui-podman.socket
+		ensure "having containers come back after a reboot" systemctl -q is-enabled podman-restart.service -- systemctl -q enable podman-restart.service
+		SOCKET=unix:///run/matrix-tui/podman.sock
+		;;
+	rootless)
+		packages podman runc netavark aardvark-dns uidmap slirp4netns ca-certificates dbus dbus-user-session libpam-systemd
+		[ "$DRY" = yes ] || need_dropin
+		rootless
+		;;
+	esac
+}
+
+rootless() {
+	local uid
+	uid=$(id -u "$BOT" 2>/dev/null || echo UID) # not there yet in a dry run
+	SOCKET=unix:///run/user/$uid/podman/podman.sock
+	ensure "giving $BOT user IDs for its containers" has_subids -- give_subids
+	# Without this the limits on processors and files of a box have no effect for a user's containers.
+	put 0644 "/etc/systemd/system/user@$uid.service.d/matrix-tui.conf" <<<$'# Written by matrix-tui (deploy/install).\n[Service]\nDelegate=cpu cpuset io memory pids'
+	reload
+	ensure "having $BOT's services run without a login" test -e "/var/lib/systemd/linger/$BOT" -- loginctl enable-linger "$BOT"
+	ensure "starting $BOT's services" systemctl -q is-active "user@$uid.service" -- systemctl start "user@$uid.service"
+	ensure "starting podman's socket for $BOT" bot_units_on podman.socket -- as_bot systemctl --user -q enable --now podman.socket
+	ensure "having containers come back after a reboot" as_bot systemctl --user -q is-enabled podman-restart.service -- \
+		as_bot systemctl --user -q enable podman-restart.service
+}
+has_subids() { grep -q "^$BOT:" /etc/subuid && grep -q "^$BOT:" /etc/subgid; }
+# give_subids takes the 65536 IDs behind the highest that anybody has.
+give_subids() {
+	local first
+	first=$(cat /etc/subuid /etc/subgid 2>/dev/null | awk -F: 'BEGIN { n = 524288 } $2 + $3 > n { n = $2 + $3 } END { print n }')
+	usermod --add-subuids "$first-$((first + 65535))" --add-subgids "$first-$((first + 65535))" "$BOT"
+}
+bot_units_on() { as_bot systemctl --user -q is-enabled "$1" && as_bot systemctl --user -q is-active "$1"; }
+unit_on() { systemctl -q is-enabled "$1" && systemctl -q is-active "$1"; }
+
+# need_boxes_image has podman make the image of the boxes, or take it from IMAGE_ARCHIVE.
+need_boxes_image() {
+	export MATRIX_TUI_PODMAN=$SOCKET
+	if [ -n "${A[IMAGE_ARCHIVE]:-}" ]; then
+		ensure "loading the image of the boxes" podman image exists "$IMAGE" -- podman load -i "${A[IMAGE_ARCHIVE]}"
+	elif [ "$DRY" = yes ]; then
+		podman image exists "$IMAGE" 2>/dev/null || changing "building the image $IMAGE" || true
+	else
+		[ -n "${A[SANDBOX_IMAGE]:-}" ] || packages debootstrap
+		local before
+		before=$(podman image inspect -f '{{.Id}}' "$IMAGE" 2>/dev/null || true)
+		if [ -n "${A[SANDBOX_IMAGE]:-}" ]; then
+			[ -n "$before" ] || die "SANDBOX_IMAGE is $IMAGE, which podman at $SOCKET does not have." "Load or build it there, or leave SANDBOX_IMAGE out."
+		else
+			"$DEPLOY/image/build"
+		fi
+		[ "$before" = "$(podman image inspect -f '{{.Id}}' "$IMAGE")" ] || CHANGES=$((CHANGES + 1))
+	fi
+}

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# What --uninstall takes away, and what it leaves and names. Sourced by deploy/install.
+
+uninstall() {
+	local uid data=()
+	uid=$(id -u "$BOT" 2>/dev/null || true)
+	stop_unit matrix-tui-upkeep.timer
+	stop_unit matrix-tui-upkeep.service
+	stop_unit matrix-tui.service
+	[ -z "$uid" ] || [ ! -S "${SOCKET#unix://}" ] || remove_boxes
+	stop_unit matrix-tui-podman.socket
+	stop_unit matrix-tui-podman.service
+	stop_unit matrix-tui-homeserver.service
+	if [ -n "$uid" ] && [ "${A[PODMAN]}" = rootless ]; then
+		ensure "ending $BOT's services" not test -e "/var/lib/systemd/linger/$BOT" -- end_user_services "$uid"
+	fi
+	drop "$UNITS"/matrix-tui*.service "$UNITS"/matrix-tui*.timer "$UNITS"/matrix-tui*.socket "$UNITS/matrix-tui.service.d" \
+		/etc/containers/containers.conf.d/matrix-tui.conf /usr/local/bin/matrix-tui "$HS_BIN" /var/cache/matrix-tui \
+		/var/lib/systemd/timers/stamp-matrix-tui-upkeep.timer
+	[ -z "$uid" ] || drop "$UNITS/user@$uid.service.d/matrix-tui.conf"
+	[ -z "$uid" ] || [ "$DRY" = yes ] || rmdir "$UNITS/user@$uid.service.d" 2>/dev/null || true
+	drop "$HOME_DIR"/{current,good,releases,cache,trial,update.json,update.log,watch.lock,state-failed,.cache}
+	reload
+	[ "$DRY" = yes ] || systemctl reset-failed 'matrix-tui*' 2>/dev/null || true
+
+	if [ "$PURGE" = yes ]; then
+		[ ! -d "$HOME_DIR" ] || drop "$HOME_DIR"
+		drop "$HS_DATA"
+		remove_user "$BOT"
+		remove_user "$HS_USER"
+	fi
+	for dir in "$HOME_DIR"/{state,state-before,.local/share/containers/storage/volumes} "$HS_DATA"; do
+		[ ! -d "$dir" ] || data+=("$dir")
+	done
+	local kept=${A[PACKAGES]:-}
+	drop "$ETC"
+	if [ "$CHANGES" = 0 ]; then say "nothing of matrix-tui is installed here"; else say "matrix-tui is uninstalled"; fi
+	[ ${#data[@]} = 0 ] || say "left, because it is data: ${data[*]} (owned by the user $BOT${A[HOMESERVER]:+ and $HS_USER}; deploy/install takes them up again, --uninstall --purge deletes them)"
+	[ "$PURGE" = yes ] || [ ${#VOLUMES[@]} = 0 ] || say "left, because it is data: podman's volumes (podman volume rm deletes them): ${VOLUMES[*]}"
+	[ -z "$kept" ] || say "left: packages that were installed for it: $kept"
+}
+
+not() { ! "$@"; }
+stop_unit() {
+	[ -e "$UNITS/$1" ] || return 0
+	ensure "stopping $1" not unit_seen "$1" -- systemctl -q disable --now "$1"
+}
+unit_seen() { systemctl -q is-enabled "$1" || systemctl -q is-active "$1"; }
+
+# remove_boxes removes the containers that the bot's state names, and the image; the rooms' volumes stay.
+VOLUMES=()
+remove_boxes() {
+	local name volume
+	export MATRIX_TUI_PODMAN=$SOCKET
+	for name in $(grep -oE '"sandbox-[A-Za-z0-9-]+"' "$HOME_DIR/state/state.json" 2>/dev/null | cut -d'"' -f2 | sort -u); do
+		ensure "removing the container $name" not podman container exists "$name" -- podman rm --force --time 5 "$name"
+		for volume in "workspace-${name#sandbox-}" "home-${name#sandbox-}"; do
+			podman volume exists "$volume" 2>/dev/null || continue
+			if [ "$PURGE" = yes ]; then ensure "removing the volume $volume" false -- podman volume rm "$volume"; else VOLUMES+=("$volume"); fi
+		done
+	done
+	if [ "${A[PODMAN]}" != given ] && podman image exists "$IMAGE" 2>/dev/null; then
+		ensure "removing the images" false -- remove_images
+	fi
+}
+remove_images() {
+	podman images --filter label=io.matrix-tui.recipe --format '{{.Id}}' | sort -u | while read -r id; do podman rmi --force "$id" || true; done
+	podman rmi "$IMAGE" localhost/matrix-tui-base:latest || true
+}
+
+end_user_services() {
+	as_bot systemctl --user -q disable --now podman-restart.service podman.socket || true
+	loginctl disable-linger "$BOT"
+	systemctl stop "user@$1.service"
+}
+remove_user() {
+	ensure "removing the user $1" not id -u "$1" -- userdel "$1"
+}

@@ -1,0 +1,9 @@
+#!/bin/bash
+# matrix-tui SUBCOMMAND with the settings, the secrets and the user of matrix-tui.service. Written by deploy/install.
+[ "$(id -u)" = 0 ] || { echo "matrix-tui: this needs root: sudo matrix-tui $*" >&2; exit 1; }
+options=(--quiet --collect --wait --pipe --service-type=exec "-pUser=@USER@" "-pGroup=@USER@" -pUMask=0077
+	"-pWorkingDirectory=@HOME@/state" "-pEnvironmentFile=@ETC@/settings" -pNoNewPrivileges=yes)
+for file in @ETC@/credentials/*; do
+	[ ! -e "$file" ] || options+=("-pLoadCredential=${file##*/}:$file")
+done
+exec systemd-run "${options[@]}" @HOME@/current/matrix-tui "$@"
