@@ -28,7 +28,9 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 	if begun {
 		stoppable = ctx // its run must be stopped in the box
 	}
+	t.fresh = !begun && t.rec.Tries <= 1 && (t.rec.Ran == nil || t.rec.Ran.Over) // between two tasks, never within one
 	box, err := t.ensure(stoppable, begun)
+	t.fresh = false
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return t.stoppedEarly(), nil
 	}
@@ -142,7 +144,7 @@ func (t *task) ensureOnce(ctx context.Context) (*sandbox.Box, error) {
 	name := b.Store.Container(t.id)
 	box, err := b.Podman.Ensure(ctx, sandbox.Spec{
 		Room: t.id, Name: name, VolumesOf: b.Store.VolumesOf(t.id), Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
-		Gateway: dir, Version: b.Version,
+		Gateway: dir, Version: b.Version, Fresh: t.fresh,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ensure box: %w", err)

@@ -36,6 +36,7 @@ type task struct {
 	shown  *progress
 	quoted *workspace.Quote // what it replies to
 	who    []workspace.Text // the agent's persona
+	fresh  bool             // the box is taken anew where there is a newer image
 	noted  int              // tool calls that a former life has put into the transcript
 
 	// stopping ends when somebody wants the task to end; see [room.current].

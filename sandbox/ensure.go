@@ -81,6 +81,13 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	e.box.ID = data.ID
+	if stale, err := e.stale(ctx, data); err != nil {
+		return false, err
+	} else if stale {
+		e.spec.Fresh = false
+		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("there is a newer image: the box is made anew on its volumes")
+		return false, e.remove(ctx, data.ID)
+	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
 		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
@@ -96,6 +103,19 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, e.start(ctx, data)
 	}
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
+}
+
+// stale tells whether a box that is to be fresh was made of another image than
+// there is now. Where there is none, the old one does.
+func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
+	if !e.spec.Fresh {
+		return false, nil
+	}
+	now, err := e.ImageID(ctx, e.spec.Image)
+	if errors.Is(err, ErrImageMissing) {
+		return false, nil
+	}
+	return err == nil && data.Config.Labels[labelImage] != now, err
 }
 
 type action int

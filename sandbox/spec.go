@@ -30,6 +30,9 @@ type Spec struct {
 	// Gateway is the directory on the host that holds the gateway's socket,
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
+	// Fresh has a box made anew, on its volumes, when Image now names another
+	// image than the one it was made of. Nothing may run in it.
+	Fresh bool
 	// Version is the bot's version, for the label.
 	Version string
 }

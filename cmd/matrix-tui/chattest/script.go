@@ -175,7 +175,7 @@ func (sc *script) clear(ctx context.Context) error {
 		err = errors.Join(err, sc.home.stop(ctx))
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
-		err = errors.Join(err, RemoveBoxes(ctx, sc.boxes))
+		err = errors.Join(err, RemoveBoxes(ctx, sc.boxes), sc.removeImages(ctx))
 		if sc.smallDisk {
 			err = errors.Join(err, syscall.Unmount(sc.base(), syscall.MNT_DETACH))
 		}

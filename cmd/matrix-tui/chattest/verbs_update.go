@@ -54,6 +54,10 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 	if out, err := exec.CommandContext(ctx, program, "release", "use", "-into", sc.base(), commit).CombinedOutput(); err != nil {
 		return fmt.Errorf("use release: %w: %s", err, out)
 	}
+	if _, err := mustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest"); err != nil {
+		return err
+	}
+	sc.bot.set["SANDBOX_IMAGE"] = sc.ownImage() + ":latest"
 	for _, pair := range sc.suite.shop.env {
 		name, value, _ := strings.Cut(pair, "=")
 		sc.bot.set[name] = value
@@ -78,6 +82,29 @@ func doReleasesDisk(_ context.Context, sc *script, _ bool, args []string) error 
 	}
 	sc.smallDisk = true
 	return syscall.Mount("tmpfs", sc.base(), "tmpfs", 0, "mode=0700,size="+args[0])
+}
+
+// ownImage is the name of the sandbox image for a bot that may replace it.
+func (sc *script) ownImage() string { return "localhost/matrix-tui-script-" + sc.name }
+
+// removeImages removes what bears that name; the boxes are gone.
+func (sc *script) removeImages(ctx context.Context) error {
+	if sc.bot.program == "" {
+		return nil
+	}
+	out, err := mustPodman(ctx, "images", "--format", "{{.Repository}}:{{.Tag}}")
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(out) {
+		if !strings.HasPrefix(name, sc.ownImage()+":") {
+			continue
+		}
+		if _, err := mustPodman(ctx, "rmi", name); err != nil { // the name alone, where the image has others
+			return err
+		}
+	}
+	return nil
 }
 
 // holder is the process that has the state folder, and its program.

@@ -64,22 +64,19 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 	if err := compile(ctx, base, source, made, commit, log); err != nil {
 		return err
 	}
-	if err := os.CopyFS(filepath.Join(made, "deploy"), os.DirFS(filepath.Join(source, "deploy"))); err != nil {
-		return fmt.Errorf("copy deploy of release %s: %w", short, err)
-	}
-	err = os.Mkdir(filepath.Join(made, "agent"), 0o755)
-	if err == nil {
-		err = copyFile(filepath.Join(source, lifted), filepath.Join(made, lifted), false)
-	}
-	if err != nil {
-		return fmt.Errorf("copy recipe of release %s: %w", short, err)
+	if err := copyScripts(source, made); err != nil {
+		return fmt.Errorf("copy scripts of release %s: %w", short, err)
 	}
 	history, err := m.history(ctx, commit)
 	if err != nil {
 		return err
 	}
 	version := strings.TrimPrefix(strings.TrimPrefix(name, "refs/tags/"), "refs/heads/")
-	if err := describe(made, Info{Commit: commit, Version: version, Built: time.Now().UTC(), History: history}); err != nil {
+	recipe, err := recipeOf(ctx, base, made)
+	if err != nil {
+		return err
+	}
+	if err := describe(made, Info{Recipe: recipe, Commit: commit, Version: version, Built: time.Now().UTC(), History: history}); err != nil {
 		return fmt.Errorf("describe release %s: %w", short, err)
 	}
 	return base.keep(made, short)
@@ -146,10 +143,7 @@ func goflags(source string) string {
 }
 
 // describe writes what the release says of itself, and its checksums.
-func describe(dir string, info Info) (err error) {
-	if info.Recipe, err = recipeOf(dir); err != nil {
-		return err
-	}
+func describe(dir string, info Info) error {
 	data, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return err

@@ -1,37 +1,66 @@
 package release
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
 )
 
-// RecipeLabel is the label on the sandbox image that says what it was made from.
-const RecipeLabel = "io.matrix-tui.recipe"
+// A release makes its sandbox image by a script of its own.
+const imageScript = "deploy/image/build"
 
-// baseImage is what the sandbox image starts from where nobody says otherwise.
-const baseImage = "localhost/matrix-tui-base:latest"
+var (
+	recipeLine = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	rootFile   = regexp.MustCompile(`\$ROOT/([A-Za-z0-9._/-]+)`)
+)
 
-// lifted is the part of the image's recipe that lies outside of deploy.
-const lifted = "agent/lift.cjs"
+// recipeOf is the hash of what the image of a release, complete or being made,
+// is made from.
+func recipeOf(ctx context.Context, base Base, dir string) (string, error) {
+	p := imageProgram(base, dir, time.Minute, nil)
+	out, err := p.run(ctx, filepath.Join(dir, imageScript), "--recipe")
+	recipe := strings.TrimSpace(out)
+	if err == nil && !recipeLine.MatchString(recipe) {
+		err = errors.New("no hash came")
+	}
+	if err != nil {
+		return "", fmt.Errorf("ask for the recipe of the image: %w", err)
+	}
+	return recipe, nil
+}
 
-// recipeOf is the hash of what a release's sandbox image is made from, as
-// deploy/image/build computes it.
-func recipeOf(dir string) (string, error) {
-	h := sha256.New()
-	for _, name := range []string{"deploy/image/Containerfile", "deploy/image/base", "deploy/image/build", "boxinit", lifted} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return "", fmt.Errorf("read recipe: %w", err)
+func imageProgram(base Base, dir string, limit time.Duration, log io.Writer, set ...string) program {
+	set = append(set, "BOXINIT="+filepath.Join(dir, "boxinit"), "MATRIX_TUI_CACHE="+base.path("cache"))
+	return program{dir: dir, limit: limit, log: log, env: environ(set...)}
+}
+
+// copyScripts copies deploy, and what its image is made from besides.
+func copyScripts(source, into string) error {
+	if err := os.CopyFS(filepath.Join(into, "deploy"), os.DirFS(filepath.Join(source, "deploy"))); err != nil {
+		return err
+	}
+	script, err := os.ReadFile(filepath.Join(source, imageScript))
+	if err != nil {
+		return err
+	}
+	for _, found := range rootFile.FindAllStringSubmatch(string(script), -1) {
+		name := filepath.Clean(found[1])
+		info, err := os.Stat(filepath.Join(source, name))
+		if !filepath.IsLocal(name) || err != nil || !info.Mode().IsRegular() {
+			continue
 		}
-		h.Write(data)
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(into, name)), 0o755); err != nil {
+			return err
+		}
+		if err := copyFile(filepath.Join(source, name), filepath.Join(into, name), false); err != nil {
+			return err
+		}
 	}
-	from := os.Getenv("BASE")
-	if from == "" {
-		from = baseImage
-	}
-	fmt.Fprintf(h, "%s %s\n", from, os.Getenv("NPM_CONFIG_REGISTRY"))
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return nil
 }
