@@ -39,7 +39,7 @@ func TestDefaults(t *testing.T) {
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
 		Memory: 2 << 30, CPUs: 2, PIDs: 1024,
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
-		NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, LogLevel: Level(zerolog.InfoLevel),
+		NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -54,7 +54,8 @@ func TestEverySetting(t *testing.T) {
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
-		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
+		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "ALERT_ROOM=!ops:x.org",
+		"UPDATE_SOURCE=https://x.org/matrix-tui.git", "UPDATE_KEY=/etc/signers", "UPDATE_WAIT_SECONDS=5", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
 		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,8 @@ func TestEverySetting(t *testing.T) {
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
 		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
-		Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
+		Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, AlertRoom: "!ops:x.org",
+		UpdateSource: "https://x.org/matrix-tui.git", UpdateKey: "/etc/signers", UpdateWait: Seconds(5 * time.Second), APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
