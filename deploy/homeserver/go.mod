@@ -3,6 +3,7 @@ module matrix-tui/deploy/homeserver
 go 1.26
 
 tool (
+	github.com/element-hq/dendrite/cmd/create-account
 	github.com/element-hq/dendrite/cmd/dendrite
 	github.com/element-hq/dendrite/cmd/generate-keys
 )
@@ -87,6 +88,7 @@ require (
 	golang.org/x/image v0.27.0 // indirect
 	golang.org/x/sync v0.16.0 // indirect
 	golang.org/x/sys v0.34.0 // indirect
+	golang.org/x/term v0.33.0 // indirect
 	golang.org/x/text v0.27.0 // indirect
 	golang.org/x/time v0.12.0 // indirect
 	google.golang.org/protobuf v1.36.5 // indirect

@@ -49,7 +49,7 @@ copy_go() {
 }
 
 # commit_of DIR is the name of the release in a folder: 12 digits of its commit.
-commit_of() { sed -n 's/^ *"commit": *"\([0-9a-f]\{12\}\).*/\1/p' "$1/release.json"; }
+commit_of() { sed -n '0,/"commit"/s/^ *"commit": *"\([0-9a-f]\{12\}\).*/\1/p' "$1/release.json"; } # its history is behind it
 
 # copy_release DIR copies a release to its name, as the bot's user, who alone writes there.
 copy_release() {

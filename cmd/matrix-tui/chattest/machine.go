@@ -56,7 +56,7 @@ func (sc *script) newMachine(ctx context.Context, kind string) (*machine, error)
 		return nil, err
 	}
 	_, err = mustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
-		"--env=container=podman", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", machineImage,
+		"--env=container=podman", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+sc.suite.bins+":/opt/dendrite:ro", machineImage,
 		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd hands credentials out by mounts; a container has them private
 	if err != nil {
 		return nil, err

@@ -127,18 +127,18 @@ var verbs = []verb{
 
 	// the host
 	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
-	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse}, // the homeserver's answer to the bot's next N requests whose method and path fit; the first one before the bot's first start
-	{"refused", "", 0, 0, false, doRefused},                      // wait until the bot has met them all
-	{"hold", "REGEXP", 1, 1, false, doHold},                      // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
-	{"held", "N", 1, 1, false, doHeld},                           // wait until N of them do, never more
-	{"release", "", 0, 0, false, doRelease},                      // they go on
-	{"machine", "[qemu]", 0, 1, false, doMachine},                // a bare host with systemd; its bot is installed by `install`, and $home is its folder
-	{"install", "[OPTION…]", 0, -1, true, doInstall},             // deploy/install there, with the script's settings as answers
-	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},            // run a command there as root
-	{"machine-power", "off|on", 1, 1, false, doMachinePower},     // take the power from it, and give it back; it waits until all is up
-	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},          // the state folder on a file system of its own
-	{"policy", "FILE|none", 1, 1, false, doPolicy},               // policy.yaml; without it, the bot answers all that is said to it
-	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},       // OWNER accepts in ROOM the code that WHO got in THEIRS
+	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse},  // the homeserver's answer to the bot's next N requests whose method and path fit; the first one before the bot's first start
+	{"refused", "", 0, 0, false, doRefused},                       // wait until the bot has met them all
+	{"hold", "REGEXP", 1, 1, false, doHold},                       // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
+	{"held", "N", 1, 1, false, doHeld},                            // wait until N of them do, never more
+	{"release", "", 0, 0, false, doRelease},                       // they go on
+	{"machine", "[qemu]", 0, 1, false, doMachine},                 // a bare host with systemd; its bot is installed by `install`, $home is its folder, $port is free
+	{"install", "[OPTION…] [KEY=VALUE…]", 0, -1, true, doInstall}, // deploy/install there, with the script's settings and these as answers
+	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},             // run a command there as root
+	{"machine-power", "off|on", 1, 1, false, doMachinePower},      // take the power from it, and give it back; it waits until all is up
+	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},           // the state folder on a file system of its own
+	{"policy", "FILE|none", 1, 1, false, doPolicy},                // policy.yaml; without it, the bot answers all that is said to it
+	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},        // OWNER accepts in ROOM the code that WHO got in THEIRS
 	{"statefile", "truncate-half|readonly|writable|fill|free|resize [SIZE]", 1, 2, false, doStateFile},
 	{"state", "PATH REGEXP", 2, 2, true, doState},       // a value in state.json: .containers[den]
 	{"given-up", "ROOM REGEXP", 2, 2, false, doGivenUp}, // the bot's books have a message that it will never send: its type, content and why

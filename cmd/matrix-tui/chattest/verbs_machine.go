@@ -3,6 +3,7 @@ package chattest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +19,11 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	sc.ts.Setenv("port", strconv.Itoa(port))
 	sc.ts.Setenv("home", m.home)
 	sc.ts.Setenv("state", sc.state())
 	return sc.account(ctx)
@@ -28,10 +34,18 @@ func doInstall(ctx context.Context, sc *script, neg bool, args []string) error {
 	if sc.machine == nil {
 		return fmt.Errorf("machine comes first")
 	}
+	var options []string
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") || !strings.Contains(arg, "=") {
+			options = append(options, arg)
+		} else if err := sc.settings([]string{arg}); err != nil {
+			return err
+		}
+	}
 	if _, errs, code, err := sc.machine.run(ctx, sc.answers(), "sh", "-c", "umask 077; cat >/root/answers"); err != nil || code != 0 {
 		return fmt.Errorf("write answers: %w %s", err, errs)
 	}
-	return doOnMachine(ctx, sc, neg, append([]string{"/opt/matrix-tui/deploy/install", "--answers", "/root/answers"}, args...))
+	return doOnMachine(ctx, sc, neg, append([]string{"/opt/matrix-tui/deploy/install", "--answers", "/root/answers"}, options...))
 }
 
 func doOnMachine(ctx context.Context, sc *script, neg bool, args []string) error {
