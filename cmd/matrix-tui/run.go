@@ -91,6 +91,8 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return err
 	}
 	defer closing(&err, lock.Close)
+	unhook := context.AfterFunc(ctx, on.supervisor.stopping)
+	defer unhook()
 	listener, err := listen(ctx, cfg)
 	if err != nil {
 		return err

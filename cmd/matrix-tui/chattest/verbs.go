@@ -45,6 +45,7 @@ var verbs = []verb{
 
 	// releases
 	{"releases", "[BRANCH…]", 0, -1, false, doReleases},    // the bot runs from a folder of releases, $base, with a git remote as its source: main is newer than base by a commit; what is named (see changes) is built beforehand; $release_BRANCH are their names, $key is what tags are signed with
+	{"shelf", "BRANCH…", 1, -1, false, doShelf},            // before install: the machine's bot has a folder with archives of these branches as its source
 	{"runs", "BRANCH", 1, 1, false, doRuns},                // wait until the release of that branch has the state folder
 	{"same-pid", "", 0, 0, false, doSamePID},               // it is the process that was started
 	{"powercut", "", 0, 0, false, doPowerCut},              // everything that runs from $base is killed at once

@@ -36,12 +36,8 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 			return fmt.Errorf("copy release of %s: %w: %s", branch, err, out)
 		}
 	}
-	for branch := range changes {
-		commit, err := sc.suite.commitOf(ctx, branch)
-		if err != nil {
-			return err
-		}
-		sc.ts.Setenv("release_"+strings.ReplaceAll(branch, "-", "_"), commit)
+	if err := sc.nameReleases(ctx); err != nil {
+		return err
 	}
 	program, err := sc.suite.program()
 	if err != nil {
@@ -65,10 +61,51 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 	sc.bot.set["GOPROXY"] = "off"
 	sc.bot.set["UPDATE_SOURCE"] = sc.suite.shop.remote
 	sc.bot.program = filepath.Join(sc.base(), "current", "matrix-tui")
-	sc.mayPanic = true // some are made for it
 	sc.ts.Setenv("base", sc.base())
 	sc.ts.Setenv("key", sc.suite.shopKey()) // what tags are signed with
 	return nil
+}
+
+// nameReleases makes variables of the branches' commits.
+func (sc *script) nameReleases(ctx context.Context) error {
+	for branch := range changes {
+		commit, err := sc.suite.commitOf(ctx, branch)
+		if err != nil {
+			return err
+		}
+		sc.ts.Setenv("release_"+strings.ReplaceAll(branch, "-", "_"), commit)
+	}
+	sc.mayPanic = true // some are made for it
+	return nil
+}
+
+// doShelf puts archives where the machine sees them: it has no compiler.
+func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
+	if sc.machine == nil || sc.machine.boxes == nil {
+		return fmt.Errorf("machine comes first, and is no qemu")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
+	defer cancel()
+	program, err := sc.suite.program()
+	if err != nil {
+		return err
+	}
+	shelf := filepath.Join(sc.machine.dir, "shelf")
+	if err := os.MkdirAll(shelf, 0o755); err != nil {
+		return err
+	}
+	for _, branch := range args {
+		dir, err := sc.suite.release(branch)
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, program, "release", "archive", "-from", filepath.Dir(filepath.Dir(dir)), "-into", shelf, filepath.Base(dir))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("pack release of %s: %w: %s", branch, err, out)
+		}
+	}
+	sc.bot.set["UPDATE_SOURCE"] = "archive+file://" + shelf
+	return sc.nameReleases(ctx)
 }
 
 // doReleasesDisk puts the folder of the releases on a file system of its own,

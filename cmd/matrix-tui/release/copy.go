@@ -25,6 +25,9 @@ var notState = []string{
 	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
 }
 
+// transcripts is the folder of what only ever grows.
+const transcripts = "transcripts"
+
 // copyState copies the state folder to a folder that is made, with every file
 // synced. While a bot works on it (live), databases are copied by SQLite, which
 // gives what was committed; otherwise they are files like the others. The
@@ -48,12 +51,35 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 		case live && isSidecar(name):
 			return nil
 		}
-		return copyFile(src, dst, strings.HasPrefix(name, "transcripts/"))
+		return copyFile(src, dst, filepath.Dir(name) == transcripts)
 	})
 	if err != nil {
 		return fmt.Errorf("copy state to %s: %w", to, err)
 	}
 	return syncTree(to)
+}
+
+// copyTranscripts copies the transcripts alone, while a bot may add to them:
+// copyState then copies those that have grown.
+func copyTranscripts(from, to string) error {
+	if err := roomFor(from, to); err != nil {
+		return err
+	}
+	err := os.MkdirAll(filepath.Join(to, transcripts), 0o700)
+	entries, readErr := os.ReadDir(filepath.Join(from, transcripts))
+	if errors.Is(readErr, fs.ErrNotExist) {
+		return nil
+	}
+	err = errors.Join(err, readErr)
+	for _, e := range entries {
+		if err == nil && e.Type().IsRegular() {
+			err = copyFile(filepath.Join(from, transcripts, e.Name()), filepath.Join(to, transcripts, e.Name()), true)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copy transcripts: %w", err)
+	}
+	return nil
 }
 
 // walkState visits what belongs to the state, folders before what is in them;

@@ -67,6 +67,9 @@ func readInfo(dir string) (info Info, err error) {
 // Check tells whether a release is there and all its files are as they were
 // made.
 func (b Base) Check(commit string) error {
+	if !commitName.MatchString(commit) {
+		return fmt.Errorf("check release: %q is no commit of 12 digits", commit)
+	}
 	if err := checkSums(b.Dir(commit)); err != nil {
 		return fmt.Errorf("check release %s: %w", commit, err)
 	}

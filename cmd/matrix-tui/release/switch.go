@@ -11,16 +11,22 @@ import (
 	"time"
 )
 
-// Commit writes down how things stand before the switch.
+// Commit writes down how things stand before the switch, and copies beforehand
+// what is large and only ever grows.
 func (u *Updater) Commit(before Snapshot) error {
 	r, err := u.Base.Read()
 	if err != nil {
 		return err
 	}
-	r.Before, r.Stopped = before, time.Now().UTC()
-	if err := os.MkdirAll(u.Base.path("state-before"), 0o700); err != nil {
-		return fmt.Errorf("make folder for copies of the state: %w", err)
+	r.Before = before
+	part := u.Base.path("state-before", r.To+".part")
+	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o700)); err != nil {
+		return fmt.Errorf("make folder for a copy of the state: %w", err)
 	}
+	if err := copyTranscripts(u.State, part); err != nil {
+		return full(err, u.Base)
+	}
+	r.Stopped = time.Now().UTC()
 	return u.Base.Write(r)
 }
 
@@ -75,7 +81,7 @@ func (u *Updater) Switch(ctx context.Context, args []string) (program string, er
 
 func (u *Updater) switchTo(ctx context.Context, r Record, args []string) error {
 	copied := u.Base.path("state-before", r.To)
-	if err := errors.Join(os.RemoveAll(copied), os.RemoveAll(copied+".part")); err != nil {
+	if err := os.RemoveAll(copied); err != nil {
 		return fmt.Errorf("remove an older copy of the state: %w", err)
 	}
 	if err := copyState(ctx, u.State, copied+".part", false); err != nil {

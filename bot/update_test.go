@@ -1,0 +1,42 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWantsUpdate(t *testing.T) {
+	for text, want := range map[string]bool{
+		"update yourself": true, "Please update yourself!": true, "upgrade yourself now": true, "hey can you update yourself please?": true,
+		"self-update yourself": true, "update the bot to the latest version": true, "Update matrix-tui.": true, " update your self ": true,
+		"update": false, "update yourself and then tell me": false, "update the README": false, "how do I update yourself": false,
+		"update yourself\nand more": false, "update the bottom line": false, "": false,
+	} {
+		if wantsUpdate(text) != want {
+			t.Errorf("wantsUpdate(%q) = %v", text, !want)
+		}
+	}
+}
+
+func TestUpdateResultText(t *testing.T) {
+	same := Snapshot{Rooms: 2, Container: "c", Turns: 4}
+	done := UpdateResult{From: "111111111111", To: "222222222222", Done: true, Took: 20 * time.Second, Down: 1230 * time.Millisecond, Subjects: []string{"b: new", "a: new"}, Before: same}
+	failed := UpdateResult{From: "111111111111", To: "222222222222", Why: "It ended before it was ready.", Log: []string{"panic: x"}}
+	cut := UpdateResult{From: "111111111111", Why: "It was cut off."}
+	for name, tt := range map[string]struct {
+		res  UpdateResult
+		now  Snapshot
+		want string
+	}{
+		"done":      {done, same, "✅ Updated from `111111111111` to `222222222222` in 20 s; I was away for 1.2s. Workspace and conversation are intact: 2 rooms with a container, 4 turns of conversation.\n\n- b: new\n- a: new"},
+		"more":      {done, Snapshot{3, "c", 5}, "are intact"},
+		"less":      {done, Snapshot{1, "d", 3}, "⚠️ Not all is as it was: of 2 rooms with a container 1 are left; this room's container is another one (its volumes stay); of 4 turns of conversation 3 are left."},
+		"failed":    {failed, same, "⚠️ The update to `222222222222` did not take place: I am `111111111111`, with everything as it was. It ended before it was ready.\n\n```\npanic: x\n```"},
+		"cut early": {cut, same, "⚠️ The update did not take place: I am `111111111111`"},
+	} {
+		if got := tt.res.text(tt.now); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s\nwant %s", name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package release
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// openDB opens a database as the bot does.
+func openDB(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": {"journal_mode(WAL)"}}.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	check(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func rows(t *testing.T, db *sql.DB) (n, version int) {
+	t.Helper()
+	check(t, db.QueryRow("SELECT count(*) FROM t").Scan(&n))
+	check(t, db.QueryRow("PRAGMA user_version").Scan(&version))
+	return n, version
+}
+
+// A copy that is made while somebody writes holds what was committed, and
+// nothing that is only this process's.
+func TestCopyOfALiveState(t *testing.T) {
+	state, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	write(t, state, map[string]string{"state.json": "{}", "lock": "1", "gateway/x": "s", "tmp/y": "s", "transcripts/a.jsonl": "line\n", "releases/z": "s"})
+	db := openDB(t, filepath.Join(state, "journal.db"))
+	for _, statement := range []string{"PRAGMA user_version = 7", "CREATE TABLE t (x)", "INSERT INTO t VALUES (1)"} {
+		_, err := db.Exec(statement)
+		check(t, err)
+	}
+	tx, err := db.Begin()
+	check(t, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("INSERT INTO t VALUES (2)")
+	check(t, err)
+	check(t, copyState(t.Context(), state, to, true))
+	if n, version := rows(t, openDB(t, filepath.Join(to, "journal.db"))); n != 1 || version != 7 {
+		t.Errorf("the copy has %d rows, version %d", n, version)
+	}
+	files := read(t, to)
+	delete(files, "journal.db")
+	delete(files, "journal.db-wal")
+	delete(files, "journal.db-shm")
+	if diff := cmp.Diff(map[string]string{"state.json": "{}", "transcripts/a.jsonl": "line\n"}, files); diff != "" {
+		t.Error(diff)
+	}
+	info, err := os.Stat(filepath.Join(to, "journal.db"))
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+}
+
+// What was copied before is copied again where it has grown since.
+func TestTranscriptsAreCopiedBeforehand(t *testing.T) {
+	state, to := t.TempDir(), t.TempDir()
+	write(t, state, map[string]string{"state.json": "{}", "transcripts/a.jsonl": "one\n", "transcripts/b.jsonl": "one\n"})
+	check(t, copyTranscripts(state, to))
+	marked := filepath.Join(to, "transcripts", "a.jsonl")
+	info, err := os.Stat(marked)
+	check(t, err)
+	check(t, os.WriteFile(marked, []byte("two\n"), 0o600)) // as long, so it shows whether it is copied again
+	check(t, os.Chtimes(marked, time.Time{}, info.ModTime()))
+	write(t, state, map[string]string{"transcripts/b.jsonl": "one\nmore\n"})
+	check(t, copyState(t.Context(), state, to, false))
+	want := map[string]string{"state.json": "{}", "transcripts/a.jsonl": "two\n", "transcripts/b.jsonl": "one\nmore\n"}
+	if diff := cmp.Diff(want, read(t, to)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A database comes back as it was, whatever its newer self left beside it.
+func TestRestoreOfADatabase(t *testing.T) {
+	state, before := t.TempDir(), filepath.Join(t.TempDir(), "before")
+	path := filepath.Join(state, "journal.db")
+	db := openDB(t, path)
+	_, err := db.Exec("CREATE TABLE t (x)")
+	check(t, err)
+	check(t, db.Close())
+	check(t, copyState(t.Context(), state, before, false))
+	db = openDB(t, path)
+	_, err = db.Exec("INSERT INTO t VALUES (1)")
+	check(t, err)
+	wal, err := os.ReadFile(path + "-wal") // as a crash leaves it
+	check(t, err)
+	check(t, db.Close())
+	check(t, os.WriteFile(path+"-wal", wal, 0o600))
+	check(t, restoreState(before, state))
+	if n, _ := rows(t, openDB(t, path)); n != 0 {
+		t.Errorf("%d rows of the newer release are left", n)
+	}
+}
