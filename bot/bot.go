@@ -121,7 +121,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read homeserver address %q: %w", cfg.Homeserver, err)
 	}
-	client.Log = cfg.Log.Level(zerolog.ErrorLevel)
+	client.Log = zerolog.Nop() // it logs what is in a request that failed; its errors are told where they matter
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // waits are ours: they end with the context and count syncs
 	if cfg.MaxParallel < 1 {

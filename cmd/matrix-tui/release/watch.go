@@ -66,8 +66,29 @@ func (b Base) isWatched() bool {
 // it is still the old one.
 func (b Base) runs(r Record) bool {
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", r.PID))
+	if err != nil {
+		return lives(r.PID)
+	}
 	exe = strings.TrimSuffix(exe, " (deleted)")
-	return err == nil && (exe == b.Program(r.To) || exe == b.Program(r.From))
+	return exe == b.Program(r.To) || exe == b.Program(r.From)
+}
+
+// lives tells whether a process has not ended. One that executes another program
+// from a thread that is not its first has no program for a moment: the first
+// thread is gone then, and the process is not.
+func lives(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(poll, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && n == 0
+		}
+	}
 }
 
 // bringBack rolls back. The link is switched before the new release is killed,
