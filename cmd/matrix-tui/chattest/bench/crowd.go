@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -28,6 +30,10 @@ func measureCrowd(ctx context.Context, b *bench) (err error) {
 	}
 	for _, room := range rooms {
 		s.Own(room)
+	}
+	// The rooms are no direct chats: without this the bot wants to be mentioned.
+	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: all}\n"), 0o600); err != nil {
+		return err
 	}
 	if _, err := s.start(ctx); err != nil {
 		return err
