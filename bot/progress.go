@@ -2,9 +2,7 @@ package bot
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,60 +30,34 @@ type progress struct {
 	mu      sync.Mutex
 	steps   stepList
 	note    string // what is unusual, if anything
+	waits   bool   // for its turn: nothing is renewed
 	changed bool
 }
 
-// noticeTxn is the transaction ID of the notice after n answers.
-func (t *task) noticeTxn(n int) string {
-	if n == 0 {
-		return t.key + "-n"
-	}
-	return fmt.Sprintf("%s-n%d", t.key, n)
-}
+// turnNote is the note of a task that waits for its turn.
+const turnNote = "waiting for other rooms' tasks to end"
 
-// noticeRow is the notice of the task at its present stretch: it replies to the
-// task, or to the answer with which it goes on. It is the same after a restart.
-func (t *task) noticeRow(text string) state.Outbound {
-	n := len(t.rec.Execution.Answers)
-	m := notice(text)
-	m.RelatesTo = relate(t.row, t.anchor())
-	if n > 0 {
-		about := t.rec.Execution.Answers[n-1].Event
-		if about == "" {
-			about = txnRef + t.question(n-1)
-		}
-		m.RelatesTo = relate(t.row, about)
-	}
-	return t.room.out(t.noticeTxn(n), t.row.Event, m)
-}
-
-// goingOn is what the room is told when a task goes on with an answer.
-func goingOn(a agent.Answer, busy bool) string {
-	text := "⏳ Going on with the answer that came by HTTP: " + code(a.Answer)
-	if a.By != "" {
-		text = "⏳ Going on with " + localpart(a.By) + "'s answer"
-		if a.Event == "" {
-			text += ": " + code(a.Answer)
-		}
-	}
-	if busy {
-		text += ", when the running task is done"
-	}
-	return text + " …"
-}
-
-// showProgress queues the notice and keeps it up to date until stop.
-func (t *task) showProgress(ctx context.Context) (*progress, error) {
+// showProgress queues the notice and keeps it up to date until stop. While the
+// task waits for its turn, until resume, that one message is all there is: with
+// hundreds of rooms in line, more would keep the homeserver busy.
+func (t *task) showProgress(ctx context.Context, waits bool) (*progress, error) {
 	since := t.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, done: make(chan struct{})}
-	rows := append(t.begunRows(), t.noticeRow("⏳ Working on it …"))
-	if t.row.Type == typeExecute {
-		rows = append([]state.Outbound{t.arrival()}, rows...)
+	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, waits: waits, done: make(chan struct{})}
+	text := "⏳ Working on it …"
+	if waits {
+		p.note, text = turnNote, "⏳ In line: "+turnNote+" …"
 	}
-	if err := t.queue(ctx, rows...); err != nil {
+	var rows []state.Outbound
+	if t.row.Type == typeExecute {
+		rows = append(rows, t.arrival())
+	}
+	if !waits {
+		rows = append(rows, t.begunRows()...)
+	}
+	if err := t.queue(ctx, append(rows, t.noticeRow(text))...); err != nil {
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
@@ -146,11 +118,29 @@ func (p *progress) set(note string) {
 	}
 }
 
+// resume shows that it is the task's turn.
+func (p *progress) resume(ctx context.Context) error {
+	p.mu.Lock()
+	p.note, p.waits, p.changed = "", false, true
+	p.mu.Unlock()
+	return p.t.queue(ctx, p.t.begunRows()...)
+}
+
+// inLine tells whether the task waits for its turn.
+func (p *progress) inLine() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waits
+}
+
 func (p *progress) run() {
 	defer close(p.done)
 	tick := time.NewTicker(editEvery)
 	defer tick.Stop()
-	typing := p.showTyping(p.ctx, time.Time{})
+	var typing time.Time
+	if !p.inLine() {
+		typing = p.showTyping(p.ctx, typing)
+	}
 	edited := time.Now()
 	for {
 		select {
@@ -158,6 +148,9 @@ func (p *progress) run() {
 		case <-p.ctx.Done():
 			p.farewell()
 			return
+		}
+		if p.inLine() {
+			continue
 		}
 		typing = p.showTyping(p.ctx, typing)
 		if text, due := p.due(edited); due {
@@ -247,43 +240,4 @@ func (r *room) untype() {
 		defer cancel()
 		_, _ = b.client.UserTyping(ctx, roomID(r.id), false, 0)
 	})
-}
-
-// summary is the notice at the end.
-func summary(rec record, out agent.Outcome) string {
-	text := "✅ Done in "
-	if out.Ended != agent.Completed {
-		text = "❌ Ended after "
-	}
-	cost := used{}.with(rec.Begun, out)
-	return text + strings.Join(append([]string{short(cost.Time)}, cost.words()...), " · ")
-}
-
-// summary is the notice at the end, with how many steps of the run failed.
-func (t *task) summary(out agent.Outcome) string {
-	text := summary(t.rec, out)
-	if t.shown == nil {
-		return text
-	}
-	switch n := t.shown.failed(); n {
-	case 0:
-		return text
-	case 1:
-		return text + " · 1 step failed"
-	default:
-		return text + fmt.Sprintf(" · %d steps failed", n)
-	}
-}
-
-// words are the steps and tokens, where there are any.
-func (u used) words() (words []string) {
-	if u.Steps == 1 {
-		words = append(words, "1 step")
-	} else if u.Steps > 1 {
-		words = append(words, fmt.Sprintf("%d steps", u.Steps))
-	}
-	if u.Tokens > 0 {
-		words = append(words, thousands(u.Tokens)+" tokens")
-	}
-	return words
 }

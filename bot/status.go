@@ -41,11 +41,14 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		running = "A task runs."
 		if shown := t.showing(); shown != nil {
 			step, elapsed := shown.now()
-			running = "A task runs for " + short(elapsed)
-			if step != "" {
-				running += ", now " + step
+			switch {
+			case shown.inLine():
+				running = "A task is " + turnNote + ", for " + short(elapsed) + "."
+			case step != "":
+				running = "A task runs for " + short(elapsed) + ", now " + step + "."
+			default:
+				running = "A task runs for " + short(elapsed) + "."
 			}
-			running += "."
 		}
 	}
 	queued := 0

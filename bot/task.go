@@ -109,7 +109,11 @@ func (r *room) setCancel(cancel context.CancelCauseFunc) {
 // perform has the task done, in as many attempts as it takes, while the room
 // sees how far it is.
 func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
-	shown, err := t.showProgress(ctx)
+	free := t.bot.slots.TryAcquire(1)
+	if free {
+		defer t.bot.slots.Release(1)
+	}
+	shown, err := t.showProgress(ctx, !free)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -117,17 +121,17 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 	defer shown.stop()
 	stoppable, cancel := t.stoppable(ctx)
 	defer cancel()
-	if !t.bot.slots.TryAcquire(1) {
-		t.shown.set("waiting for other rooms' tasks to end")
-		if err := t.bot.slots.Acquire(stoppable, 1); err != nil && ctx.Err() != nil {
-			return agent.Outcome{}, ctx.Err()
-		} else if err == nil {
+	if !free {
+		switch err := t.bot.slots.Acquire(stoppable, 1); {
+		case err == nil:
 			defer t.bot.slots.Release(1)
+			if err := shown.resume(ctx); err != nil {
+				return agent.Outcome{}, err
+			}
+		case ctx.Err() != nil:
+			return agent.Outcome{}, ctx.Err()
 		} // else it was told to stop: that takes no slot
-	} else {
-		defer t.bot.slots.Release(1)
 	}
-	t.shown.set("")
 	for lost := 0; ; {
 		out, err := t.attempt(ctx)
 		var gone *lostRun

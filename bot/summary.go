@@ -1,0 +1,47 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+
+	"matrix-tui/agent"
+)
+
+// summary is the notice at the end.
+func summary(rec record, out agent.Outcome) string {
+	text := "✅ Done in "
+	if out.Ended != agent.Completed {
+		text = "❌ Ended after "
+	}
+	cost := used{}.with(rec.Begun, out)
+	return text + strings.Join(append([]string{short(cost.Time)}, cost.words()...), " · ")
+}
+
+// summary is the notice at the end, with how many steps of the run failed.
+func (t *task) summary(out agent.Outcome) string {
+	text := summary(t.rec, out)
+	if t.shown == nil {
+		return text
+	}
+	switch n := t.shown.failed(); n {
+	case 0:
+		return text
+	case 1:
+		return text + " · 1 step failed"
+	default:
+		return text + fmt.Sprintf(" · %d steps failed", n)
+	}
+}
+
+// words are the steps and tokens, where there are any.
+func (u used) words() (words []string) {
+	if u.Steps == 1 {
+		words = append(words, "1 step")
+	} else if u.Steps > 1 {
+		words = append(words, fmt.Sprintf("%d steps", u.Steps))
+	}
+	if u.Tokens > 0 {
+		words = append(words, thousands(u.Tokens)+" tokens")
+	}
+	return words
+}
