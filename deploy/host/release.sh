@@ -79,7 +79,8 @@ make_release() {
 	rm -rf "$source"
 	git -c safe.directory='*' clone --quiet --no-checkout "$ROOT" "$source"
 	git -C "$source" branch --force installed "$COMMIT"
-	env -C "$ROOT" CGO_ENABLED=0 go build -o "$BIN/matrix-tui" ./cmd/matrix-tui
-	"$BIN/matrix-tui" release make -from "$source" -into "$CACHE/release" installed
+	env -C "$ROOT" CGO_ENABLED=0 go build -trimpath -o "$BIN/matrix-tui" ./cmd/matrix-tui
+	# In the same cache, so that nothing is compiled twice.
+	env GOCACHE="$(go env GOCACHE)" GOPATH="$(go env GOPATH)" "$BIN/matrix-tui" release make -from "$source" -into "$CACHE/release" installed
 	rm -rf "$source"
 }

@@ -33,7 +33,7 @@ func measureMessage(ctx context.Context, b *bench) error {
 // benchmarks runs benchmarks of a package and returns the samples of each "Name
 // unit"; each sample is the mean of a number of operations.
 func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int) (map[string][]float64, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench="+pattern,
+	cmd := exec.CommandContext(ctx, "go", "test", "-trimpath", "-run=^$", "-bench="+pattern,
 		fmt.Sprintf("-benchtime=%dx", operations), "-count="+strconv.Itoa(b.n), pkg)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
