@@ -101,6 +101,7 @@ type Bot struct {
 	count   *counters
 
 	carrying *semaphore.Weighted // one for each task that may carry files
+	receipts receipts
 	watch    hostWatch
 
 	updating atomic.Value // string: the message whose update this process has begun

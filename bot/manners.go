@@ -26,26 +26,6 @@ const (
 	failedKey = "❌"
 )
 
-// receive marks the newest of a room's events that are durably ours as read.
-// What goes wrong is not worth a word: the next receipt covers it.
-func (b *Bot) receive(fresh []state.Inbound) {
-	newest := map[string]string{}
-	for _, row := range fresh {
-		if row.Status == state.Pending && isSpoken(row.Type) {
-			newest[row.Room] = row.Event
-		}
-	}
-	for room, event := range newest {
-		b.start(func() {
-			ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
-			defer cancel()
-			if err := b.client.MarkRead(ctx, roomID(room), id.EventID(event)); err != nil && ctx.Err() == nil {
-				b.log.Debug().Err(err).Str("room", room).Msg("read receipt")
-			}
-		})
-	}
-}
-
 // acknowledge shows that a message is in line behind a task that runs.
 func (r *room) acknowledge(row state.Inbound) {
 	e, _ := parseEvent(row.Raw)

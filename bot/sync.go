@@ -19,12 +19,16 @@ import (
 // syncTimeout is how long the homeserver may hold one /sync open.
 const syncTimeout = 30 * time.Second
 
-// syncFilter asks for what we read and nothing more; events stay raw, so that
-// one malformed event cannot spoil a batch.
-const syncFilter = `{"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{` +
-	`"account_data":{"types":[]},"ephemeral":{"types":[]},` +
-	`"state":{"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"],"lazy_load_members":true},` +
-	`"timeline":{"limit":50,"lazy_load_members":true}}}`
+// The filters ask for what we read and nothing more; events stay raw, so that
+// one malformed event cannot spoil a batch. The first sync does without members
+// who say nothing; later ones name those who change, and to leave others out is
+// several times the work for Dendrite where there are hundreds of rooms.
+const (
+	firstFilter = `{` + filterHead + `"state":{` + filterState + `,"lazy_load_members":true},"timeline":{"limit":50,"lazy_load_members":true}}}`
+	laterFilter = `{` + filterHead + `"state":{` + filterState + `},"timeline":{"limit":50}}}`
+	filterHead  = `"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{"account_data":{"types":[]},"ephemeral":{"types":[]},`
+	filterState = `"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"]`
+)
 
 // syncResponse is the part of a /sync answer that we read
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
@@ -124,9 +128,9 @@ func (b *Bot) requestSync(ctx context.Context, since string, hold time.Duration)
 	ctx, cutSync := context.WithCancelCause(ctx)
 	b.setCutSync(cutSync)
 	defer b.setCutSync(nil)
-	query := map[string]string{"timeout": strconv.FormatInt(hold.Milliseconds(), 10), "filter": syncFilter}
+	query := map[string]string{"timeout": strconv.FormatInt(hold.Milliseconds(), 10), "filter": firstFilter}
 	if since != "" {
-		query["since"] = since
+		query["since"], query["filter"] = since, laterFilter
 	}
 	var resp syncResponse
 	_, err := b.client.MakeFullRequest(ctx, mautrix.FullRequest{
