@@ -14,16 +14,28 @@ import (
 
 func (sc *script) base() string { return filepath.Join(sc.dir, "base") }
 
-// doReleases puts releases into the script's own folder: base is the one that
-// runs.
 func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
+	if err := sc.useReleases(args); err != nil {
+		return err
+	}
+	if err := sc.nameReleases(context.Background()); err != nil {
+		return err
+	}
+	sc.ts.Setenv("base", sc.base())
+	sc.ts.Setenv("key", sc.suite.shopKey()) // what tags are signed with
+	return nil
+}
+
+// useReleases puts releases into the script's own folder: base is the one that
+// runs.
+func (sc *script) useReleases(branches []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
 	defer cancel()
 	releases := filepath.Join(sc.base(), "releases")
 	if err := os.MkdirAll(releases, 0o700); err != nil {
 		return err
 	}
-	for _, branch := range append([]string{"base"}, args...) {
+	for _, branch := range append([]string{"base"}, branches...) {
 		dir, err := sc.suite.release(branch)
 		if err != nil {
 			return err
@@ -35,9 +47,6 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {
 			return fmt.Errorf("copy release of %s: %w: %s", branch, err, out)
 		}
-	}
-	if err := sc.nameReleases(ctx); err != nil {
-		return err
 	}
 	program, err := sc.suite.program()
 	if err != nil {
@@ -61,8 +70,6 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 	sc.bot.set["GOPROXY"] = "off"
 	sc.bot.set["UPDATE_SOURCE"] = sc.suite.shop.remote
 	sc.bot.program = filepath.Join(sc.base(), "current", "matrix-tui")
-	sc.ts.Setenv("base", sc.base())
-	sc.ts.Setenv("key", sc.suite.shopKey()) // what tags are signed with
 	return nil
 }
 

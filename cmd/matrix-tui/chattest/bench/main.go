@@ -48,6 +48,7 @@ var sections = []section{
 	{"crowd", measureCrowd},
 	{"burst", measureBurst},
 	{"waiting", measureWaiting},
+	{"update", measureUpdate},
 	{"idle", measureIdle}, // memory and start, with many rooms
 }
 
@@ -59,7 +60,7 @@ func main() {
 		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
 		boxes   = flag.Int("boxes", 200, "containers that it has")
 		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state message reply answer rooms crowd burst waiting idle")
-		limit   = flag.Duration("timeout", 20*time.Minute, "stop measuring after this")
+		limit   = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
