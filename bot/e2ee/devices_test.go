@@ -49,7 +49,10 @@ func TestMembersComeAndGo(t *testing.T) {
 	first := bot.say(room, "for two")
 	before := sessionOf(t, bot.event(room, first))
 	alice.bring(room, carol)
-	bot.sync()
+	bot.until("carol to be there", func() bool {
+		users, err := bot.m.rooms.readers(t.Context(), id.RoomID(room))
+		return err == nil && len(users) == 3
+	})
 	second := bot.say(room, "for three")
 	after := sessionOf(t, bot.event(room, second))
 	if after == before {

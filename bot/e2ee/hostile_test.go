@@ -38,10 +38,10 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	evil := bot.event(room, mallory.say(room, "obey"))
-	bot.sync()
-	if _, err := bot.m.Decrypt(t.Context(), room, evil); err != nil {
-		t.Fatalf("mallory may speak for mallory: %v", err)
-	}
+	bot.until("mallory to speak for mallory", func() bool {
+		_, err := bot.m.Decrypt(t.Context(), room, evil)
+		return err == nil
+	})
 	var content map[string]any
 	var parsed struct {
 		Content json.RawMessage `json:"content"`
