@@ -136,7 +136,8 @@ func (sc *script) removeImages(ctx context.Context) error {
 	if sc.bot.program == "" {
 		return nil
 	}
-	out, err := mustPodman(ctx, "images", "--format", "{{.Repository}}:{{.Tag}}")
+	// podman cannot list an image that another script removes meanwhile, so others are not asked for.
+	out, err := mustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return err
 	}
