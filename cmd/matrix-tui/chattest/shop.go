@@ -20,6 +20,7 @@ type shop struct {
 	remote string
 	built  map[string]string // branch → commit of its release, in the store
 	env    []string
+	names  sync.Mutex // of the image: podman 4 loses one of two that are given or taken at the same time
 }
 
 // change is what a branch does to the module as it is here.

@@ -59,7 +59,10 @@ func (sc *script) useReleases(branches []string) error {
 	if out, err := exec.CommandContext(ctx, program, "release", "use", "-into", sc.base(), commit).CombinedOutput(); err != nil {
 		return fmt.Errorf("use release: %w: %s", err, out)
 	}
-	if _, err := mustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest"); err != nil {
+	sc.suite.shop.names.Lock()
+	_, err = mustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest")
+	sc.suite.shop.names.Unlock()
+	if err != nil {
 		return err
 	}
 	sc.bot.set["SANDBOX_IMAGE"] = sc.ownImage() + ":latest"
@@ -136,6 +139,8 @@ func (sc *script) removeImages(ctx context.Context) error {
 	if sc.bot.program == "" {
 		return nil
 	}
+	sc.suite.shop.names.Lock()
+	defer sc.suite.shop.names.Unlock()
 	// podman cannot list an image that another script removes meanwhile, so others are not asked for.
 	out, err := mustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
