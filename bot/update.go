@@ -28,6 +28,9 @@ type Updates interface {
 	Told() error
 }
 
+// How long a release that goes waits until the room knows, and how often it looks.
+const sentWait, sentLook = 5 * time.Second, 10 * time.Millisecond
+
 // UpdateOrder is somebody's wish for an update.
 type UpdateOrder struct {
 	Ref         string // tag, branch or commit; "" = the newest
@@ -148,9 +151,23 @@ func (b *Bot) SelfUpdate(ctx context.Context, o UpdateOrder, say func(string)) e
 		return err
 	}
 	say("Release `" + to + "` takes over now.")
+	b.awaitSent(ctx, o.Room)
 	b.log.Info().Str("to", to).Msg("a new release takes over")
 	b.leave(ErrSwitch)
 	return nil
+}
+
+// awaitSent waits until a room was told what there is to tell, for a while: what
+// comes next may take a minute, and the room should know.
+func (b *Bot) awaitSent(ctx context.Context, room string) {
+	ctx, cancel := context.WithTimeout(ctx, sentWait)
+	defer cancel()
+	for room != "" {
+		rows, err := b.Journal.Unsent(ctx, room)
+		if err != nil || len(rows) == 0 || sleep(ctx, sentLook) != nil {
+			return
+		}
+	}
 }
 
 // awaitTasks waits for the tasks that run now, as long as the operator allows,
