@@ -26,7 +26,7 @@ func TestConversations(t *testing.T) {
 }
 
 // TestMachines plays the scripts that need a machine of their own, under qemu.
-// They take an hour and more: deploy/test --vps runs them.
+// They take half an hour and more: deploy/test --vps runs them.
 func TestMachines(t *testing.T) {
 	if os.Getenv("MATRIX_TUI_VPS") == "" {
 		t.Skip("NOT RUN: deploy/test --vps plays what needs a machine of its own")
