@@ -1,3 +1,5 @@
+//go:build record
+
 package agent
 
 import (
@@ -5,19 +7,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"flag"
 	"testing"
 	"time"
 )
 
-var record = flag.Bool("record", false, "run the CLI for the transcripts anew")
-
 // TestRecord writes stdout and status.json of the transcripts anew. It needs a
 // real box, and checks nothing: TestTranscripts does.
 func TestRecord(t *testing.T) {
-	if !*record {
-		t.Skip("records the transcripts anew, with -record")
-	}
 	r := newReal(t)
 	for _, tr := range transcripts(t) {
 		t.Run(tr.name, func(t *testing.T) { tr.record(t, r) })

@@ -27,7 +27,7 @@ import (
 //
 // With another release of the CLI, record them again, then read the difference:
 //
-//	MATRIX_TUI_E2E=require go test ./agent -run TestRecord -record
+//	GOFLAGS=$GOFLAGS,record MATRIX_TUI_E2E=require go test ./agent -run TestRecord
 //	go test ./agent -run TestTranscripts -update
 var update = flag.Bool("update", false, "write want.json of the transcripts anew")
 

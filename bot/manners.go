@@ -46,7 +46,8 @@ func (t *task) begunRows() []state.Outbound {
 	return []state.Outbound{t.room.reaction(t.key+"-eyes", t.row.Event, eyesKey), t.room.redaction(t.key + "-queued")}
 }
 
-// endedRows show how a task ended.
+// endedRows show how a task ended. One that never got its turn is in line until
+// then.
 func (t *task) endedRows(how agent.Ended) []state.Outbound {
 	if !isSpoken(t.row.Type) || hasMoved(t.row) {
 		return nil
@@ -55,7 +56,7 @@ func (t *task) endedRows(how agent.Ended) []state.Outbound {
 	if how == agent.Completed {
 		key = doneKey
 	}
-	return []state.Outbound{t.room.redaction(t.key + "-eyes"), t.room.reaction(t.key+"-end", t.row.Event, key)}
+	return []state.Outbound{t.room.redaction(t.key + "-eyes"), t.room.redaction(t.key + "-queued"), t.room.reaction(t.key+"-end", t.row.Event, key)}
 }
 
 // reaction is the row of a reaction to an event.

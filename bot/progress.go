@@ -34,7 +34,7 @@ type progress struct {
 	changed bool
 }
 
-// turnNote is the note of a task that waits for its turn.
+// turnNote is what a task does that is not at work yet.
 const turnNote = "waiting for other rooms' tasks to end"
 
 // showProgress queues the notice and keeps it up to date until stop. While the
@@ -48,7 +48,7 @@ func (t *task) showProgress(ctx context.Context, waits bool) (*progress, error) 
 	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, waits: waits, done: make(chan struct{})}
 	text := "⏳ Working on it …"
 	if waits {
-		p.note, text = turnNote, "⏳ In line: "+turnNote+" …"
+		text = "⏳ In line: " + turnNote + " …"
 	}
 	var rows []state.Outbound
 	if t.row.Type == typeExecute {
@@ -121,7 +121,7 @@ func (p *progress) set(note string) {
 // resume shows that it is the task's turn.
 func (p *progress) resume(ctx context.Context) error {
 	p.mu.Lock()
-	p.note, p.waits, p.changed = "", false, true
+	p.waits, p.changed = false, true
 	p.mu.Unlock()
 	return p.t.queue(ctx, p.t.begunRows()...)
 }
@@ -137,10 +137,7 @@ func (p *progress) run() {
 	defer close(p.done)
 	tick := time.NewTicker(editEvery)
 	defer tick.Stop()
-	var typing time.Time
-	if !p.inLine() {
-		typing = p.showTyping(p.ctx, typing)
-	}
+	typing := p.showTyping(p.ctx, time.Time{})
 	edited := time.Now()
 	for {
 		select {
@@ -148,9 +145,6 @@ func (p *progress) run() {
 		case <-p.ctx.Done():
 			p.farewell()
 			return
-		}
-		if p.inLine() {
-			continue
 		}
 		typing = p.showTyping(p.ctx, typing)
 		if text, due := p.due(edited); due {
@@ -163,9 +157,9 @@ func (p *progress) run() {
 	}
 }
 
-// showTyping renews the typing sign when it is about to end.
+// showTyping renews the typing sign when it is about to end, at work only.
 func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
-	if time.Since(last) < typingTime*2/3 {
+	if p.inLine() || time.Since(last) < typingTime*2/3 {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -184,7 +178,7 @@ func (p *progress) due(edited time.Time) (string, bool) {
 		every = lateEvery
 	}
 	p.mu.Lock()
-	due := p.changed || time.Since(edited) >= every
+	due := !p.waits && (p.changed || time.Since(edited) >= every)
 	steps, note := p.steps, p.note
 	steps.newest = slices.Clone(steps.newest)
 	if due {

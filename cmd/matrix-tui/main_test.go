@@ -177,11 +177,11 @@ func TestVersionOf(t *testing.T) {
 	}
 }
 
-// TestSignalHelper is not a test: it is the process that TestSignals signals.
-func TestSignalHelper(t *testing.T) {
-	if os.Getenv("MATRIX_TUI_SIGNAL_HELPER") == "" {
-		t.Skip("runs as a process of TestSignals only")
-	}
+// signalHelper, in the environment, has this test binary wait for signals.
+const signalHelper = "MATRIX_TUI_SIGNAL_HELPER"
+
+// waitForSignals is what the process does that TestSignals signals.
+func waitForSignals() {
 	ctx, _ := untilSignal(context.Background())
 	fmt.Println("waiting")
 	<-ctx.Done()
@@ -190,8 +190,8 @@ func TestSignalHelper(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	helper := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSignalHelper$")
-	helper.Env = append(os.Environ(), "MATRIX_TUI_SIGNAL_HELPER=1")
+	helper := exec.CommandContext(t.Context(), os.Args[0])
+	helper.Env = append(os.Environ(), signalHelper+"=1")
 	out, err := helper.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,9 @@ func (b *Bot) Own(room string) string { return b.script.box(room) }
 // Releases has the bot run from a folder of releases, base of them, and update
 // itself to branches of its source. Those that are named are there already; the
 // compiler makes the others when they are asked for.
-func (b *Bot) Releases(branches ...string) error { return b.script.useReleases(branches) }
+func (b *Bot) Releases(ctx context.Context, branches ...string) error {
+	return b.script.useReleases(ctx, branches)
+}
 
 // Launch starts the process; it does not wait.
 func (b *Bot) Launch(ctx context.Context) error { return b.script.launchBot(ctx) }

@@ -15,10 +15,12 @@ import (
 func (sc *script) base() string { return filepath.Join(sc.dir, "base") }
 
 func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
-	if err := sc.useReleases(args); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
+	defer cancel()
+	if err := sc.useReleases(ctx, args); err != nil {
 		return err
 	}
-	if err := sc.nameReleases(context.Background()); err != nil {
+	if err := sc.nameReleases(ctx); err != nil {
 		return err
 	}
 	sc.ts.Setenv("base", sc.base())
@@ -28,9 +30,7 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 
 // useReleases puts releases into the script's own folder: base is the one that
 // runs.
-func (sc *script) useReleases(branches []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
-	defer cancel()
+func (sc *script) useReleases(ctx context.Context, branches []string) error {
 	releases := filepath.Join(sc.base(), "releases")
 	if err := os.MkdirAll(releases, 0o700); err != nil {
 		return err

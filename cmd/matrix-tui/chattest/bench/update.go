@@ -23,7 +23,7 @@ func measureUpdate(ctx context.Context, b *bench) (err error) {
 	}
 	defer s.close(&err)
 	b.say("making releases")
-	if err := s.Releases("main", "early", "stuck"); err != nil {
+	if err := s.Releases(ctx, "main", "early", "stuck"); err != nil {
 		return err
 	}
 	s.Set(map[string]string{"MATRIX_OWNERS": s.alice.ID(), "MATRIX_ALLOW": s.alice.ID()})
