@@ -31,9 +31,10 @@ type machine struct {
 // the unit hides from the bot, and short, because sockets lie below it.
 const machines = "/srv/matrix-tui-test"
 
-// newMachine makes a machine and returns when its systemd is up. kind is
-// "container" or "qemu".
-func (sc *script) newMachine(ctx context.Context, kind string) (*machine, error) {
+// newMachine makes a machine and returns when its systemd is up: a container
+// that has a release in /opt/matrix-tui, or with "clone" a clone; or "qemu" with
+// the name of a Debian.
+func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, error) {
 	release, err := sc.suite.release("base")
 	if err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ func (sc *script) newMachine(ctx context.Context, kind string) (*machine, error)
 		return nil, fmt.Errorf("make folder of the machine: %w", err)
 	}
 	sc.machine = m
-	if kind == "qemu" {
-		return m, m.boot(ctx, sc.suite, release)
+	if len(kind) > 0 && kind[0] == "qemu" {
+		return m, m.boot(ctx, sc.suite, release, kind[1:])
 	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
 	m.boxes = &podmanService{socket: filepath.Join(m.dir, "podman.sock"), log: filepath.Join(sc.dir, "machine-podman.log")}

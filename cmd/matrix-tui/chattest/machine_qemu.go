@@ -11,7 +11,8 @@ import (
 
 // boot starts a machine under qemu: deploy/vps makes its disk and starts it.
 // The machine reaches this host's loopback as 10.0.2.2; commands go by ssh.
-func (m *machine) boot(ctx context.Context, s *suite, release string) error {
+// debian names what it runs, none is Debian 12.
+func (m *machine) boot(ctx context.Context, s *suite, release string, debian []string) error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (m *machine) boot(ctx context.Context, s *suite, release string) error {
 		"-o", "LogLevel=ERROR", "-o", "ConnectTimeout=20", "-o", "BatchMode=yes", "root@127.0.0.1"}
 	m.argv = []string{filepath.Join(s.repo, "deploy", "vps"), "run", m.dir, strconv.Itoa(port)}
 	disk, err := launch(m.dir, filepath.Join(m.dir, "disk.log"), append(localPodman(), "SANDBOX_IMAGE="+s.image),
-		filepath.Join(s.repo, "deploy", "vps"), "disk", m.dir, release)
+		append([]string{filepath.Join(s.repo, "deploy", "vps"), "disk", m.dir, release}, debian...)...)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ var verbs = []verb{
 	{"hold", "REGEXP", 1, 1, false, doHold},                       // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
 	{"held", "N", 1, 1, false, doHeld},                            // wait until N of them do, never more
 	{"release", "", 0, 0, false, doRelease},                       // they go on
-	{"machine", "[qemu]", 0, 1, false, doMachine},                 // a bare host with systemd; its bot is installed by `install`, $home is its folder, $port is free
+	{"machine", "[clone|qemu [SUITE]]", 0, 2, false, doMachine},   // a bare host with systemd, Debian 12 or the SUITE; its bot is installed by `install`, from a release or a clone, $home is its folder, $port is free
 	{"install", "[OPTION…] [KEY=VALUE…]", 0, -1, true, doInstall}, // deploy/install there, with the script's settings and these as answers
 	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},             // run a command there as root
 	{"machine-power", "off|on", 1, 1, false, doMachinePower},      // take the power from it, and give it back; it waits until all is up

@@ -11,11 +11,7 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 	if sc.machine != nil || sc.bot.proc != nil {
 		return fmt.Errorf("a script has one machine, before the bot's first start")
 	}
-	kind := "container"
-	if len(args) > 0 {
-		kind = args[0]
-	}
-	m, err := sc.newMachine(ctx, kind)
+	m, err := sc.newMachine(ctx, args)
 	if err != nil {
 		return err
 	}
