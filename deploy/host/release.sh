@@ -7,6 +7,9 @@ need_release() {
 	if [ -e "$ROOT/release.json" ]; then
 		COMMIT=$(commit_of "$ROOT")
 		(cd "$ROOT" && sha256sum --quiet --strict -c SHA256SUMS >/dev/null) || die "the release in $ROOT is not as it was made." "Unpack its archive again."
+	elif [ "$DRY" = yes ] && [ -e "$ROOT/.git" ] && ! command -v git >/dev/null; then # which would be installed
+		COMMIT=COMMIT
+		changing "building the release of the newest commit in $ROOT" || true
 	else
 		COMMIT=$(git -c safe.directory='*' -C "$ROOT" rev-parse --short=12 HEAD 2>/dev/null) ||
 			die "$ROOT is neither a git checkout nor a release." "Clone the repository, or unpack a release archive, and run the deploy/install in it."
@@ -17,6 +20,7 @@ need_release() {
 			step "building release $COMMIT (a minute or two the first time)" "A Go module proxy has to be within reach; 'go env GOPROXY' tells which one is asked." \
 				make_release
 		fi
+		know_source
 	fi
 	ensure "putting release $COMMIT into $HOME_DIR/releases" test -e "$HOME_DIR/releases/$COMMIT/release.json" -- copy_release "$from"
 	[ "$(readlink "$HOME_DIR/current" 2>/dev/null)" != "releases/$COMMIT" ] || return 0
@@ -31,6 +35,17 @@ need_release() {
 	fi
 	say "release $COMMIT is the current one"
 	as_bot "releases/$COMMIT/matrix-tui" release use -into "$HOME_DIR" "$COMMIT"
+}
+
+# know_source has the bot update itself from where the clone came from. An address that takes a login is left out: the
+# bot has none.
+know_source() {
+	local origin
+	[ -z "${A[UPDATE_SOURCE]:-}" ] || return 0
+	origin=$(git -c safe.directory='*' -C "$ROOT" remote get-url origin 2>/dev/null || true)
+	[[ $origin =~ ^https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._~/-]+$ ]] || return 0
+	say "updates will come from $origin, as the setting UPDATE_SOURCE says from now on"
+	know UPDATE_SOURCE "$origin"
 }
 
 # need_update_tools gives the bot what it updates itself with: git, and for a git remote a compiler.

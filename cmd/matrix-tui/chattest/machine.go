@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ type machine struct {
 	boxes *podmanService // whose containers the bot makes; nil for the machine's own
 	argv  []string       // qemu's, nil for a container
 	proc  *process       // qemu
+	shop  *http.Server   // where its clone came from; nil without one
 }
 
 // machines is where machines keep what both sides see: not below /tmp, which
@@ -48,6 +50,12 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 	if len(kind) > 0 && kind[0] == "qemu" {
 		return m, m.boot(ctx, sc.suite, release, kind[1:])
 	}
+	clone := len(kind) > 0 && kind[0] == "clone"
+	if clone {
+		if release, err = m.clone(ctx, sc.suite); err != nil {
+			return nil, err
+		}
+	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
 	m.boxes = &podmanService{socket: filepath.Join(m.dir, "podman.sock"), log: filepath.Join(sc.dir, "machine-podman.log")}
 	if err := m.boxes.start(ctx); err != nil {
@@ -57,12 +65,15 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		return nil, err
 	}
 	_, err = mustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
-		"--env=container=podman", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+sc.suite.bins+":/opt/dendrite:ro", machineImage,
+		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+sc.suite.bins+":/opt/dendrite:ro", machineImage,
 		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd hands credentials out by mounts; a container has them private
 	if err != nil {
 		return nil, err
 	}
-	return m, m.up(ctx)
+	if err := m.up(ctx); err != nil || !clone {
+		return m, err
+	}
+	return m, m.trust(ctx)
 }
 
 // machineImage is made by deploy/vps.
@@ -155,6 +166,9 @@ func (m *machine) end(ctx context.Context) (err error) {
 	} else {
 		_, rm := mustPodman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", m.name)
 		err = errors.Join(err, rm, m.boxes.stop(ctx))
+	}
+	if m.shop != nil {
+		err = errors.Join(err, m.shop.Close())
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") != "" {
 		return err

@@ -15,6 +15,11 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	if m.shop != nil {
+		if err := sc.nameReleases(ctx); err != nil {
+			return err
+		}
+	}
 	port, err := freePort()
 	if err != nil {
 		return err

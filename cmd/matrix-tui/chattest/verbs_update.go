@@ -23,6 +23,7 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 	if err := sc.nameReleases(ctx); err != nil {
 		return err
 	}
+	sc.mayPanic = true // some are made for it
 	sc.ts.Setenv("base", sc.base())
 	sc.ts.Setenv("key", sc.suite.shopKey()) // what tags are signed with
 	return nil
@@ -85,7 +86,6 @@ func (sc *script) nameReleases(ctx context.Context) error {
 		}
 		sc.ts.Setenv("release_"+strings.ReplaceAll(branch, "-", "_"), commit)
 	}
-	sc.mayPanic = true // some are made for it
 	return nil
 }
 
@@ -114,6 +114,7 @@ func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
 			return fmt.Errorf("pack release of %s: %w: %s", branch, err, out)
 		}
 	}
+	sc.mayPanic = true // some are made for it
 	sc.bot.set["UPDATE_SOURCE"] = "archive+file://" + shelf
 	return sc.nameReleases(ctx)
 }

@@ -111,6 +111,9 @@ func compile(ctx context.Context, base Base, source, into, commit string, log io
 			env = append(env, name+"="+base.path("cache", dir))
 		}
 	}
+	if os.Getenv("GOTOOLCHAIN") == "" { // Debian's go stays with the version it is, unless it is told that it may fetch the one that the module wants
+		env = append(env, "GOTOOLCHAIN=auto")
+	}
 	p := program{dir: source, env: env, log: log, limit: buildTime}
 	for name, ldflags := range map[string]string{"boxinit": "-s -w -buildid=", "matrix-tui": "-s -w -X main.commit=" + commit} {
 		_, err := p.run(ctx, "nice", "-n", "10", compiler, "build", "-trimpath", "-ldflags="+ldflags, "-o", filepath.Join(into, name), "./cmd/"+name)
