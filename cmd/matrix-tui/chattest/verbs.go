@@ -48,6 +48,7 @@ var verbs = []verb{
 	{"shelf", "BRANCH…", 1, -1, false, doShelf},            // before install: the machine's bot has a folder with archives of these branches as its source
 	{"runs", "BRANCH", 1, 1, false, doRuns},                // wait until the release of that branch has the state folder
 	{"same-pid", "", 0, 0, false, doSamePID},               // it is the process that was started
+	{"all-died", "", 0, 0, false, doAllDied},               // wait until nothing runs from $base: what brings the old release back has killed itself at the point of killat
 	{"powercut", "", 0, 0, false, doPowerCut},              // everything that runs from $base is killed at once
 	{"releases-disk", "SIZE", 1, 1, false, doReleasesDisk}, // before `releases`: $base is a file system of its own; later: its size is another one
 

@@ -208,22 +208,41 @@ func doPowerCut(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return ctx.Err()
 }
 
-// endReleases kills whatever runs from the script's releases: the bot, its
-// watcher, and what that one has started.
+func doAllDied(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if sc.bot.program == "" || !sc.bot.armed {
+		return fmt.Errorf("no release with a crash point runs: releases and killat come first")
+	}
+	if err := poll(ctx, func() (bool, error) { return len(sc.fromReleases()) == 0, nil }); err != nil {
+		return fmt.Errorf("wait for processes %v to end: %w", sc.fromReleases(), err)
+	}
+	<-sc.bot.proc.done
+	return nil
+}
+
+// fromReleases are the processes that run from the script's releases: the bot,
+// its watcher, and what that one has started.
+func (sc *script) fromReleases() (pids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		exe, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(exe, sc.base()+"/") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// endReleases kills them all.
 func (sc *script) endReleases() {
 	if sc.bot.program == "" {
 		return
 	}
 	for range 2 { // what was starting something when it was killed
-		links, _ := filepath.Glob("/proc/[0-9]*/exe")
-		for _, link := range links {
-			exe, err := os.Readlink(link)
-			if err != nil || !strings.HasPrefix(exe, sc.base()+"/") {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
+		for _, pid := range sc.fromReleases() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
