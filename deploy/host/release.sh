@@ -52,11 +52,20 @@ know_source() {
 need_update_tools() {
 	[ -n "${A[UPDATE_SOURCE]:-}" ] || return 0
 	packages git openssh-client
+	[ -z "${A[UPDATE_KEY]:-}" ] || check_key "${A[UPDATE_KEY]}"
 	[[ ${A[UPDATE_SOURCE]} != archive+* ]] || return 0
 	if [ ! -x /usr/local/go/bin/go ] && [ ! -x "$HOME_DIR/cache/go/bin/go" ] && changing "giving the bot a Go compiler for its updates"; then
 		need_go
 		[ ! -d "$CACHE/go" ] || step "copying the Go compiler into $HOME_DIR/cache" "Room is needed on the disk of $HOME_DIR." copy_go
 	fi
+}
+# check_key FILE looks whether the bot can use the key that releases are signed with. The unit hides some folders from it.
+check_key() {
+	local file=$1
+	if [ "$DRY" != yes ] && { [[ $(realpath -m "$file") =~ ^(/root|/tmp|/var/tmp|$ETC)/ ]] || ! as_bot test -r "$file"; }; then
+		die "UPDATE_KEY is $file, which the bot cannot read." "The key is public: put it into a file such as /etc/matrix-tui-release.pub, with mode 0644."
+	fi
+	! grep -q 'BEGIN PGP' "$file" 2>/dev/null || packages gpg
 }
 copy_go() {
 	as_bot mkdir -p cache/go

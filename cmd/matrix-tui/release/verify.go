@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -41,6 +42,10 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	}
 	text := strings.TrimSpace(string(data))
 	if strings.HasPrefix(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----") {
+		if _, err := exec.LookPath("gpg"); err != nil {
+			k.close()
+			return nil, tell(err, "The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
+		}
 		_, err = program{limit: time.Minute, env: environ("GNUPGHOME=" + k.dir), stdin: strings.NewReader(text)}.run(ctx, "gpg", "--batch", "--import")
 	} else {
 		k.signers = filepath.Join(k.dir, "signers")
