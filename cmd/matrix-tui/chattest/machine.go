@@ -2,6 +2,7 @@ package chattest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (sc *script) answers() []byte {
 	}
 	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar"}
 	if sc.machine.boxes != nil {
-		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.boxes.uri(), "SANDBOX_IMAGE": sc.suite.image}
+		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.boxes.uri(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&text, "%s=%s\n", name, own[name])

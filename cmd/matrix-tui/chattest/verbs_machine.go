@@ -2,6 +2,7 @@ package chattest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	if m.shop != nil {
-		if err := sc.nameReleases(ctx); err != nil {
+		if err := errors.Join(sc.nameReleases(ctx), sc.nameImage(ctx)); err != nil {
 			return err
 		}
 	}

@@ -60,13 +60,9 @@ func (sc *script) useReleases(ctx context.Context, branches []string) error {
 	if out, err := exec.CommandContext(ctx, program, "release", "use", "-into", sc.base(), commit).CombinedOutput(); err != nil {
 		return fmt.Errorf("use release: %w: %s", err, out)
 	}
-	sc.suite.shop.names.Lock()
-	_, err = mustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest")
-	sc.suite.shop.names.Unlock()
-	if err != nil {
+	if err := sc.nameImage(ctx); err != nil {
 		return err
 	}
-	sc.bot.set["SANDBOX_IMAGE"] = sc.ownImage() + ":latest"
 	for _, pair := range sc.suite.shop.env {
 		name, value, _ := strings.Cut(pair, "=")
 		sc.bot.set[name] = value
@@ -135,9 +131,18 @@ func doReleasesDisk(_ context.Context, sc *script, _ bool, args []string) error 
 // ownImage is the name of the sandbox image for a bot that may replace it.
 func (sc *script) ownImage() string { return "localhost/matrix-tui-script-" + sc.name }
 
+// nameImage gives the sandbox image that name too.
+func (sc *script) nameImage(ctx context.Context) error {
+	sc.suite.shop.names.Lock()
+	defer sc.suite.shop.names.Unlock()
+	sc.bot.set["SANDBOX_IMAGE"] = sc.ownImage() + ":latest"
+	_, err := mustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest")
+	return err
+}
+
 // removeImages removes what bears that name; the boxes are gone.
 func (sc *script) removeImages(ctx context.Context) error {
-	if sc.bot.program == "" {
+	if sc.bot.set["SANDBOX_IMAGE"] != sc.ownImage()+":latest" {
 		return nil
 	}
 	sc.suite.shop.names.Lock()
