@@ -59,11 +59,7 @@ func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error 
 
 // doPinned waits until an execution of the room has the message as its question.
 func doPinned(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	m, err := newest(p, room, args[2], false)
+	_, _, m, err := sc.newest(args)
 	if err != nil {
 		return err
 	}
@@ -79,11 +75,7 @@ func doPinned(ctx context.Context, sc *script, _ bool, args []string) error {
 
 // doReactions looks at what the bot itself has put on a message, in its order.
 func doReactions(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	m, err := newest(p, room, args[2], false)
+	p, room, m, err := sc.newest(args)
 	if err != nil {
 		return err
 	}
@@ -119,11 +111,7 @@ func links(text string) []string {
 // doLinked looks for a link from the newest message that fits to another one, of
 // the same room or of the one that it is named. It tells by which servers.
 func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	m, err := newest(p, room, args[2], false)
+	p, room, m, err := sc.newest(args)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,7 @@ import (
 // doReacted waits until the bot has put a key on a message; it may have taken it
 // back again.
 func doReacted(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	m, err := newest(p, room, args[2], false)
+	p, room, m, err := sc.newest(args)
 	if err != nil {
 		return err
 	}
@@ -44,11 +40,7 @@ func doOldReply(ctx context.Context, sc *script, _ bool, args []string) error {
 // doRead waits for the bot's read receipt. The other way round it must never
 // have stood on the message, once all is quiet.
 func doRead(ctx context.Context, sc *script, neg bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	m, err := newest(p, room, args[2], false)
+	p, room, m, err := sc.newest(args)
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,15 @@ func newest(p *person.Person, room, pattern string, mine bool) (person.Msg, erro
 	return person.Msg{}, fmt.Errorf("no message fits %q", pattern)
 }
 
+// newest is the newest message that fits of the person and the room whom a
+// verb's first arguments name, WHO ROOM REGEXP.
+func (sc *script) newest(args []string) (p *person.Person, room string, m person.Msg, err error) {
+	if p, room, err = sc.who(args[0], args[1]); err == nil {
+		m, err = newest(p, room, args[2], false)
+	}
+	return p, room, m, err
+}
+
 // about sends something that is about an earlier message.
 func (sc *script) about(ctx context.Context, args []string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {

@@ -8,11 +8,7 @@ import (
 // doThreaded checks that the newest message that fits stands in the thread of
 // another one.
 func doThreaded(_ context.Context, sc *script, neg bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	m, err := newest(p, room, args[2], false)
+	p, room, m, err := sc.newest(args)
 	if err != nil {
 		return err
 	}
