@@ -47,9 +47,21 @@ rootless() {
 	reload
 	ensure "having $BOT's services run without a login" test -e "/var/lib/systemd/linger/$BOT" -- loginctl enable-linger "$BOT"
 	ensure "starting $BOT's services" systemctl -q is-active "user@$uid.service" -- systemctl start "user@$uid.service"
+	# A store that has begun with copies stays with them, and an old kernel has nothing better.
+	if [ ! -e "$HOME_DIR/.local/share/containers/storage/vfs" ] && at_least "$(uname -r)" 5.13; then
+		ensure "having $BOT's containers share what their image holds" test -e "$HOME_DIR/$STORAGE_CONF" -- write_storage_conf
+	fi
 	ensure "starting podman's socket for $BOT" bot_units_on podman.socket -- as_bot systemctl --user -q enable --now podman.socket
 	ensure "having containers come back after a reboot" as_bot systemctl --user -q is-enabled podman-restart.service -- \
 		as_bot systemctl --user -q enable podman-restart.service
+}
+# write_storage_conf has a user's podman use the kernel's overlay file system. Podman 4 would find that out only with
+# fuse-overlayfs installed; without, each container is a whole copy of its image.
+STORAGE_CONF=.config/containers/storage.conf
+write_storage_conf() {
+	# shellcheck disable=SC2016 # the inner shell's
+	printf '# Written by matrix-tui (deploy/install).\n[storage]\ndriver = "overlay"\n' |
+		as_bot sh -c 'mkdir -p "${0%/*}" && cat >"$0"' "$STORAGE_CONF"
 }
 has_subids() { grep -q "^$BOT:" /etc/subuid && grep -q "^$BOT:" /etc/subgid; }
 # give_subids takes the 65536 IDs behind the highest that anybody has.

@@ -19,7 +19,8 @@ uninstall() {
 		/var/lib/systemd/timers/stamp-matrix-tui-upkeep.timer
 	[ -z "$uid" ] || drop "$UNITS/user@$uid.service.d/matrix-tui.conf"
 	[ -z "$uid" ] || [ "$DRY" = yes ] || rmdir "$UNITS/user@$uid.service.d" 2>/dev/null || true
-	drop "$HOME_DIR"/{current,good,releases,cache,trial,update.json,update.log,watch.lock,state-failed,.cache}
+	drop "$HOME_DIR"/{current,good,releases,cache,trial,update.json,update.log,watch.lock,state-failed,.cache} "$HOME_DIR/$STORAGE_CONF"
+	[ "$DRY" = yes ] || rmdir "$HOME_DIR/.config/containers" "$HOME_DIR/.config" 2>/dev/null || true
 	reload
 	[ "$DRY" = yes ] || systemctl reset-failed 'matrix-tui*' 2>/dev/null || true
 
