@@ -11,6 +11,7 @@ import (
 type host struct {
 	rootless    bool
 	storage     string   // folder of images, containers and volumes
+	driver      string   // how it keeps them: overlay, vfs, …
 	controllers []string // cgroup controllers that podman can use
 }
 
@@ -32,7 +33,7 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 	if err != nil {
 		return host{}, explain(err, "ask", "podman about its host")
 	}
-	p.host = &host{rootless: info.Host.Security.Rootless, storage: info.Store.GraphRoot, controllers: info.Host.CgroupControllers}
+	p.host = &host{rootless: info.Host.Security.Rootless, storage: info.Store.GraphRoot, driver: info.Store.GraphDriverName, controllers: info.Host.CgroupControllers}
 	return *p.host, nil
 }
 
@@ -61,4 +62,11 @@ func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 func (p *Podman) Storage(ctx context.Context) (string, error) {
 	h, err := p.about(ctx)
 	return h.storage, err
+}
+
+// Driver is how podman keeps images and containers there: overlay, vfs and
+// others, see containers-storage.conf(5).
+func (p *Podman) Driver(ctx context.Context) (string, error) {
+	h, err := p.about(ctx)
+	return h.driver, err
 }

@@ -56,6 +56,9 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 		return
 	}
 	say(checkStorage(string(cfg.StateDir), storage))
+	if driver, err := podman.Driver(ctx); err == nil {
+		say(checkDriver(driver))
+	}
 	if rootless, err := podman.Rootless(ctx); err != nil || !rootless {
 		return
 	}
@@ -83,6 +86,15 @@ func checkStorage(stateDir, storage string) finding {
 		return good("podman's storage %s is on the disk of the state folder", storage)
 	}
 	return good("podman's storage %s, %s free", storage, amount(free))
+}
+
+// checkDriver tells where containers share nothing. The bot works with any.
+func checkDriver(driver string) finding {
+	if driver == "vfs" {
+		return good("podman's storage driver is vfs: each container is a whole copy of the image, which takes room and time; " +
+			"a store that is begun anew with `driver = \"overlay\"` under [storage] in ~/.config/containers/storage.conf has none of that")
+	}
+	return good("podman's storage driver is %s", driver)
 }
 
 // checkSubIDs looks for the IDs that the users inside of containers are outside.
