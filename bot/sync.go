@@ -10,6 +10,7 @@ import (
 
 	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/e2ee"
 	"matrix-tui/state"
 )
 
@@ -158,7 +159,10 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		b.verify(ctx, row)
 		b.dispatch(row)
 	}
-	return nil
+	return b.crypt.use(func(m *e2ee.Machine) error {
+		m.Tend(ctx, resp.Sync)
+		return nil
+	})
 }
 
 // beReady calls Ready, the first time.

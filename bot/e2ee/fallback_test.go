@@ -14,17 +14,23 @@ import (
 func exhaust(t *testing.T, by, of *peer) {
 	t.Helper()
 	for range 200 {
-		resp, err := by.cli.ClaimKeys(t.Context(), &mautrix.ReqClaimKeys{OneTimeKeys: mautrix.OneTimeKeysRequest{
-			of.cli.UserID: {of.cli.DeviceID: id.KeyAlgorithmSignedCurve25519},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(resp.OneTimeKeys[of.cli.UserID][of.cli.DeviceID]) == 0 {
+		if !claimed(t, by, of) {
 			return
 		}
 	}
 	t.Fatal("the one-time keys do not end")
+}
+
+// claimed claims one, and tells whether there was one.
+func claimed(t *testing.T, by, of *peer) bool {
+	t.Helper()
+	resp, err := by.cli.ClaimKeys(t.Context(), &mautrix.ReqClaimKeys{OneTimeKeys: mautrix.OneTimeKeysRequest{
+		of.cli.UserID: {of.cli.DeviceID: id.KeyAlgorithmSignedCurve25519},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(resp.OneTimeKeys[of.cli.UserID][of.cli.DeviceID]) > 0
 }
 
 // age makes the fallback key older than it has to be to be replaced.
@@ -132,8 +138,8 @@ func TestFallbackKeyIsNotKept(t *testing.T) {
 	// one that knows nothing of them is not bothered at all
 	var none Sync
 	bot.age()
-	if err := bot.m.TakeSync(t.Context(), none, false); err != nil || k.count() != 2 {
-		t.Errorf("%d uploads, %v", k.count(), err)
+	if bot.m.Tend(t.Context(), none); k.count() != 2 {
+		t.Errorf("%d uploads", k.count())
 	}
 }
 
@@ -147,5 +153,23 @@ func TestOneTimeKeysAreReplaced(t *testing.T) {
 	bot.sync()
 	if got := bot.reads(room, alice.say(room, "still there?")); got != "still there?" {
 		t.Errorf("reads %q", got)
+	}
+}
+
+// What was not committed gives nothing out: a state that is put back would not
+// have the other half of it.
+func TestNothingIsGivenOutBeforehand(t *testing.T) {
+	mallory, bot := enter(t, "mallory"), enter(t, "bot")
+	exhaust(t, mallory, bot)
+	bot.m.counted = time.Time{} // it was asked a moment ago
+	resp := bot.fetch()
+	if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err != nil {
+		t.Fatal(err)
+	}
+	if claimed(t, mallory, bot) {
+		t.Error("a key was given out before the batch was committed")
+	}
+	if bot.m.Tend(t.Context(), resp.Sync); !claimed(t, mallory, bot) {
+		t.Error("no key was given out")
 	}
 }

@@ -175,6 +175,7 @@ func (p *peer) take(resp *syncResponse) {
 		}
 	}
 	p.since = resp.NextBatch
+	p.m.Tend(ctx, resp.Sync)
 }
 
 func (p *peer) sync() {

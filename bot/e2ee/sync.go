@@ -31,8 +31,8 @@ type Sync struct {
 // decrypted. initial tells that the sync had no token: whose devices have
 // changed is not known then. Keys are on disk when it returns, in one
 // transaction; an error means that none of them is, and that the batch is to be
-// taken again before its token is committed. The network's part (device lists,
-// one-time and fallback keys) is done, or done again, when it is needed.
+// taken again before its token is committed. Device lists are asked for when
+// they are needed.
 func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 	if m.deviceless() {
 		return nil
@@ -49,6 +49,24 @@ func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 		}
 	}
 	return nil
+}
+
+// Tend gives the homeserver what a /sync says it lacks: one-time and fallback
+// keys, and new sessions with devices that we cannot read. It comes when the
+// batch is committed: the other half of a key that is given out must not go with
+// a state that is put back.
+func (m *Machine) Tend(ctx context.Context, s Sync) {
+	if m.deviceless() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ctx = m.log.WithContext(ctx)
+	m.mendSessions(ctx)
+	m.refill(ctx, s.OneTimeKeys)
+	if err := m.renewFallback(ctx, s.FallbackKeys); err != nil {
+		m.log.Warn().Err(err).Msg("no fallback key")
+	}
 }
 
 func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, error) {
@@ -81,11 +99,6 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 	}
 	for _, e := range slices.Concat(inner, others) {
 		m.guard("to-device event", func() { m.takeToDevice(ctx, e) })
-	}
-	m.mendSessions(ctx)
-	m.refill(ctx, s.OneTimeKeys)
-	if err := m.renewFallback(ctx, s.FallbackKeys); err != nil {
-		m.log.Warn().Err(err).Msg("no fallback key")
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
 	m.missing.changed(changed)
