@@ -7,7 +7,11 @@ uninstall() {
 	stop_unit matrix-tui-upkeep.timer
 	stop_unit matrix-tui-upkeep.service
 	stop_unit matrix-tui.service
-	[ -z "$uid" ] || [ ! -S "${SOCKET#unix://}" ] || remove_boxes
+	if [ -n "$uid" ] && [ -S "${SOCKET#unix://}" ]; then
+		remove_boxes "$SOCKET"
+	elif [ "$PURGE" = yes ] && [ -d /var/lib/containers/storage/volumes ]; then
+		remove_boxes "" # it was uninstalled before: the system's podman may have them
+	fi
 	stop_unit matrix-tui-podman.socket
 	stop_unit matrix-tui-podman.service
 	stop_unit matrix-tui-homeserver.service
@@ -48,11 +52,12 @@ stop_unit() {
 }
 unit_seen() { systemctl -q is-enabled "$1" || systemctl -q is-active "$1"; }
 
-# remove_boxes removes the containers that the bot's state names, and the image; the rooms' volumes stay.
+# remove_boxes SOCKET removes the containers that the bot's state names, and the image; the rooms' volumes go with --purge
+# alone. Without a socket podman is root's.
 VOLUMES=()
 remove_boxes() {
 	local name volume
-	export MATRIX_TUI_PODMAN=$SOCKET
+	export MATRIX_TUI_PODMAN=$1
 	for name in $(grep -oE '"sandbox-[A-Za-z0-9-]+"' "$HOME_DIR/state/state.json" 2>/dev/null | cut -d'"' -f2 | sort -u); do
 		ensure "removing the container $name" not podman container exists "$name" -- podman rm --force --time 5 "$name"
 		for volume in "workspace-${name#sandbox-}" "home-${name#sandbox-}"; do
