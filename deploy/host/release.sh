@@ -37,13 +37,13 @@ need_release() {
 	as_bot "releases/$COMMIT/matrix-tui" release use -into "$HOME_DIR" "$COMMIT"
 }
 
-# know_source has the bot update itself from where the clone came from. An address that takes a login is left out: the
-# bot has none.
+# know_source has the bot update itself from where the clone came from. Left out are an address that anybody on the way could
+# answer for, and one that takes a login: the bot has none.
 know_source() {
-	local origin
+	local origin here='http://(127\.0\.0\.1|localhost)(:[0-9]+)?'
 	[ -z "${A[UPDATE_SOURCE]:-}" ] || return 0
 	origin=$(git -c safe.directory='*' -C "$ROOT" remote get-url origin 2>/dev/null || true)
-	[[ $origin =~ ^https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._~/-]+$ ]] || return 0
+	[[ $origin =~ ^(https://[A-Za-z0-9.:-]+|$here)/[A-Za-z0-9._~/-]+$ ]] || return 0
 	say "updates will come from $origin, as the setting UPDATE_SOURCE says from now on"
 	know UPDATE_SOURCE "$origin"
 }
