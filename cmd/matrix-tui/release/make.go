@@ -7,16 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 )
-
-// buildTime is how long the compiler may take on a slow host with nothing in
-// its cache.
-const buildTime = 20 * time.Minute
 
 // Make builds the release of a commit of a git repository (a folder or any
 // remote) and puts it under its name. One that is there already, and whole, is
@@ -94,55 +88,6 @@ func (b Base) keep(made, short string) error {
 		return fmt.Errorf("name release %s: %w", short, err)
 	}
 	return syncDir(filepath.Dir(b.Dir(short)))
-}
-
-// compile builds the two programs. Others on the host go first.
-func compile(ctx context.Context, base Base, source, into, commit string, log io.Writer) error {
-	compiler, err := findGo(base)
-	if err != nil {
-		return err
-	}
-	env := environ("CGO_ENABLED=0", "GOWORK=off", goflags(source))
-	for name, dir := range map[string]string{"GOCACHE": "go-build", "GOPATH": "go", "GOTMPDIR": "tmp"} {
-		if os.Getenv(name) == "" {
-			if err := os.MkdirAll(base.path("cache", dir), 0o700); err != nil {
-				return fmt.Errorf("make cache of the compiler: %w", err)
-			}
-			env = append(env, name+"="+base.path("cache", dir))
-		}
-	}
-	if os.Getenv("GOTOOLCHAIN") == "" { // Debian's go stays with the version it is, unless it is told that it may fetch the one that the module wants
-		env = append(env, "GOTOOLCHAIN=auto")
-	}
-	p := program{dir: source, env: env, log: log, limit: buildTime}
-	for name, ldflags := range map[string]string{"boxinit": "-s -w -buildid=", "matrix-tui": "-s -w -X main.commit=" + commit} {
-		_, err := p.run(ctx, "nice", "-n", "10", compiler, "build", "-trimpath", "-ldflags="+ldflags, "-o", filepath.Join(into, name), "./cmd/"+name)
-		if err != nil {
-			return &told{fmt.Errorf("build %s of %s: %w", name, Short(commit), err), fmt.Sprintf("Release %s does not compile here.", Short(commit)), linesOf(err)}
-		}
-	}
-	return nil
-}
-
-// findGo gives the compiler: the one on PATH, or where the scripts put it.
-func findGo(base Base) (string, error) {
-	for _, name := range []string{"go", "/usr/local/go/bin/go", base.path("cache", "go", "bin", "go")} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", tell(errors.New("there is no go"), "There is no Go compiler on this host: install Go, or set UPDATE_SOURCE to a folder of release archives (archive+https://…).")
-}
-
-var exportedFlags = regexp.MustCompile(`(?m)^export GOFLAGS="([^"$` + "`" + `]*)"$`)
-
-// goflags are the compiler's flags as the source itself has them.
-func goflags(source string) string {
-	script, err := os.ReadFile(filepath.Join(source, "deploy", "lib.sh"))
-	if found := exportedFlags.FindSubmatch(script); err == nil && found != nil {
-		return "GOFLAGS=" + string(found[1])
-	}
-	return "GOFLAGS=-buildvcs=false -tags=remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs"
 }
 
 // describe writes what the release says of itself, and its checksums.
