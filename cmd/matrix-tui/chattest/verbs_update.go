@@ -217,10 +217,14 @@ func doAllDied(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if sc.bot.program == "" || !sc.bot.armed {
 		return fmt.Errorf("no release with a crash point runs: releases and killat come first")
 	}
+	select { // first: while it executes another program, it has none for a moment
+	case <-sc.bot.proc.done:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the bot to end: %w", ctx.Err())
+	}
 	if err := poll(ctx, func() (bool, error) { return len(sc.fromReleases()) == 0, nil }); err != nil {
 		return fmt.Errorf("wait for processes %v to end: %w", sc.fromReleases(), err)
 	}
-	<-sc.bot.proc.done
 	return nil
 }
 
