@@ -9,5 +9,5 @@ import (
 )
 
 // TestMachines plays the scripts that need a machine of their own, under qemu.
-// They take half an hour and more: deploy/test --vps runs them.
+// They take long: deploy/test --vps runs them.
 func TestMachines(t *testing.T) { chattest.Run(t, "testdata/vps") }

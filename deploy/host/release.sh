@@ -59,6 +59,7 @@ need_update_tools() {
 		[ ! -d "$CACHE/go" ] || step "copying the Go compiler into $HOME_DIR/cache" "Room is needed on the disk of $HOME_DIR." copy_go
 	fi
 }
+
 # check_key FILE looks whether the bot can use the key that releases are signed with. The unit hides some folders from it.
 check_key() {
 	local file=$1
@@ -67,6 +68,7 @@ check_key() {
 	fi
 	! grep -q 'BEGIN PGP' "$file" 2>/dev/null || packages gpg
 }
+
 copy_go() {
 	as_bot mkdir -p cache/go
 	tar -C "$CACHE/go" --owner=0 --group=0 -cf - . | as_bot tar -C cache/go --no-same-owner -xf -

@@ -23,7 +23,8 @@ uninstall() {
 		/var/lib/systemd/timers/stamp-matrix-tui-upkeep.timer
 	[ -z "$uid" ] || drop "$UNITS/user@$uid.service.d/matrix-tui.conf"
 	[ -z "$uid" ] || [ "$DRY" = yes ] || rmdir "$UNITS/user@$uid.service.d" 2>/dev/null || true
-	drop "$HOME_DIR"/{current,good,releases,cache,trial,update.json,update.log,watch.lock,state-failed,.cache} "$HOME_DIR/$STORAGE_CONF"
+	drop "$HOME_DIR"/{current,good,releases,cache,trial,update.json,update.log,watch.lock,state-failed,.cache}
+	! grep -qs "Written by matrix-tui" "$HOME_DIR/$STORAGE_CONF" || drop "$HOME_DIR/$STORAGE_CONF"
 	[ "$DRY" = yes ] || rmdir "$HOME_DIR/.config/containers" "$HOME_DIR/.config" 2>/dev/null || true
 	reload
 	[ "$DRY" = yes ] || systemctl reset-failed 'matrix-tui*' 2>/dev/null || true
@@ -65,7 +66,8 @@ remove_boxes() {
 			if [ "$PURGE" = yes ]; then ensure "removing the volume $volume" false -- podman volume rm "$volume"; else VOLUMES+=("$volume"); fi
 		done
 	done
-	if [ "${A[PODMAN]}" != given ] && podman image exists "$IMAGE" 2>/dev/null; then
+	# What root's podman has of images may be another bot's.
+	if [ -n "$1" ] && [ "${A[PODMAN]}" != given ] && podman image exists "$IMAGE" 2>/dev/null; then
 		ensure "removing the images" false -- remove_images
 	fi
 }

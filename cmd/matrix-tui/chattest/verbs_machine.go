@@ -12,6 +12,9 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 	if sc.machine != nil || sc.bot.proc != nil {
 		return fmt.Errorf("a script has one machine, before the bot's first start")
 	}
+	if len(args) > 0 && args[0] != "clone" && args[0] != "qemu" {
+		return fmt.Errorf("usage: machine [clone|qemu [SUITE]]")
+	}
 	m, err := sc.newMachine(ctx, args)
 	if err != nil {
 		return err
