@@ -30,6 +30,7 @@ var verbs = []verb{
 	{"bot-kill", "", 0, 0, false, doKill},               // `kill`: SIGKILL
 	{"killat", "POINT", 1, 1, false, doKillAt},          // crash point of the next start; a running bot is restarted with it
 	{"died", "", 0, 0, false, doDied},                   // wait until it has killed itself there
+	{"failed", "", 0, 0, false, doFailed},               // wait until it has ended by itself with an error; stderr has its log since its start
 	{"logout-bot", "", 0, 0, false, doLogoutBot},        // the homeserver forgets the bot's token, as after a reset of its password
 	{"token", "", 0, 0, false, doToken},                 // $token is an access token of the bot's account, of a session of its own
 	{"deviceless", "", 0, 0, false, doDeviceless},       // from the next start, the homeserver tells the bot of no session behind its token

@@ -39,6 +39,14 @@ func doStart(ctx context.Context, sc *script, neg bool, args []string) error {
 	if !neg {
 		return sc.ready(ctx)
 	}
+	return doFailed(ctx, sc, false, nil)
+}
+
+// doFailed waits until the bot has ended by itself, with an error.
+func doFailed(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if sc.bot.proc == nil {
+		return fmt.Errorf("the bot was not started")
+	}
 	select {
 	case <-sc.bot.proc.done:
 	case <-ctx.Done():
