@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 )
 
@@ -62,6 +63,8 @@ type Machine struct {
 	asked   map[id.UserID]time.Time // when users were asked for in vain
 	counted time.Time               // when the homeserver was asked how many one-time keys it has
 	offered time.Time               // when it did not take a fallback key
+	tended  bool                    // a batch was committed since Open
+	asking  []*event.Event          // for keys, in the batch before that
 
 	unreached map[id.RoomID]*unreached // by room, of its present key
 	recovery  string                   // made by this Open

@@ -134,6 +134,53 @@ func TestKeyIsAskedFor(t *testing.T) {
 	}
 }
 
+// Who asks for a key while the other is away is answered when its first batch is
+// committed, not before: what was sent in between could not be read if the state
+// before it came back.
+func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	msg := alice.say(room, "lost")
+	resp := bot.fetch()
+	resp.ToDevice.Events = nil // lost for good
+	bot.take(resp)
+	_, err := bot.m.Decrypt(t.Context(), room, bot.event(room, msg))
+	var noKey *NoKeyError
+	if !errors.As(err, &noKey) {
+		t.Fatalf("without its key: %v", err)
+	}
+	if err := bot.m.RequestKey(t.Context(), noKey.Room, noKey.Sender, noKey.Session); err != nil {
+		t.Fatal(err)
+	}
+	alice.restart()
+	var asked *syncResponse
+	alice.until("the request", func() bool {
+		asked = alice.fetch()
+		return strings.Contains(string(join(asked.ToDevice.Events)), "m.room_key_request")
+	})
+	alice.restart() // what she has taken so far was committed by another life
+	for range 2 {   // as when the first one could not be stored
+		if err := alice.m.TakeSync(t.Context(), asked.Sync, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers := 0
+	count := func() bool {
+		answers += strings.Count(string(join(bot.toUs)), "m.room.encrypted")
+		return len(bot.came) > 0
+	}
+	bot.sync()
+	if count() || answers > 0 {
+		t.Errorf("answered before the batch was committed: %s", join(bot.toUs))
+	}
+	bot.toUs = nil
+	alice.m.Tend(t.Context(), asked.Sync)
+	bot.until("the key", count)
+	if got := bot.reads(room, msg); got != "lost" || answers != 1 {
+		t.Errorf("reads %q after %d answers", got, answers)
+	}
+}
+
 func join(events []json.RawMessage) (all []byte) {
 	for _, raw := range events {
 		all = append(all, raw...)

@@ -54,7 +54,9 @@ func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 // Tend gives the homeserver what a /sync says it lacks: one-time and fallback
 // keys, and new sessions with devices that we cannot read. It comes when the
 // batch is committed: the other half of a key that is given out must not go with
-// a state that is put back.
+// a state that is put back. Nor must the step of a ratchet with which a key was
+// sent: until the first Tend, those who ask for keys wait for it. Later they are
+// answered by TakeSync, because to answer twice does no harm, and never does.
 func (m *Machine) Tend(ctx context.Context, s Sync) {
 	if m.deviceless() {
 		return
@@ -62,6 +64,11 @@ func (m *Machine) Tend(ctx context.Context, s Sync) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ctx = m.log.WithContext(ctx)
+	m.tended = true
+	for _, e := range m.asking {
+		m.guard("request for a key", func() { m.takeToDevice(ctx, e) })
+	}
+	m.asking = nil
 	m.mendSessions(ctx)
 	m.refill(ctx, s.OneTimeKeys)
 	if err := m.renewFallback(ctx, s.FallbackKeys); err != nil {
@@ -97,6 +104,7 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 	if err != nil {
 		return nil, err
 	}
+	m.asking = nil // of a batch that is taken again
 	for _, e := range slices.Concat(inner, others) {
 		m.guard("to-device event", func() { m.takeToDevice(ctx, e) })
 	}
@@ -152,13 +160,17 @@ func (m *Machine) reload(ctx context.Context) {
 // keys; it may ask the homeserver.
 func (m *Machine) takeToDevice(ctx context.Context, e *event.Event) {
 	switch content := e.Content.Parsed.(type) {
-	case *event.RoomKeyRequestEventContent:
-		m.answerRequest(ctx, e.Sender, content)
-	case *event.RoomKeyWithheldEventContent, *event.SecretRequestEventContent:
-		m.mach.HandleToDeviceEvent(ctx, e)
-		if c, ok := content.(*event.RoomKeyWithheldEventContent); ok {
-			m.missing.arrived(Key{c.RoomID.String(), c.SessionID.String()})
+	case *event.RoomKeyRequestEventContent, *event.SecretRequestEventContent:
+		if !m.tended {
+			m.asking = append(m.asking, e)
+		} else if request, ok := content.(*event.RoomKeyRequestEventContent); ok {
+			m.answerRequest(ctx, e.Sender, request)
+		} else {
+			m.mach.HandleToDeviceEvent(ctx, e)
 		}
+	case *event.RoomKeyWithheldEventContent:
+		m.mach.HandleToDeviceEvent(ctx, e)
+		m.missing.arrived(Key{content.RoomID.String(), content.SessionID.String()})
 	default:
 		m.verify.take(ctx, e)
 	}
