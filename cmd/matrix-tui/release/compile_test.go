@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -27,4 +28,23 @@ func TestTrimModules(t *testing.T) {
 		t.Error("modules stay above the limit")
 	}
 	check(t, trimModules(context.Background(), p, "go", filepath.Join(gopath, "none"), 0))
+}
+
+// A compiler that is told to stay with the version it is, as Debian's is, fetches
+// the one that the source wants all the same.
+func TestCompilerOfTheSource(t *testing.T) {
+	dir := t.TempDir()
+	settings, source := filepath.Join(dir, "goenv"), filepath.Join(dir, "source")
+	check(t, os.WriteFile(settings, []byte("GOTOOLCHAIN=local\nGOPROXY=off\n"), 0o600))
+	check(t, os.Mkdir(source, 0o700))
+	check(t, os.WriteFile(filepath.Join(source, "go.mod"), []byte("module matrix-tui\n\ngo 1.999.1\n"), 0o600))
+	for _, name := range []string{"GOTOOLCHAIN", "GOPROXY", "GOCACHE", "GOPATH", "GOTMPDIR"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("GOENV", settings)
+	var log strings.Builder
+	err := compile(t.Context(), Base(filepath.Join(dir, "base")), source, dir, strings.Repeat("a", 40), &log)
+	if err == nil || !strings.Contains(log.String(), "download go1.999.1 for ") {
+		t.Errorf("%v; the compiler said %q", err, log.String())
+	}
 }

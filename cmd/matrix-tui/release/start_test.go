@@ -100,7 +100,7 @@ func TestANewReleaseStartsAndIsReady(t *testing.T) {
 	}
 }
 
-func TestARelaseThatIsStartedTooOftenIsRolledBack(t *testing.T) {
+func TestAReleaseThatIsStartedTooOftenIsRolledBack(t *testing.T) {
 	base, r := switched(t)
 	for range maxStarts {
 		if s := start(t, base, two, ""); s.Exec != "" {
