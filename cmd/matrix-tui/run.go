@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,7 +16,6 @@ import (
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
 	"matrix-tui/cmd/matrix-tui/release"
-	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 )
@@ -35,15 +33,9 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if err := a.parse(a.flags("run"), args); err != nil {
 		return err
 	}
-	cfg, err := a.config(nil)
+	cfg, err := a.complete(ctx, nil)
 	if err != nil {
 		return err
-	}
-	if err := findHomeserver(ctx, cfg); err != nil {
-		return err
-	}
-	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
-		return &SettingsError{missing}
 	}
 	log := logger(here.also(a.stderr), cfg.LogLevel)
 	log.Info().Str("version", version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
@@ -61,25 +53,6 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 		log.Error().Err(err).Msg("ended")
 	}
 	return err
-}
-
-// findHomeserver asks the server of the bot's own ID where its client API is,
-// when no setting says so.
-func findHomeserver(ctx context.Context, cfg *Config) error {
-	_, server, full := strings.Cut(string(cfg.User), ":")
-	if cfg.Homeserver != "" || !full {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	address, err := bot.Discover(ctx, server)
-	if err == nil {
-		err = cfg.Homeserver.UnmarshalText([]byte(address))
-	}
-	if err != nil {
-		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); it takes %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
-	}
-	return nil
 }
 
 // serve opens what the bot works with, runs it until ctx ends and closes
@@ -101,25 +74,11 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		defer listener.Close() // also closed by who serves on it
 	}
 
-	store, err := state.OpenStore(dir, log)
+	parts, closeParts, err := openParts(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer closing(&err, func() error { return withGrace(ctx, store.Flush) })
-	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log)
-	if err != nil {
-		return err
-	}
-	defer closing(&err, journal.Close)
-	transcripts, err := state.OpenTranscripts(dir, log)
-	if err != nil {
-		return err
-	}
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
-	if err != nil {
-		return fmt.Errorf("connect to podman: %w", err)
-	}
-	defer podman.Close()
+	defer closing(&err, closeParts)
 	upstream, err := url.Parse(string(cfg.GeminiURL))
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
@@ -127,10 +86,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
-	parts := bot.Parts{
-		Store: store, Journal: journal, Transcripts: transcripts, Podman: podman, Gateway: gate,
-		Agent: &agent.Gemini{Key: gateway.Placeholder, Log: log},
-	}
+	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Log: log}
 	if on.updater != nil {
 		parts.Updates = updates{on.updater}
 	}
@@ -205,19 +161,4 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
 		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: version(), Log: log,
 	}
-}
-
-// closing adds what goes wrong in a close to the error of the function that
-// defers it.
-func closing(err *error, close func() error) {
-	if wrong := close(); wrong != nil {
-		*err = errors.Join(*err, wrong)
-	}
-}
-
-// withGrace gives a close five seconds, although its context has ended.
-func withGrace(ctx context.Context, close func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return close(ctx)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"matrix-tui/bot"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
 
@@ -24,15 +23,9 @@ func trialCommand(ctx context.Context, a *app, args []string) error {
 	if !filepath.IsAbs(*dir) {
 		return &usageError{"trial needs -state FOLDER, a copy of the state"}
 	}
-	cfg, err := a.config(map[string]string{"STATE_DIR": *dir})
+	cfg, err := a.complete(ctx, map[string]string{"STATE_DIR": *dir})
 	if err != nil {
 		return err
-	}
-	if err := findHomeserver(ctx, cfg); err != nil {
-		return err
-	}
-	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
-		return &SettingsError{missing}
 	}
 	if err := trial(ctx, a, cfg); err != nil {
 		return err
@@ -49,17 +42,13 @@ func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 		return err
 	}
 	defer closing(&err, lock.Close)
-	store, err := state.OpenStore(dir, log)
+	parts, closeParts, err := openParts(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer closing(&err, func() error { return withGrace(ctx, store.Flush) })
-	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log)
-	if err != nil {
-		return err
-	}
-	defer closing(&err, journal.Close)
-	if store.Corrupt() != "" || journal.Corrupt() != "" {
+	defer closing(&err, closeParts)
+	journal := parts.Journal
+	if parts.Store.Corrupt() != "" || journal.Corrupt() != "" {
 		return errors.New("the state cannot be read")
 	}
 	row := state.Inbound{Room: "!trial", Event: "$trial", Type: "trial", Raw: []byte("{}"), Status: state.Pending}
@@ -74,15 +63,7 @@ func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 	if _, err := journal.Waiting(ctx); err != nil {
 		return err
 	}
-	if _, err := state.OpenTranscripts(dir, log); err != nil {
-		return err
-	}
-	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), log)
-	if err != nil {
-		return fmt.Errorf("connect to podman: %w", err)
-	}
-	defer podman.Close()
-	if _, err := podman.List(ctx); err != nil {
+	if _, err := parts.Podman.List(ctx); err != nil {
 		return err
 	}
 	return bot.Try(ctx, botConfig(cfg, log))

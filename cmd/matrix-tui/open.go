@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// complete is the configuration of a bot that is to start: nothing is missing
+// in it. What is in over counts more than the environment.
+func (a *app) complete(ctx context.Context, over map[string]string) (*Config, error) {
+	cfg, err := a.config(over)
+	if err != nil {
+		return nil, err
+	}
+	if err := findHomeserver(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if missing := cfg.Missing(loadLogin(cfg).fits(cfg)); len(missing) > 0 {
+		return nil, &SettingsError{missing}
+	}
+	return cfg, nil
+}
+
+// findHomeserver asks the server of the bot's own ID where its client API is,
+// when no setting says so.
+func findHomeserver(ctx context.Context, cfg *Config) error {
+	_, server, full := strings.Cut(string(cfg.User), ":")
+	if cfg.Homeserver != "" || !full {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	address, err := bot.Discover(ctx, server)
+	if err == nil {
+		err = cfg.Homeserver.UnmarshalText([]byte(address))
+	}
+	if err != nil {
+		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); it takes %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
+	}
+	return nil
+}
+
+// openParts opens what a bot keeps, and podman: for a start, and for the trial of
+// one. The caller has the lock of the state folder. What is returned beside it
+// closes all of it again, the last one first.
+func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
+	var opened []func() error
+	closeAll := func() (err error) {
+		for _, one := range opened {
+			defer closing(&err, one)
+		}
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			closing(&err, closeAll)
+		}
+	}()
+	dir := string(cfg.StateDir)
+	if parts.Store, err = state.OpenStore(dir, log); err != nil {
+		return parts, nil, err
+	}
+	opened = append(opened, func() error { return withGrace(ctx, parts.Store.Flush) })
+	if parts.Journal, err = state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), log); err != nil {
+		return parts, nil, err
+	}
+	opened = append(opened, parts.Journal.Close)
+	if parts.Transcripts, err = state.OpenTranscripts(dir, log); err != nil {
+		return parts, nil, err
+	}
+	if parts.Podman, err = sandbox.Connect(ctx, string(cfg.ContainerHost), log); err != nil {
+		return parts, nil, fmt.Errorf("connect to podman: %w", err)
+	}
+	opened = append(opened, func() error { parts.Podman.Close(); return nil })
+	return parts, closeAll, nil
+}
+
+// closing adds what goes wrong in a close to the error of the function that
+// defers it.
+func closing(err *error, close func() error) {
+	if wrong := close(); wrong != nil {
+		*err = errors.Join(*err, wrong)
+	}
+}
+
+// withGrace gives a close five seconds, although its context has ended.
+func withGrace(ctx context.Context, close func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return close(ctx)
+}
