@@ -109,25 +109,30 @@ func TestSealed(t *testing.T) {
 		t.Error("a key is asked for once more for another message")
 	}
 	now := time.Now()
-	if tell, giveUp, again := s.due(now.Add(sealedTold / 2)); len(tell)+len(giveUp)+len(again) != 0 {
-		t.Errorf("told too early: %v %v %v", tell, giveUp, again)
+	if d := s.due(now.Add(sealedTold / 2)); len(d.tell)+len(d.giveUp)+len(d.again)+len(d.ask) != 0 {
+		t.Errorf("too early: %+v", d)
+	}
+	s.failed(key)
+	for want, at := range []time.Duration{1, 2} { // the second time nobody is asked
+		if d := s.due(now.Add(at)); len(d.ask) != 1-want {
+			t.Errorf("asked again for %d keys", len(d.ask))
+		}
 	}
 	for want, at := range []time.Duration{sealedTold * 3, sealedTold * 2} { // the second time nobody is told
-		tell, _, _ := s.due(now.Add(at))
-		if len(tell) != 2-2*want {
-			t.Errorf("told of %d", len(tell))
+		if d := s.due(now.Add(at)); len(d.tell) != 2-2*want {
+			t.Errorf("told of %d", len(d.tell))
 		}
 	}
 	if rooms := s.came(key); len(rooms) != 2 || len(s.rows) != 0 {
 		t.Error("its key came, and it waits on")
 	}
 	_, _ = s.add(row("$3"), e2ee.Key{})
-	if _, _, again := s.due(now); len(again) != 1 || len(s.rows) != 0 {
-		t.Errorf("what no key was missing for is not looked at again: %v", again)
+	if d := s.due(now); len(d.again) != 1 || len(s.rows) != 0 {
+		t.Errorf("what no key was missing for is not looked at again: %+v", d)
 	}
 	_, _ = s.add(row("$4"), key)
-	if _, giveUp, _ := s.due(now.Add(sealedTime + time.Minute)); len(giveUp) != 1 || len(s.rows) != 0 {
-		t.Errorf("given up: %v", giveUp)
+	if d := s.due(now.Add(sealedTime + time.Minute)); len(d.giveUp) != 1 || len(s.rows) != 0 {
+		t.Errorf("given up: %+v", d)
 	}
 	for i := range maxSealed + 10 {
 		if _, drop := s.add(row(fmt.Sprint("$x", i)), key); drop != (i >= maxSealed) {

@@ -41,24 +41,27 @@ func (e *loginError) Sentence() string { return e.sentence }
 func (b *Bot) login(ctx context.Context) error {
 	stored := b.loadAccount()
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+		what := "homeserver does not answer"
 		err := b.tryLogin(ctx, stored)
 		if err == nil {
+			stored = account{DeviceID: b.client.DeviceID, AccessToken: b.client.AccessToken}
 			err = b.tryCrypt(ctx)
-			if err == nil {
+			switch {
+			case err == nil:
 				return nil
-			}
-			if errors.Is(err, e2ee.ErrForeignDevice) && b.AccessToken == "" && b.Password != "" {
+			case errors.Is(err, e2ee.ErrForeignDevice) && b.AccessToken == "" && b.Password != "":
 				stored = b.leaveDevice(ctx, err)
 				continue
-			}
-			if !transient(err) {
+			case errors.Is(err, mautrix.MUnknownToken) && b.Password != "":
+				what = "the session was ended while it began"
+			case !transient(err):
 				return err
 			}
 		} else if !transient(err) {
 			return &loginError{
 				"The homeserver " + b.Homeserver + " refuses the login of " + b.User + ": check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", err}
 		}
-		b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg("homeserver does not answer")
+		b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg(what)
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -71,28 +71,46 @@ func (s *sealed) came(k e2ee.Key) (rooms []string) {
 	return rooms
 }
 
-// due are the messages that the rooms are to be told of now, those that are
-// given up, and the rooms in which something may have become readable.
-func (s *sealed) due(now time.Time) (tell, giveUp []state.Inbound, again []string) {
+// failed notes that a key could not be asked for.
+func (s *sealed) failed(k e2ee.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.keys, k)
+}
+
+// dueSealed is what is to be done about messages whose keys are not there.
+type dueSealed struct {
+	tell, giveUp []state.Inbound // the rooms are to be told of these; these are given up
+	again        []string        // rooms in which something may have become readable
+	ask          []sealedRow     // one for each key that could not be asked for before
+}
+
+func (s *sealed) due(now time.Time) (d dueSealed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for event, one := range s.rows {
 		switch age := now.Sub(one.since); {
 		case age >= sealedTime:
-			giveUp = append(giveUp, one.row)
+			d.giveUp = append(d.giveUp, one.row)
 			delete(s.rows, event)
+			continue
 		case one.key.Session == "":
-			again = append(again, one.row.Room)
+			d.again = append(d.again, one.row.Room)
 			delete(s.rows, event)
+			continue
 		case age >= sealedTold && !one.told:
 			one.told = true
-			tell = append(tell, one.row)
+			d.tell = append(d.tell, one.row)
+		}
+		if !s.keys[one.key] {
+			s.keys[one.key] = true
+			d.ask = append(d.ask, *one)
 		}
 	}
 	if len(s.rows) == 0 {
 		clear(s.keys)
 	}
-	return tell, giveUp, again
+	return d
 }
 
 // waitForKey has a message wait until it can be read. A room that holds too many
@@ -106,31 +124,41 @@ func (r *room) waitForKey(ctx context.Context, row state.Inbound, e wireEvent) e
 		return r.finish(ctx, row)
 	}
 	if ask {
-		r.bot.start(func() {
-			ctx, cancel := context.WithTimeout(r.bot.ctx, callTimeout)
-			defer cancel()
-			err := r.bot.crypt.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, row.Sender, key.Session) })
-			if err != nil && ctx.Err() == nil {
-				r.bot.log.Warn().Err(err).Str("room", r.id).Msg("ask for a key")
-			}
-		})
+		r.bot.askForKey(row, key)
 	}
 	return nil
+}
+
+// askForKey asks the sender of a message for its key, in the background. What
+// could not be asked is asked by watchSealed again.
+func (b *Bot) askForKey(row state.Inbound, key e2ee.Key) {
+	b.start(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
+		defer cancel()
+		err := b.crypt.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, row.Sender, key.Session) })
+		if err != nil && b.ctx.Err() == nil {
+			b.crypt.sealed.failed(key)
+			b.log.Warn().Err(err).Str("room", row.Room).Msg("ask for a key")
+		}
+	})
 }
 
 // watchSealed tells the rooms of messages whose keys do not come, until ctx ends.
 func (b *Bot) watchSealed(ctx context.Context) {
 	for sleep(ctx, sealedRetry) == nil {
-		tell, giveUp, again := b.crypt.sealed.due(time.Now())
-		for _, name := range again {
+		due := b.crypt.sealed.due(time.Now())
+		for _, name := range due.again {
 			b.room(name).wake()
 		}
-		for _, row := range b.stillSealed(ctx, tell) {
+		for _, one := range due.ask {
+			b.askForKey(one.row, one.key)
+		}
+		for _, row := range b.stillSealed(ctx, due.tell) {
 			if err := b.room(row.Room).tellSealed(ctx, row); err != nil && ctx.Err() == nil {
 				b.log.Warn().Err(err).Str("room", row.Room).Msg("tell of a message without a key")
 			}
 		}
-		for _, row := range b.stillSealed(ctx, giveUp) {
+		for _, row := range b.stillSealed(ctx, due.giveUp) {
 			if err := b.room(row.Room).finish(ctx, row); err != nil && ctx.Err() == nil {
 				b.log.Warn().Err(err).Str("room", row.Room).Msg("give up a message without a key")
 			}

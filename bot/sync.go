@@ -57,6 +57,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 			if err := b.login(ctx); err != nil {
 				return err
 			}
+			b.log.Info().Msg("logged in again")
 		default:
 			b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg("sync did not work")
 			if err := sleep(ctx, wait); err != nil {

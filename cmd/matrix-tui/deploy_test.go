@@ -1,6 +1,6 @@
-// Package deploy has the tests of those parts of the scripts in this folder that
-// no conversation script comes to.
-package deploy
+package main
+
+// Those parts of the scripts in deploy that no conversation script comes to.
 
 import (
 	"os"
@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shell runs a text as bash does, in a folder and with a cache of its own, with
-// $deploy for this folder and nothing else of the tests' environment but PATH.
-func shell(t *testing.T, text string, env ...string) (stdout, stderr string, ok bool) {
+// bash runs a text as the shell does, in a folder and with a cache of its own, with
+// $deploy for the scripts' folder and nothing else of the tests' environment but PATH.
+func bash(t *testing.T, text string, env ...string) (stdout, stderr string, ok bool) {
 	t.Helper()
-	here, err := filepath.Abs(".")
+	here, err := filepath.Abs("../../deploy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +56,14 @@ func TestKnowSource(t *testing.T) {
 		"https://git.example.org/bot?token=word":  "",
 		"":                                        "",
 	} {
-		out, errs, ok := shell(t, parts+`ROOT=$PWD/clone
+		out, errs, ok := bash(t, parts+`ROOT=$PWD/clone
 git init --quiet "$ROOT"; [ -z "$origin" ] || git -C "$ROOT" remote add origin "$origin"
 know_source >/dev/null; printf %s "${A[UPDATE_SOURCE]:-}"`, "origin="+origin)
 		if !ok || out != want {
 			t.Errorf("%q: %q, not %q; %s", origin, out, want, errs)
 		}
 	}
-	out, errs, ok := shell(t, parts+`ROOT=$PWD/clone
+	out, errs, ok := bash(t, parts+`ROOT=$PWD/clone
 git init --quiet "$ROOT"; git -C "$ROOT" remote add origin https://git.example.org/bot.git
 A[UPDATE_SOURCE]=archive+https://example.org/releases
 know_source; printf %s "${A[UPDATE_SOURCE]}"`)
@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 		"no file": {"MATRIX_PASSWORD_FILE=/nowhere/word\n", "", "MATRIX_PASSWORD_FILE names a file that cannot be read."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, errs, ok := shell(t, parts+`printf %s "$file" >answers; read_answers answers; some_answers settings | grep -v "^#" || true`, "file="+c.file)
+			out, errs, ok := bash(t, parts+`printf %s "$file" >answers; read_answers answers; some_answers settings | grep -v "^#" || true`, "file="+c.file)
 			if diff := cmp.Diff(c.want, strings.TrimSpace(out)); ok && diff != "" {
 				t.Errorf("settings (-want +got):\n%s", diff)
 			}
@@ -98,15 +98,15 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
-	out, errs, ok := shell(t, parts+`echo word >pass; printf "MATRIX_PASSWORD_FILE=$PWD/pass\n" >answers; read_answers answers; printf %s "${A[MATRIX_PASSWORD]}"`)
+	out, errs, ok := bash(t, parts+`echo word >pass; printf "MATRIX_PASSWORD_FILE=$PWD/pass\n" >answers; read_answers answers; printf %s "${A[MATRIX_PASSWORD]}"`)
 	if !ok || out != "word" {
 		t.Errorf("a secret in a file: %q, %s", out, errs)
 	}
-	out, errs, ok = shell(t, parts+`export GOPROXY=https://proxy.example.org GOSUMDB=off; read_environment; some_answers settings | grep -v "^#"`)
+	out, errs, ok = bash(t, parts+`export GOPROXY=https://proxy.example.org GOSUMDB=off; read_environment; some_answers settings | grep -v "^#"`)
 	if !ok || out != "GOPROXY=\"https://proxy.example.org\"\nGOSUMDB=\"off\"\n" {
 		t.Errorf("where modules come from: %q, %s", out, errs)
 	}
-	out, errs, ok = shell(t, parts+`echo GEMINI_MODEL=file >answers; export GEMINI_MODEL=environment; read_answers answers; read_environment; printf %s "${A[GEMINI_MODEL]}"`)
+	out, errs, ok = bash(t, parts+`echo GEMINI_MODEL=file >answers; export GEMINI_MODEL=environment; read_answers answers; read_environment; printf %s "${A[GEMINI_MODEL]}"`)
 	if !ok || out != "file" {
 		t.Errorf("file before environment: %q, %s", out, errs)
 	}
@@ -120,7 +120,7 @@ func TestTidy(t *testing.T) {
 		}
 		t.Skip("NOT TESTED: ", err)
 	}
-	out, errs, ok := shell(t, `export CONTAINERS_STORAGE_CONF=$PWD/storage.conf SANDBOX_IMAGE=localhost/ours:latest
+	out, errs, ok := bash(t, `export CONTAINERS_STORAGE_CONF=$PWD/storage.conf SANDBOX_IMAGE=localhost/ours:latest
 printf '[storage]\ndriver = "vfs"\ngraphroot = "%s"\nrunroot = "%s"\n' "$PWD/graph" "$PWD/run" >storage.conf
 trap 'podman rm --all --force --time 0 >/dev/null; podman rmi --all --force >/dev/null' EXIT
 make() { # NAME AGE [LABEL]: an image of its own
