@@ -85,6 +85,7 @@ type dueSealed struct {
 	ask          []sealedRow     // one for each key that could not be asked for before
 }
 
+// due is what is to be done now; each thing is returned once.
 func (s *sealed) due(now time.Time) (d dueSealed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,8 +55,8 @@ func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 // keys, and new sessions with devices that we cannot read. It comes when the
 // batch is committed: the other half of a key that is given out must not go with
 // a state that is put back. Nor must the step of a ratchet with which a key was
-// sent: until the first Tend, those who ask for keys wait for it. Later they are
-// answered by TakeSync, because to answer twice does no harm, and never does.
+// sent: until the first Tend, those who ask for keys wait for it. Later TakeSync
+// answers them: an answer that comes twice does no harm, one that is lost does.
 func (m *Machine) Tend(ctx context.Context, s Sync) {
 	if m.deviceless() {
 		return

@@ -122,6 +122,7 @@ func TestTidy(t *testing.T) {
 	}
 	out, errs, ok := bash(t, `export CONTAINERS_STORAGE_CONF=$PWD/storage.conf SANDBOX_IMAGE=localhost/ours:latest
 printf '[storage]\ndriver = "vfs"\ngraphroot = "%s"\nrunroot = "%s"\n' "$PWD/graph" "$PWD/run" >storage.conf
+[ "$(podman info --format '{{.Store.GraphRoot}}')" = "$PWD/graph" ] || { echo "podman takes another store" >&2; exit 1; }
 trap 'podman rm --all --force --time 0 >/dev/null; podman rmi --all --force >/dev/null' EXIT
 make() { # NAME AGE [LABEL]: an image of its own
 	printf 'FROM scratch\nLABEL made=%s %s\n' "$1" "${3-io.matrix-tui.recipe=x}" |
