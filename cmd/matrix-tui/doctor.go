@@ -20,10 +20,11 @@ import (
 )
 
 const (
-	checkTime = 15 * time.Second // of one check
-	minPodman = "4.3"
-	minSpace  = 512 << 20                                             // free bytes that a state folder needs
-	maxState  = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: a socket lies below it
+	checkTime  = 15 * time.Second // of one check
+	podmanTime = time.Minute      // of all that podman is asked: on a slow host its first answer takes long
+	minPodman  = "4.3"
+	minSpace   = 512 << 20                                             // free bytes that a state folder needs
+	maxState   = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: a socket lies below it
 )
 
 // finding is what one check found; the zero value of bad and skipped is "ok".
@@ -185,7 +186,7 @@ func checkState(dir string) finding {
 // checkPodman looks for the socket, the service behind it, its version and the
 // image, as far as each of them leads to the next.
 func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	ctx, cancel := context.WithTimeout(ctx, podmanTime)
 	defer cancel()
 	uri, socket := socketURI(cfg)
 	say(socket)
@@ -194,13 +195,18 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 		return
 	}
 	podman, err := sandbox.Connect(ctx, uri, zerolog.Nop())
-	if err != nil {
+	var have string
+	if err == nil {
+		defer podman.Close()
+		have, err = podman.Version(ctx)
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		say(bad("podman at %s does not answer: when `podman info`, as the bot's user, answers again, run this once more; the host may have too much to do, or podman's service be stuck", uri))
+		return
+	case podman == nil:
 		say(bad("podman at %s: %s", uri, sentence(err)))
 		return
-	}
-	defer podman.Close()
-	have, err := podman.Version(ctx)
-	switch {
 	case err != nil:
 		say(bad("podman at %s does not tell its version: %s", uri, sentence(err)))
 	case !atLeast(have, minPodman):

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/bot/policy"
 )
@@ -81,4 +84,24 @@ func TestNearAddress(t *testing.T) {
 			t.Errorf("nearAddress(%q) = %q, want %q", listen, got, want)
 		}
 	}
+}
+
+// A service that takes the connection and says nothing is told of once, and what
+// it would have been asked is left out.
+func TestPodmanDoesNotAnswer(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "podman.sock")
+	mute, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	var found []finding
+	checkPodman(ctx, &Config{ContainerHost: SocketURI("unix://" + socket)}, func(f finding) { found = append(found, f) })
+	if len(found) != 2 {
+		t.Fatalf("found %v", found)
+	}
+	begins(t, found[0], "ok   socket "+socket)
+	begins(t, found[1], "FAIL podman at unix://"+socket+" does not answer: ")
 }
