@@ -82,7 +82,9 @@ copy_release() {
 	local new=releases/.$COMMIT.new
 	as_bot rm -rf "$new" "releases/$COMMIT"
 	as_bot mkdir -p "$new"
-	tar -C "$1" --owner=0 --group=0 -cf - . | as_bot tar -C "$new" --no-same-owner -xf -
+	# 1 is tar's code for a file that was touched meanwhile; whether it is as it was made, its sum tells.
+	{ tar -C "$1" --owner=0 --group=0 -cf - . || [ $? = 1 ]; } | as_bot tar -C "$new" --no-same-owner -xf -
+	as_bot sh -c 'cd "$0" && sha256sum --quiet --strict -c SHA256SUMS' "$new"
 	as_bot sync "$HOME_DIR/$new"
 	as_bot mv -T "$new" "releases/$COMMIT"
 }
