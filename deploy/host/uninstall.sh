@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # What --uninstall takes away, and what it leaves and names. Sourced by deploy/install.
 
+# remove_box NAME removes a container. Podman's own clean-up of one that ends holds its mounts for a moment, and the removal that
+# meets it fails; the container is stopped by then, and the next one meets nothing.
+remove_box() { podman rm --force --time 5 "$1" || podman rm --force --time 5 "$1"; }
+
 uninstall() {
 	local uid data=()
 	uid=$(id -u "$BOT" 2>/dev/null || true)
@@ -60,7 +64,7 @@ remove_boxes() {
 	local name volume
 	export MATRIX_TUI_PODMAN=$1
 	for name in $(grep -oE '"sandbox-[A-Za-z0-9-]+"' "$HOME_DIR/state/state.json" 2>/dev/null | cut -d'"' -f2 | sort -u); do
-		ensure "removing the container $name" not podman container exists "$name" -- podman rm --force --time 5 "$name"
+		ensure "removing the container $name" not podman container exists "$name" -- remove_box "$name"
 		for volume in "workspace-${name#sandbox-}" "home-${name#sandbox-}"; do
 			podman volume exists "$volume" 2>/dev/null || continue
 			if [ "$PURGE" = yes ]; then ensure "removing the volume $volume" false -- podman volume rm "$volume"; else VOLUMES+=("$volume"); fi
