@@ -17,7 +17,7 @@ func TestHomeserverDies(t *testing.T) {
 		}
 		t.Skip("NOT RUN: no Dendrite: set MATRIX_TUI_DENDRITE")
 	}
-	script, err := filepath.Abs("../../../deploy/homeserver/start")
+	script, err := filepath.Abs("../../deploy/homeserver/start")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,9 +40,13 @@ func imageProgram(base Base, dir string, limit time.Duration, log io.Writer, set
 	return program{dir: dir, limit: limit, log: log, env: environ(set...)}
 }
 
-// copyScripts copies deploy, and what its image is made from besides.
+// copyScripts copies deploy without this package, and what its image is made
+// from besides.
 func copyScripts(source, into string) error {
 	if err := os.CopyFS(filepath.Join(into, "deploy"), os.DirFS(filepath.Join(source, "deploy"))); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(into, "deploy", "release")); err != nil {
 		return err
 	}
 	script, err := os.ReadFile(filepath.Join(source, imageScript))
