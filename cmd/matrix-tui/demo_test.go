@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 	"matrix-tui/sandbox"
 )
 
@@ -110,7 +110,7 @@ func (h *host) accounts(t *testing.T) *accounts {
 
 // operator asks doctor and rooms about the demo's bot.
 func (h *host) operator(t *testing.T, ctx context.Context) {
-	model := scripted.New(scripted.Demo(), zerolog.Nop())
+	model := agenttest.New(agenttest.Demo(), zerolog.Nop())
 	model.RequireKey(hidden)
 	api := httptest.NewServer(model)
 	defer api.Close()

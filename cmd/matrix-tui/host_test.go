@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/cmd/matrix-tui/chattest"
+	"matrix-tui/bot/bottest"
 	"matrix-tui/sandbox"
 )
 
@@ -163,7 +163,7 @@ func (h *host) removeBox(t *testing.T) {
 	name := sandbox.NameFor(known.Room)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := chattest.RemoveBoxes(ctx, []string{name}); err != nil {
+	if err := bottest.RemoveBoxes(ctx, []string{name}); err != nil {
 		t.Error(err)
 	}
 }

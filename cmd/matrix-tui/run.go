@@ -15,7 +15,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 )
