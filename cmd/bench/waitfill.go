@@ -74,7 +74,7 @@ type waitingTask struct {
 func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	now, event := time.Now(), fmt.Sprintf("$task%039d", n)
 	task := strings.Repeat("Back up the production database to the other site. ", 8)
-	e, err := agent.NewExecution(agent.Begin{
+	e, err := agent.NewExecution(agent.ExecutionSpec{
 		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: event, Asker: s.alice.ID(), Transcript: []string{task},
 	}, now)
 	if err != nil {

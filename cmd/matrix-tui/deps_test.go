@@ -140,7 +140,7 @@ func TestLightPackagesStayLight(t *testing.T) {
 	t.Run("boxinit", func(t *testing.T) {
 		for _, p := range goList(t, "-deps", "./cmd/boxinit") {
 			if !p.Standard && !strings.HasPrefix(p.ImportPath, module+"/") && !strings.HasPrefix(p.ImportPath, "golang.org/x/sys/") {
-				t.Errorf("boxinit, which is in every box, depends on %s", p.ImportPath)
+				t.Errorf("boxinit, which is in every container, depends on %s", p.ImportPath)
 			}
 		}
 	})

@@ -153,8 +153,8 @@ func (h *host) devices(t *testing.T, ctx context.Context, state string) int {
 	return len(answer.Devices)
 }
 
-// removeBox removes the room's container and volumes.
-func (h *host) removeBox(t *testing.T) {
+// removeContainer removes the room's container and volumes.
+func (h *host) removeContainer(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(h.dir, "demo", "accounts.json"))
 	var known accounts
 	if err != nil || json.Unmarshal(data, &known) != nil || known.Room == "" {

@@ -21,7 +21,7 @@ import (
 )
 
 // gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
-// It is not a temporary one: the boxes that podman brings back after a reboot
+// It is not a temporary one: the containers that podman brings back after a reboot
 // need it before the bot is up.
 const gatewayFolder = "gateway"
 

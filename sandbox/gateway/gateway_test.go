@@ -137,9 +137,9 @@ func TestOpen(t *testing.T) {
 	}
 	after, _ := os.Stat(o.dir)
 	if !os.SameFile(before, after) {
-		t.Error("the directory is another one, boxes that have it mounted are cut off")
+		t.Error("the directory is another one, containers that have it mounted are cut off")
 	}
-	if resp, err := o.client.Get("http://box/model/v1beta/models"); err != nil || resp.StatusCode != 200 {
+	if resp, err := o.client.Get("http://sandbox/model/v1beta/models"); err != nil || resp.StatusCode != 200 {
 		t.Errorf("after a new Open: %v", err)
 	} else {
 		resp.Body.Close()

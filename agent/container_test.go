@@ -20,24 +20,24 @@ import (
 	"matrix-tui/sandbox/gateway"
 )
 
-// real is a room's box with the real Gemini CLI, behind the real gateway; only
+// real is a room's container with the real Gemini CLI, behind the real gateway; only
 // the model is a script.
 type real struct {
-	podman *sandbox.Podman
-	spec   sandbox.Spec
-	box    *sandbox.Box
-	door   *gateway.Gateway
-	config gateway.Config
-	model  *agenttest.Server
-	agent  *Gemini
+	podman    *sandbox.Podman
+	spec      sandbox.Spec
+	container *sandbox.Container
+	door      *gateway.Gateway
+	config    gateway.Config
+	model     *agenttest.Server
+	agent     *Gemini
 }
 
 const testKey = "the-real-key-of-the-test"
 
-// newReal makes a box that is gone, with its volumes, after the test.
+// newReal makes a container that is gone, with its volumes, after the test.
 func newReal(t *testing.T) *real { t.Helper(); return newRealWith(t, 0) }
 
-// newRealWith limits the box's memory, in bytes.
+// newRealWith limits the container's memory, in bytes.
 func newRealWith(t *testing.T, memory int64) *real {
 	t.Helper()
 	ctx := t.Context()
@@ -77,10 +77,10 @@ func newRealWith(t *testing.T, memory int64) *real {
 			Memory: memory, Version: "test"}}
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
-	if r.box, err = podman.Ensure(ctx, r.spec); err != nil {
+	if r.container, err = podman.Ensure(ctx, r.spec); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { remove(t, podman, r.box.Name) })
+	t.Cleanup(func() { remove(t, podman, r.container.Name) })
 	return r
 }
 
@@ -107,10 +107,10 @@ func skip(t *testing.T, why error) {
 	if os.Getenv("MATRIX_TUI_E2E") == "require" {
 		t.Fatal("MATRIX_TUI_E2E=require: ", why)
 	}
-	t.Skip("NOT TESTED on a real box: ", why)
+	t.Skip("NOT TESTED on a real container: ", why)
 }
 
-// remove leaves nothing of the box.
+// remove leaves nothing of the container.
 func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -152,7 +152,7 @@ func (r *real) do(t *testing.T, task Task) (Outcome, []Event) {
 		task.Session = uuid()
 	}
 	var events []Event
-	o, err := r.agent.Run(t.Context(), r.box, task, func(e Event) { events = append(events, e) })
+	o, err := r.agent.Run(t.Context(), r.container, task, func(e Event) { events = append(events, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (r *real) leave(t *testing.T, task Task) (seen []Event) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := r.agent.Run(ctx, r.box, task, func(e Event) {
+	_, err := r.agent.Run(ctx, r.container, task, func(e Event) {
 		seen = append(seen, e)
 		if e.Kind == EventTool {
 			cancel()
@@ -178,7 +178,7 @@ func (r *real) leave(t *testing.T, task Task) (seen []Event) {
 
 func (r *real) sh(t *testing.T, command string) string {
 	t.Helper()
-	res, err := r.box.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", command}})
+	res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", command}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// realBox is a box of the real image, gone after the test.
-func realBox(t *testing.T) *sandbox.Box {
+// realContainer is a container of the real image, gone after the test.
+func realContainer(t *testing.T) *sandbox.Container {
 	t.Helper()
 	podman, err := sandbox.Connect(t.Context(), "", zerolog.Nop())
 	if err != nil {
@@ -30,12 +30,12 @@ func realBox(t *testing.T) *sandbox.Box {
 		skip(t, err)
 	}
 	room := "!test-media-" + strings.ToLower(rand.Text()[:10]) + ":localhost"
-	box, err := podman.Ensure(t.Context(), sandbox.Spec{Room: room, Image: image, Memory: 512 << 20, PIDs: 256, Version: "test"})
+	container, err := podman.Ensure(t.Context(), sandbox.Spec{Room: room, Image: image, Memory: 512 << 20, PIDs: 256, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { remove(t, podman, box.Name) })
-	return box
+	t.Cleanup(func() { remove(t, podman, container.Name) })
+	return container
 }
 
 // skip says loudly why the real thing is not tested, and fails where it must be.
@@ -44,10 +44,10 @@ func skip(t *testing.T, why error) {
 	if os.Getenv("MATRIX_TUI_E2E") == "require" {
 		t.Fatal("MATRIX_TUI_E2E=require: ", why)
 	}
-	t.Skip("NOT TESTED on a real box: ", why)
+	t.Skip("NOT TESTED on a real container: ", why)
 }
 
-// remove leaves nothing of the box.
+// remove leaves nothing of the container.
 func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -61,10 +61,10 @@ func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	}
 }
 
-// sh runs a script in the box's outbox, which it makes.
-func sh(t *testing.T, box *sandbox.Box, script string) string {
+// sh runs a script in the container's outbox, which it makes.
+func sh(t *testing.T, container *sandbox.Container, script string) string {
 	t.Helper()
-	result, err := box.Exec(t.Context(), sandbox.Cmd{Argv: []string{"/bin/bash", "-ec", "mkdir -p /workspace/outbox; cd /workspace/outbox; " + script}})
+	result, err := container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"/bin/bash", "-ec", "mkdir -p /workspace/outbox; cd /workspace/outbox; " + script}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func sh(t *testing.T, box *sandbox.Box, script string) string {
 }
 
 // fresh empties the outbox.
-func fresh(t *testing.T, box *sandbox.Box) {
+func fresh(t *testing.T, container *sandbox.Container) {
 	t.Helper()
-	sh(t, box, "cd ..; rm -rf outbox; mkdir outbox")
+	sh(t, container, "cd ..; rm -rf outbox; mkdir outbox")
 }
