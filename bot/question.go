@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -40,7 +41,7 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 		return err
 	}
 	rows := t.questionRows(ctx, out.Signal.Before, out.Signal.After)
-	closing := fmt.Sprintf("❓ I asked a question after %s", short(time.Since(begun)))
+	closing := fmt.Sprintf("❓ I asked a question after %s", text.Duration(time.Since(begun)))
 	rows = append(rows, t.room.out(t.noticeTxn(n)+"-e", "", edit(txnRef+t.noticeTxn(n), notice(closing))))
 	if err := t.wait(ctx, data, rows); err != nil {
 		return err
@@ -113,10 +114,10 @@ func questionText(e *agent.Execution, options []agent.Option, approval bool, lim
 			parts = append(parts, head+text)
 		}
 	}
-	add("", cut(before, partSize/2))
+	add("", text.Cut(before, partSize/2))
 	add("I need your input:\n\n", e.CurrentQuestion)
 	add("Context: ", e.QuestionContext)
-	add("After that I went on:\n\n", cut(after, partSize/2))
+	add("After that I went on:\n\n", text.Cut(after, partSize/2))
 	how := "Reply to answer"
 	switch {
 	case approval:
@@ -124,7 +125,7 @@ func questionText(e *agent.Execution, options []agent.Option, approval bool, lim
 	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
 		how = "Tap " + labelsOf(options) + ", or reply in your own words"
 	}
-	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
+	add("", "_"+how+"; `!stop` gives up. I wait "+text.Duration(limit)+"._")
 	return strings.Join(parts, "\n\n")
 }
 

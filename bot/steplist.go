@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 )
 
 const (
@@ -84,7 +84,7 @@ func (l *stepList) call(id, tool, detail string) {
 		l.newest = append(l.newest[:0], l.newest[1:]...)
 	}
 	l.total++
-	l.newest = append(l.newest, step{number: l.total, id: id, tool: plain(tool, 64), detail: plain(detail, detailSize)})
+	l.newest = append(l.newest, step{number: l.total, id: id, tool: text.OneLine(tool, 64), detail: text.OneLine(detail, detailSize)})
 }
 
 // result ends a step, and tells whether that is news.
@@ -99,7 +99,7 @@ func (l *stepList) result(e agent.Event) bool {
 	}
 	l.newest[at].state = stepDone
 	if e.Failed {
-		l.newest[at].state, l.newest[at].fault = stepFailed, plain(e.Detail, faultSize)
+		l.newest[at].state, l.newest[at].fault = stepFailed, text.OneLine(e.Detail, faultSize)
 	}
 	return true
 }
@@ -135,7 +135,7 @@ func (l *stepList) lines(most, width int) (lines []string) {
 // words name the step: "step 3: run_shell_command `ls`".
 func (s step) words(width int) string {
 	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool, width))
-	if detail := code(cut(s.detail, width)); detail != "" {
+	if detail := text.Code(text.Cut(s.detail, width)); detail != "" {
 		words += " " + detail
 	}
 	return words
@@ -150,7 +150,7 @@ func (s step) line(width int) string {
 	case stepDone:
 		return line + " ✓"
 	case stepFailed:
-		return strings.TrimSpace(line + " ✗ " + code(cut(s.fault, width)))
+		return strings.TrimSpace(line + " ✗ " + text.Code(text.Cut(s.fault, width)))
 	}
 	return line
 }
@@ -166,7 +166,7 @@ func toolName(name string, width int) string {
 	case markdownSafe.MatchString(name):
 		return name
 	}
-	return code(cut(name, width))
+	return text.Code(text.Cut(name, width))
 }
 
 // toolIcon is the sign of a tool. Source: the built-in tools of Gemini CLI.
@@ -188,29 +188,13 @@ func toolIcon(name string) string {
 	return "🔧"
 }
 
-// plain makes one line of at most max bytes of somebody else's text, without
-// characters that nobody sees or that turn the text around them.
-func plain(text string, max int) string {
-	text = cut(text, 8*max) // what lies far behind the end is not looked at
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			return ' '
-		case !unicode.IsGraphic(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return cut(strings.Join(strings.Fields(text), " "), max)
-}
-
 // progressText is the notice while the task runs, however much of it fits.
 func progressText(elapsed time.Duration, steps stepList, note string) string {
-	head := "⏳ Working on it · " + short(elapsed)
+	head := "⏳ Working on it · " + text.Duration(elapsed)
 	if steps.total > 0 {
 		head += fmt.Sprintf(" · step %d", steps.total)
 	}
-	if note = cut(strings.TrimSpace(note), noteSize); note != "" {
+	if note = text.Cut(strings.TrimSpace(note), noteSize); note != "" {
 		note = "\n\n" + note
 	}
 	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 12}, {3, 12}} {

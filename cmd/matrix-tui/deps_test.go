@@ -21,17 +21,18 @@ const module = "matrix-tui"
 // arrows are the packages of this module that each of them may import: the
 // floors of the house. A package that is not here has no place in it yet.
 var arrows = map[string][]string{
-	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/e2ee", "bot/person", "bot/policy", "sandbox", "cmd/matrix-tui/release", "sandbox/gateway", "state"},
+	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/e2ee", "bot/person", "bot/policy", "bot/text", "sandbox", "cmd/matrix-tui/release", "sandbox/gateway", "state"},
 	"cmd/matrix-tui/release":        {},
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},
-	"bot":                           {"agent", "bot/e2ee", "bot/media", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                           {"agent", "bot/e2ee", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":                       {"agent", "bot"},
 	"bot/media":                     {"sandbox"},
 	"bot/e2ee":                      {},
 	"bot/person":                    {"bot/e2ee"},
 	"bot/policy":                    {},
+	"bot/text":                      {},
 	"cmd/matrix-tui/chattest/bench": {"agent", "agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway", "state"},
 	"agent":                         {"sandbox"},
 	"agent/scripted":                {},
@@ -53,7 +54,7 @@ var heavy = map[string][]string{
 }
 
 // light may not even depend on heavy modules by way of others.
-var light = []string{"state", "workspace", "agent/scripted", "sandbox/gateway", "sandbox/boxinit", "bot/person", "cmd/boxinit", "cmd/scripted-model"}
+var light = []string{"state", "workspace", "agent/scripted", "sandbox/gateway", "sandbox/boxinit", "bot/person", "bot/text", "cmd/boxinit", "cmd/scripted-model"}
 
 // listed is what `go list` tells of a package.
 type listed struct {
