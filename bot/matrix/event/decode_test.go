@@ -1,4 +1,4 @@
-package matrix
+package event
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-// Package matrix decodes what the homeserver sends. Bytes become a typed
+// Package event decodes what the homeserver sends. Bytes become a typed
 // [Event] here, exactly once; nothing above reads Matrix JSON.
 //
 // encoding/json matches keys without regard to case, and the last of several
@@ -9,4 +9,4 @@
 //
 // The package decides nothing about who may do what, and it never guesses: a
 // value of the wrong JSON type counts as absent.
-package matrix
+package event

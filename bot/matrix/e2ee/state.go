@@ -12,7 +12,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	"matrix-tui/bot/matrix"
+	wire "matrix-tui/bot/matrix/event"
 )
 
 // TakeState takes the events of a room as a /sync brings them, first those of
@@ -22,14 +22,14 @@ import (
 // again before the next message. Events that were fetched for the gap are not to
 // be given. When TakeState returns, all of it is on disk.
 func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []json.RawMessage) error {
-	var states []matrix.Event
+	var states []wire.Event
 	for _, raw := range events {
-		e, err := matrix.FromServer(raw)
+		e, err := wire.FromServer(raw)
 		if err != nil || e.StateKey == nil {
 			continue
 		}
 		switch e.Type {
-		case matrix.TypeEncryption, matrix.TypeMember, matrix.TypeVisibility:
+		case wire.TypeEncryption, wire.TypeMember, wire.TypeVisibility:
 			states = append(states, e)
 		}
 	}
@@ -57,15 +57,15 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 	return nil
 }
 
-func (m *Machine) takeState(ctx context.Context, room id.RoomID, e matrix.Event) error {
+func (m *Machine) takeState(ctx context.Context, room id.RoomID, e wire.Event) error {
 	user, member, ok := e.Member()
 	switch {
-	case e.Type == matrix.TypeEncryption && *e.StateKey == "":
+	case e.Type == wire.TypeEncryption && *e.StateKey == "":
 		if len(e.Content) == 0 {
 			return nil
 		}
 		return m.rooms.setEncryption(ctx, room, e.Content)
-	case e.Type == matrix.TypeVisibility && *e.StateKey == "":
+	case e.Type == wire.TypeVisibility && *e.StateKey == "":
 		return m.rooms.setVisibility(ctx, room, e.Visibility())
 	case ok && member.Membership != "":
 		if user == m.cfg.Client.UserID.String() { // what we know may be of an earlier stay
@@ -143,7 +143,7 @@ func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 		return fmt.Errorf("ask who may read in %s: %w", room, err)
 	}
 	visibility = "shared" // what the specification has in its place
-	if e, err := matrix.StateContent(matrix.TypeVisibility, raw); err == nil && e.Visibility() != "" {
+	if e, err := wire.StateContent(wire.TypeVisibility, raw); err == nil && e.Visibility() != "" {
 		visibility = e.Visibility()
 	}
 	var resp struct {
@@ -155,7 +155,7 @@ func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	}
 	members := map[string]string{}
 	for _, raw := range resp.Chunk {
-		e, err := matrix.FromServer(raw)
+		e, err := wire.FromServer(raw)
 		if user, member, ok := e.Member(); err == nil && ok {
 			members[user] = member.Membership
 		}

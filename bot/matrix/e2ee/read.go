@@ -13,7 +13,7 @@ import (
 	"maunium.net/go/mautrix/id"
 	"modernc.org/sqlite"
 
-	"matrix-tui/bot/matrix"
+	wire "matrix-tui/bot/matrix/event"
 )
 
 // ErrUnreadable means that an event cannot be decrypted, now or later: it is
@@ -40,7 +40,7 @@ func (e *NoKeyError) Error() string {
 }
 
 // Decrypt reads an m.room.encrypted event of a room. It returns the event as if
-// it had been sent in clear: type and content replaced, the relation kept, matrix.DecryptedKey
+// it had been sent in clear: type and content replaced, the relation kept, wire.DecryptedKey
 // added. Errors: *NoKeyError, which may go; ErrUnreadable, which stays; others
 // are of the disk or the network. It may be called again for the same event,
 // also after a restart.
@@ -66,11 +66,11 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 }
 
 func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.EncryptedEventContent, error) {
-	in, err := matrix.FromServer(raw)
+	in, err := wire.FromServer(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	if in.Type != matrix.TypeEncrypted || in.StateKey != nil || in.ID == "" {
+	if in.Type != wire.TypeEncrypted || in.StateKey != nil || in.ID == "" {
 		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
 	}
 	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time}
@@ -152,7 +152,7 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 
 // replace puts the plain type and content into the event.
 func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
-	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, matrix.OwnTypes) {
+	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, wire.OwnTypes) {
 		return nil, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
 	}
 	var all map[string]json.RawMessage
@@ -165,7 +165,7 @@ func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
 	}
 	all["content"] = plain.Content.VeryRaw
 	all["type"], _ = json.Marshal(plain.Type.Type)
-	all[matrix.DecryptedKey] = json.RawMessage("true")
+	all[wire.DecryptedKey] = json.RawMessage("true")
 	return json.Marshal(all)
 }
 
