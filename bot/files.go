@@ -90,7 +90,7 @@ func repliesTo(row state.Inbound) string {
 	if m.RelatesTo.Fallback { // in a thread, for old clients
 		return ""
 	}
-	return m.RelatesTo.InReplyTo.EventID
+	return m.RelatesTo.InReplyTo
 }
 
 // bring puts the task's files into the box's inbox, those that are not there. A
