@@ -1,7 +1,6 @@
 // Package person is a Matrix client for one person: it logs in, creates rooms,
-// writes in them and reads what others write. The chat of `matrix-tui demo` and
-// the conversation scripts use it to talk to the bot, as somebody would with
-// Element.
+// writes in them and reads what others write. The chat of ./deploy/try and the
+// conversation scripts use it to talk to the bot, as somebody would with Element.
 //
 // Given a folder for its keys, it also reads and writes encrypted rooms; it
 // stores nothing else on disk. It never decides anything for the bot.
