@@ -1,24 +1,24 @@
-// Command matrix-tui is a Matrix bot that has the tasks of each room done by
-// Gemini CLI in a podman container of the room's own.
+// Command matrix-tui is a Matrix bot. Gemini CLI does the tasks of each room, in
+// a podman container that belongs to that room.
 //
-//	matrix-tui run          serve the account that the settings name
-//	matrix-tui demo         try it in this terminal, on a homeserver of one's own
-//	matrix-tui doctor       check what the bot needs, and say what mends it
+//	matrix-tui run          run the bot
+//	matrix-tui demo         try the bot in this terminal, on a homeserver of your own
+//	matrix-tui doctor       check what the bot needs, and say how to fix it
 //	matrix-tui rooms        list the rooms and their containers
-//	matrix-tui logs         tell what happened in a room lately
-//	matrix-tui backup       write all that the bot keeps into one file
-//	matrix-tui restore      put a backup into an empty state folder
-//	matrix-tui self-update  put the newest release in place
-//	matrix-tui release      make a release, and put it in place
+//	matrix-tui logs         show what happened in a room
+//	matrix-tui backup       write everything the bot keeps into one file
+//	matrix-tui restore      restore a backup into an empty state directory
+//	matrix-tui self-update  install the newest release
+//	matrix-tui release      build, select and pack releases
 //	matrix-tui version      print the version
 //
 // Releases run three more themselves: trial, update-watch and update-guard.
 //
-// This package reads the settings and wires the parts; what the bot does is
-// decided elsewhere. It never talks to podman or Matrix but through them.
+// This package reads the settings and connects the parts; other packages decide
+// what the bot does. It never talks to podman or Matrix except through them.
 //
-// The exit code is 0 after an orderly end, 2 when the settings or the command
-// line are not right, 1 for everything else.
+// The exit code is 0 after a normal end, 2 if the settings or the command line
+// are invalid, and 1 for everything else.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Package e2ee is the end-to-end encryption of one Matrix device. It holds the
-// device's keys in crypto.db, is fed with what each /sync brings, and turns
-// encrypted events into plain ones and plain ones into encrypted ones.
+// Package e2ee is the end-to-end encryption of one Matrix device. It keeps the
+// device's keys in crypto.db, processes what each /sync brings, and encrypts and
+// decrypts room events.
 //
-// It has no sync loop and sends no messages: who uses it does. What it takes
-// is on disk when its methods return, so the sync token may be committed after
-// them; taking the same batch again changes nothing.
+// It has no sync loop and sends no messages; its caller does. What a method has
+// accepted is on disk when it returns, so the caller may commit the sync token
+// afterwards. Processing the same batch again changes nothing.
 package e2ee
 
 import (
