@@ -27,8 +27,8 @@ func (m *Machine) refreshDevices(ctx context.Context, users []id.UserID) error {
 	if len(outdated) == 0 {
 		return nil
 	}
-	if _, err := m.mach.FetchKeys(ctx, outdated, true); err != nil {
-		return fmt.Errorf("ask for changed devices: %w", err)
+	if err := m.fetchKeys(ctx, outdated); err != nil {
+		return err
 	}
 	still, err := m.store.GetOutdatedTrackedUsers(ctx)
 	if err != nil {
@@ -69,17 +69,33 @@ func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityK
 		return device, err
 	}
 	m.tire(user)
-	if _, err := m.mach.FetchKeys(ctx, []id.UserID{user}, true); err != nil {
-		return nil, fmt.Errorf("ask for the devices of %s: %w", user, err)
+	if err := m.fetchKeys(ctx, []id.UserID{user}); err != nil {
+		return nil, err
 	}
 	return m.store.FindDeviceByKey(ctx, user, key)
 }
 
+// freshen asks for a user's devices and identity, unless that was done a short
+// while ago.
+func (m *Machine) freshen(ctx context.Context, user id.UserID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tired(user) {
+		return nil
+	}
+	m.tire(user)
+	return m.fetchKeys(ctx, []id.UserID{user})
+}
+
 // answerRequest gives a device a key once more that it was given before. Only
-// devices that are known are answered: strangers cannot have us ask for theirs.
+// devices that are known and trusted are answered: strangers cannot have us ask
+// for theirs.
 func (m *Machine) answerRequest(ctx context.Context, user id.UserID, request *event.RoomKeyRequestEventContent) {
 	device, err := m.store.GetDevice(ctx, user, request.RequestingDeviceID)
 	if err != nil || device == nil {
+		return
+	}
+	if yes, err := m.trusts(ctx, m.mach, device); err != nil || !yes {
 		return
 	}
 	m.mach.HandleRoomKeyRequest(ctx, user, request)

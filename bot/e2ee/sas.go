@@ -190,7 +190,7 @@ func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.mach.FetchKeys(ctx, []id.UserID{id.UserID(user)}, true); err != nil {
+	if err := m.fetchKeys(ctx, []id.UserID{id.UserID(user)}); err != nil {
 		return fmt.Errorf("ask for the keys of %s: %w", user, err)
 	}
 	v := m.verify

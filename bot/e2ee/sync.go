@@ -89,6 +89,9 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 	if err := m.store.MarkTrackedUsersOutdated(ctx, changed); err != nil {
 		return nil, fmt.Errorf("note changed devices: %w", err)
 	}
+	for _, user := range changed {
+		delete(m.asked, user)
+	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
 		e, ok := parseToDevice(raw)
