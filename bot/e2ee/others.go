@@ -10,8 +10,12 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// askAgain is how long nobody is asked again for devices that were not told.
-const askAgain = time.Minute
+const (
+	askAgain = time.Minute // how long nobody is asked again for devices that were not told
+	// lookAgain is how long the devices of a user that are not trusted are not
+	// asked for again, unless the homeserver says that they have changed.
+	lookAgain = time.Hour
+)
 
 // refreshDevices asks for the devices of those of the users whose lists have
 // changed. Users of a homeserver that does not answer are left as they were
@@ -75,12 +79,12 @@ func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityK
 	return m.store.FindDeviceByKey(ctx, user, key)
 }
 
-// freshen asks for a user's devices and identity, unless that was done a short
-// while ago.
+// freshen asks for a user's devices and identity, unless they were asked for
+// lately and have not changed since.
 func (m *Machine) freshen(ctx context.Context, user id.UserID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.tired(user) {
+	if time.Since(m.asked[user]) < lookAgain {
 		return nil
 	}
 	m.tire(user)

@@ -90,7 +90,7 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 		return nil, fmt.Errorf("note changed devices: %w", err)
 	}
 	for _, user := range changed {
-		delete(m.asked, user)
+		delete(m.asked, user) // there is something new to ask for
 	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
