@@ -38,7 +38,7 @@ func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error 
 func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) error {
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()
-	if about := m.RelatesTo.about(); about != "" {
+	if about := m.RelatesTo.About(); about != "" {
 		to, err := r.routeTo(ctx, about)
 		if err != nil {
 			return err

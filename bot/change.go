@@ -22,7 +22,7 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	if err != nil {
 		return fmt.Errorf("read unfinished rows: %w", err)
 	}
-	target, words := m.RelatesTo.EventID, m.NewContent.words()
+	target, words := m.RelatesTo.EventID, m.NewContent.Words()
 	for _, one := range rows {
 		if one.Status == state.Pending && one.Event == target && one.Sender == row.Sender {
 			return r.rewrite(ctx, row, one, words)
@@ -138,7 +138,7 @@ func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err 
 		e, _ := parseEvent(later.Raw)
 		m, _ := e.message()
 		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.words())
+			text = answerText(m.NewContent.Words())
 		}
 	}
 	return text, nil

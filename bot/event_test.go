@@ -128,9 +128,10 @@ func TestTaskText(t *testing.T) {
 		{`{"body":"> <@ann:here> old\n> words\n\nhello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "hello"},
 		{`{"body":"> <@ann:here> old","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "> <@ann:here> old"},
 	} {
-		var m wireMessage
-		if err := json.Unmarshal([]byte(c.content), &m); err != nil {
-			t.Fatal(err)
+		e, _ := parseEvent(json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":` + strings.Replace(c.content, "{", `{"msgtype":"m.text",`, 1) + `}`))
+		m, ok := e.message()
+		if !ok {
+			t.Fatal("event does not parse")
 		}
 		if got := taskText(m); got != c.want {
 			t.Errorf("taskText(%s) = %q, want %q", c.content, got, c.want)

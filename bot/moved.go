@@ -29,10 +29,7 @@ func carrier(from string) state.Carrier {
 // event of this room cannot be said there; what it says about another message of
 // ours is looked up when it is sent.
 func carried(o state.Outbound) state.Outbound {
-	var c struct {
-		RelatesTo wireRelation `json:"m.relates_to"`
-		Redacts   string       `json:"redacts"`
-	}
+	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
 		return o
