@@ -7,6 +7,7 @@ import (
 
 	"matrix-tui/bot/e2ee"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -97,7 +98,7 @@ func (r *room) tellCleartext(ctx context.Context, row state.Inbound) {
 		return
 	}
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
-	m := notice("🔓 I ignored an unencrypted message from " + code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
+	m := notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
 		"If you wrote it, check your client's encryption settings and send it again.")
 	m.RelatesTo = relate(row, row.Event)
 	if err := r.queue(ctx, r.out(taskKey(row)+"-clear", "", m)); err != nil && ctx.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
 )
@@ -166,23 +167,23 @@ func (r *room) tooLate(ctx context.Context, row, task state.Inbound, v verdict) 
 	}
 	by := "by HTTP"
 	if answers := t.rec.Execution.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
-		by = "by " + code(answers[len(answers)-1].By)
+		by = "by " + text.Code(answers[len(answers)-1].By)
 	}
 	return r.tell(ctx, row, "That question is answered already, "+by+": the first answer stands. `!task` with a text gives me other work.")
 }
 
 // ambiguous asks which of several questions is meant.
 func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Inbound) error {
-	text := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
+	ask := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
 		t, err := newTask(r, waiting)
 		if err != nil {
 			return err
 		}
 		first, _, _ := strings.Cut(t.rec.Execution.CurrentQuestion, "\n")
-		text += "\n- " + code(first) + " " + t.link(ctx, t.question(len(t.rec.Execution.Answers)))
+		ask += "\n- " + text.Code(first) + " " + t.link(ctx, t.question(len(t.rec.Execution.Answers)))
 	}
-	return r.tell(ctx, row, text)
+	return r.tell(ctx, row, ask)
 }
 
 // answered is what the agent is told of its questions.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 )
@@ -35,16 +36,7 @@ type ranOnce struct {
 
 // approvalQuestion asks for a yes to a command.
 func approvalQuestion(h agent.Held) string {
-	return fmt.Sprintf("May I run this command in %s?\n\n%s", code(h.Dir), fenced(spelt(h.Command)))
-}
-
-// fenced shows text as code, whatever is in it.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
+	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(h.Dir), text.Fence(text.Reveal(h.Command)))
 }
 
 // isYes tells a plain yes from everything else, which runs nothing.

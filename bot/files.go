@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
@@ -173,7 +174,7 @@ func baseNames(files []broughtFile) []string {
 // bringOne fetches a file and puts it into the box; the files that keep names
 // stay there.
 func (t *task) bringOne(ctx context.Context, box media.Container, event string, f media.File, keep []string) (broughtFile, error) {
-	is := broughtFile{Event: event, Name: media.CleanName(f.Name), Caption: cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
+	is := broughtFile{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
 	}

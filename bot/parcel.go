@@ -13,6 +13,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -151,7 +152,7 @@ func refusedText(refused []media.Refusal) string {
 		if r.Name == "" {
 			lines = append(lines, "- "+r.Why+".")
 		} else {
-			lines = append(lines, "- "+code(r.Name)+" "+r.Why+".")
+			lines = append(lines, "- "+text.Code(r.Name)+" "+r.Why+".")
 		}
 	}
 	return strings.Join(lines, "\n")

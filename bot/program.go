@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -105,11 +106,8 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 
 // arrival shows a task that came by HTTP in its room, once.
 func (t *task) arrival() state.Outbound {
-	return t.room.out(t.key+"-t", t.row.Event, notice("📥 A task came by HTTP:\n\n"+quoted(cut(t.text, 4<<10))))
+	return t.room.out(t.key+"-t", t.row.Event, notice("📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(t.text, 4<<10))))
 }
-
-// quoted makes text a quotation, so that nothing in it is markup of ours.
-func quoted(text string) string { return fenced(text) }
 
 // isIn asks the homeserver whether we are in a room.
 func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -40,7 +41,7 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 		return err
 	}
 	rows := t.questionRows(ctx, out.Signal.Before, out.Signal.After)
-	closing := fmt.Sprintf("❓ I asked a question after %s", short(time.Since(begun)))
+	closing := fmt.Sprintf("❓ I asked a question after %s", text.Duration(time.Since(begun)))
 	rows = append(rows, t.room.out(t.noticeTxn(n)+"-e", "", edit(txnRef+t.noticeTxn(n), notice(closing))))
 	if err := t.wait(ctx, data, rows); err != nil {
 		return err
@@ -117,11 +118,11 @@ func questionText(e *agent.Execution, how string, limit time.Duration, before, a
 			parts = append(parts, head+text)
 		}
 	}
-	add("", cut(before, partSize/2))
+	add("", text.Cut(before, partSize/2))
 	add("I need your input:\n\n", e.CurrentQuestion)
 	add("Context: ", e.QuestionContext)
-	add("After that I went on:\n\n", cut(after, partSize/2))
-	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
+	add("After that I went on:\n\n", text.Cut(after, partSize/2))
+	add("", "_"+how+"; `!stop` gives up. I wait "+text.Duration(limit)+"._")
 	return strings.Join(parts, "\n\n")
 }
 

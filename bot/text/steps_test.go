@@ -1,4 +1,4 @@
-package bot
+package text
 
 import (
 	"encoding/json"
@@ -12,40 +12,54 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"matrix-tui/agent"
 )
 
-func called(id, tool, detail string) agent.Event {
-	return agent.Event{Kind: agent.EventTool, ID: id, Tool: tool, Detail: detail}
+// toolEvent is what a run tells of a call or its result.
+type toolEvent struct {
+	id, tool, detail string
+	result, failed   bool
 }
 
-func returned(id, tool string) agent.Event {
-	return agent.Event{Kind: agent.EventToolResult, ID: id, Tool: tool, Detail: "output"}
-}
+func called(id, tool, detail string) toolEvent { return toolEvent{id: id, tool: tool, detail: detail} }
 
-func broke(id, tool, detail string) agent.Event {
-	return agent.Event{Kind: agent.EventToolResult, ID: id, Tool: tool, Detail: detail, Failed: true}
+func returned(id, tool string) toolEvent { return toolEvent{id, tool, "output", true, false} }
+
+func broke(id, tool, detail string) toolEvent { return toolEvent{id, tool, detail, true, true} }
+
+// take gives the list what happens in a run.
+func (l *Steps) take(run string, e toolEvent) {
+	if l.Begin(run); e.result {
+		l.Result(e.id, e.tool, e.detail, e.failed)
+	} else {
+		l.Call(e.id, e.tool, e.detail)
+	}
 }
 
 const shell = "run_shell_command"
 
+// fitsNotice is about what an edit of a message takes in JSON: all of it is in
+// there twice.
+func fitsNotice(notice string) bool {
+	data, err := json.Marshal([]string{notice, HTML(notice), notice, HTML(notice)})
+	return err == nil && len(data) <= 13<<10
+}
+
 func TestProgressText(t *testing.T) {
-	many := []agent.Event{}
+	many := []toolEvent{}
 	for i := 1; i <= 15; i++ {
 		id := fmt.Sprint(i)
 		many = append(many, called(id, shell, "echo "+id), returned(id, shell))
 	}
 	for _, c := range []struct {
 		name   string
-		events []agent.Event
+		events []toolEvent
 		note   string
 		want   string
 	}{
 		{"nothing yet", nil, "", "⏳ Working on it · 12 s"},
 		{"a note", nil, "the model is slow", "⏳ Working on it · 12 s\n\nthe model is slow"},
-		{"one runs", []agent.Event{called("a", shell, "ls -l")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `ls -l` …"},
-		{"each kind of tool", []agent.Event{
+		{"one runs", []toolEvent{called("a", shell, "ls -l")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `ls -l` …"},
+		{"each kind of tool", []toolEvent{
 			called("a", "write_file", "/workspace/a"), called("b", "replace", "/workspace/a"), called("c", "read_file", "a"), called("d", "glob", "*.go"),
 			called("e", "web_fetch", "https://a.example"), called("f", "save_memory", ""), called("g", "mcp__box__open", "x"), called("h", "approved", "git push"),
 		}, "", `⏳ Working on it · 12 s · step 8
@@ -57,20 +71,20 @@ func TestProgressText(t *testing.T) {
 🧠 step 6: save_memory …
 🔧 step 7: mcp__box__open ` + "`x`" + ` …
 💻 step 8: approved ` + "`git push`" + ` …`},
-		{"side by side, ended in another order", []agent.Event{
+		{"side by side, ended in another order", []toolEvent{
 			called("a", shell, "sleep 9"), called("b", "read_file", "/nowhere"), broke("b", "read_file", "File not found"), returned("a", shell), called("c", "glob", "*"),
 		}, "still slow", "⏳ Working on it · 12 s · step 3\n💻 step 1: run_shell_command `sleep 9` ✓\n📖 step 2: read_file `/nowhere` ✗ `File not found`\n🔎 step 3: glob `*` …\n\nstill slow"},
-		{"an error without words", []agent.Event{called("a", shell, "false"), broke("a", shell, " ")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `false` ✗"},
-		{"results of nothing", []agent.Event{returned("a", ""), broke("b", "", "x")}, "", "⏳ Working on it · 12 s"},
+		{"an error without words", []toolEvent{called("a", shell, "false"), broke("a", shell, " ")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `false` ✗"},
+		{"results of nothing", []toolEvent{returned("a", ""), broke("b", "", "x")}, "", "⏳ Working on it · 12 s"},
 		{"eleven", many[:22], "", "⏳ Working on it · 12 s · step 11\n… 1 earlier step\n" + lines(2, 11)},
 		{"fifteen", many, "", "⏳ Working on it · 12 s · step 15\n… 5 earlier steps\n" + lines(6, 15)},
-		{"a name that is markdown", []agent.Event{called("a", "__init__", ""), called("b", "[x](https://a.example)", "y"), called("c", "", "")}, "",
+		{"a name that is markdown", []toolEvent{called("a", "__init__", ""), called("b", "[x](https://a.example)", "y"), called("c", "", "")}, "",
 			"⏳ Working on it · 12 s · step 3\n🔧 step 1: `__init__` …\n🔧 step 2: `[x](https://a.example)` `y` …\n🔧 step 3: a tool …"},
-		{"text that hides and turns", []agent.Event{called("a", shell, "echo \u202egnp.exe\u2066\u200b\n\x1b[31m\u2028# x\u00a0\xff")}, "",
+		{"text that hides and turns", []toolEvent{called("a", shell, "echo \u202egnp.exe\u2066\u200b\n\x1b[31m\u2028# x\u00a0\xff")}, "",
 			"⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `echo gnp.exe [31m # x �` …"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := progressText(12*time.Second, told(c.events...), c.note)
+			got := told(c.events...).Progress(12*time.Second, c.note, fitsNotice)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -87,112 +101,66 @@ func lines(from, to int) string {
 }
 
 // told is the list of steps after these events of one run.
-func told(events ...agent.Event) stepList {
-	p := &progress{}
+func told(events ...toolEvent) *Steps {
+	p := &Steps{}
 	for _, e := range events {
-		p.event("run", e)
+		p.take("run", e)
 	}
-	return p.steps
+	return p
 }
 
 // What is told again is not shown twice, and another run begins anew.
 func TestStepListRuns(t *testing.T) {
-	p := &progress{}
+	p := &Steps{}
 	has := func(what string, total, failed int, now string) {
 		t.Helper()
 		type state struct {
 			Total, Failed int
 			Now           string
 		}
-		step, _ := p.now()
-		if diff := cmp.Diff(state{total, failed, now}, state{p.steps.total, p.failed(), step}); diff != "" {
+		if diff := cmp.Diff(state{total, failed, now}, state{p.total, p.failed, p.Now()}); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
 	has("before anything", 0, 0, "")
-	p.tool("approved", "git push")
-	p.tool("approved", "git push")
+	p.Call("approved", "approved", "git push")
+	p.Call("approved", "approved", "git push")
 	has("the bot's own, told twice", 1, 0, "step 1: approved `git push`")
-	p.event("k-1", agent.Event{Kind: agent.EventText, Text: "Pushed."})
+	p.Begin("k-1")
 	has("the run has begun", 1, 0, "")
-	run := []agent.Event{called("a", shell, "ls"), broke("a", shell, "no"), called("b", shell, "pwd")}
+	run := []toolEvent{called("a", shell, "ls"), broke("a", shell, "no"), called("b", shell, "pwd")}
 	for _, e := range run {
-		p.event("k-1", e)
+		p.take("k-1", e)
 	}
 	has("in the run", 3, 1, "step 3: run_shell_command `pwd`")
 	for _, e := range run {
-		p.event("k-1", e)
+		p.take("k-1", e)
 	}
 	has("read again", 2, 1, "step 2: run_shell_command `pwd`")
-	p.event("k-2", called("c", "glob", "*"))
+	p.take("k-2", called("c", "glob", "*"))
 	has("another run", 1, 0, "step 1: glob `*`")
 }
 
 // However long a run is, ten of its steps are kept, and all are counted.
 func TestStepListBounds(t *testing.T) {
 	huge := strings.Repeat("`<b>\n\u202e\"&", 100_000)
-	p := &progress{}
+	p := &Steps{}
 	for i := range 10_000 {
-		p.event("run", called(fmt.Sprint("id", i), huge[:200+i%7], huge))
+		p.take("run", called(fmt.Sprint("id", i), huge[:200+i%7], huge))
 	}
 	for i := range 10_000 {
-		p.event("run", broke(fmt.Sprint("id", i), "x", huge))
+		p.take("run", broke(fmt.Sprint("id", i), "x", huge))
 	}
-	if p.steps.total != 10_000 || p.failed() != 10_000 {
-		t.Errorf("%d steps, %d failed", p.steps.total, p.failed())
+	if p.total != 10_000 || p.failed != 10_000 {
+		t.Errorf("%d steps, %d failed", p.total, p.failed)
 	}
-	if len(p.steps.newest) != shownSteps || cap(p.steps.newest) > 2*shownSteps {
-		t.Errorf("%d steps are kept, in room for %d", len(p.steps.newest), cap(p.steps.newest))
+	if len(p.newest) != shownSteps || cap(p.newest) > 2*shownSteps {
+		t.Errorf("%d steps are kept, in room for %d", len(p.newest), cap(p.newest))
 	}
-	for _, s := range p.steps.newest {
+	for _, s := range p.newest {
 		if len(s.tool) > 64 || len(s.detail) > detailSize || len(s.fault) > faultSize {
 			t.Errorf("step of %d, %d and %d bytes", len(s.tool), len(s.detail), len(s.fault))
 		}
-	}
-}
-
-// Most of it is shown that fits into an edit, whatever it is.
-func TestProgressTextFits(t *testing.T) {
-	if encrypted := maxNotice*4/3 + 1000; encrypted >= 20_000 {
-		t.Fatalf("%d bytes encrypted", encrypted)
-	}
-	for _, c := range []struct {
-		name, detail string
-		steps        int // shown of 20
-	}{
-		{"letters", strings.Repeat("x", 200), 10},
-		{"backticks", strings.Repeat("`", 200), 10},
-		{"quotes", strings.Repeat(`"`, 200), 10},
-		{"HTML", strings.Repeat("<&>", 70), 10},
-		{"four bytes each", strings.Repeat("😀", 200), 10},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := &progress{}
-			for i := range 20 {
-				p.event("run", called(fmt.Sprint(i), strings.Repeat("<", 64), c.detail))
-				p.event("run", broke(fmt.Sprint(i), "x", c.detail))
-			}
-			text := progressText(time.Hour, p.steps, strings.Repeat("slow ", 300))
-			data, err := json.Marshal(edit("$e", notice(text)))
-			if err != nil || len(data) > maxNotice {
-				t.Errorf("%d bytes, %v", len(data), err)
-			}
-			if n := strings.Count(text, "🔧 step "); n != c.steps {
-				t.Errorf("%d steps are shown", n)
-			}
-		})
-	}
-}
-
-// A client that knows no edits, or no HTML, shows the steps too.
-func TestProgressEdit(t *testing.T) {
-	text := progressText(12*time.Second, told(called("a", shell, "echo <b>"), returned("a", shell)), "")
-	m := edit("$e", notice(text))
-	const fallback = "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `echo <b>` ✓"
-	const rich = "⏳ Working on it · 12 s · step 1<br>\n💻 step 1: run_shell_command <code>echo &lt;b&gt;</code> ✓"
-	got := []string{m.Body, m.FormattedBody, m.NewContent.Body, m.NewContent.FormattedBody}
-	if diff := cmp.Diff([]string{"* " + fallback, "* " + rich, fallback, rich}, got); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -206,22 +174,22 @@ func FuzzProgressText(f *testing.F) {
 	f.Add("**a**", "||x|| ~~y~~ [z](javascript:alert(1))", "| a |\n|---|", "- - - - -", 11)
 	f.Add("-a-", "\\", "<!--", "```", 2)
 	f.Fuzz(func(t *testing.T, tool, detail, fault, note string, n int) {
-		p := &progress{}
+		p := &Steps{}
 		n = min(max(n, 1), 50)
 		for i := range n {
 			id := fmt.Sprint(i)
-			p.event("run", called(id, tool, detail))
+			p.take("run", called(id, tool, detail))
 			switch i % 3 {
 			case 0:
-				p.event("run", broke(id, "x", fault))
+				p.take("run", broke(id, "x", fault))
 			case 1:
-				p.event("run", returned(id, "x"))
+				p.take("run", returned(id, "x"))
 			}
 		}
-		if size := noticeSize(progressText(time.Hour, p.steps, note)); size > maxNotice {
-			t.Fatalf("%d bytes", size)
+		if text := p.Progress(time.Hour, note, fitsNotice); !fitsNotice(text) {
+			t.Fatalf("%d bytes", len(text))
 		}
-		text := progressText(time.Hour, p.steps, "")
+		text := p.Progress(time.Hour, "", fitsNotice)
 		for _, r := range text {
 			if r != '\n' && !unicode.IsGraphic(r) {
 				t.Fatalf("%q in %q", r, text)
@@ -240,7 +208,7 @@ func FuzzProgressText(f *testing.F) {
 				t.Fatalf("no %q in %q", want, row)
 			}
 		}
-		shown := notice(text).FormattedBody
+		shown := HTML(text)
 		if shown == "" {
 			shown = text
 		}
@@ -254,11 +222,11 @@ func FuzzProgressText(f *testing.F) {
 }
 
 func BenchmarkProgressText(b *testing.B) {
-	p := &progress{}
+	p := &Steps{}
 	for i := range 12 {
-		p.event("run", called(fmt.Sprint(i), shell, "go test ./... # "+strings.Repeat("x", 100)))
+		p.take("run", called(fmt.Sprint(i), shell, "go test ./... # "+strings.Repeat("x", 100)))
 	}
 	for b.Loop() {
-		notice(progressText(time.Minute, p.steps, ""))
+		HTML(p.Progress(time.Minute, "", fitsNotice))
 	}
 }

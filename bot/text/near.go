@@ -1,21 +1,21 @@
-package bot
+package text
 
-// near is the word of a list that a mistyped one most likely means: one with at
+// Nearest is the word of a list that a mistyped one most likely means: one with at
 // most a third of its letters wrong, and no more than two; "" when there is
 // none.
-func near(word string, list []string) string {
+func Nearest(word string, list []string) string {
 	best, least := "", 3
 	for _, candidate := range list {
-		if d := Slips(word, candidate); d < least && d*3 <= len(candidate) {
+		if d := Distance(word, candidate); d < least && d*3 <= len(candidate) {
 			best, least = candidate, d
 		}
 	}
 	return best
 }
 
-// Slips counts the slips (a letter too much, too few, another one, two
+// Distance counts the slips (a letter too much, too few, another one, two
 // swapped) between two names.
-func Slips(a, b string) int {
+func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -1,16 +1,16 @@
-package bot
+package text
 
 import (
 	"regexp"
 	"strings"
 )
 
-// split cuts markdown into parts of at most max bytes, at the emptiest place
+// Split cuts markdown into parts of at most max bytes, at the emptiest place
 // there is: between paragraphs, else between lines, else anywhere between two
 // characters. A code fence is kept whole where it fits; where it does not, it
 // is closed at the end of a part and opened again in the next. A table that is cut
 // between two rows goes on with its head once more.
-func split(text string, max int) []string {
+func Split(text string, max int) []string {
 	var parts []string
 	fence, head := "", "" // the line that opened the fence we are in; what the next part begins with
 	for len(text) > 0 {
@@ -32,6 +32,27 @@ func split(text string, max int) []string {
 		text = strings.TrimLeft(text[cut:], "\n")
 	}
 	return parts
+}
+
+// Fit splits text, without what nobody sees, into parts of at most size bytes that
+// fits accepts. A part that it refuses is split again, down to 512 bytes. There is
+// at least one part, and none is blank.
+func Fit(text string, size int, fits func(part string) bool) []string {
+	var out []string
+	for _, part := range Split(Visible(text), size) {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		if len(part) > 512 && !fits(part) {
+			out = append(out, Fit(part, len(part)*11/20, fits)...) // in two, about as large as each other
+			continue
+		}
+		out = append(out, part)
+	}
+	if len(out) == 0 {
+		return []string{"…"}
+	}
+	return out
 }
 
 // delimiter is the second line of a table

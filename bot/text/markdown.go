@@ -1,4 +1,4 @@
-package bot
+package text
 
 import (
 	"bytes"
@@ -14,8 +14,6 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 	gmtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
-	"maunium.net/go/mautrix/format"
-	"maunium.net/go/mautrix/format/mdext"
 )
 
 const (
@@ -31,13 +29,13 @@ const (
 // markdown renders what the agent wrote, of tags and attributes that the
 // specification lets clients show. HTML in it is shown, not obeyed.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), mdext.EscapeHTML),
-	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(links{}, 0))),
+	goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
+	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 0))),
 )
 
-// toHTML renders markdown that is [visible]; "" where its source says it as well,
+// HTML renders markdown that is [Visible]; "" where its source says it as well,
 // or where it is built so that HTML of it would be a burden.
-func toHTML(text string) string {
+func HTML(text string) string {
 	if cells(text) > maxCells || nesting(text) > maxDepth {
 		return ""
 	}
@@ -59,7 +57,10 @@ func toHTML(text string) string {
 	if err != nil || depth > 0 {
 		return ""
 	}
-	rendered := format.UnwrapSingleParagraph(out.String())
+	rendered := strings.TrimRight(out.String(), "\n")
+	if inner, ok := strings.CutPrefix(rendered, "<p>"); ok && strings.HasSuffix(inner, "</p>") && !strings.Contains(inner, "<p>") {
+		rendered = strings.TrimSuffix(inner, "</p>") // one paragraph alone needs no tags
+	}
 	if rendered == string(util.EscapeHTML(source)) {
 		return ""
 	}
@@ -97,23 +98,50 @@ func nesting(text string) (most int) {
 	return most
 }
 
-// links renders links and images. Matrix clients show no images from elsewhere,
-// so that an image is a link to it; and what is no address for a client to open
-// is shown as what it is.
-type links struct{}
+// safe renders links, images and HTML. Matrix clients show no images from
+// elsewhere, so that an image is a link to it; what is no address for a client to
+// open is shown as what it is, and so is HTML.
+type safe struct{}
 
-func (l links) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
-	reg.Register(ast.KindLink, l.link)
-	reg.Register(ast.KindImage, l.image)
-	reg.Register(ast.KindAutoLink, l.auto)
+func (s safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindLink, s.link)
+	reg.Register(ast.KindImage, s.image)
+	reg.Register(ast.KindAutoLink, s.auto)
+	reg.Register(ast.KindRawHTML, s.rawHTML)
+	reg.Register(ast.KindHTMLBlock, s.htmlBlock)
 }
 
-func (links) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (safe) rawHTML(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		writeEscaped(w, source, node.(*ast.RawHTML).Segments)
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func (safe) htmlBlock(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	n := node.(*ast.HTMLBlock)
+	if entering {
+		writeEscaped(w, source, n.Lines())
+	} else if n.HasClosure() {
+		html.DefaultWriter.RawWrite(w, n.ClosureLine.Value(source))
+	}
+	return ast.WalkContinue, nil
+}
+
+// writeEscaped shows a piece of the source as it stands there.
+func writeEscaped(w util.BufWriter, source []byte, segments *gmtext.Segments) {
+	for i := range segments.Len() {
+		segment := segments.At(i)
+		html.DefaultWriter.RawWrite(w, segment.Value(source))
+	}
+}
+
+func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	tag(w, node, node.(*ast.Link).Destination, entering)
 	return ast.WalkContinue, nil
 }
 
-func (links) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (safe) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	n := node.(*ast.Image)
 	if entering {
 		_, _ = w.WriteString("🖼 ")
@@ -122,7 +150,7 @@ func (links) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (as
 	return ast.WalkContinue, nil
 }
 
-func (links) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}

@@ -1,4 +1,4 @@
-package bot
+package text
 
 import (
 	"strings"
@@ -29,7 +29,7 @@ func TestSplit(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, split(c.text, c.max)); diff != "" {
+			if diff := cmp.Diff(c.want, Split(c.text, c.max)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -44,7 +44,7 @@ func FuzzSplit(f *testing.F) {
 		if max < 256 || max > 1<<16 || !utf8.ValidString(text) {
 			return
 		}
-		parts := split(text, max)
+		parts := Split(text, max)
 		letters := func(s string) string {
 			return strings.Map(func(r rune) rune {
 				if r == '`' || r == '~' || r == '\n' {

@@ -1,23 +1,16 @@
-package bot
+package text
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-
-	"matrix-tui/agent"
 )
 
 const (
 	// shownSteps is how many steps the notice shows, and how many are kept.
 	shownSteps = 10
-	// maxNotice bounds the content of an edit of the notice, in bytes of JSON:
-	// encrypted, which makes a third more of it, it still is under 20 KB.
-	maxNotice = 13 << 10
 	// detailSize and faultSize bound what is kept of a step's argument and of
 	// its error, noteSize what is shown of a note, in bytes.
 	detailSize, faultSize, noteSize = 200, 80, 200
@@ -33,7 +26,7 @@ const (
 	stepOver // how it ended is not known
 )
 
-// step is one call of a tool. Its words are fit to be shown; see [plain].
+// step is one call of a tool. Its words are fit to be shown; see [OneLine].
 type step struct {
 	number              int
 	id                  string
@@ -41,9 +34,9 @@ type step struct {
 	state               stepState
 }
 
-// stepList is what a run has done so far: its newest steps, and how many there
+// Steps is what a run has done so far: its newest steps, and how many there
 // were. The zero value is a run that has done nothing.
-type stepList struct {
+type Steps struct {
 	run    string // the run whose steps these are; "" before one has begun
 	first  string // ID of its first call
 	newest []step
@@ -51,9 +44,9 @@ type stepList struct {
 	failed int
 }
 
-// begin says that a run goes on: what went before another one is forgotten, as
+// Begin says that a run goes on: what went before another one is forgotten, as
 // a restart of the bot would. What the bot did itself before the run is over.
-func (l *stepList) begin(run string) {
+func (l *Steps) Begin(run string) {
 	switch l.run {
 	case run:
 	case "":
@@ -64,15 +57,15 @@ func (l *stepList) begin(run string) {
 			}
 		}
 	default:
-		*l = stepList{run: run}
+		*l = Steps{run: run}
 	}
 }
 
-// call adds a step. The ID of the run's first call, once more, is a run that
+// Call adds a step. The ID of the run's first call, once more, is a run that
 // is read from its beginning again.
-func (l *stepList) call(id, tool, detail string) {
+func (l *Steps) Call(id, tool, detail string) {
 	if id != "" && id == l.first {
-		*l = stepList{run: l.run}
+		*l = Steps{run: l.run}
 	}
 	if l.first == "" && l.run != "" {
 		l.first = id
@@ -84,29 +77,30 @@ func (l *stepList) call(id, tool, detail string) {
 		l.newest = append(l.newest[:0], l.newest[1:]...)
 	}
 	l.total++
-	l.newest = append(l.newest, step{number: l.total, id: id, tool: plain(tool, 64), detail: plain(detail, detailSize)})
+	l.newest = append(l.newest, step{number: l.total, id: id, tool: OneLine(tool, 64), detail: OneLine(detail, detailSize)})
 }
 
-// result ends a step, and tells whether that is news.
-func (l *stepList) result(e agent.Event) bool {
-	at := slices.IndexFunc(l.newest, func(s step) bool { return s.id == e.ID && s.state == stepRunning })
-	lost := at < 0 && e.Tool != "" // of a step that is not kept any more
-	if e.Failed && (at >= 0 || lost) {
+// Result ends a step, with what went wrong if it failed, and tells whether that is
+// news.
+func (l *Steps) Result(id, tool, fault string, failed bool) bool {
+	at := slices.IndexFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning })
+	lost := at < 0 && tool != "" // of a step that is not kept any more
+	if failed && (at >= 0 || lost) {
 		l.failed++
 	}
 	if at < 0 {
 		return false
 	}
 	l.newest[at].state = stepDone
-	if e.Failed {
-		l.newest[at].state, l.newest[at].fault = stepFailed, plain(e.Detail, faultSize)
+	if failed {
+		l.newest[at].state, l.newest[at].fault = stepFailed, OneLine(fault, faultSize)
 	}
 	return true
 }
 
-// now is the newest step that runs, as in the notice but without its icon;
+// Now is the newest step that runs, as in the notice but without its icon;
 // "" when none does.
-func (l *stepList) now() string {
+func (l *Steps) Now() string {
 	for _, s := range slices.Backward(l.newest) {
 		if s.state == stepRunning {
 			return s.words(detailSize)
@@ -115,9 +109,22 @@ func (l *stepList) now() string {
 	return ""
 }
 
+// Total is how many steps there were.
+func (l *Steps) Total() int { return l.total }
+
+// Failed is how many of them failed.
+func (l *Steps) Failed() int { return l.failed }
+
+// Clone is a copy that no longer changes.
+func (l *Steps) Clone() Steps {
+	c := *l
+	c.newest = slices.Clone(l.newest)
+	return c
+}
+
 // lines are the newest steps, at most so many; width bounds what each shows of
 // others' words, in bytes.
-func (l *stepList) lines(most, width int) (lines []string) {
+func (l *Steps) lines(most, width int) (lines []string) {
 	shown := l.newest[max(0, len(l.newest)-most):]
 	switch earlier := l.total - len(shown); earlier {
 	case 0:
@@ -135,7 +142,7 @@ func (l *stepList) lines(most, width int) (lines []string) {
 // words name the step: "step 3: run_shell_command `ls`".
 func (s step) words(width int) string {
 	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool, width))
-	if detail := code(cut(s.detail, width)); detail != "" {
+	if detail := Code(Cut(s.detail, width)); detail != "" {
 		words += " " + detail
 	}
 	return words
@@ -150,7 +157,7 @@ func (s step) line(width int) string {
 	case stepDone:
 		return line + " ✓"
 	case stepFailed:
-		return strings.TrimSpace(line + " ✗ " + code(cut(s.fault, width)))
+		return strings.TrimSpace(line + " ✗ " + Code(Cut(s.fault, width)))
 	}
 	return line
 }
@@ -166,7 +173,7 @@ func toolName(name string, width int) string {
 	case markdownSafe.MatchString(name):
 		return name
 	}
-	return code(cut(name, width))
+	return Code(Cut(name, width))
 }
 
 // toolIcon is the sign of a tool. Source: the built-in tools of Gemini CLI.
@@ -188,45 +195,20 @@ func toolIcon(name string) string {
 	return "🔧"
 }
 
-// plain makes one line of at most max bytes of somebody else's text, without
-// characters that nobody sees or that turn the text around them.
-func plain(text string, max int) string {
-	text = cut(text, 8*max) // what lies far behind the end is not looked at
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			return ' '
-		case !unicode.IsGraphic(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return cut(strings.Join(strings.Fields(text), " "), max)
-}
-
-// progressText is the notice while the task runs, however much of it fits.
-func progressText(elapsed time.Duration, steps stepList, note string) string {
-	head := "⏳ Working on it · " + short(elapsed)
-	if steps.total > 0 {
-		head += fmt.Sprintf(" · step %d", steps.total)
+// Progress is the notice while the task runs: as much of it as fits accepts.
+func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice string) bool) string {
+	head := "⏳ Working on it · " + Duration(elapsed)
+	if l.total > 0 {
+		head += fmt.Sprintf(" · step %d", l.total)
 	}
-	if note = cut(strings.TrimSpace(note), noteSize); note != "" {
+	if note = Cut(strings.TrimSpace(note), noteSize); note != "" {
 		note = "\n\n" + note
 	}
 	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 12}, {3, 12}} {
-		text := strings.Join(append([]string{head}, steps.lines(room.steps, room.width)...), "\n") + note
-		if noticeSize(text) <= maxNotice {
-			return text
+		notice := strings.Join(append([]string{head}, l.lines(room.steps, room.width)...), "\n") + note
+		if fits(notice) {
+			return notice
 		}
 	}
 	return head
-}
-
-// noticeSize is how much an edit that shows text takes, in bytes of JSON.
-func noticeSize(text string) int {
-	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(text)))
-	if err != nil {
-		return maxNotice + 1
-	}
-	return len(data)
 }

@@ -1,4 +1,4 @@
-package bot
+package text
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 // colours, titles, cursor movements (ECMA-48, 5.4 and 8.3.89).
 var terminal = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
 
-// visible is text without what nobody sees: control characters, commands to a
+// Visible is text without what nobody sees: control characters, commands to a
 // terminal, and the marks that turn round the order of what stands behind them,
 // so that a text looks like another one. Lines end by "\n". Done again, it changes
 // nothing.
-func visible(text string) string {
+func Visible(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.Contains(text, "\x1b") {
 		text = terminal.ReplaceAllString(text, "")
@@ -36,9 +36,9 @@ func visible(text string) string {
 	}, text)
 }
 
-// spelt is text with the code points of all that nobody sees in it, as in
+// Reveal is text with the code points of all that nobody sees in it, as in
 // "\\u{202E}": who says yes to a command is to know the whole of it.
-func spelt(text string) string {
+func Reveal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r == '\n' || r == '\t' || r == ' ' || unicode.IsGraphic(r) && !unicode.IsSpace(r) {

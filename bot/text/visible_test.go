@@ -1,12 +1,10 @@
-package bot
+package text
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"matrix-tui/agent"
 )
 
 func TestVisible(t *testing.T) {
@@ -20,35 +18,27 @@ func TestVisible(t *testing.T) {
 		"👩\u200D💻 می\u200Cخواهم":                "👩\u200D💻 می\u200Cخواهم",
 		"\xff":                                  "\uFFFD",
 	} {
-		if diff := cmp.Diff(want, visible(text)); diff != "" {
+		if diff := cmp.Diff(want, Visible(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
 }
 
 // Who says yes to a command sees all of it.
-func TestApprovalShowsAll(t *testing.T) {
-	got := spelt("echo \u202Eoh\u2069 \x1b]0;\r\n\trm\u200B é 好\u00A0x")
+func TestReveal(t *testing.T) {
+	got := Reveal("echo \u202Eoh\u2069 \x1b]0;\r\n\trm\u200B é 好\u00A0x")
 	if diff := cmp.Diff(`echo \u{202E}oh\u{2069} \u{001B}]0;\u{000D}`+"\n\t"+`rm\u{200B} é 好\u{00A0}x`, got); diff != "" {
 		t.Error(diff)
 	}
-	if got != visible(got) {
+	if got != Visible(got) {
 		t.Error("the room sees less")
-	}
-}
-
-// An answer of which nothing can be seen is none.
-func TestInvisibleAnswer(t *testing.T) {
-	got := finalText(agent.Outcome{Ended: agent.Completed, Text: "\x1b[2J\u202E\u0000 \r"})
-	if !strings.HasPrefix(got, "⚠️ The agent ended without an answer") {
-		t.Errorf("%q", got)
 	}
 }
 
 func TestTableGoesOn(t *testing.T) {
 	row := "| " + strings.Repeat("x", 60) + " | 2 |\n"
 	head := "| a | b |\n|---|:-:|\n"
-	parts := split("Look:\n\n"+head+strings.Repeat(row, 20)+"\nThe end.", 512)
+	parts := Split("Look:\n\n"+head+strings.Repeat(row, 20)+"\nThe end.", 512)
 	if len(parts) < 3 {
 		t.Fatalf("%d parts", len(parts))
 	}
