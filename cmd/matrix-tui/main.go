@@ -5,6 +5,7 @@
 //	matrix-tui demo         try the bot in this terminal, on a homeserver of your own
 //	matrix-tui doctor       check what the bot needs, and say how to fix it
 //	matrix-tui rooms        list the rooms and their containers
+//	matrix-tui trust        trust the new identity of a user who has reset it
 //	matrix-tui logs         show what happened in a room
 //	matrix-tui backup       write everything the bot keeps into one file
 //	matrix-tui restore      restore a backup into an empty state directory
@@ -53,6 +54,7 @@ var commands = []command{
 	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
 	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
+	{"trust", "trust the new identity of a user who has reset it", trustCommand},
 	{"logs", "tell what happened in a room lately", logsCommand},
 	{"backup", "write all that the bot keeps into one file", backupCommand},
 	{"restore", "put a backup into an empty state folder", restoreCommand},

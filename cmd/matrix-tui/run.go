@@ -154,7 +154,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 	return bot.Config{
 		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
-		Owners: cfg.Owners, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
+		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
 		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),

@@ -93,6 +93,10 @@ func (db *database) migrate(ctx context.Context) error {
 	if _, err := db.Exec(ctx, ours); err != nil {
 		return fmt.Errorf("make tables of crypto.db: %w", err)
 	}
+	// Earlier releases kept the result of verifications: see keyStore.PutDevice.
+	if _, err := db.Exec(ctx, "UPDATE crypto_device SET trust=0 WHERE trust>0"); err != nil {
+		return fmt.Errorf("forget verifications of devices: %w", err)
+	}
 	return nil
 }
 

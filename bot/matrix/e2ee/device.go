@@ -109,7 +109,7 @@ func (m *Machine) Verified(ctx context.Context) (Status, error) {
 		return Status{}, ErrNoDevice
 	}
 	s := Status{Device: m.cfg.Client.DeviceID.String(), Fingerprint: m.mach.Fingerprint()}
-	if _, err := m.mach.FetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}, true); err != nil {
+	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
 		return s, fmt.Errorf("ask for our own keys: %w", err)
 	}
 	has, signed, err := m.mach.GetOwnVerificationStatus(ctx)

@@ -15,7 +15,7 @@ func TestNewDevice(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	before := sessionOf(t, alice.event(room, bot.say(room, "before")))
-	phone := alice.second(func(c *Config) { c.NoCrossSigning = true })
+	phone := alice.signed()
 	bot.until("the new device", func() bool {
 		outdated, err := bot.m.store.GetOutdatedTrackedUsers(t.Context())
 		return err == nil && len(outdated) > 0

@@ -5,6 +5,13 @@
 // It has no sync loop and sends no messages; its caller does. What a method has
 // accepted is on disk when it returns, so the caller may commit the sync token
 // afterwards. Processing the same batch again changes nothing.
+//
+// Room keys go only to devices that their user's cross-signing identity has
+// signed, and only messages from such devices are decrypted; the first identity
+// seen of a user is pinned, so that a homeserver can invent neither a device nor
+// an identity. Element does the same (MSC4153) and makes its users verify their
+// sessions, so with Element this costs nobody anything. Config.AllDevices is for
+// people whose clients cannot cross-sign.
 package e2ee
 
 import (
@@ -35,13 +42,17 @@ type Config struct {
 	Password string
 	// NoCrossSigning leaves the account's cross-signing keys alone.
 	NoCrossSigning bool
+	// AllDevices trusts every device that the homeserver tells of, instead of
+	// those that their users have cross-signed.
+	AllDevices bool
 	// Owner tells whose verification is accepted; nil accepts nobody's.
 	Owner func(user string) bool
 	// ShowSAS is told what a person who verifies this device must see too. It is
 	// called within TakeSync or TakeVerification and must not wait for them.
 	ShowSAS func(SAS)
-	// KeyCame is told that a key is there which Decrypt has missed. It is called
-	// within TakeSync, after the key is on disk, and must not wait.
+	// KeyCame is told that a key is there which Decrypt has missed, or that the
+	// devices of its author have changed. It is called within TakeSync, after the
+	// key is on disk, and must not wait.
 	KeyCame func(Key)
 	Log     zerolog.Logger
 }
@@ -113,6 +124,9 @@ func (m *Machine) start(ctx context.Context) error {
 		m.store = newKeyStore(m.db, "")
 		return nil
 	}
+	if err := m.applyRule(ctx); err != nil {
+		return err
+	}
 	if err := m.load(ctx); err != nil {
 		return err
 	}
@@ -135,6 +149,9 @@ func (m *Machine) load(ctx context.Context) error {
 	store := newKeyStore(m.db, cli.DeviceID)
 	mach := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	mach.DisableDecryptKeyFetching = true // no requests within a transaction
+	if !m.cfg.AllDevices {
+		mach.SendKeysMinTrust = id.TrustStateCrossSignedTOFU
+	}
 	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {
 		m.missing.arrived(Key{room.String(), session.String()})
 	}

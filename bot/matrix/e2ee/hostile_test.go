@@ -165,6 +165,7 @@ func TestHostileToDevice(t *testing.T) {
 		`{"type":"m.key.verification.start","sender":"@x:y","content":{"from_device":"Q","transaction_id":"t","method":"m.sas.v1"}}`,
 		`{"type":"m.key.verification.mac","sender":"@x:y","content":{"transaction_id":"t"}}`,
 		`{"type":"m.key.verification.done","sender":"@x:y","content":{"transaction_id":"unknown"}}`,
+		`{"type":"m.key.verification.request","sender":"@x:y","ſender":"` + alice.cli.UserID.String() + `","content":{"from_device":"Q","transaction_id":"t","methods":["m.sas.v1"],"timestamp":1}}`,
 		`{"type":"io.unheard","sender":"@x:y","content":{"a":1}}`,
 	} {
 		events = append(events, json.RawMessage(raw))
@@ -174,5 +175,21 @@ func TestHostileToDevice(t *testing.T) {
 	}
 	if got := bot.reads(room, alice.say(room, "still there?")); got != "still there?" {
 		t.Errorf("reads %q", got)
+	}
+}
+
+// A to-device event says once, and in one way, who has sent it.
+func TestToDeviceSenderIsExact(t *testing.T) {
+	const content = `"type":"m.room_key_request","content":{"action":"request","requesting_device_id":"Q","request_id":"1"}`
+	if e, ok := parseToDevice(json.RawMessage(`{"sender":"@mallory:x",` + content + `}`)); !ok || e.Sender != "@mallory:x" {
+		t.Errorf("a plain one: %v, %v", e, ok)
+	}
+	for _, twice := range []string{
+		`"sender":"@mallory:x","ſender":"@alice:x"`, `"ſender":"@alice:x","sender":"@mallory:x"`,
+		`"sender":"@mallory:x","Sender":"@alice:x"`, `"sender":"@mallory:x","sender":"@alice:x"`,
+	} {
+		if e, ok := parseToDevice(json.RawMessage(`{` + twice + `,` + content + `}`)); ok {
+			t.Errorf("%s: is of %s", twice, e.Sender)
+		}
 	}
 }

@@ -10,8 +10,12 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// askAgain is how long nobody is asked again for devices that were not told.
-const askAgain = time.Minute
+const (
+	askAgain = time.Minute // how long nobody is asked again for devices that were not told
+	// lookAgain is how long the devices of a user that are not trusted are not
+	// asked for again, unless the homeserver says that they have changed.
+	lookAgain = time.Hour
+)
 
 // refreshDevices asks for the devices of those of the users whose lists have
 // changed. Users of a homeserver that does not answer are left as they were
@@ -27,8 +31,8 @@ func (m *Machine) refreshDevices(ctx context.Context, users []id.UserID) error {
 	if len(outdated) == 0 {
 		return nil
 	}
-	if _, err := m.mach.FetchKeys(ctx, outdated, true); err != nil {
-		return fmt.Errorf("ask for changed devices: %w", err)
+	if err := m.fetchKeys(ctx, outdated); err != nil {
+		return err
 	}
 	still, err := m.store.GetOutdatedTrackedUsers(ctx)
 	if err != nil {
@@ -69,17 +73,33 @@ func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityK
 		return device, err
 	}
 	m.tire(user)
-	if _, err := m.mach.FetchKeys(ctx, []id.UserID{user}, true); err != nil {
-		return nil, fmt.Errorf("ask for the devices of %s: %w", user, err)
+	if err := m.fetchKeys(ctx, []id.UserID{user}); err != nil {
+		return nil, err
 	}
 	return m.store.FindDeviceByKey(ctx, user, key)
 }
 
+// freshen asks for a user's devices and identity, unless they were asked for
+// lately and have not changed since.
+func (m *Machine) freshen(ctx context.Context, user id.UserID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.asked[user]) < lookAgain {
+		return nil
+	}
+	m.tire(user)
+	return m.fetchKeys(ctx, []id.UserID{user})
+}
+
 // answerRequest gives a device a key once more that it was given before. Only
-// devices that are known are answered: strangers cannot have us ask for theirs.
+// devices that are known and trusted are answered: strangers cannot have us ask
+// for theirs.
 func (m *Machine) answerRequest(ctx context.Context, user id.UserID, request *event.RoomKeyRequestEventContent) {
 	device, err := m.store.GetDevice(ctx, user, request.RequestingDeviceID)
 	if err != nil || device == nil {
+		return
+	}
+	if yes, err := m.trusts(ctx, m.mach, device); err != nil || !yes {
 		return
 	}
 	m.mach.HandleRoomKeyRequest(ctx, user, request)

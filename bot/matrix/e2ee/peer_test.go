@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,6 +82,16 @@ func (p *peer) second(tune ...func(*Config)) *peer {
 	}}
 	other.open()
 	return other
+}
+
+// signed logs the account in as another device, which its identity signs.
+func (p *peer) signed() *peer {
+	p.t.Helper()
+	key, err := os.ReadFile(filepath.Join(p.dir, "recovery-key"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.second(func(c *Config) { _ = os.WriteFile(filepath.Join(c.Dir, "recovery-key"), key, 0o600) })
 }
 
 func (p *peer) config() Config {

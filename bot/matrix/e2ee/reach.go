@@ -59,7 +59,7 @@ func (m *Machine) reach(ctx context.Context, room id.RoomID, users []id.UserID) 
 	return err
 }
 
-// withoutKey are the devices of users that a session was not shared with.
+// withoutKey are the trusted devices of users that a session was not shared with.
 func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []id.UserID) (devices []*id.Device, err error) {
 	for _, user := range users {
 		all, err := m.store.GetDevices(ctx, user)
@@ -69,6 +69,11 @@ func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []
 		for _, device := range all {
 			if user == m.cfg.Client.UserID && device.DeviceID == m.cfg.Client.DeviceID || device.Trust == id.TrustStateBlacklisted {
 				continue
+			}
+			if yes, err := m.trusts(ctx, m.mach, device); err != nil {
+				return nil, err
+			} else if !yes {
+				continue // it gets the next key, once it is trusted
 			}
 			shared, err := m.store.IsOutboundGroupSessionShared(ctx, user, device.IdentityKey, session)
 			if err != nil {

@@ -26,7 +26,7 @@ type NoKeyError struct {
 	Key
 	Sender   string
 	Withheld string // the code with which the sender's device refuses it, "" when it does not
-	Unproven bool   // a key is there, but of no device of the sender that the homeserver tells of
+	Unproven bool   // a key is there, but it came from no device that may speak for the sender
 }
 
 func (e *NoKeyError) Error() string {
@@ -40,9 +40,10 @@ func (e *NoKeyError) Error() string {
 }
 
 // Decrypt reads an m.room.encrypted event of a room. It returns the event as if
-// it had been sent in clear: type and content replaced, the relation kept, wire.DecryptedKey
-// added. Errors: *NoKeyError, which may go; ErrUnreadable, which stays; others
-// are of the disk or the network. It may be called again for the same event,
+// it had been sent in clear: type and content replaced, the relation kept,
+// wire.DecryptedKey added. Errors: *NoKeyError and *UntrustedDeviceError, which
+// may go; ErrUnreadable, which stays; others are of the disk or the network. It
+// may be called again for the same event,
 // also after a restart.
 func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage) (json.RawMessage, error) {
 	e, content, err := parseEncrypted(room, raw)
@@ -54,7 +55,7 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 		return nil, &NoKeyError{Key: key, Sender: e.Sender.String()}
 	}
 	plain, err := m.decrypt(ctx, e, content)
-	if noKey := (*NoKeyError)(nil); errors.As(err, &noKey) {
+	if waits(err) {
 		m.missing.want(key, e.Sender)
 		plain, err = m.decrypt(ctx, e, content)
 	}
@@ -100,7 +101,7 @@ func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.En
 	if session == nil {
 		return nil, noKey
 	}
-	proven, err := m.prove(ctx, e.Sender, session)
+	proven, err := m.prove(ctx, e.Sender, session, noKey.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +128,10 @@ func ofDisk(err error) bool {
 	return errors.As(err, &disk)
 }
 
-// prove tells whether a key is of a device of the event's sender: the homeserver
-// alone says who sent an event. A key that came by way of another device counts
-// when that is one of the sender's, or of our own account.
-func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession) (bool, error) {
+// prove tells whether a key is of a trusted device of the event's sender: the
+// homeserver alone says who sent an event. A key that came by way of another
+// device counts when that is a trusted one of the sender's, or of our own account.
+func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (bool, error) {
 	device, err := m.deviceOf(ctx, sender, session.SenderKey)
 	if err != nil || device == nil {
 		return false, err
@@ -138,12 +139,21 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 	if device.SigningKey != session.SigningKey {
 		return false, fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
 	}
+	if err := m.vouched(ctx, device, key); err != nil {
+		return false, err
+	}
 	if len(session.ForwardingChains) == 0 {
 		return true, nil
 	}
 	by := id.IdentityKey(session.ForwardingChains[len(session.ForwardingChains)-1])
 	for _, user := range []id.UserID{sender, m.cfg.Client.UserID} {
-		if device, err = m.deviceOf(ctx, user, by); err != nil || device != nil {
+		if device, err = m.deviceOf(ctx, user, by); err != nil {
+			return false, err
+		}
+		if device == nil {
+			continue
+		}
+		if err := m.vouched(ctx, device, key); err == nil || !waits(err) {
 			return err == nil, err
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"maunium.net/go/mautrix/crypto/verificationhelper"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix"
 )
 
 // SAS is what both sides of a verification see. When the two differ, the person
@@ -156,17 +158,19 @@ func transaction(e *event.Event) id.VerificationTransactionID {
 // m.room.message of msgtype m.key.verification.request, m.key.verification.*.
 // Those of people who are no owners are passed over.
 func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.RawMessage) bool {
-	var e event.Event
-	if json.Unmarshal(raw, &e) != nil || e.StateKey != nil {
+	in, err := matrix.Decode(raw)
+	if err != nil || in.StateKey != nil {
 		return false
 	}
-	e.RoomID = id.RoomID(room)
-	e.Type.Class = event.MessageEventType
+	e := event.Event{
+		ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time,
+		Type: event.Type{Type: in.Type, Class: event.MessageEventType},
+	}
 	ours := strings.HasPrefix(e.Type.Type, "m.key.verification.")
 	if !ours && e.Type != event.EventMessage {
 		return false
 	}
-	if e.Content.ParseRaw(e.Type) != nil {
+	if json.Unmarshal(in.Content, &e.Content) != nil || e.Content.ParseRaw(e.Type) != nil {
 		return ours
 	}
 	if c, ok := e.Content.Parsed.(*event.MessageEventContent); ok && c.MsgType != event.MsgVerificationRequest {
@@ -190,7 +194,7 @@ func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.mach.FetchKeys(ctx, []id.UserID{id.UserID(user)}, true); err != nil {
+	if err := m.fetchKeys(ctx, []id.UserID{id.UserID(user)}); err != nil {
 		return fmt.Errorf("ask for the keys of %s: %w", user, err)
 	}
 	v := m.verify

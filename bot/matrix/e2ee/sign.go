@@ -67,7 +67,7 @@ func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCa
 func (m *Machine) crossSign(ctx context.Context) error {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
-	if _, err := m.mach.FetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}, true); err != nil {
+	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
 		return fmt.Errorf("ask for our own keys: %w", err)
 	}
 	if has, signed, err := m.mach.GetOwnVerificationStatus(ctx); err != nil {

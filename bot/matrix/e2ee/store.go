@@ -81,6 +81,28 @@ func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session 
 	return s.note(s.SQLCryptoStore.UpdateSession(ctx, key, session))
 }
 
+// PutDevice is part of crypto.Store. It does not keep that a device was verified:
+// this side of a verification confirms by itself, so whoever can speak as a user,
+// the homeserver, could have any device of theirs verified.
+func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Device) error {
+	kept := *device
+	if kept.Trust > id.TrustStateUnset {
+		kept.Trust = id.TrustStateUnset
+	}
+	return s.SQLCryptoStore.PutDevice(ctx, user, &kept)
+}
+
+// IsKeySignedBy is part of crypto.Store. For the same reason a signature that we
+// gave to a user counts only on the identity that was seen first.
+func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519) (bool, error) {
+	signed, err := s.SQLCryptoStore.IsKeySignedBy(ctx, user, key, signer, by)
+	if err != nil || !signed || user == signer {
+		return signed, err
+	}
+	keys, err := s.GetCrossSigningKeys(ctx, user)
+	return err == nil && keys[id.XSUsageMaster].First == key, err
+}
+
 // PutGroupSession keeps what is there when it is as good: a key that somebody
 // sends again must not take the place of the one that the author sent, and a
 // later beginning must not hide earlier messages.

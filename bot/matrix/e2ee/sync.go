@@ -11,6 +11,8 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix"
 )
 
 // Sync is the part of a /sync answer that encryption is made of. The JSON names
@@ -89,6 +91,9 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 	if err := m.store.MarkTrackedUsersOutdated(ctx, changed); err != nil {
 		return nil, fmt.Errorf("note changed devices: %w", err)
 	}
+	for _, user := range changed {
+		delete(m.asked, user) // there is something new to ask for
+	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
 		e, ok := parseToDevice(raw)
@@ -114,13 +119,12 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
-	var e event.Event
-	if json.Unmarshal(raw, &e) != nil || e.Sender == "" {
+	decoded, err := matrix.FromServer(raw)
+	if err != nil {
 		return nil, false
 	}
-	e.ID, e.RoomID = "", "" // of a room event only; mautrix would take it for one
-	e.Type.Class = event.ToDeviceEventType
-	return &e, e.Content.ParseRaw(e.Type) == nil
+	e := event.Event{Sender: id.UserID(decoded.Sender), Type: event.Type{Type: decoded.Type, Class: event.ToDeviceEventType}}
+	return &e, json.Unmarshal(decoded.Content, &e.Content) == nil && e.Content.ParseRaw(e.Type) == nil
 }
 
 // takeOlm reads what was encrypted for this device alone: keys above all. All
