@@ -149,8 +149,18 @@ func (r *report) reason(p part) string {
 
 const slowest = 10
 
-// summary prints the slowest parts and all that was not run.
+// summary prints what is to be known at the end of a run.
 func (r *report) summary(took time.Duration, process *os.ProcessState) {
+	r.tell()
+	fmt.Fprintf(r.out, "\n%d tests ran in %.0f s; go test and its children used %.0f s of user and %.0f s of system CPU time (containers not counted)\n",
+		r.ran, took.Seconds(), process.UserTime().Seconds(), process.SystemTime().Seconds())
+	for _, line := range r.failed {
+		fmt.Fprint(r.out, line)
+	}
+}
+
+// tell prints the slowest parts and all that was not run.
+func (r *report) tell() {
 	r.slow("packages", func(p part) bool { return p.test == "" })
 	r.slow("tests and conversations", r.isTest)
 	slices.SortStableFunc(r.skipped, func(a, b skip) int {
@@ -167,11 +177,6 @@ func (r *report) summary(took time.Duration, process *os.ProcessState) {
 	}
 	if len(r.skipped) > 0 {
 		fmt.Fprintln(r.out)
-	}
-	fmt.Fprintf(r.out, "\n%d tests ran in %.0f s; go test and its children used %.0f s of user and %.0f s of system CPU time (containers not counted)\n",
-		r.ran, took.Seconds(), process.UserTime().Seconds(), process.SystemTime().Seconds())
-	for _, line := range r.failed {
-		fmt.Fprint(r.out, line)
 	}
 }
 
