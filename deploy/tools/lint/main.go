@@ -6,14 +6,13 @@
 package main
 
 import (
-	"github.com/kisielk/errcheck/errcheck"
 	"github.com/polyfloyd/go-errorlint/errorlint"
 	"golang.org/x/tools/go/analysis/unitchecker"
 )
 
 func main() {
 	unitchecker.Main(
-		errcheck.Analyzer,
+		unseen,
 		errorlint.NewAnalyzer(),
 		hidden,
 	)
