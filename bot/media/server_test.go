@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image/color"
 	"io"
@@ -113,7 +114,9 @@ func TestThereAndBack(t *testing.T) {
 				t.Errorf("the message describes %+v", f)
 			}
 			checkFetch(t, From(client), f, 1<<20, data, nil, "")
-			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, tooLarge("chart.png", int64(len(data))-1, nil).(*problem).said)
+			var large *problem
+			errors.As(tooLarge("chart.png", int64(len(data))-1, nil), &large)
+			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, large.said)
 			// The thumbnail is as well hidden as the image.
 			var c struct {
 				Info map[string]any `json:"info"`

@@ -18,6 +18,7 @@ const (
 // trialError is a release that did not pass its trial.
 type trialError struct{ *told }
 
+//lint:hides errors.As is to find told itself
 func (e *trialError) Unwrap() error { return e.told }
 
 // try has the new release show what it can: its version, its own doctor, and a

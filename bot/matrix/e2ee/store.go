@@ -106,6 +106,8 @@ func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed2
 // PutGroupSession keeps what is there when it is as good: a key that somebody
 // sends again must not take the place of the one that the author sent, and a
 // later beginning must not hide earlier messages.
+//
+//lint:hides it writes the row itself
 func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
 	return s.note(s.putGroupSession(ctx, session))
 }
