@@ -21,25 +21,26 @@ const module = "matrix-tui"
 // arrows are the packages of this module that each of them may import: the
 // floors of the house. A package that is not here has no place in it yet.
 var arrows = map[string][]string{
-	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/e2ee", "bot/person", "bot/policy", "bot/text", "sandbox", "cmd/matrix-tui/release", "sandbox/gateway", "state"},
-	"cmd/matrix-tui/release":        {},
+	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/e2ee", "bot/person", "bot/policy", "bot/text", "sandbox", "cmd/matrix-tui/release", "sandbox/gateway", "state", "state/sentence"},
+	"cmd/matrix-tui/release":        {"state/sentence"},
 	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
 	"cmd/boxinit":                   {"sandbox/boxinit"},
 	"cmd/scripted-model":            {"agent/scripted"},
-	"bot":                           {"agent", "bot/e2ee", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
-	"bot/api":                       {"agent", "bot"},
-	"bot/media":                     {"sandbox"},
-	"bot/e2ee":                      {},
+	"bot":                           {"agent", "bot/e2ee", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace", "state/sentence"},
+	"bot/api":                       {"agent", "bot", "state/sentence"},
+	"bot/media":                     {"sandbox", "state/sentence"},
+	"bot/e2ee":                      {"state/sentence"},
 	"bot/person":                    {"bot/e2ee"},
-	"bot/policy":                    {},
+	"bot/policy":                    {"state/sentence"},
 	"bot/text":                      {},
 	"cmd/matrix-tui/chattest/bench": {"agent", "agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway", "state"},
-	"agent":                         {"sandbox"},
+	"agent":                         {"sandbox", "state/sentence"},
 	"agent/scripted":                {},
-	"sandbox":                       {"sandbox/boxinit"},
+	"sandbox":                       {"sandbox/boxinit", "state/sentence"},
 	"sandbox/gateway":               {},
 	"sandbox/boxinit":               {},
-	"state":                         {},
+	"state":                         {"state/sentence"},
+	"state/sentence":                {}, // the one thing that everything may use
 	"workspace":                     {},
 }
 
