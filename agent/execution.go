@@ -77,8 +77,8 @@ type Answer struct {
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
 }
 
-// Begin is what an execution starts from.
-type Begin struct {
+// ExecutionSpec is what an execution starts from.
+type ExecutionSpec struct {
 	ID, Room, TaskEvent, Asker string
 	Transcript, Commands       []string
 }
@@ -109,7 +109,7 @@ func limitf(id, format string, args ...any) error {
 }
 
 // NewExecution is a pending one; ErrLimit when it would be too large.
-func NewExecution(b Begin, now time.Time) (*Execution, error) {
+func NewExecution(b ExecutionSpec, now time.Time) (*Execution, error) {
 	for _, list := range [][]string{b.Transcript, b.Commands} {
 		if len(list) > MaxCommands {
 			return nil, limitf(b.ID, "A task has at most %d parts.", MaxCommands)

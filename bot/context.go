@@ -94,20 +94,20 @@ func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, er
 }
 
 // saidIn is what a row says, when it is a message in words.
-func saidIn(row state.Inbound) (workspace.Said, bool) {
+func saidIn(row state.Inbound) (workspace.Message, bool) {
 	e, ok := parseEvent(row.Raw)
 	if !ok {
-		return workspace.Said{}, false
+		return workspace.Message{}, false
 	}
 	m, ok := e.message()
 	if !ok || m.RelatesTo.RelType == "m.replace" || strings.TrimSpace(m.Body) == "" {
-		return workspace.Said{}, false
+		return workspace.Message{}, false
 	}
 	text := taskText(m)
 	if f, ok := fileOf(row); ok {
 		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
 	}
-	return workspace.Said{Sender: localpart(e.Sender), Text: text}, true
+	return workspace.Message{Sender: localpart(e.Sender), Text: text}, true
 }
 
 // personaScript prints the bootstrap files of a box that are regular files, each
@@ -122,7 +122,7 @@ const personaBytes = "8192" // workspace.MaxPersonaFile
 
 // persona is who the agent is in this room: the policy's persona file and the
 // bootstrap files, as they are now.
-func (t *task) persona(ctx context.Context, box *sandbox.Box) []workspace.Text {
+func (t *task) persona(ctx context.Context, box *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text
 	root, err := os.OpenRoot(t.bot.StateDir) // a link that leads out of it is refused

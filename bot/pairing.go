@@ -29,7 +29,7 @@ func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
 // name, so that it is not sent again, nor forgotten after a crash.
 func (r *room) codeFor(user string) ([]state.Outbound, error) {
 	code, err := r.bot.pairing.Code(user, r.id, time.Now())
-	if errors.Is(err, policy.ErrManyCodes) {
+	if errors.Is(err, policy.ErrTooManyCodes) {
 		return nil, nil
 	}
 	if err != nil {

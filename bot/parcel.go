@@ -24,7 +24,7 @@ const uploadPatience = 5 * time.Minute
 // result, and moves it out of the way. A message's transaction ID is made of the
 // file as it lies there, so that nothing is sent twice, however often this is
 // done: by this task, or by later ones where the box was away before the move.
-func (t *task) sendFiles(ctx context.Context, box media.Box) error {
+func (t *task) sendFiles(ctx context.Context, box media.Container) error {
 	if t.rec.Ended != agent.Completed {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 		}
 	}
 	crash("collected")
-	return media.Sent(ctx, box, batch)
+	return media.MarkSent(ctx, box, batch)
 }
 
 // filesLater tells that nobody could look for files, where there may be some.

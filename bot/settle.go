@@ -155,7 +155,7 @@ func (t *task) removeRun(ctx context.Context) error {
 // has grown beyond the size it had after the run, or, where that is -1, has the
 // line at its end. The file is the agent's, and may be anything: only a regular
 // one is written to.
-func appendLine(ctx context.Context, box *sandbox.Box, line string, after int64) error {
+func appendLine(ctx context.Context, box *sandbox.Container, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/bot/person"
+	"matrix-tui/bot/bottest/person"
 	"matrix-tui/state/sentence"
 )
 
