@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/bottest/person"
+	"matrix-tui/state/sentence"
 )
 
 // chat is one room in a terminal: what is typed is said by a person, what
@@ -80,7 +81,7 @@ func (c *chat) talk(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.screen.Show("(not sent: " + sentence(err) + ")")
+			c.screen.Show("(not sent: " + sentence.Text(err) + ")")
 		}
 	}
 }

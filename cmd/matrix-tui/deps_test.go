@@ -41,8 +41,13 @@ var arrows = map[string][]string{
 	"sandbox/boxinit":    {},
 	"sandbox/gateway":    {},
 	"state":              {},
+	"state/sentence":     {},
 	"workspace":          {},
 }
+
+// leaves are the packages that every other one may import. They import nothing of
+// ours.
+var leaves = []string{"state/sentence"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{
@@ -107,7 +112,7 @@ func TestArrows(t *testing.T) {
 			t.Errorf("package %s does not say what it is for", folder)
 		}
 		for _, imported := range p.Imports {
-			if to, ours := inside(imported); ours && !slices.Contains(allowed, to) {
+			if to, ours := inside(imported); ours && !slices.Contains(allowed, to) && !slices.Contains(leaves, to) {
 				t.Errorf("%s imports %s: the house has no such arrow", folder, to)
 			}
 		}

@@ -33,6 +33,8 @@ import (
 	"syscall"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 // app is what a subcommand gets of the process.
@@ -131,7 +133,7 @@ func (a *app) exitCode(err error) int {
 		fmt.Fprintf(a.stderr, "matrix-tui: %s\n", err)
 		return 2
 	}
-	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence(err))
+	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence.Text(err))
 	return 1
 }
 

@@ -18,6 +18,7 @@ import (
 	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
@@ -143,9 +144,8 @@ func listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 		return nil, nil
 	}
 	listener, err := api.Listen(ctx, string(cfg.APIListen))
-	var wrong *api.ListenError
-	if errors.As(err, &wrong) && ctx.Err() == nil {
-		return nil, &SettingsError{[]string{wrong.Sentence()}}
+	if wrong, ok := sentence.Of(err); ok && ctx.Err() == nil {
+		return nil, &SettingsError{[]string{wrong}}
 	}
 	return listener, err
 }

@@ -9,22 +9,6 @@ import (
 	"unicode"
 )
 
-// sentencer is an error that carries a sentence for a person.
-type sentencer interface {
-	error
-	Sentence() string
-}
-
-// sentence is what a person is told of an error: its sentence when it has one,
-// its text otherwise.
-func sentence(err error) string {
-	var s sentencer
-	if errors.As(err, &s) {
-		return s.Sentence()
-	}
-	return err.Error()
-}
-
 // reason leaves the path out of an error of the file system, where the path
 // was named already.
 func reason(err error) error {

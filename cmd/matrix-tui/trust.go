@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 // trustCommand accepts the identity that a user has now. The bot may run: it

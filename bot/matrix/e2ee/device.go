@@ -7,6 +7,8 @@ import (
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/state/sentence"
 )
 
 // ErrOtherAccount means that crypto.db is another account's.
@@ -25,16 +27,6 @@ var ErrNoDevice = errors.New("the login belongs to no device")
 // deviceless tells that there is no device.
 func (m *Machine) deviceless() bool { return m.cfg.Client.DeviceID == "" }
 
-// deviceError is one of these, for people.
-type deviceError struct {
-	err      error
-	sentence string
-}
-
-func (e *deviceError) Error() string    { return e.err.Error() }
-func (e *deviceError) Unwrap() error    { return e.err }
-func (e *deviceError) Sentence() string { return e.sentence }
-
 // own sees to it that crypto.db is this account's and this device's. After a
 // login as a new device it starts anew with that one, and keeps what it needs
 // to read old messages; m.mu is held.
@@ -45,10 +37,9 @@ func (m *Machine) own(ctx context.Context) error {
 		return fmt.Errorf("read crypto.db: %w", err)
 	}
 	if known != "" && known != user {
-		return &deviceError{
+		return sentence.New(
 			fmt.Errorf("%w: %s, not %s", ErrOtherAccount, known, user),
-			"The keys in crypto.db belong to " + known + ". Move crypto.db, crypto.key and recovery-key away, or log in as that account.",
-		}
+			"The keys in crypto.db belong to "+known+". Move crypto.db, crypto.key and recovery-key away, or log in as that account.")
 	}
 	store := newKeyStore(m.db, m.cfg.Client.DeviceID)
 	before, err := store.FindDeviceID(ctx)
@@ -77,10 +68,9 @@ func (m *Machine) publish(ctx context.Context) error {
 	published, ok := resp.DeviceKeys[cli.UserID][cli.DeviceID]
 	if ok && len(published.Keys) > 0 {
 		if published.Keys.GetEd25519(cli.DeviceID) != account.SigningKey() || published.Keys.GetCurve25519(cli.DeviceID) != account.IdentityKey() {
-			return &deviceError{
+			return sentence.New(
 				fmt.Errorf("%w: device %s", ErrForeignDevice, cli.DeviceID),
-				"The session " + cli.DeviceID.String() + " encrypts with keys that are not in crypto.db. Log in anew (or set MATRIX_ACCESS_TOKEN to the token of a new login), so that it becomes a session of its own, or bring crypto.db and crypto.key back.",
-			}
+				"The session "+cli.DeviceID.String()+" encrypts with keys that are not in crypto.db. Log in anew (or set MATRIX_ACCESS_TOKEN to the token of a new login), so that it becomes a session of its own, or bring crypto.db and crypto.key back.")
 		}
 		if account.Shared {
 			return nil

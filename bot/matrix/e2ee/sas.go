@@ -13,7 +13,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	"matrix-tui/bot/matrix"
+	wire "matrix-tui/bot/matrix/event"
 )
 
 // SAS is what both sides of a verification see. When the two differ, the person
@@ -158,7 +158,7 @@ func transaction(e *event.Event) id.VerificationTransactionID {
 // m.room.message of msgtype m.key.verification.request, m.key.verification.*.
 // Those of people who are no owners are passed over.
 func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.RawMessage) bool {
-	in, err := matrix.Decode(raw)
+	in, err := wire.Decode(raw)
 	if err != nil || in.StateKey != nil {
 		return false
 	}
