@@ -80,7 +80,7 @@ func (c *chat) talk(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.screen.Show("(not sent: " + sentence(err) + ")")
+			c.screen.Show("(not sent: " + err.Error() + ")")
 		}
 	}
 }
