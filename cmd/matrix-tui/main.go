@@ -2,7 +2,6 @@
 // a podman container that belongs to that room.
 //
 //	matrix-tui run          run the bot
-//	matrix-tui demo         try the bot in this terminal, on a homeserver of your own
 //	matrix-tui doctor       check what the bot needs, and say how to fix it
 //	matrix-tui rooms        list the rooms and their containers
 //	matrix-tui trust        trust the new identity of a user who has reset it
@@ -33,6 +32,7 @@ import (
 	"syscall"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/term"
 
 	"matrix-tui/state/sentence"
 )
@@ -47,13 +47,12 @@ type app struct {
 
 // command is one subcommand. It reads its own flags from args.
 type command struct {
-	name, about string // about is "" for what only releases run
+	name, about string // about is "" for what people do not run
 	run         func(ctx context.Context, a *app, args []string) error
 }
 
 var commands = []command{
 	{"run", "serve the account that the settings name", runCommand},
-	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
 	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
 	{"trust", "trust the new identity of a user who has reset it", trustCommand},
@@ -63,6 +62,7 @@ var commands = []command{
 	{"self-update", "put the newest release in place, or the one that is named", selfUpdateCommand},
 	{"release", "make a release, and put it in place", releaseCommand},
 	{"version", "print the version", versionCommand},
+	{"demo", "", demoCommand},
 	{"trial", "", trialCommand},
 	{"update-watch", "", watchCommand},
 	{"update-guard", "", guardCommand},
@@ -99,6 +99,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 	fmt.Fprintf(a.stderr, "matrix-tui: there is no subcommand %q\n", args[0])
 	a.usage(a.stderr)
 	return 2
+}
+
+func demoCommand(context.Context, *app, []string) error {
+	return &usageError{"the chat in this terminal is ./deploy/try now"}
 }
 
 func (a *app) usage(w io.Writer) {
@@ -194,7 +198,7 @@ func (a *app) config(fixed map[string]string) (*Config, error) {
 
 // logger writes JSON lines, or lines for people when w is a terminal.
 func logger(w io.Writer, level Level) zerolog.Logger {
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
 	}
 	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()

@@ -1,4 +1,4 @@
-package bottest
+package host
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// process is a program that runs beside the scripts. It dies with the test
+// Process is a program that runs beside the scripts. It dies with the test
 // process, whatever happens to that; its output goes to a file, because a pipe
 // would be kept open by what the program leaves behind.
-type process struct {
+type Process struct {
 	cmd  *exec.Cmd
-	log  string
-	done chan struct{} // closed when it has ended
-	err  error         // of Wait; valid after done
+	Log  string
+	Done chan struct{} // closed when it has ended
+	Err  error         // of Wait; valid after Done
 }
 
-// launch starts argv in dir with exactly env, output appended to the file log.
-func launch(dir, log string, env []string, argv ...string) (*process, error) {
+// Launch starts argv in dir with exactly env, output appended to the file log.
+func Launch(dir, log string, env []string, argv ...string) (*Process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log of %s: %w", filepath.Base(argv[0]), err)
@@ -34,48 +34,51 @@ func launch(dir, log string, env []string, argv ...string) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", filepath.Base(argv[0]), err)
 	}
-	p := &process{cmd: cmd, log: log, done: make(chan struct{})}
+	p := &Process{cmd: cmd, Log: log, Done: make(chan struct{})}
 	go func() {
-		p.err = cmd.Wait()
-		close(p.done)
+		p.Err = cmd.Wait()
+		close(p.Done)
 	}()
 	return p, nil
 }
 
-// alive tells whether the program runs; a nil process does not.
-func (p *process) alive() bool {
+// PID is the program's process ID, also when it has ended.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Alive tells whether the program runs; a nil process does not.
+func (p *Process) Alive() bool {
 	if p == nil {
 		return false
 	}
 	select {
-	case <-p.done:
+	case <-p.Done:
 		return false
 	default:
 		return true
 	}
 }
 
-// signal sends sig and waits for the end. A program that does not end within
+// Signal sends sig and waits for the end. A program that does not end within
 // ten seconds after ctx is killed, and that is an error.
-func (p *process) signal(ctx context.Context, sig syscall.Signal) error {
-	if !p.alive() {
+func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error {
+	if !p.Alive() {
 		return nil
 	}
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal %s: %w", filepath.Base(p.cmd.Path), err)
 	}
 	select {
-	case <-p.done:
+	case <-p.Done:
 		return nil
 	case <-ctx.Done():
 		_ = p.cmd.Process.Kill()
-		<-p.done
+		<-p.Done
 		return fmt.Errorf("%s did not end on %v: %w", filepath.Base(p.cmd.Path), sig, ctx.Err())
 	}
 }
 
-// ended says how the program went: its exit code, or the signal that killed it.
-func (p *process) ended() (code int, by syscall.Signal) {
+// Ended says how the program went: its exit code, or the signal that killed it.
+func (p *Process) Ended() (code int, by syscall.Signal) {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
 		return -1, status.Signal()
@@ -83,9 +86,9 @@ func (p *process) ended() (code int, by syscall.Signal) {
 	return p.cmd.ProcessState.ExitCode(), 0
 }
 
-// poll looks until ok says yes or an error, or ctx ends. It is for things that
+// Poll looks until ok says yes or an error, or ctx ends. It is for things that
 // tell nobody when they change: files, processes, ports.
-func poll(ctx context.Context, ok func() (bool, error)) error {
+func Poll(ctx context.Context, ok func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -101,8 +104,8 @@ func poll(ctx context.Context, ok func() (bool, error)) error {
 	}
 }
 
-// tail is the end of a file, at most n bytes.
-func tail(path string, n int64) string {
+// Tail is the end of a file, at most n bytes.
+func Tail(path string, n int64) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()

@@ -1,4 +1,4 @@
-package bottest
+package host
 
 import (
 	"bytes"
@@ -13,32 +13,32 @@ import (
 	"syscall"
 )
 
-// podmanService is a script's own API service on a socket of its own. The
+// PodmanService is a script's own API service on a socket of its own. The
 // containers outlive it, as they do on a real host.
-type podmanService struct {
-	socket, log string
-	proc        *process
+type PodmanService struct {
+	Socket, Log string
+	proc        *Process
 }
 
-func (s *podmanService) uri() string { return "unix://" + s.socket }
+func (s *PodmanService) URI() string { return "unix://" + s.Socket }
 
-// start runs the service and returns when its socket takes connections.
-func (s *podmanService) start(ctx context.Context) error {
-	if s.proc.alive() {
+// Start runs the service and returns when its socket takes connections.
+func (s *PodmanService) Start(ctx context.Context) error {
+	if s.proc.Alive() {
 		return nil
 	}
-	_ = os.Remove(s.socket)
-	proc, err := launch(filepath.Dir(s.socket), s.log, localPodman(),
-		"podman", "system", "service", "--time=0", s.uri())
+	_ = os.Remove(s.Socket)
+	proc, err := Launch(filepath.Dir(s.Socket), s.Log, LocalPodman(),
+		"podman", "system", "service", "--time=0", s.URI())
 	if err != nil {
 		return err
 	}
 	s.proc = proc
-	err = poll(ctx, func() (bool, error) {
-		if !proc.alive() {
-			return false, fmt.Errorf("podman service ended: %w", proc.err)
+	err = Poll(ctx, func() (bool, error) {
+		if !proc.Alive() {
+			return false, fmt.Errorf("podman service ended: %w", proc.Err)
 		}
-		conn, err := net.Dial("unix", s.socket)
+		conn, err := net.Dial("unix", s.Socket)
 		if err != nil {
 			return false, nil
 		}
@@ -46,31 +46,31 @@ func (s *podmanService) start(ctx context.Context) error {
 		return true, nil
 	})
 	if err != nil {
-		return fmt.Errorf("start podman service: %w\n%s", err, tail(s.log, 2000))
+		return fmt.Errorf("start podman service: %w\n%s", err, Tail(s.Log, 2000))
 	}
 	return nil
 }
 
-// stop kills the service; connections break in the middle.
-func (s *podmanService) stop(ctx context.Context) error {
+// Stop kills the service; connections break in the middle.
+func (s *PodmanService) Stop(ctx context.Context) error {
 	if s.proc == nil {
 		return nil
 	}
-	return s.proc.signal(ctx, syscall.SIGKILL)
+	return s.proc.Signal(ctx, syscall.SIGKILL)
 }
 
-// localPodman is the environment in which podman's command line works itself:
+// LocalPodman is the environment in which podman's command line works itself:
 // with CONTAINER_HOST it would be a client of that service, and could be none.
-func localPodman() []string {
+func LocalPodman() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CONTAINER_HOST=") })
 }
 
-// podman runs the command line tool. A non-zero exit is told by code, not by err.
-func podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
+// Podman runs the command line tool. A non-zero exit is told by code, not by err.
+func Podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "podman", argv...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Env = localPodman()
+	cmd.Env = LocalPodman()
 	err = cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
 		err = nil
@@ -79,9 +79,9 @@ func podman(ctx context.Context, argv ...string) (stdout, stderr string, code in
 	return out.String(), errs.String(), code, err
 }
 
-// mustPodman is podman for what has to work.
-func mustPodman(ctx context.Context, argv ...string) (string, error) {
-	stdout, stderr, code, err := podman(ctx, argv...)
+// MustPodman is podman for what has to work.
+func MustPodman(ctx context.Context, argv ...string) (string, error) {
+	stdout, stderr, code, err := Podman(ctx, argv...)
 	if err != nil {
 		return "", fmt.Errorf("podman %s: %w", argv[0], err)
 	}
@@ -91,8 +91,8 @@ func mustPodman(ctx context.Context, argv ...string) (string, error) {
 	return stdout, nil
 }
 
-// boxVolumes are the volumes that belong to a container name of ours.
-func boxVolumes(name string) []string {
+// Volumes are the volumes that belong to a container name of ours.
+func Volumes(name string) []string {
 	slug := strings.TrimPrefix(name, "sandbox-")
 	return []string{"workspace-" + slug, "home-" + slug}
 }
@@ -105,8 +105,8 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	// the mounts of a container that just ended may be busy for a moment
 	var last error
-	err := poll(ctx, func() (bool, error) {
-		_, last = mustPodman(ctx, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...)
+	err := Poll(ctx, func() (bool, error) {
+		_, last = MustPodman(ctx, append([]string{"rm", "--force", "--ignore", "--time", "0", "--volumes"}, names...)...)
 		return last == nil, nil
 	})
 	if err != nil {
@@ -114,10 +114,10 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	}
 	var volumes []string
 	for _, name := range names {
-		volumes = append(volumes, boxVolumes(name)...)
+		volumes = append(volumes, Volumes(name)...)
 	}
-	err = poll(ctx, func() (bool, error) {
-		have, err := mustPodman(ctx, "volume", "ls", "--quiet")
+	err = Poll(ctx, func() (bool, error) {
+		have, err := MustPodman(ctx, "volume", "ls", "--quiet")
 		if err != nil { // podman's list fails on a volume that goes while it reads, as other scripts end
 			last = err
 			return false, nil
@@ -127,7 +127,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 		if len(left) == 0 {
 			return true, nil
 		}
-		_, last = mustPodman(ctx, append([]string{"volume", "rm", "--force"}, left...)...)
+		_, last = MustPodman(ctx, append([]string{"volume", "rm", "--force"}, left...)...)
 		return false, nil
 	})
 	if err != nil {

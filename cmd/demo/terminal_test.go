@@ -121,7 +121,7 @@ func TestHarmless(t *testing.T) {
 }
 
 func TestShorten(t *testing.T) {
-	for in, want := range map[string]string{"": "", "short": "short", "ten letters": "ten lette…", "a\n b\t\tc\x00d": "a b c d", "ääääääääääää": "äääääääää…"} {
+	for in, want := range map[string]string{"": "", "short": "short", "ten letters": "ten lette…", "a\n b\t\tc d": "a b c d", "ääääääääääää": "äääääääää…"} {
 		if got := shorten(in, 10); got != want {
 			t.Errorf("shorten(%q) = %q, want %q", in, got, want)
 		}

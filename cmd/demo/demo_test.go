@@ -14,21 +14,19 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/sandbox"
 )
 
 // demo plays the demo with what r gives as its input, into out.
-func (h *host) demo(t *testing.T, ctx context.Context, r *os.File, out *output) int {
+func (h *bench) demo(t *testing.T, ctx context.Context, r *os.File, out *output) int {
 	t.Helper()
-	a := &app{
-		environ: []string{"CONTAINER_HOST=" + h.podman, "SANDBOX_IMAGE=" + h.image},
-		dir:     h.dir, stdin: r, stdout: out, stderr: out,
-	}
-	return a.main(ctx, []string{"demo", "-homeserver", h.homeserver, "-dir", "demo"})
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "CONTAINER_HOST=" + h.podman, "SANDBOX_IMAGE=" + h.image}
+	return run(ctx, []string{"-program", h.program, "-homeserver", h.homeserver, "-dir", filepath.Join(h.dir, "demo")}, environ, r, out, out)
 }
 
 func TestDemo(t *testing.T) {
-	h := newHost(t)
+	h := newBench(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	t.Cleanup(func() { h.removeContainer(t) })
@@ -80,7 +78,9 @@ func TestDemo(t *testing.T) {
 		code := make(chan int, 1)
 		go func() { code <- h.demo(t, ctx, r, &out) }()
 		// The task of the time before was left without its answer: it comes now.
-		h.until(t, func() bool { return strings.Contains(out.String(), "so this is all I can say") })
+		if err := host.Poll(ctx, func() (bool, error) { return strings.Contains(out.String(), "so this is all I can say"), nil }); err != nil {
+			t.Errorf("the answer did not come: %v", err)
+		}
 		stop()
 		if got := <-code; got != 0 {
 			t.Errorf("code %d:\n%s", got, out.String())
@@ -91,7 +91,7 @@ func TestDemo(t *testing.T) {
 }
 
 // accounts are what the demo has kept.
-func (h *host) accounts(t *testing.T) *accounts {
+func (h *bench) accounts(t *testing.T) *accounts {
 	t.Helper()
 	path := filepath.Join(h.dir, "demo", "accounts.json")
 	info, err := os.Stat(path)
@@ -108,8 +108,11 @@ func (h *host) accounts(t *testing.T) *accounts {
 	return known
 }
 
+// hidden is a secret that nobody may print.
+const hidden = "hunter2-hunter2"
+
 // operator asks doctor and rooms about the demo's bot.
-func (h *host) operator(t *testing.T, ctx context.Context) {
+func (h *bench) operator(t *testing.T, ctx context.Context) {
 	model := agenttest.New(agenttest.Demo(), zerolog.Nop())
 	model.RequireKey(hidden)
 	api := httptest.NewServer(model)
@@ -117,24 +120,24 @@ func (h *host) operator(t *testing.T, ctx context.Context) {
 	known := h.accounts(t)
 	environ := func(state string, more ...string) []string {
 		return append([]string{
-			"CONTAINER_HOST=" + h.podman, "SANDBOX_IMAGE=" + h.image, "STATE_DIR=" + state, "MATRIX_HOMESERVER=" + h.homeserver,
+			"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "CONTAINER_HOST=" + h.podman, "SANDBOX_IMAGE=" + h.image, "STATE_DIR=" + state, "MATRIX_HOMESERVER=" + h.homeserver,
 			"MATRIX_USER=bot", "MATRIX_OWNERS=@you:localhost", "GEMINI_API_KEY=" + hidden, "GEMINI_BASE_URL=" + api.URL,
 		}, more...)
 	}
 	state := filepath.Join(h.dir, "demo", "state")
 
-	got := play(t, ctx, environ(state), "rooms")
+	code, stdout, stderr := h.ask(t, ctx, environ(state), "rooms")
 	want := regexp.MustCompile(regexp.QuoteMeta(known.Room) + ` +matrix-tui demo +` + regexp.QuoteMeta(sandbox.NameFor(known.Room)) + ` +running +- +[-0-9]+ [:0-9]+  \w+ +who are you\?`)
-	if got.code != 0 || !want.MatchString(got.stdout) {
-		t.Errorf("rooms: code %d, %s%s", got.code, got.stdout, got.stderr)
+	if code != 0 || !want.MatchString(stdout) {
+		t.Errorf("rooms: code %d, %s%s", code, stdout, stderr)
 	}
 
 	before := h.devices(t, ctx, state)
 	report := func(code int, line string, environ []string) {
 		t.Helper()
-		got := play(t, ctx, environ, "doctor")
-		if got.code != code || !strings.Contains("\n"+got.stdout, "\n"+line) || leaks(got.stdout) || strings.Contains(got.stdout, known.Bot.Password) {
-			t.Errorf("doctor: code %d, want %d and %q:\n%s%s", got.code, code, line, got.stdout, got.stderr)
+		got, stdout, stderr := h.ask(t, ctx, environ, "doctor")
+		if got != code || !strings.Contains("\n"+stdout, "\n"+line) || strings.Contains(stdout, hidden) || strings.Contains(stdout, known.Bot.Password) {
+			t.Errorf("doctor: code %d, want %d and %q:\n%s%s", got, code, line, stdout, stderr)
 		}
 	}
 	fresh := t.TempDir()

@@ -1,4 +1,4 @@
-package bottest
+package host
 
 import (
 	"os"
@@ -10,38 +10,38 @@ import (
 
 // A homeserver that has ended by itself tells of it, and can be started again.
 func TestHomeserverDies(t *testing.T) {
-	bins := dendriteFolder()
+	bins := DendriteFolder()
 	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {
 		if os.Getenv("MATRIX_TUI_E2E") == "require" {
 			t.Fatal(err)
 		}
 		t.Skip("NOT RUN: no Dendrite: set MATRIX_TUI_DENDRITE")
 	}
-	script, err := filepath.Abs("../../deploy/homeserver/start")
+	script, err := filepath.Abs("../../../deploy/homeserver/start")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHomeserver(t.TempDir(), script, bins)
+	h, err := NewHomeserver(t.TempDir(), script, bins)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	if err := h.start(ctx); err != nil {
+	if err := h.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if last := h.died(); last != "" {
+	if last := h.Died(); last != "" {
 		t.Errorf("it runs, and has died: %s", last)
 	}
-	if err := h.proc.signal(ctx, syscall.SIGABRT); err != nil {
+	if err := h.proc.Signal(ctx, syscall.SIGABRT); err != nil {
 		t.Fatal(err)
 	}
-	if last := h.died(); !strings.Contains(last, "goroutine") {
+	if last := h.Died(); !strings.Contains(last, "goroutine") {
 		t.Errorf("its last words: %q", last)
 	}
-	if err := h.start(ctx); err != nil {
+	if err := h.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.stop(ctx); err != nil || h.died() != "" {
-		t.Errorf("stopped: %v, %q", err, h.died())
+	if err := h.Stop(ctx); err != nil || h.Died() != "" {
+		t.Errorf("stopped: %v, %q", err, h.Died())
 	}
 }

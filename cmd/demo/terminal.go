@@ -109,3 +109,13 @@ func harmless(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
+
+// shorten puts a text on one line of at most so many characters, and shows where
+// it was cut.
+func shorten(text string, most int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/bottest/person"
-	"matrix-tui/state/sentence"
 )
 
 // chat is one room in a terminal: what is typed is said by a person, what
@@ -81,7 +80,7 @@ func (c *chat) talk(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.screen.Show("(not sent: " + sentence.Text(err) + ")")
+			c.screen.Show("(not sent: " + err.Error() + ")")
 		}
 	}
 }
