@@ -10,7 +10,7 @@ import (
 
 	"maunium.net/go/mautrix/event"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
 )
 

@@ -17,6 +17,7 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -206,10 +207,10 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 		say(bad("podman at %s does not answer: when `podman info`, as the bot's user, answers again, run this once more; the host may have too much to do, or podman's service be stuck", uri))
 		return
 	case podman == nil:
-		say(bad("podman at %s: %s", uri, sentence(err)))
+		say(bad("podman at %s: %s", uri, sentence.Text(err)))
 		return
 	case err != nil:
-		say(bad("podman at %s does not tell its version: %s", uri, sentence(err)))
+		say(bad("podman at %s does not tell its version: %s", uri, sentence.Text(err)))
 	case !atLeast(have, minPodman):
 		say(bad("podman %s at %s is too old: install %s or later (Debian 12, Ubuntu 24.04 or later have it)", have, uri, minPodman))
 	default:
@@ -221,7 +222,7 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	case errors.Is(err, sandbox.ErrImageMissing):
 		say(bad("image %s is missing: run ./deploy/image/build, or set SANDBOX_IMAGE to one that `podman images` shows", image))
 	case err != nil:
-		say(bad("image %s: %s", image, sentence(err)))
+		say(bad("image %s: %s", image, sentence.Text(err)))
 	default:
 		say(good("image %s (%s)", image, id[:min(len(id), 12)]))
 	}

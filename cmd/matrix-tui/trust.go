@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/sentence"
 )
 
 // trustCommand accepts the identity that a user has now. The bot may run: it
@@ -62,7 +63,7 @@ func checkIdentities(ctx context.Context, cfg *Config) finding {
 	}
 	known, err := e2ee.Identities(ctx, string(cfg.StateDir))
 	if err != nil {
-		return skipped("identities: crypto.db does not tell of them (%s)", sentence(err))
+		return skipped("identities: crypto.db does not tell of them (%s)", sentence.Text(err))
 	}
 	var others []string
 	for _, i := range known {

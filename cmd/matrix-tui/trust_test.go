@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 func testKey(letter string) string { return strings.Repeat(letter, 43) }
