@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/agent"
+	"matrix-tui/state"
 )
 
 // The end of the notice says what it took, and what went wrong on the way.
@@ -34,7 +35,7 @@ func TestTaskSummary(t *testing.T) {
 				c.shown.event("run", called(fmt.Sprint(i), shell, "false"))
 				c.shown.event("run", broke(fmt.Sprint(i), shell, "no"))
 			}
-			task := &task{rec: record{Begun: time.Now().Add(-5500 * time.Millisecond)}, shown: c.shown}
+			task := &task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}, shown: c.shown}
 			if diff := cmp.Diff(c.want, task.summary(c.out)); diff != "" {
 				t.Error(diff)
 			}

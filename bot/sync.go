@@ -197,7 +197,6 @@ func (b *Bot) dispatch(row state.Inbound) {
 	if row.Type == typeGone {
 		r.abandon(errRoomGone)
 	}
-	r.acknowledge(row)
 	r.wake()
 }
 
