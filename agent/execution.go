@@ -74,8 +74,8 @@ type Answer struct {
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
 }
 
-// Begin is what an execution starts from.
-type Begin struct {
+// ExecutionSpec is what an execution starts from.
+type ExecutionSpec struct {
 	ID, Room, TaskEvent, Asker string
 	Transcript, Commands       []string
 }
@@ -105,7 +105,7 @@ func (e *LimitError) Error() string    { return fmt.Sprintf("execution %s: %s", 
 func (e *LimitError) Sentence() string { return e.sentence }
 
 // NewExecution is a pending one; a *LimitError when it would be too large.
-func NewExecution(b Begin, now time.Time) (*Execution, error) {
+func NewExecution(b ExecutionSpec, now time.Time) (*Execution, error) {
 	for _, list := range [][]string{b.Transcript, b.Commands} {
 		if len(list) > MaxCommands {
 			return nil, &LimitError{b.ID, fmt.Sprintf("A task has at most %d parts.", MaxCommands)}

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC)
 // executionIn is one that has come to a state by the drawn ways.
 func executionIn(t *testing.T, s State) *Execution {
 	t.Helper()
-	e, err := NewExecution(Begin{ID: "abc123", Room: "!den:localhost", TaskEvent: "$task", Asker: "@alice:localhost",
+	e, err := NewExecution(ExecutionSpec{ID: "abc123", Room: "!den:localhost", TaskEvent: "$task", Asker: "@alice:localhost",
 		Transcript: []string{"back up the database"}, Commands: []string{"back up the database"}}, noon)
 	steps := map[State][]func() error{
 		Pending:         {},
@@ -160,7 +160,7 @@ func TestExecutionJSON(t *testing.T) {
 func TestExecutionBounds(t *testing.T) {
 	var full *LimitError
 	huge := strings.Repeat("é", 1<<20)
-	for _, b := range []Begin{{Transcript: make([]string, MaxCommands+1)}, {Commands: make([]string, MaxCommands+1)}, {Transcript: []string{huge}}, {Commands: []string{huge}}} {
+	for _, b := range []ExecutionSpec{{Transcript: make([]string, MaxCommands+1)}, {Commands: make([]string, MaxCommands+1)}, {Transcript: []string{huge}}, {Commands: []string{huge}}} {
 		if e, err := NewExecution(b, noon); e != nil || !errors.As(err, &full) || full.Sentence() == "" {
 			t.Errorf("%d+%d parts: %v", len(b.Transcript), len(b.Commands), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
 )
@@ -38,7 +39,7 @@ func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error 
 func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) error {
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()
-	if about := m.RelatesTo.about(); about != "" {
+	if about := m.RelatesTo.About(); about != "" {
 		to, err := r.routeTo(ctx, about)
 		if err != nil {
 			return err
@@ -155,20 +156,20 @@ func (r *room) tooLate(ctx context.Context, row state.Inbound, task state.Task, 
 	}
 	by := "by HTTP"
 	if answers := task.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
-		by = "by " + code(answers[len(answers)-1].By)
+		by = "by " + text.Code(answers[len(answers)-1].By)
 	}
 	return r.tell(ctx, row, "That question is answered already, "+by+": the first answer stands. `!task` with a text gives me other work.")
 }
 
 // ambiguous asks which of several questions is meant.
 func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Task) error {
-	text := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
+	ask := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
 		t := newTask(r, waiting)
 		first, _, _ := strings.Cut(t.exec.CurrentQuestion, "\n")
-		text += "\n- " + code(first) + " " + t.link(ctx, t.question(len(t.exec.Answers)))
+		ask += "\n- " + text.Code(first) + " " + t.link(ctx, t.question(len(t.exec.Answers)))
 	}
-	return r.tell(ctx, row, text)
+	return r.tell(ctx, row, ask)
 }
 
 // answered is what the agent is told of its questions.

@@ -66,7 +66,7 @@ type Config struct {
 // Agent does one task in a box. [agent.Gemini] is the one there is; its
 // makers may replace it, and others speak ACP.
 type Agent interface {
-	Run(ctx context.Context, box agent.Box, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
+	Run(ctx context.Context, box agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
 }
 
 // Parts are what the bot works with; whoever made them closes them, after

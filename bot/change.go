@@ -18,7 +18,7 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	m, _ := e.message()
 	r.books.Lock()
 	defer r.books.Unlock()
-	target, words := m.RelatesTo.EventID, m.NewContent.words()
+	target, words := m.RelatesTo.EventID, m.NewContent.Words()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	if err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender {
 		return r.rewrite(ctx, row, rec, words)
@@ -153,7 +153,7 @@ func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err 
 		e, _ := parseEvent(later.Raw)
 		m, _ := e.message()
 		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.words())
+			text = answerText(m.NewContent.Words())
 		}
 	}
 	return text, nil

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -150,7 +151,7 @@ func (t *task) remembered() []state.Turn {
 			state.Turn{Role: "assistant", Content: a.Question, Event: t.question(i)},
 			state.Turn{Role: "user", Content: a.Answer, Event: answerEvent(t.rec.Key, i, a)})
 	}
-	return append(turns, state.Turn{Role: "assistant", Content: cut(t.rec.Result, historyText), Event: t.rec.Event})
+	return append(turns, state.Turn{Role: "assistant", Content: text.Cut(t.rec.Result, historyText), Event: t.rec.Event})
 }
 
 // outcome enters how the task ended into its execution.

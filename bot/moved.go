@@ -9,6 +9,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -31,10 +32,7 @@ func carrier(from, to string) state.Carrier {
 // event of this room cannot be said there; what it says about another message of
 // ours is looked up when it is sent.
 func carried(o state.Message) state.Message {
-	var c struct {
-		RelatesTo wireRelation `json:"m.relates_to"`
-		Redacts   string       `json:"redacts"`
-	}
+	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
 		return o
@@ -72,15 +70,15 @@ func (t *task) hasMoved() bool { return t.rec.Home != t.rec.Room }
 const maxReminder = 200
 
 // remindOf puts before a text what it is about, where it cannot reply to that.
-func (t *task) remindOf(text string) string {
+func (t *task) remindOf(words string) string {
 	if !t.hasMoved() {
-		return text
+		return words
 	}
-	about := cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
+	about := text.Cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
 	if asker := t.asker(); asker != "" {
 		about = localpart(asker) + ": " + about
 	}
-	return "> " + about + "\n\n" + text
+	return "> " + about + "\n\n" + words
 }
 
 // linkTo is a matrix.to link to an event of a room, by way of the servers that

@@ -116,6 +116,18 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
+// references are what the content of a message of ours says about other events.
+type references struct {
+	Redacts   string `json:"redacts"`
+	RelatesTo struct {
+		RelType   string `json:"rel_type"`
+		EventID   string `json:"event_id"`
+		InReplyTo struct {
+			EventID string `json:"event_id"`
+		} `json:"m.in_reply_to"`
+	} `json:"m.relates_to"`
+}
+
 // put sends the content of a row: an event, or the taking back of one.
 func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessage) (*mautrix.RespSendEvent, error) {
 	if row.Type != event.EventRedaction.Type {
@@ -166,10 +178,7 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessag
 		id, _ := json.Marshal(original.Event)
 		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(ref), string(id))), nil
 	}
-	var c struct {
-		RelatesTo wireRelation `json:"m.relates_to"`
-		Redacts   string       `json:"redacts"`
-	}
+	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(row.Content, &c) != nil || c.Redacts != "" || c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
 		return nil, nil

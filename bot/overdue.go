@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -147,7 +148,7 @@ func (t *task) posted(ctx context.Context, event string, now time.Time) error {
 func (t *task) remind(ctx context.Context, now time.Time) error {
 	n := len(t.exec.Answers)
 	txn := t.question(n)
-	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), short(t.exec.Deadline.Sub(now))))
+	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), text.Duration(t.exec.Deadline.Sub(now))))
 	t.mention(m)
 	m.RelatesTo = relate(t.origin(), state.AboutRef(txn))
 	return t.room.queue(ctx, t.out(state.KindReminder, n, txn+"-w", m))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -27,7 +28,7 @@ func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
 // name, so that it is not sent again, nor forgotten after a crash.
 func (r *room) codeFor(user string) ([]state.Message, error) {
 	code, err := r.bot.pairing.Code(user, r.id, time.Now())
-	if errors.Is(err, policy.ErrManyCodes) {
+	if errors.Is(err, policy.ErrTooManyCodes) {
 		return nil, nil
 	}
 	if err != nil {
@@ -49,8 +50,8 @@ func (r *room) stranger() string {
 }
 
 // doPair lets in who has a code.
-func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error {
-	user, room, err := r.bot.pairing.Accept(text, time.Now())
+func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error {
+	user, room, err := r.bot.pairing.Accept(code, time.Now())
 	var said interface{ Sentence() string }
 	if errors.As(err, &said) {
 		return r.tell(ctx, row, said.Sentence())
@@ -66,7 +67,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
-	return r.tell(ctx, row, code(user)+" may use me now, in every room that has no list of its own.")
+	return r.tell(ctx, row, text.Code(user)+" may use me now, in every room that has no list of its own.")
 }
 
 // refuse tells why something cannot be done, where that has a sentence; any

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -94,11 +95,8 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 
 // arrival shows a task that came by HTTP in its room, once.
 func (t *task) arrival() state.Message {
-	return t.out(state.KindArrival, 0, t.rec.Key+"-t", notice("📥 A task came by HTTP:\n\n"+quoted(cut(t.text, 4<<10))))
+	return t.out(state.KindArrival, 0, t.rec.Key+"-t", notice("📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(t.text, 4<<10))))
 }
-
-// quoted makes text a quotation, so that nothing in it is markup of ours.
-func quoted(text string) string { return fenced(text) }
 
 // isIn asks the homeserver whether we are in a room.
 func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {

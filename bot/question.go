@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -39,7 +40,7 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 	t.rec.Used = state.Usage(used(t.rec.Used).with(begun, out))
 	t.rec.Approved = nil
 	rows := t.questionRows(ctx, out.Signal.Before, out.Signal.After)
-	closing := fmt.Sprintf("❓ I asked a question after %s", short(time.Since(begun)))
+	closing := fmt.Sprintf("❓ I asked a question after %s", text.Duration(time.Since(begun)))
 	rows = append(rows, t.closing(n, closing))
 	if err := t.wait(ctx, rows); err != nil {
 		return err
@@ -87,7 +88,8 @@ func (t *task) pause(ctx context.Context) error {
 func (t *task) questionRows(ctx context.Context, before, after string) []state.Message {
 	e := t.exec
 	n := len(e.Answers)
-	text := questionText(e, t.options(), t.isHeld(), t.patience(), before, after)
+	byReply := t.isHeld() && t.inEncryptedRoom(ctx)
+	text := questionText(e, answering(t.options(), t.isHeld(), byReply), t.patience(), before, after)
 	messages := t.messages(ctx, text, "question", t.bot.NotifyQuestion)
 	var rows []state.Message
 	for i, m := range messages {
@@ -98,6 +100,9 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.M
 		rows = append(rows, t.out(kind, n, txn, m))
 	}
 	for i, o := range t.options() {
+		if byReply && o.Key == yesKey {
+			continue
+		}
 		rows = append(rows, t.reaction(state.KindOption, n, fmt.Sprintf("%s-r%d", t.question(n), i), state.AboutRef(t.question(n)), o.Key))
 	}
 	return rows
@@ -105,26 +110,40 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.M
 
 // questionText is the question as people read it. Source: seed 000, "Question
 // Notification".
-func questionText(e *agent.Execution, options []agent.Option, approval bool, limit time.Duration, before, after string) string {
+func questionText(e *agent.Execution, how string, limit time.Duration, before, after string) string {
 	var parts []string
 	add := func(head, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			parts = append(parts, head+text)
 		}
 	}
-	add("", cut(before, partSize/2))
+	add("", text.Cut(before, partSize/2))
 	add("I need your input:\n\n", e.CurrentQuestion)
 	add("Context: ", e.QuestionContext)
-	add("After that I went on:\n\n", cut(after, partSize/2))
-	how := "Reply to answer"
-	switch {
-	case approval:
-		how = "✅ runs it once, ❌ refuses"
-	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
-		how = "Tap " + labelsOf(options) + ", or reply in your own words"
-	}
-	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
+	add("After that I went on:\n\n", text.Cut(after, partSize/2))
+	add("", "_"+how+"; `!stop` gives up. I wait "+text.Duration(limit)+"._")
 	return strings.Join(parts, "\n\n")
+}
+
+// answering says how a question is answered. byReply is an approval that a
+// reaction cannot give.
+func answering(options []agent.Option, approval, byReply bool) string {
+	switch {
+	case byReply:
+		return "Reply `yes` to run it once; `no` or ❌ refuses"
+	case approval:
+		return "✅ runs it once, ❌ refuses"
+	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
+		return "Tap " + labelsOf(options) + ", or reply in your own words"
+	}
+	return "Reply to answer"
+}
+
+// inEncryptedRoom tells whether reactions in the task's room prove nothing: they
+// are never encrypted. Where it is not known, they prove nothing either.
+func (t *task) inEncryptedRoom(ctx context.Context) bool {
+	encrypted, err := t.bot.encrypted(ctx, t.id)
+	return err != nil || encrypted
 }
 
 // labelsOf is "1–3" for three options.
@@ -165,9 +184,20 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 	t, n := newTask(r, *target), about.Number
 	switch v := ofQuestion(target.State, n, len(t.exec.Answers)); v {
 	case isAnswer:
-		if answer, ok := agent.Chosen(t.options(), react.Key); ok {
-			return r.bind(ctx, row, target.Key, answer)
+		answer, ok := agent.Chosen(t.options(), react.Key)
+		if !ok {
+			break
 		}
+		if t.isHeld() && isYes(answer) && !e.Decrypted {
+			encrypted, err := r.bot.encrypted(ctx, r.id)
+			if err != nil {
+				return err
+			}
+			if encrypted {
+				return r.tell(ctx, row, "Reactions are not encrypted, so your server could have added that ✅. To run the command, reply `yes` to my question.")
+			}
+		}
+		return r.bind(ctx, row, target.Key, answer)
 	case isLate:
 		asked := t.exec.Answers[n].Question
 		if _, ok := agent.Chosen(agent.Options(asked), react.Key); ok || react.Key == yesKey || react.Key == noKey {

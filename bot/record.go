@@ -50,7 +50,7 @@ func taskFrom(row state.Inbound) (state.Task, error) {
 func born(rec state.Task, row state.Inbound) (state.Task, error) {
 	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = taskKey(row), row.Room, row.Event, row.Sender, row.Time
 	rec.State = state.TaskQueued
-	e, err := agent.NewExecution(agent.Begin{ID: rec.Execution, Transcript: transcript(rec), Commands: rec.Commands}, time.Now())
+	e, err := agent.NewExecution(agent.ExecutionSpec{ID: rec.Execution, Transcript: transcript(rec), Commands: rec.Commands}, time.Now())
 	if err != nil {
 		return rec, err
 	}

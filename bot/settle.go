@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
@@ -32,10 +33,10 @@ func (t *task) answer(ctx context.Context, out agent.Outcome) error {
 // and nothing is written, when a task that runs was told something new.
 func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string, more ...state.Message) error {
 	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
-	text := t.finalText(out)
-	t.outcome(out, text)
+	result := t.finalText(out)
+	t.outcome(out, result)
 	t.rec.Ended = string(out.Ended)
-	if t.rec.Result = cut(text, historyText); t.exec.State == agent.Done {
+	if t.rec.Result = text.Cut(result, historyText); t.exec.State == agent.Done {
 		t.rec.Result = t.exec.Results[0].Output
 	}
 	if t.rec.Resumable = out.Session != "" && out.Ended != agent.SessionGone; t.rec.Resumable {
@@ -48,7 +49,7 @@ func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string,
 	if t.rec.StatusSize = after; !grown || out.Ended == agent.Stopped {
 		t.rec.StatusLine = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
 	}
-	rows := append(t.finals(ctx, text+t.footer(ctx, out)), more...)
+	rows := append(t.finals(ctx, result+t.footer(ctx, out)), more...)
 	rows = append(rows, t.endedRows(out.Ended)...)
 	write := func() error { return t.bot.Journal.Answer(ctx, t.row(), rows, closes...) }
 	if !waited { // else the caller holds the books
@@ -151,7 +152,7 @@ func (t *task) removeRun(ctx context.Context) error {
 // has grown beyond the size it had after the run, or, where that is -1, has the
 // line at its end. The file is the agent's, and may be anything: only a regular
 // one is written to.
-func appendLine(ctx context.Context, box *sandbox.Box, line string, after int64) error {
+func appendLine(ctx context.Context, box *sandbox.Container, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0

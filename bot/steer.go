@@ -106,7 +106,7 @@ func newestPart(rec state.Task) time.Time {
 // mentions the bot under each of several files.
 func (r *room) couldJoin(ctx context.Context, e wireEvent) bool {
 	m, ok := e.message()
-	if !ok || !m.isFile() {
+	if !ok || !m.IsFile() {
 		return false
 	}
 	key, err := r.joins(ctx, state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})

@@ -26,17 +26,17 @@ func (e *Error) Sentence() string { return e.sentence }
 
 // Kinds of failure; compare with errors.Is.
 var (
-	// ErrNotFound: no such container, or no such file in the box.
+	// ErrNotFound: no such container, or no such file in the container.
 	ErrNotFound = &Error{"not found", "There is no such container or file; send the task again and the room's container is made anew."}
 	// ErrNotRunning: the container is there but stopped or paused.
-	ErrNotRunning = &Error{"box is not running", "The room's container is not running; send the task again and it is started."}
+	ErrNotRunning = &Error{"container is not running", "The room's container is not running; send the task again and it is started."}
 	// ErrNameTaken: the container or volume of that name belongs to somebody else.
 	ErrNameTaken = &Error{"name is taken by a foreign container or volume", "A container or volume that is not this room's has the name that this room's needs, and is left alone. The operator finds it with `podman ps -a` or `podman volume ls` and can free the name with `podman rename`, `podman rm` or `podman volume rm`."}
 	// ErrUnreachable: podman's service does not answer.
 	ErrUnreachable = &Error{"podman is unreachable", "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket."}
 	// ErrImageMissing: the image is not on this host.
 	ErrImageMissing = &Error{"image is missing", "The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set SANDBOX_IMAGE to one that `podman images` shows."}
-	// ErrOutOfMemory: the host or the box has no memory left.
+	// ErrOutOfMemory: the host or the container has no memory left.
 	ErrOutOfMemory = &Error{"out of memory", "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`)."}
 	// ErrNoSpace: the host's disk is full.
 	ErrNoSpace = &Error{"no space left on the disk", "The host's disk is full. The operator can look with `podman system df` and make room with `podman image prune`."}

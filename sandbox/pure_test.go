@@ -66,19 +66,19 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// A host without cgroup controllers runs a box all the same.
+// A host without cgroup controllers runs a container all the same.
 func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
 	var log bytes.Buffer
 	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
 	spec := testSpec(t)
 	spec.Memory = 1 << 20 // less than anything can run in, where it holds
-	box, err := bare.Ensure(t.Context(), spec)
+	container, err := bare.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, box, "true")
-	if err := bare.Destroy(t.Context(), box.Name); err != nil {
+	sh(t, container, "true")
+	if err := bare.Destroy(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := bare.Ensure(t.Context(), spec); err != nil {

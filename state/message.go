@@ -34,6 +34,7 @@ const (
 	KindReply      Kind = "reply" // to a command or an answer
 	KindUnreadable Kind = "unreadable"
 	KindMissingKey Kind = "missing-key"
+	KindCleartext  Kind = "cleartext" // a message was not obeyed
 	KindGreeting   Kind = "greeting"
 	KindPairing    Kind = "pairing"
 	KindUpdate     Kind = "update" // progress and result of a self-update

@@ -112,7 +112,7 @@ func TestInvitedReadUnlessHistoryIsKept(t *testing.T) {
 func TestEncryptedStaysEncrypted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
-	content := `{"type":"m.room.encryption","state_key":"","content":{}}`
+	content := `{"type":"m.room.encryption","sender":"@ann:here","state_key":"","content":{}}`
 	if err := bot.m.TakeState(t.Context(), room, false, []json.RawMessage{json.RawMessage(content)}); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	}
 	// a room whose encryption we do not speak: nothing goes out
 	strange := "!strange:localhost"
-	odd := `{"type":"m.room.encryption","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
+	odd := `{"type":"m.room.encryption","sender":"@ann:here","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
 	if err := bot.m.TakeState(t.Context(), strange, false, []json.RawMessage{json.RawMessage(odd)}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 	"modernc.org/sqlite"
+
+	"matrix-tui/bot/matrix"
 )
 
 // ErrUnreadable means that an event cannot be decrypted, now or later: it is
@@ -37,16 +39,8 @@ func (e *NoKeyError) Error() string {
 	return "the key of the event is not there"
 }
 
-// Mark is the key of an event, true in all that Decrypt returns and in nothing
-// else that is made here. Servers can write what they like: trust it only in
-// what Decrypt has returned.
-const Mark = "io.matrix-tui.encrypted"
-
-// ownTypes are event types that nobody may send us.
-const ownTypes = "io.matrix-tui."
-
 // Decrypt reads an m.room.encrypted event of a room. It returns the event as if
-// it had been sent in clear: type and content replaced, the relation kept, Mark
+// it had been sent in clear: type and content replaced, the relation kept, matrix.DecryptedKey
 // added. Errors: *NoKeyError, which may go; ErrUnreadable, which stays; others
 // are of the disk or the network. It may be called again for the same event,
 // also after a restart.
@@ -72,15 +66,17 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 }
 
 func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.EncryptedEventContent, error) {
-	var e event.Event
-	if err := json.Unmarshal(raw, &e); err != nil {
+	in, err := matrix.FromServer(raw)
+	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	if e.Type.Type != event.EventEncrypted.Type || e.StateKey != nil || e.ID == "" {
+	if in.Type != matrix.TypeEncrypted || in.StateKey != nil || in.ID == "" {
 		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
 	}
-	e.RoomID = id.RoomID(room)
-	e.Type = event.EventEncrypted
+	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time}
+	if err := json.Unmarshal(in.Content, &e.Content); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
 	if err := e.Content.ParseRaw(e.Type); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -156,7 +152,7 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 
 // replace puts the plain type and content into the event.
 func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
-	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, ownTypes) {
+	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, matrix.OwnTypes) {
 		return nil, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
 	}
 	var all map[string]json.RawMessage
@@ -169,7 +165,7 @@ func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
 	}
 	all["content"] = plain.Content.VeryRaw
 	all["type"], _ = json.Marshal(plain.Type.Type)
-	all[Mark] = json.RawMessage("true")
+	all[matrix.DecryptedKey] = json.RawMessage("true")
 	return json.Marshal(all)
 }
 

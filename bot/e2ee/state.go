@@ -5,25 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix"
 )
-
-// stateEvent is what we read of a state event. Anything may stand in it.
-type stateEvent struct {
-	Type     string          `json:"type"`
-	StateKey *string         `json:"state_key"`
-	Content  json.RawMessage `json:"content"`
-}
-
-// content is what of a state event's content is looked at.
-type stateContent struct {
-	Membership string `json:"membership"`
-	Visibility string `json:"history_visibility"`
-}
 
 // TakeState takes the events of a room as a /sync brings them, first those of
 // `state`, then those of `timeline`; it reads m.room.encryption, m.room.member
@@ -32,14 +22,14 @@ type stateContent struct {
 // again before the next message. Events that were fetched for the gap are not to
 // be given. When TakeState returns, all of it is on disk.
 func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []json.RawMessage) error {
-	var states []stateEvent
+	var states []matrix.Event
 	for _, raw := range events {
-		var e stateEvent
-		if json.Unmarshal(raw, &e) != nil || e.StateKey == nil {
+		e, err := matrix.FromServer(raw)
+		if err != nil || e.StateKey == nil {
 			continue
 		}
 		switch e.Type {
-		case "m.room.encryption", "m.room.member", "m.room.history_visibility":
+		case matrix.TypeEncryption, matrix.TypeMember, matrix.TypeVisibility:
 			states = append(states, e)
 		}
 	}
@@ -67,24 +57,23 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 	return nil
 }
 
-func (m *Machine) takeState(ctx context.Context, room id.RoomID, e stateEvent) error {
-	var c stateContent
-	readable := json.Unmarshal(e.Content, &c) == nil
+func (m *Machine) takeState(ctx context.Context, room id.RoomID, e matrix.Event) error {
+	user, member, ok := e.Member()
 	switch {
-	case e.Type == "m.room.encryption" && *e.StateKey == "":
+	case e.Type == matrix.TypeEncryption && *e.StateKey == "":
 		if len(e.Content) == 0 {
 			return nil
 		}
 		return m.rooms.setEncryption(ctx, room, e.Content)
-	case e.Type == "m.room.history_visibility" && *e.StateKey == "" && readable:
-		return m.rooms.setVisibility(ctx, room, c.Visibility)
-	case e.Type == "m.room.member" && readable && c.Membership != "":
-		if *e.StateKey == m.cfg.Client.UserID.String() { // what we know may be of an earlier stay
+	case e.Type == matrix.TypeVisibility && *e.StateKey == "":
+		return m.rooms.setVisibility(ctx, room, e.Visibility())
+	case ok && member.Membership != "":
+		if user == m.cfg.Client.UserID.String() { // what we know may be of an earlier stay
 			if err := m.rooms.forget(ctx, room); err != nil {
 				return err
 			}
 		}
-		return m.rooms.setMember(ctx, room, *e.StateKey, c.Membership)
+		return m.rooms.setMember(ctx, room, user, member.Membership)
 	}
 	return nil
 }
@@ -136,33 +125,43 @@ func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
 	return c != nil, err
 }
 
+// KnownEncrypted tells whether a room is known to be encrypted, without asking
+// the homeserver.
+func (m *Machine) KnownEncrypted(ctx context.Context, room string) (bool, error) {
+	return m.rooms.IsEncrypted(ctx, id.RoomID(room))
+}
+
 // learnMembers asks for the members of a room unless they are known; m.mu is held.
 func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	visibility, known, err := m.rooms.visibility(ctx, room)
 	if err != nil || known && visibility != "" {
 		return err
 	}
-	var c stateContent
-	err = m.cfg.Client.StateEvent(ctx, room, event.StateHistoryVisibility, "", &c)
+	var raw json.RawMessage
+	err = m.cfg.Client.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
 	if err != nil && !errors.Is(err, mautrix.MNotFound) {
 		return fmt.Errorf("ask who may read in %s: %w", room, err)
 	}
-	if c.Visibility == "" {
-		c.Visibility = "shared" // what the specification has in its place
+	visibility = "shared" // what the specification has in its place
+	if e, err := matrix.StateContent(matrix.TypeVisibility, raw); err == nil && e.Visibility() != "" {
+		visibility = e.Visibility()
 	}
-	resp, err := m.cfg.Client.Members(ctx, room)
+	var resp struct {
+		Chunk []json.RawMessage `json:"chunk"`
+	}
+	_, err = m.cfg.Client.MakeRequest(ctx, http.MethodGet, m.cfg.Client.BuildClientURL("v3", "rooms", room, "members"), nil, &resp)
 	if err != nil {
 		return fmt.Errorf("ask for the members of %s: %w", room, err)
 	}
 	members := map[string]string{}
-	for _, e := range resp.Chunk {
-		var member stateContent
-		if e.StateKey != nil && json.Unmarshal(e.Content.VeryRaw, &member) == nil {
-			members[*e.StateKey] = member.Membership
+	for _, raw := range resp.Chunk {
+		e, err := matrix.FromServer(raw)
+		if user, member, ok := e.Member(); err == nil && ok {
+			members[user] = member.Membership
 		}
 	}
 	return m.changeReaders(ctx, room, func(ctx context.Context) error {
-		if err := m.rooms.setVisibility(ctx, room, c.Visibility); err != nil {
+		if err := m.rooms.setVisibility(ctx, room, visibility); err != nil {
 			return err
 		}
 		return m.rooms.setMembers(ctx, room, members)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/person"
+	"matrix-tui/bot/bottest/person"
 )
 
 // accounts is what the demo keeps between two starts, in accounts.json of its

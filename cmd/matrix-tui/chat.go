@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/bot/person"
+	"matrix-tui/bot/bottest/person"
 )
 
 // chat is one room in a terminal: what is typed is said by a person, what

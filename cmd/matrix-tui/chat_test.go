@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"matrix-tui/bot/person"
+	"matrix-tui/bot/bottest/person"
 )
 
 func TestWhatTheChatShows(t *testing.T) {

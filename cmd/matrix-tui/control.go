@@ -16,7 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 )
 
 // controlName is the socket in STATE_DIR by which the command line asks the bot

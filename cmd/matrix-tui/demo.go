@@ -13,8 +13,8 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"matrix-tui/agent/scripted"
-	"matrix-tui/bot/person"
+	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest/person"
 )
 
 // joinTime is how long the bot has to come up and join the demo's room.
@@ -26,7 +26,7 @@ type demo struct {
 	cfg    *Config
 	log    zerolog.Logger
 	dir    string
-	model  *scripted.Server // nil with a key of one's own
+	model  *agenttest.Server // nil with a key of one's own
 	you    *person.Person
 	bot    string // user ID
 	room   string
@@ -128,7 +128,7 @@ func (d *demo) play(parent context.Context) (err error) {
 
 // serveModel starts the scripted model and makes the settings point at it.
 func (d *demo) serveModel(ctx context.Context, group *errgroup.Group) error {
-	d.model = scripted.New(scripted.Demo(), d.log.Level(zerolog.WarnLevel))
+	d.model = agenttest.New(agenttest.Demo(), d.log.Level(zerolog.WarnLevel))
 	key := randomWord(20)
 	d.model.RequireKey(key)
 	url := make(chan string, 1)

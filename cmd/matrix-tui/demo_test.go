@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 	"matrix-tui/sandbox"
 )
 
@@ -31,7 +31,7 @@ func TestDemo(t *testing.T) {
 	h := newHost(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	t.Cleanup(func() { h.removeBox(t) })
+	t.Cleanup(func() { h.removeContainer(t) })
 
 	t.Run("two tasks", func(t *testing.T) {
 		var out output
@@ -47,8 +47,8 @@ func TestDemo(t *testing.T) {
 				t.Errorf("the chat lacks %q:\n%s", want, out.String())
 			}
 		}
-		box := exec.CommandContext(ctx, "podman", "exec", sandbox.NameFor(h.accounts(t).Room), "cat", "/workspace/note.md")
-		if note, err := box.Output(); err != nil || !strings.Contains(string(note), "note about cats") {
+		container := exec.CommandContext(ctx, "podman", "exec", sandbox.NameFor(h.accounts(t).Room), "cat", "/workspace/note.md")
+		if note, err := container.Output(); err != nil || !strings.Contains(string(note), "note about cats") {
 			t.Errorf("/workspace/note.md = %q, %v", note, err)
 		}
 	})
@@ -110,7 +110,7 @@ func (h *host) accounts(t *testing.T) *accounts {
 
 // operator asks doctor and rooms about the demo's bot.
 func (h *host) operator(t *testing.T, ctx context.Context) {
-	model := scripted.New(scripted.Demo(), zerolog.Nop())
+	model := agenttest.New(agenttest.Demo(), zerolog.Nop())
 	model.RequireKey(hidden)
 	api := httptest.NewServer(model)
 	defer api.Close()

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"matrix-tui/cmd/matrix-tui/chattest"
+	"matrix-tui/bot/bottest"
 	"matrix-tui/sandbox"
 )
 
@@ -153,8 +153,8 @@ func (h *host) devices(t *testing.T, ctx context.Context, state string) int {
 	return len(answer.Devices)
 }
 
-// removeBox removes the room's container and volumes.
-func (h *host) removeBox(t *testing.T) {
+// removeContainer removes the room's container and volumes.
+func (h *host) removeContainer(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(h.dir, "demo", "accounts.json"))
 	var known accounts
 	if err != nil || json.Unmarshal(data, &known) != nil || known.Room == "" {
@@ -163,7 +163,7 @@ func (h *host) removeBox(t *testing.T) {
 	name := sandbox.NameFor(known.Room)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := chattest.RemoveBoxes(ctx, []string{name}); err != nil {
+	if err := bottest.RemoveBoxes(ctx, []string{name}); err != nil {
 		t.Error(err)
 	}
 }

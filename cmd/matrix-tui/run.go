@@ -15,13 +15,13 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 )
 
 // gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
-// It is not a temporary one: the boxes that podman brings back after a reboot
+// It is not a temporary one: the containers that podman brings back after a reboot
 // need it before the bot is up.
 const gatewayFolder = "gateway"
 

@@ -1,4 +1,4 @@
-// Package boxinit is the program inside every box: PID 1, and the small commands
+// Package boxinit is the program inside every container: PID 1, and the small commands
 // that start, follow, stop and remove a run.
 //
 // As PID 1 it reaps orphans and forwards a loopback port to the gateway's socket.
