@@ -10,6 +10,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 	"matrix-tui/workspace"
 )
 
@@ -91,11 +92,10 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 		}
 	}
 	t, err := r.resume(ctx, key, given, row.Event)
-	var full *agent.LimitError
 	var over *agent.TransitionError
 	switch {
-	case errors.As(err, &full):
-		return r.tell(ctx, row, full.Sentence()+" I still wait for an answer.")
+	case errors.Is(err, agent.ErrLimit):
+		return r.tell(ctx, row, sentence.Text(err)+" I still wait for an answer.")
 	case errors.As(err, &over):
 		return r.tooLate(ctx, row, t.rec, isLate)
 	}
@@ -104,7 +104,7 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 
 // resume binds an answer and has the task go on, in one transaction; closes are
 // the rows that it ends. It is a *agent.TransitionError when the task does not
-// wait, and a *agent.LimitError for an answer that is none.
+// wait, and agent.ErrLimit for an answer that is none.
 func (r *room) resume(ctx context.Context, key string, given agent.Answer, closes ...string) (*task, error) {
 	r.books.Lock()
 	defer r.books.Unlock()

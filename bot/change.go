@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // doEdit takes over a task, or a part of one, that was changed before it began,
@@ -177,9 +178,8 @@ func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, te
 		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
 	}
 	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {
-		var full *agent.LimitError
-		if errors.As(err, &full) {
-			return r.tell(ctx, row, full.Sentence()+" Your first answer stands.")
+		if errors.Is(err, agent.ErrLimit) {
+			return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
 		}
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
+	"matrix-tui/state/sentence"
 )
 
 // end has the task wait, or ends it, as its run came out; or it is errSteered:
@@ -63,10 +64,9 @@ func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, err
 		return out, nil
 	}
 	err := t.ask(ctx, out)
-	var full *agent.LimitError
 	switch {
-	case errors.As(err, &full):
-		out.Ended, out.Detail, out.Text = agent.Crashed, full.Sentence(), ""
+	case errors.Is(err, agent.ErrLimit):
+		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
 		return out, nil
 	case errors.Is(err, errStopped): // in the last moment
 		out.Ended, out.Detail, out.Text = agent.Stopped, "Stopped before I asked.", ""

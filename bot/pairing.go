@@ -11,6 +11,7 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // doStranger gives somebody who writes in a direct chat, and is not known, a
@@ -52,9 +53,8 @@ func (r *room) stranger() string {
 // doPair lets in who has a code.
 func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error {
 	user, room, err := r.bot.pairing.Accept(code, time.Now())
-	var said interface{ Sentence() string }
-	if errors.As(err, &said) {
-		return r.tell(ctx, row, said.Sentence())
+	if said, ok := sentence.Of(err); ok {
+		return r.tell(ctx, row, said)
 	}
 	if err != nil {
 		return fmt.Errorf("accept pairing code: %w", err)
@@ -73,9 +73,8 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 // refuse tells why something cannot be done, where that has a sentence; any
 // other error is our own trouble.
 func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
-	var said *policy.Error
-	if errors.As(err, &said) {
-		return r.tell(ctx, row, said.Sentence())
+	if said, ok := sentence.Of(err); ok {
+		return r.tell(ctx, row, said)
 	}
 	return fmt.Errorf("change policy: %w", err)
 }

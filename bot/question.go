@@ -13,7 +13,7 @@ import (
 
 // ask puts the question of a run into the outbox, in one transaction with the
 // row's new state: from here on the task waits, and holds nothing but its
-// record. It is a *agent.LimitError when the task has asked too often, and
+// record. It is agent.ErrLimit when the task has asked too often, and
 // errStopped or errSteered when somebody has told it to stop, or something new.
 func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 	question, about := out.Signal.Question, out.Signal.Context

@@ -31,8 +31,8 @@ func executionID(room, event string) string {
 	return uuid.NewSHA1(executionSpace, []byte(room+"\x00"+event)).String()
 }
 
-// taskFrom is the task that a message asks for. It is a *agent.LimitError for one
-// that is too large.
+// taskFrom is the task that a message asks for. It is agent.ErrLimit for one that
+// is too large.
 func taskFrom(row state.Inbound) (state.Task, error) {
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()

@@ -10,6 +10,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // Reasons for which a running task is left.
@@ -195,9 +196,8 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) erro
 		return r.finish(ctx, row) // it was let in as an answer, and is none
 	}
 	rec, err := taskFrom(row)
-	var full *agent.LimitError
-	if errors.As(err, &full) {
-		return r.tell(ctx, row, full.Sentence())
+	if errors.Is(err, agent.ErrLimit) {
+		return r.tell(ctx, row, sentence.Text(err))
 	}
 	if err != nil {
 		return err

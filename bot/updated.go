@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // tellUpdate tells the room that asked what came of the last update, once.
@@ -83,16 +84,7 @@ func intact(before, now Snapshot) string {
 }
 
 // logLines are the last words that an error carries.
-func logLines(err error) string {
-	var said interface {
-		error
-		Lines() []string
-	}
-	if !errors.As(err, &said) {
-		return ""
-	}
-	return fencedLines(said.Lines())
-}
+func logLines(err error) string { return fencedLines(sentence.Lines(err)) }
 
 func fencedLines(lines []string) string {
 	if len(lines) == 0 {

@@ -9,6 +9,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"matrix-tui/state/sentence"
 )
 
 // ErrNotFound says that there is no such event, task or message in the journal.
@@ -28,16 +30,6 @@ var ErrNewer = errors.New("written by a newer release")
 // before the bot of this one has opened it.
 var ErrOlder = errors.New("written by an older release")
 
-// told is an error that carries a sentence for the person who can mend it.
-type told struct {
-	err      error
-	sentence string
-}
-
-func (t *told) Error() string    { return t.err.Error() }
-func (t *told) Unwrap() error    { return t.err }
-func (t *told) Sentence() string { return t.sentence }
-
 // explain adds the sentence for the operator to an error that came from the
 // file system or from SQLite while path was in use. An error whose mend is not
 // known comes back as it is.
@@ -46,12 +38,11 @@ func explain(err error, path string) error {
 }
 
 func explainIn(err error, dir, path string) error {
-	var known interface{ Sentence() string }
-	if err == nil || errors.As(err, &known) {
+	if _, known := sentence.Of(err); known || err == nil {
 		return err
 	}
-	if sentence := sentenceFor(err, dir, path); sentence != "" {
-		return &told{err, sentence}
+	if said := sentenceFor(err, dir, path); said != "" {
+		return sentence.New(err, said)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image/color"
 	"io"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"maunium.net/go/mautrix"
+
+	"matrix-tui/state/sentence"
 )
 
 // account is a client of an account on a Dendrite of the test's own.
@@ -113,7 +116,7 @@ func TestThereAndBack(t *testing.T) {
 				t.Errorf("the message describes %+v", f)
 			}
 			checkFetch(t, From(client), f, 1<<20, data, nil, "")
-			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, tooLarge("chart.png", int64(len(data))-1, nil).(*problem).said)
+			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, sentence.Text(tooLarge("chart.png", int64(len(data))-1, nil)))
 			// The thumbnail is as well hidden as the image.
 			var c struct {
 				Info map[string]any `json:"info"`

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"matrix-tui/state/sentence"
 )
 
 // packed makes an archive of a release with a signed checksum, and returns its
@@ -75,7 +77,7 @@ func TestArchive(t *testing.T) {
 			switch {
 			case tt.want == "" && (err != nil || base.Check(one) != nil):
 				t.Errorf("take: %v, check: %v", err, base.Check(one))
-			case tt.want != "" && (err == nil || !strings.Contains(sentenceOf(err), tt.want)):
+			case tt.want != "" && (err == nil || !strings.Contains(sentence.Text(err), tt.want)):
 				t.Errorf("take: %v, want %q", err, tt.want)
 			case tt.want != "" && base.Check(one) == nil:
 				t.Error("it is there all the same")

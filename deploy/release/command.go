@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 // maxOutput bounds what is kept of a program's output.
@@ -66,11 +68,11 @@ func (e *runError) Unwrap() error { return e.error }
 
 // linesOf are the last words in an error.
 func linesOf(err error) []string {
-	var said interface{ Lines() []string }
+	var said *sentence.Error
 	var ran *runError
 	switch {
 	case errors.As(err, &said):
-		return said.Lines()
+		return sentence.Lines(err)
 	case errors.As(err, &ran):
 		return ran.lines
 	}

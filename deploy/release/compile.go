@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 // buildTime is how long the compiler may take on a slow host with nothing in
@@ -47,7 +49,7 @@ func compile(ctx context.Context, base Base, source, into, commit string, log io
 	for name, ldflags := range map[string]string{"boxinit": "-s -w -buildid=", "matrix-tui": "-s -w -X main.commit=" + commit} {
 		_, err := p.run(ctx, "nice", "-n", "10", compiler, "build", "-trimpath", "-ldflags="+ldflags, "-o", filepath.Join(into, name), "./cmd/"+name)
 		if err != nil {
-			return &told{fmt.Errorf("build %s of %s: %w", name, Short(commit), err), fmt.Sprintf("Release %s does not compile here.", Short(commit)), linesOf(err)}
+			return sentence.Newf(fmt.Errorf("build %s of %s: %w", name, Short(commit), err), "Release %s does not compile here.", Short(commit)).With(linesOf(err))
 		}
 	}
 	return nil
@@ -60,7 +62,7 @@ func findGo(base Base) (string, error) {
 			return path, nil
 		}
 	}
-	return "", tell(errors.New("there is no go"), "There is no Go compiler on this host: install Go, or set UPDATE_SOURCE to a folder of release archives (archive+https://…).")
+	return "", sentence.Newf(errors.New("there is no go"), "There is no Go compiler on this host: install Go, or set UPDATE_SOURCE to a folder of release archives (archive+https://…).")
 }
 
 var exportedFlags = regexp.MustCompile(`(?m)^export GOFLAGS="([^"$` + "`" + `]*)"$`)

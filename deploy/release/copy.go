@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"matrix-tui/state/sentence"
 )
 
 // notState are entries of a state folder that are not copied: sockets, locks
@@ -180,7 +182,7 @@ func roomFor(state, where string) error {
 		return fmt.Errorf("measure free space: %w", err)
 	}
 	if free := space.Bavail * uint64(space.Bsize); free < need+need/8 {
-		return tell(unix.ENOSPC, "There is no room for a copy of the state: it takes %d MiB, and %d are free under %s.", need>>20+1, free>>20, where)
+		return sentence.Newf(unix.ENOSPC, "There is no room for a copy of the state: it takes %d MiB, and %d are free under %s.", need>>20+1, free>>20, where)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"matrix-tui/state/sentence"
 )
 
 // Plan is an update that may be switched to.
@@ -97,7 +99,7 @@ func (u *Updater) wanted(o Order, plan Plan) error {
 		return err
 	}
 	if r.Failures[plan.To] >= 2 && !o.Again {
-		return tell(errors.New("failed twice"), "Release `%s` has failed twice, so I do not try it again by myself. `!self_update %s again` makes me.", plan.To, plan.To)
+		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I do not try it again by myself. `!self_update %s again` makes me.", plan.To, plan.To)
 	}
 	return nil
 }

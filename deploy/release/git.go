@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -64,7 +66,7 @@ func (m *mirror) fetch(ctx context.Context) error {
 	_, err := m.git(ctx, fetchTime, "fetch", "--quiet", "--prune", "--force", "--no-write-fetch-head",
 		"origin", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 	if err != nil {
-		return &told{err, "The source of the releases cannot be fetched: check UPDATE_SOURCE, and that this host reaches it.", linesOf(err)}
+		return sentence.New(err, "The source of the releases cannot be fetched: check UPDATE_SOURCE, and that this host reaches it.").With(linesOf(err))
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func (m *mirror) head(ctx context.Context) (string, error) {
 			return strings.Fields(ref)[0], nil
 		}
 	}
-	return "", tell(errors.New("the remote has no default branch"), "The source of the releases has no default branch: name a branch, a tag or a commit.")
+	return "", sentence.Newf(errors.New("the remote has no default branch"), "The source of the releases has no default branch: name a branch, a tag or a commit.")
 }
 
 // newestTag is the tag with the highest version.
@@ -90,7 +92,7 @@ func (m *mirror) newestTag(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("look for the newest tag: %w", err)
 	}
 	if strings.TrimSpace(out) == "" {
-		return "", tell(errors.New("the remote has no tag"), "The source of the releases has no tag, and with UPDATE_KEY set only signed tags and commits are taken: name a signed commit.")
+		return "", sentence.Newf(errors.New("the remote has no tag"), "The source of the releases has no tag, and with UPDATE_KEY set only signed tags and commits are taken: name a signed commit.")
 	}
 	return strings.TrimSpace(out), nil
 }
@@ -124,7 +126,7 @@ func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commi
 			return strings.TrimPrefix(name, ref), strings.TrimSpace(out), nil
 		}
 	}
-	return "", "", tell(fmt.Errorf("no %q in the source", ref), "The source of the releases has no tag, branch or commit `%s`.", ref)
+	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref), "The source of the releases has no tag, branch or commit `%s`.", ref)
 }
 
 // history is what led to a commit, newest first.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -44,7 +46,7 @@ func (i Images) build(ctx context.Context, base Base, from, commit string, log i
 	have, err := i.podman(ctx, smokeTime, nil, "image", "inspect", "--format", `{{index .Labels "`+recipeLabel+`"}}`, i.Name)
 	have = strings.TrimSpace(have)
 	if err != nil {
-		return "", &told{fmt.Errorf("look at the sandbox image: %w", err), "Podman does not tell what the sandbox image was made from.", linesOf(err)}
+		return "", sentence.New(fmt.Errorf("look at the sandbox image: %w", err), "Podman does not tell what the sandbox image was made from.").With(linesOf(err))
 	}
 	if have == "" || have == "<no value>" || have == recipe {
 		return "", nil
@@ -53,11 +55,11 @@ func (i Images) build(ctx context.Context, base Base, from, commit string, log i
 	name := i.tagged(recipe)
 	p := imageProgram(base, base.Dir(commit), imageTime, log, "MATRIX_TUI_PODMAN="+i.URL, "SANDBOX_IMAGE="+name)
 	if _, err := p.run(ctx, filepath.Join(base.Dir(commit), imageScript)); err != nil {
-		return "", &told{fmt.Errorf("build image %s: %w", name, err), "The new sandbox image cannot be built.", linesOf(err)}
+		return "", sentence.New(fmt.Errorf("build image %s: %w", name, err), "The new sandbox image cannot be built.").With(linesOf(err))
 	}
 	if err := i.smoke(ctx, name, commit, log); err != nil {
 		_, _ = i.podman(ctx, smokeTime, nil, "rmi", name)
-		return "", &told{fmt.Errorf("try the new image: %w", err), "The new sandbox image does not do what it should.", linesOf(err)}
+		return "", sentence.New(fmt.Errorf("try the new image: %w", err), "The new sandbox image does not do what it should.").With(linesOf(err))
 	}
 	return name, nil
 }

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -39,7 +41,7 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 		return Short(ref), nil
 	}
 	if ref != "" {
-		return "", tell(fmt.Errorf("%q is no commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
+		return "", sentence.Newf(fmt.Errorf("%q is no commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
 	}
 	text, err := s.small(ctx, latestFile)
 	if err != nil {
@@ -47,7 +49,7 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 	}
 	found := latestLine.FindSubmatch(text)
 	if found == nil {
-		return "", tell(errors.New("latest names no archive"), "The file `latest` at UPDATE_SOURCE names no release archive.")
+		return "", sentence.Newf(errors.New("latest names no archive"), "The file `latest` at UPDATE_SOURCE names no release archive.")
 	}
 	return string(found[1]), nil
 }
@@ -76,7 +78,7 @@ func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err 
 	}
 	want := checksumLine.FindSubmatch(sum)
 	if want == nil || string(want[2]) != name {
-		return tell(errors.New("no checksum of this archive"), "The checksum of %s is not one.", name)
+		return sentence.Newf(errors.New("no checksum of this archive"), "The checksum of %s is not one.", name)
 	}
 	made := base.path("releases", "."+commit+".new")
 	packed := base.path("cache", name)
@@ -115,7 +117,7 @@ func unpackRelease(packed, made, commit string) error {
 		err = fmt.Errorf("it holds release %s", Short(info.Commit))
 	}
 	if err != nil {
-		return tell(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is not whole: it is not taken.", commit)
+		return sentence.Newf(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is not whole: it is not taken.", commit)
 	}
 	return nil
 }
@@ -139,7 +141,7 @@ func (s shelf) download(ctx context.Context, name, path, sum string) error {
 		return fmt.Errorf("download %s: %w", name, err)
 	}
 	if n > maxArchive || hex.EncodeToString(h.Sum(nil)) != sum {
-		return tell(fmt.Errorf("checksum of %s", name), "The archive %s is not what its checksum says: it is not taken.", name)
+		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s is not what its checksum says: it is not taken.", name)
 	}
 	return nil
 }
@@ -162,7 +164,7 @@ func (s shelf) small(ctx context.Context, name string) ([]byte, error) {
 
 func (s shelf) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	missing := func(err error) error {
-		return tell(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host does not reach it.", name)
+		return sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host does not reach it.", name)
 	}
 	if dir, ok := strings.CutPrefix(s.address, "file://"); ok {
 		f, err := os.Open(filepath.Join(dir, name))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 // Commit writes down how things stand before the switch, and copies beforehand
@@ -73,7 +75,7 @@ func (u *Updater) Switch(ctx context.Context, args []string) (program string, er
 	}
 	err = full(err, u.Base)
 	if r.Phase == Prepared {
-		r.fail(Failed, sentenceOf(err), nil, false)
+		r.fail(Failed, sentence.Text(err), nil, false)
 		err = errors.Join(err, u.Base.link("current", r.From), u.Base.Write(r))
 	}
 	return u.Base.Program(u.Running), err
@@ -119,13 +121,4 @@ func (u *Updater) switchTo(ctx context.Context, r Record, args []string) error {
 // Exec runs a program in the place of this process, which keeps its number.
 func Exec(program string, args []string) error {
 	return syscall.Exec(program, append([]string{program}, args...), os.Environ())
-}
-
-// sentenceOf is what a person is told of an error.
-func sentenceOf(err error) string {
-	var said interface{ Sentence() string }
-	if errors.As(err, &said) {
-		return said.Sentence()
-	}
-	return err.Error()
 }

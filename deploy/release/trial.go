@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -15,10 +17,8 @@ const (
 	offlineTime = 60 * time.Second
 )
 
-// trialError is a release that did not pass its trial.
-type trialError struct{ *told }
-
-func (e *trialError) Unwrap() error { return e.told }
+// errTrial is a release that did not pass its trial.
+var errTrial = errors.New("trial failed")
 
 // try has the new release show what it can: its version, its own doctor, and a
 // start on a copy of the state.
@@ -48,10 +48,8 @@ func (u *Updater) try(ctx context.Context, commit string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return &trialError{&told{
-				fmt.Errorf("try release %s: %w", commit, err),
-				fmt.Sprintf("Release `%s` %s: %s.", commit, one.fails, reasonOf(err)), linesOf(err),
-			}}
+			return sentence.Newf(fmt.Errorf("try release %s: %w: %w", commit, errTrial, err),
+				"Release `%s` %s: %s.", commit, one.fails, reasonOf(err)).With(linesOf(err))
 		}
 	}
 	return nil
@@ -90,10 +88,5 @@ func (u *Updater) clean(err error) error {
 			text = strings.ReplaceAll(text, secret, "redacted")
 		}
 	}
-	said := &told{err, sentenceOf(err), lastLines(text, 10)}
-	var failed *trialError
-	if errors.As(err, &failed) {
-		return &trialError{said}
-	}
-	return said
+	return sentence.New(err, sentence.Text(err)).With(lastLines(text, 10))
 }

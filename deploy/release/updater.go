@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 // Updater brings newer releases to a base, for the release that runs from it.
@@ -37,10 +39,10 @@ type Order struct {
 // a sentence.
 func (u *Updater) Begin(o Order) (known bool, err error) {
 	if u.Source == "" {
-		return false, tell(errors.New("no source"), "I do not know where releases come from: the operator sets UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and starts me again.")
+		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator sets UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and starts me again.")
 	}
 	if o.Ref != "" && !ValidRef(o.Ref) {
-		return false, tell(fmt.Errorf("ref %q", o.Ref), "That is no name of a tag, a branch or a commit.")
+		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is no name of a tag, a branch or a commit.")
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,7 +54,7 @@ func (u *Updater) Begin(o Order) (known bool, err error) {
 		return true, nil
 	}
 	if u.busy {
-		return false, tell(errors.New("busy"), "I am at an update already; wait for its end.")
+		return false, sentence.Newf(errors.New("busy"), "I am at an update already; wait for its end.")
 	}
 	r := Record{Phase: Asked, Ref: o.Ref, Room: o.Room, Event: o.Event, From: u.Running, State: u.State, Begun: time.Now().UTC(), Failures: last.Failures}
 	if err := u.Base.Write(r); err != nil {
@@ -119,13 +121,12 @@ func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
 	defer u.mu.Unlock()
 	u.busy = false
 	err = u.clean(full(err, u.Base))
-	var failed *trialError
 	r, readErr := u.Base.Read()
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
 	r.To = plan.To
-	r.fail(Failed, err.Error(), nil, errors.As(err, &failed))
+	r.fail(Failed, err.Error(), nil, errors.Is(err, errTrial))
 	r.Told = true // by who asked
 	return errors.Join(err, u.Base.Write(r), u.Base.prune())
 }

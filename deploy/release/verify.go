@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"matrix-tui/state/sentence"
 )
 
 // signNamespace is the purpose that a signature on a release archive names.
@@ -34,7 +36,7 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 		data, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, tell(fmt.Errorf("read key: %w", err), "The file of UPDATE_KEY cannot be read: nothing is taken without it.")
+		return nil, sentence.Newf(fmt.Errorf("read key: %w", err), "The file of UPDATE_KEY cannot be read: nothing is taken without it.")
 	}
 	k = &key{}
 	if k.dir, err = os.MkdirTemp("", "matrix-tui-key-*"); err != nil {
@@ -44,7 +46,7 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	if strings.HasPrefix(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----") {
 		if _, err := exec.LookPath("gpg"); err != nil {
 			k.close()
-			return nil, tell(err, "The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
+			return nil, sentence.Newf(err, "The key in UPDATE_KEY is a GPG key, and this host has no gpg: install the package gpg.")
 		}
 		_, err = program{limit: time.Minute, env: environ("GNUPGHOME=" + k.dir), stdin: strings.NewReader(text)}.run(ctx, "gpg", "--batch", "--import")
 	} else {
@@ -53,7 +55,7 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	}
 	if err != nil {
 		k.close()
-		return nil, tell(fmt.Errorf("take key: %w", err), "The file of UPDATE_KEY holds no key that can be used: it takes a public key of ssh, or a GPG key in armor.")
+		return nil, sentence.Newf(fmt.Errorf("take key: %w", err), "The file of UPDATE_KEY holds no key that can be used: it takes a public key of ssh, or a GPG key in armor.")
 	}
 	return k, nil
 }
@@ -90,7 +92,7 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 	_, err := p.run(ctx, "git", "-c", "safe.directory=*", "-c", "gpg.ssh.allowedSignersFile="+signers, "-c", "gpg.ssh.program=ssh-keygen",
 		"-c", "gpg.program=gpg", "-c", "gpg.x509.program=false", "-c", "gpg.minTrustLevel=undefined", what, object)
 	if err != nil {
-		return &told{fmt.Errorf("verify %s: %w", object, err), fmt.Sprintf("Release %s is not signed with the key in UPDATE_KEY: it is not taken.", Short(commit)), linesOf(err)}
+		return sentence.Newf(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: it is not taken.", Short(commit)).With(linesOf(err))
 	}
 	return nil
 }
@@ -98,7 +100,7 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 // checkFile verifies ssh's signature on a file.
 func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 	if k.signers == "" {
-		return tell(errors.New("not an ssh key"), "Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
+		return sentence.Newf(errors.New("not an ssh key"), "Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
 	}
 	file := filepath.Join(k.dir, "signature")
 	if err := os.WriteFile(file, signature, 0o600); err != nil {
@@ -111,7 +113,7 @@ func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 			"ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", name, "-n", signNamespace, "-s", file)
 	}
 	if err != nil {
-		return &told{fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: it is not taken.", linesOf(err)}
+		return sentence.New(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: it is not taken.").With(linesOf(err))
 	}
 	return nil
 }
