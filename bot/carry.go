@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -46,12 +48,12 @@ func (b *Bot) carry(ctx context.Context, waits func()) (done func(), err error) 
 // try has its own time.
 func patiently(ctx context.Context, do func() error) error {
 	until := time.Now().Add(carryPatience)
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		err := do()
 		if err == nil || !transient(err) || time.Now().After(until) {
 			return err
 		}
-		if err := sleep(ctx, retryAfter(err, wait)); err != nil {
+		if err := retry.Sleep(ctx, retryAfter(err, again.Next())); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"maunium.net/go/mautrix"
+
+	"matrix-tui/state/retry"
 )
 
 // directType is the account data that says which rooms are direct chats
@@ -67,7 +69,7 @@ func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 // loadDirects asks the homeserver which rooms are direct chats; while it does
 // not answer it is asked again. Afterwards /sync tells what changes.
 func (b *Bot) loadDirects(ctx context.Context) error {
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		var content json.RawMessage
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		err := b.client.GetAccountData(call, directType, &content)
@@ -82,7 +84,7 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 			}
 			return nil
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/e2ee"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -31,7 +32,7 @@ type account struct {
 // password; while the homeserver does not answer it waits.
 func (b *Bot) login(ctx context.Context) error {
 	stored := b.loadAccount()
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		what := "homeserver does not answer"
 		err := b.tryLogin(ctx, stored)
 		if err == nil {
@@ -52,8 +53,9 @@ func (b *Bot) login(ctx context.Context) error {
 			return sentence.Newf(fmt.Errorf("log in: %w", err),
 				"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", b.Homeserver, b.User)
 		}
-		b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg(what)
-		if err := sleep(ctx, wait); err != nil {
+		pause := again.Next()
+		b.log.Warn().Err(err).Dur("again_in_ms", pause).Msg(what)
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -152,16 +154,4 @@ func transient(err error) bool {
 	}
 	code := http.Response.StatusCode
 	return code == 429 || code >= 500
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -69,7 +70,7 @@ func (r *room) enter(ctx context.Context) (err error) {
 		if _, err = r.bot.client.JoinRoomByID(ctx, roomID(r.id)); !errors.Is(err, mautrix.MForbidden) {
 			return err
 		}
-		if sleep(ctx, time.Second) != nil {
+		if retry.Sleep(ctx, time.Second) != nil {
 			return err
 		}
 	}

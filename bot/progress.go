@@ -9,6 +9,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -220,7 +221,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	_, err = b.send(ctx, p.t.id, messageType.Type, "", edit(sent.Event, notice(text)))
 	if err != nil {
 		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
-		_ = sleep(ctx, retryAfter(err, 0))
+		_ = retry.Sleep(ctx, retryAfter(err, 0))
 	}
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // When more rooms than receiptsCalm wait for a read receipt, it is one every
@@ -76,7 +77,7 @@ func (b *Bot) sendReceipts() {
 		}
 		cancel()
 		if all > receiptsCalm {
-			_ = sleep(b.ctx, receiptsPause)
+			_ = retry.Sleep(b.ctx, receiptsPause)
 		}
 	}
 }

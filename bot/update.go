@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // Updates puts newer releases of the program in its place. What it does is on
@@ -164,7 +165,7 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 	defer cancel()
 	for room != "" {
 		rows, err := b.Journal.Unsent(ctx, room)
-		if err != nil || len(rows) == 0 || sleep(ctx, sentLook) != nil {
+		if err != nil || len(rows) == 0 || retry.Sleep(ctx, sentLook) != nil {
 			return
 		}
 	}
