@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"matrix-tui/bot/e2ee"
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -22,7 +22,7 @@ const cleartextQuiet = time.Hour
 // fromServer decodes an event of a room that the homeserver sent. One that is
 // malformed is counted and left out.
 func (b *Bot) fromServer(room string, raw json.RawMessage) (wireEvent, bool) {
-	e, err := matrix.FromServer(raw)
+	e, err := event.FromServer(raw)
 	if err != nil || e.ID == "" {
 		b.rejectEvent(room, err)
 		return wireEvent{}, false
@@ -60,8 +60,8 @@ func clearUntil(before, now bool, events []json.RawMessage) int {
 		return 0
 	}
 	for i, raw := range events {
-		e, err := matrix.FromServer(raw)
-		if err == nil && e.Type == matrix.TypeEncryption && e.StateKey != nil && *e.StateKey == "" {
+		e, err := event.FromServer(raw)
+		if err == nil && e.Type == event.TypeEncryption && e.StateKey != nil && *e.StateKey == "" {
 			return i
 		}
 	}

@@ -37,6 +37,7 @@ type Config struct {
 	Password    string // used once; afterwards the stored token and device are
 	AccessToken string // instead of a password
 	Owners      []string
+	AllDevices  bool     // trust devices that are not cross-signed: see [e2ee.Config]
 	Allow       []string // user IDs and globs such as @*:example.org; empty: the owners
 	StateDir    string
 

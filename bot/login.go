@@ -14,7 +14,7 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )

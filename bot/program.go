@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -65,7 +65,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if err != nil {
 		return nil, fmt.Errorf("marshal submission: %w", err)
 	}
-	e := wireEvent{matrix.Event{ID: executeEvent(id), Type: typeExecute, Sender: b.UserID(), Time: time.Now().UnixMilli(), Content: content}}
+	e := wireEvent{event.Event{ID: executeEvent(id), Type: typeExecute, Sender: b.UserID(), Time: time.Now().UnixMilli(), Content: content}}
 	raw, err := json.Marshal(map[string]any{
 		"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": e.Content})
 	if err != nil {

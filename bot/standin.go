@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -14,7 +14,7 @@ import (
 // same row when the same batch comes again.
 func standIn(room, kind, sender, key string, content any) state.Inbound {
 	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
-	e := wireEvent{matrix.Event{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}}
+	e := wireEvent{event.Event{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}}
 	raw, _ := json.Marshal(map[string]any{"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": content})
 	return inbound(room, e, raw, kindInvite)
 }
@@ -27,7 +27,7 @@ func (b *Bot) inviteRow(room, key string, stripped []json.RawMessage) []state.In
 	if len(stripped) == 0 {
 		return nil
 	}
-	e, err := matrix.FromServer(stripped[len(stripped)-1])
+	e, err := event.FromServer(stripped[len(stripped)-1])
 	user, m, ok := e.Member()
 	if err != nil || !ok || !b.isSelf(user) || m.Membership != "invite" {
 		b.rejectEvent(room, err)

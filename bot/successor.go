@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"maunium.net/go/mautrix/event"
+	mautrixevent "maunium.net/go/mautrix/event"
 
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -112,11 +112,11 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 // predecessor is the room that a room goes on from, "" for none.
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
 	var raw json.RawMessage
-	err := b.client.StateEvent(ctx, roomID(room), event.StateCreate, "", &raw)
+	err := b.client.StateEvent(ctx, roomID(room), mautrixevent.StateCreate, "", &raw)
 	if err != nil && transient(err) {
 		return "", fmt.Errorf("read what the room goes on from: %w", err)
 	}
-	created, err := matrix.StateContent(matrix.TypeCreate, raw)
+	created, err := event.StateContent(event.TypeCreate, raw)
 	if err != nil {
 		return "", nil
 	}

@@ -8,8 +8,8 @@ import (
 
 	"maunium.net/go/mautrix"
 
-	"matrix-tui/bot/e2ee"
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -91,7 +91,7 @@ func (b *Bot) setCutSync(cut context.CancelCauseFunc) {
 // them. What it finds to do is done from the journal.
 func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error {
 	for _, raw := range resp.AccountData.Events {
-		if e, err := matrix.AccountData(raw); err == nil && e.Type == directType {
+		if e, err := event.AccountData(raw); err == nil && e.Type == directType {
 			b.direct.take(e.Content)
 		}
 	}

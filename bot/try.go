@@ -8,7 +8,7 @@ import (
 
 	"maunium.net/go/mautrix"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state/sentence"
 )

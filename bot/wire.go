@@ -3,28 +3,28 @@ package bot
 import (
 	"encoding/json"
 
-	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 )
 
 // wireEvent is a decoded event.
-type wireEvent struct{ matrix.Event }
+type wireEvent struct{ event.Event }
 
 type (
-	wireMessage  = matrix.Message
-	wireRelation = matrix.Relation
-	wireMember   = matrix.Member
+	wireMessage  = event.Message
+	wireRelation = event.Relation
+	wireMember   = event.Member
 )
 
 // typeSticker is the type of an event that shows a picture of a pack.
-const typeSticker = matrix.TypeSticker
+const typeSticker = event.TypeSticker
 
 // isSpoken tells the types of events by which people say something.
-func isSpoken(eventType string) bool { return matrix.IsSpoken(eventType) }
+func isSpoken(eventType string) bool { return event.IsSpoken(eventType) }
 
 // parseEvent decodes an event of the journal; ok is false when it lacks what
 // each event of a room has.
 func parseEvent(raw json.RawMessage) (e wireEvent, ok bool) {
-	decoded, err := matrix.Decode(raw)
+	decoded, err := event.Decode(raw)
 	return wireEvent{decoded}, err == nil && decoded.ID != ""
 }
 

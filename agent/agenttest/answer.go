@@ -124,19 +124,19 @@ func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, 
 		return
 	case r.Garbage && mode == sse:
 		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, "data: {\"candidates\": [{\"cont\x00\xff <html>this is not JSON\r\n\r\n")
+		_, _ = io.WriteString(w, "data: {\"candidates\": [{\"cont\x00\xff <html>this is not JSON\r\n\r\n")
 		return
 	case r.Garbage:
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, "{\"candidates\": [{\"cont\x00\xff <html>this is not JSON")
+		_, _ = io.WriteString(w, "{\"candidates\": [{\"cont\x00\xff <html>this is not JSON")
 		return
 	}
 	rc := http.NewResponseController(w)
 	before, after, between := mode.frame(w)
-	io.WriteString(w, before)
+	_, _ = io.WriteString(w, before)
 	for i, o := range out {
 		if i > 0 {
-			io.WriteString(w, between)
+			_, _ = io.WriteString(w, between)
 			if !pause(ctx, r.ChunkDelay) {
 				panic(http.ErrAbortHandler)
 			}
@@ -156,7 +156,7 @@ func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, 
 		w.Write(data)
 		rc.Flush()
 	}
-	io.WriteString(w, after)
+	_, _ = io.WriteString(w, after)
 }
 
 type streaming int
@@ -203,7 +203,7 @@ func sendError(w http.ResponseWriter, status int, body string, retryAfter time.D
 	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
-	io.WriteString(w, body)
+	_, _ = io.WriteString(w, body)
 }
 
 // pause waits; false when ctx ended first.

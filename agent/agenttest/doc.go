@@ -1,9 +1,9 @@
-// Package agenttest is a server of the Gemini API that answers from a script instead of a model. Tests put it
-// in the place of Google's server, and the demo uses it where there is no API key.
+// Package agenttest serves the Gemini API and answers from a script instead of a model. Tests use it in place of Google's
+// server, and the demo uses it when there is no API key.
 //
-// It knows generateContent, streamGenerateContent (SSE with alt=sse, else a JSON array), countTokens,
-// embedContent, batchEmbedContents and GET models. It never thinks, never calls out, and keeps no more of what
-// it was sent than a bounded log.
+// It supports generateContent, streamGenerateContent (SSE with alt=sse, otherwise a JSON array), countTokens,
+// embedContent, batchEmbedContents and GET models. It never thinks, never makes a request of its own, and keeps only a
+// bounded log of what it was sent.
 //
 // A script is YAML. The first rule that matches answers:
 //
@@ -17,7 +17,7 @@
 //	  - when: 'be slow'
 //	    delay: 2s                              # before the first byte
 //	    chunks: 5                              # the text in five pieces …
-//	    chunk_delay: 100ms                     # … with a pause before each but the first
+//	    chunk_delay: 100ms                     # … with a pause before each except the first
 //	    say: 'one two three four five'
 //	  - when: 'too much'
 //	    times: 1                               # used once; the CLI's retry sees the next rule
@@ -25,39 +25,38 @@
 //	    retry_after: 1s
 //	  - when: 'too much'
 //	    say: 'now it worked'
-//	default: {say: 'scripted answer'}          # when no rule matches
+//	default: {say: 'scripted answer'}          # if no rule matches
 //
-// What a rule matches; all that are given must match, as Go regular expressions:
+// Conditions are Go regular expressions. All conditions of a rule must match:
 //
-//   - when: the newest user text, that is the text parts of the last content with role user that has one.
-//     Where the request ends with function responses, a rule with when but without tool does not match: the
-//     user said nothing new. The text is the whole prompt of the bot, wrapper and all, but without the
-//     <session_context> that Gemini CLI puts before the first one (it lists the files of the folder).
-//   - tool: the function responses that end the request, one line each: name, a space, the response as JSON.
-//     With when beside it, the newest user text before them must match too.
+//   - when: the newest user text, that is, the text parts of the last content with role user that has any. If the
+//     request ends with function responses, a rule with when but without tool does not match, because the user said
+//     nothing new. The text is the bot's whole prompt, without the <session_context> that Gemini CLI puts before the
+//     first one (it lists the files in the directory).
+//   - tool: the function responses at the end of the request, one line each: name, a space, the response as JSON. If the
+//     rule also has when, the newest user text before them must match too.
 //   - system: the system instruction.
-//   - sent: everything the request holds, system instruction and history included.
+//   - sent: everything in the request, including system instruction and history.
 //
 // A rule with neither when nor tool matches both kinds of requests.
 //
-// What a rule answers: say (text) and call (function calls) alone or together; say_repeat {text, bytes} for
-// bulk ({{n}} in it counts; without that Gemini CLI sees a loop and stops); empty: true (an answer without
-// parts); finish (another finishReason than STOP); status with body and retry_after (an HTTP error in Google's
-// shape, or body as it stands if it is JSON); break: true (the answer's last chunk is cut in the middle, and the
-// connection with it); garbage: true (bytes that are not JSON); hang (silence, then the answer, or a cut
-// connection where the rule has none). In say, in body and in the strings of call's args, {{1}} is the first
-// submatch of when, or of tool in a rule without when; {{0}} is the whole match.
+// Answers: say (text) and call (function calls), alone or together; say_repeat {text, bytes} for long answers ({{n}} in it
+// counts; without it Gemini CLI detects a loop and stops); empty: true (an answer without parts); finish (a finishReason
+// other than STOP); status with body and retry_after (an HTTP error in Google's format, or body itself if it is JSON);
+// break: true (cuts the last chunk in the middle, and the connection with it); garbage: true (bytes that are not JSON);
+// hang (silence, then the answer, or a cut connection if the rule has none). In say, body and the strings of call's args,
+// {{1}} is the first submatch of when, or of tool in a rule without when; {{0}} is the whole match.
 //
-// Requests of Gemini CLI on its own account use up no rules that are meant for the user's:
+// Requests that Gemini CLI makes for its own purposes do not use up rules meant for the user's:
 //
-//   - Questions for JSON (who speaks next, is this a loop) carry responseMimeType application/json. They see only
-//     rules with json: true; without one they get the smallest value that fits the schema they bring.
-//   - The digest of a long history (its prompt names <state_snapshot>) sees only rules with when.
+//   - Requests for JSON (who speaks next, is this a loop) carry responseMimeType application/json. Only rules with
+//     json: true see them; without such a rule they get the smallest value that fits their schema.
+//   - Only rules with when see the summary of a long history (its prompt mentions <state_snapshot>).
 //
-// Others look like the user's: after an empty answer and after a loop the CLI goes on with a user text of its own
-// that begins with "System: " or ends with "[System: …]", the user's words before it where they were not answered.
+// Others look like the user's: after an empty answer and after a loop, the CLI continues with a user text of its own that
+// begins with "System: " or ends with "[System: …]". The user's words precede it if they were not answered.
 //
-// What the CLI (0.61.0, maxAttempts 3) makes of failures: 429 and 5xx are retried after about 5 s; an empty answer
-// after 1 s; garbage ends the run; a cut stream ends the run when it was chunked, and is retried when the
-// connection's end was the body's.
+// How the CLI (0.61.0, maxAttempts 3) handles failures: it retries 429 and 5xx after about 5 s and an empty answer after
+// 1 s. Garbage ends the run. A cut stream ends the run if it was chunked, and is retried if the end of the connection was
+// the end of the body.
 package agenttest

@@ -79,5 +79,5 @@ func embedBatch(w http.ResponseWriter, body []byte) (text string, status int) {
 
 func sendJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	json.NewEncoder(w).Encode(v)
+	_ = json.NewEncoder(w).Encode(v)
 }

@@ -70,7 +70,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(s.since(n))
+		_ = json.NewEncoder(w).Encode(s.since(n))
 	case "PUT /_script/rules":
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxScript+1))
 		if err != nil {

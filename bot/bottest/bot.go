@@ -12,12 +12,13 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
 // bot is the program under test.
 type bot struct {
-	proc      *process
+	proc      *host.Process
 	log       string
 	from      int64 // where the log of the present start begins
 	localpart string
@@ -37,7 +38,7 @@ func (sc *script) account(ctx context.Context) error {
 		return nil
 	}
 	userID, err := person.Register(ctx, person.Config{
-		Homeserver: sc.home.url(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
+		Homeserver: sc.home.URL(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (sc *script) environment() []string {
 		"GEMINI_BASE_URL":   sc.api.URL,
 		"GEMINI_MODEL":      "gemini-2.5-flash",
 		"STATE_DIR":         sc.state(),
-		"CONTAINER_HOST":    sc.service.uri(),
+		"CONTAINER_HOST":    sc.service.URI(),
 		"SANDBOX_IMAGE":     sc.suite.image,
 		"API_TOKEN":         sc.apiToken(),
 		"LOG_LEVEL":         "debug",
@@ -85,7 +86,7 @@ func (sc *script) environment() []string {
 
 // launchBot starts `matrix-tui run`; it does not wait.
 func (sc *script) launchBot(ctx context.Context) error {
-	if sc.bot.proc.alive() {
+	if sc.bot.proc.Alive() {
 		return fmt.Errorf("the bot runs already")
 	}
 	if err := sc.account(ctx); err != nil {
@@ -98,7 +99,7 @@ func (sc *script) launchBot(ctx context.Context) error {
 	if info, err := os.Stat(sc.bot.log); err == nil {
 		sc.bot.from = info.Size()
 	}
-	proc, err := launch(sc.dir, sc.bot.log, sc.environment(), program, "run")
+	proc, err := host.Launch(sc.dir, sc.bot.log, sc.environment(), program, "run")
 	if err != nil {
 		return err
 	}
@@ -120,15 +121,15 @@ func (sc *script) ready(ctx context.Context) error {
 	if sc.bot.proc == nil {
 		return fmt.Errorf("the bot was not started")
 	}
-	err := poll(ctx, func() (bool, error) {
+	err := host.Poll(ctx, func() (bool, error) {
 		if readyLine.MatchString(sc.bot.now()) {
 			return true, nil
 		}
-		if !sc.bot.proc.alive() {
-			if _, by := sc.bot.proc.ended(); sc.bot.armed && by == syscall.SIGKILL {
+		if !sc.bot.proc.Alive() {
+			if _, by := sc.bot.proc.Ended(); sc.bot.armed && by == syscall.SIGKILL {
 				return true, nil
 			}
-			return false, fmt.Errorf("the bot ended: %w", sc.bot.proc.err)
+			return false, fmt.Errorf("the bot ended: %w", sc.bot.proc.Err)
 		}
 		return false, nil
 	})
@@ -149,13 +150,13 @@ func (b *bot) now() string {
 
 // stopBot asks the bot to end, which it has to do properly.
 func (sc *script) stopBot(ctx context.Context) error {
-	if !sc.bot.proc.alive() {
+	if !sc.bot.proc.Alive() {
 		return fmt.Errorf("the bot does not run")
 	}
-	if err := sc.bot.proc.signal(ctx, syscall.SIGTERM); err != nil {
+	if err := sc.bot.proc.Signal(ctx, syscall.SIGTERM); err != nil {
 		return err
 	}
-	if code, by := sc.bot.proc.ended(); code != 0 {
+	if code, by := sc.bot.proc.Ended(); code != 0 {
 		return fmt.Errorf("the bot ended with code %d, signal %d after SIGTERM", code, by)
 	}
 	return nil
@@ -163,10 +164,10 @@ func (sc *script) stopBot(ctx context.Context) error {
 
 // killBot pulls the plug.
 func (sc *script) killBot(ctx context.Context) error {
-	if !sc.bot.proc.alive() {
+	if !sc.bot.proc.Alive() {
 		return fmt.Errorf("the bot does not run")
 	}
-	return sc.bot.proc.signal(ctx, syscall.SIGKILL)
+	return sc.bot.proc.Signal(ctx, syscall.SIGKILL)
 }
 
 // died waits until the bot has killed itself at its crash point.
@@ -175,11 +176,11 @@ func (sc *script) died(ctx context.Context) error {
 		return fmt.Errorf("no bot with a crash point runs: killat comes first")
 	}
 	select {
-	case <-sc.bot.proc.done:
+	case <-sc.bot.proc.Done:
 	case <-ctx.Done():
 		return fmt.Errorf("the bot did not come to its crash point: %w", ctx.Err())
 	}
-	if code, by := sc.bot.proc.ended(); by != syscall.SIGKILL {
+	if code, by := sc.bot.proc.Ended(); by != syscall.SIGKILL {
 		return fmt.Errorf("the bot ended with code %d before its crash point", code)
 	}
 	return nil
@@ -187,7 +188,7 @@ func (sc *script) died(ctx context.Context) error {
 
 // rss is the resident memory of the bot in MiB.
 func (b *bot) rss() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.proc.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.proc.PID()))
 	if err != nil {
 		return 0, fmt.Errorf("read memory of the bot: %w", err)
 	}

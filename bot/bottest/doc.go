@@ -1,6 +1,6 @@
 // Package bottest runs conversation scripts: testscript files that read like a
-// chat, played against a real homeserver, real podman, the real Gemini CLI and a
-// scripted model in the place of Google's.
+// chat. They run against a real homeserver, real podman and the real Gemini CLI,
+// with a scripted model instead of Google's.
 //
 //	# a task, a restart, and the room remembers
 //	model prime.yaml
@@ -15,22 +15,22 @@
 //	final alice den 'tests'
 //	model-saw 'is_prime'
 //
-// A verb does what a person would, through a client of the person's own. Each
-// script has a bot account, a state folder, a model server and a podman service
-// to itself, so all of them run side by side; the homeserver is shared. The table
-// in verbs.go says what each verb does.
+// A verb does what a person would do, through that person's own client. The
+// table in verbs.go lists the verbs. Each script has its own bot account, state
+// directory, model server and podman service, so scripts run in parallel; they
+// share the homeserver.
 //
-// A line `# also encrypted` in a script has it played a second time, as
-// NAME-in-encrypted-rooms, with all its rooms encrypted; MATRIX_TUI_ENCRYPTED=1 has
-// all scripts played like that. Whatever the bot sends to an encrypted room is
-// looked at when a script ends, as the homeserver has it.
+// The line `# also encrypted` makes a script run a second time, as
+// NAME-in-encrypted-rooms, with all its rooms encrypted. MATRIX_TUI_ENCRYPTED=1
+// does that for every script. When a script ends, everything the bot has sent to
+// an encrypted room is checked as the homeserver stored it.
 //
-// Waiting: whatever waits has a deadline (60 s, verb `deadline`), and nothing
-// sleeps for an effect. An `expect` takes each message once, so the same words
-// may be expected again. What says "no more than" (`!expect`, `count`, `finals`)
-// first waits until the bot has finished everything that was said to it, by the
-// bot's own journal, and then asks the homeserver for the whole room.
+// Every wait has a deadline (60 s, verb `deadline`), and nothing sleeps for an
+// effect. `expect` consumes each message once, so the same words can be expected
+// again. Verbs that mean "no more than" (`!expect`, `count`, `finals`) first wait
+// until the bot's journal shows that it has finished everything that was said to
+// it, and then read the whole room from the homeserver.
 //
-// The package never looks into the bot's memory and shares no code with it but
-// the names of containers.
+// The package never looks into the bot's memory, and shares no code with it
+// except the names of containers.
 package bottest

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"sync/atomic"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // hold has requests of the bot wait before they reach the homeserver.
@@ -53,7 +55,7 @@ func doHold(_ context.Context, sc *script, _ bool, args []string) error {
 		if sc.bot.proc != nil {
 			return errors.New("the first hold comes before the bot's first start")
 		}
-		if sc.proxy, err = newProxy(sc.home.url()); err != nil {
+		if sc.proxy, err = newProxy(sc.home.URL()); err != nil {
 			return err
 		}
 	}
@@ -74,7 +76,7 @@ func doHeld(ctx context.Context, sc *script, _ bool, args []string) error {
 		return errors.New("hold comes first")
 	}
 	var now int64
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		if now = sc.proxy.hold.now.Load(); now > want {
 			return false, fmt.Errorf("more than %d", want)
 		}

@@ -40,7 +40,7 @@ func (h *Host) Image() string { return h.suite.image }
 
 // Person is a session of an account, which is made when it is not there.
 func (h *Host) Person(ctx context.Context, name, password string) (*person.Person, error) {
-	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.url(), Name: name, Password: password, Log: zerolog.Nop()})
+	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password, Log: zerolog.Nop()})
 }
 
 // Bot is an account on the host with a state folder, a podman service and a
@@ -56,10 +56,10 @@ func (h *Host) NewBot(ctx context.Context, name string, settings map[string]stri
 	}
 	b := &Bot{sc}
 	sc.bot.id, err = person.Register(ctx, person.Config{
-		Homeserver: sc.home.url(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
+		Homeserver: sc.home.URL(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
 	})
 	if err == nil {
-		err = sc.service.start(ctx)
+		err = sc.service.Start(ctx)
 	}
 	if err != nil {
 		err = errors.Join(err, b.Close())
@@ -85,7 +85,7 @@ func (b *Bot) Dir() string { return b.script.dir }
 func (b *Bot) StateDir() string { return b.script.state() }
 
 // Socket is the path of its podman service.
-func (b *Bot) Socket() string { return b.script.service.socket }
+func (b *Bot) Socket() string { return b.script.service.Socket }
 
 // Model is its model server.
 func (b *Bot) Model() *agenttest.Server { return b.script.model }
@@ -109,16 +109,16 @@ func (b *Bot) Launch(ctx context.Context) error { return b.script.launchBot(ctx)
 func (b *Bot) Log() string { return b.script.bot.now() }
 
 // Alive tells whether the process runs.
-func (b *Bot) Alive() bool { return b.script.bot.proc.alive() }
+func (b *Bot) Alive() bool { return b.script.bot.proc.Alive() }
 
 // PID is the process's.
-func (b *Bot) PID() int { return b.script.bot.proc.cmd.Process.Pid }
+func (b *Bot) PID() int { return b.script.bot.proc.PID() }
 
 // Stop is SIGTERM; the process has to end with code 0.
 func (b *Bot) Stop(ctx context.Context) error { return b.script.stopBot(ctx) }
 
 // Kill is SIGKILL.
-func (b *Bot) Kill(ctx context.Context) error { return b.script.bot.proc.signal(ctx, syscall.SIGKILL) }
+func (b *Bot) Kill(ctx context.Context) error { return b.script.bot.proc.Signal(ctx, syscall.SIGKILL) }
 
 // Quiet waits until nothing in the bot's journal is unfinished or unsent.
 func (b *Bot) Quiet(ctx context.Context) error { return b.script.quiet(ctx) }

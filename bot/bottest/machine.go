@@ -14,20 +14,22 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // machine is a bare host with systemd on which a script installs the bot:
 // a container whose PID 1 is systemd, or a machine of its own under qemu.
 type machine struct {
 	name  string
-	dir   string         // of the test's host; what lies in it the machine has too
-	enter []string       // what runs a command in it
-	home  string         // the bot's, in the machine
-	near  string         // how the machine calls the host on which the test runs
-	boxes *podmanService // whose containers the bot makes; nil for the machine's own
-	argv  []string       // qemu's, nil for a container
-	proc  *process       // qemu
-	shop  *http.Server   // where its clone came from; nil without one
+	dir   string              // of the test's host; what lies in it the machine has too
+	enter []string            // what runs a command in it
+	home  string              // the bot's, in the machine
+	near  string              // how the machine calls the host on which the test runs
+	boxes *host.PodmanService // whose containers the bot makes; nil for the machine's own
+	argv  []string            // qemu's, nil for a container
+	proc  *host.Process       // qemu
+	shop  *http.Server        // where its clone came from; nil without one
 }
 
 // machines is where machines keep what both sides see: not below /tmp, which
@@ -58,14 +60,14 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		}
 	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
-	m.boxes = &podmanService{socket: filepath.Join(m.dir, "podman.sock"), log: filepath.Join(sc.dir, "machine-podman.log")}
-	if err := m.boxes.start(ctx); err != nil {
+	m.boxes = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log")}
+	if err := m.boxes.Start(ctx); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(m.boxes.socket, 0o666); err != nil {
+	if err := os.Chmod(m.boxes.Socket, 0o666); err != nil {
 		return nil, err
 	}
-	_, err = mustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
+	_, err = host.MustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
 		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+sc.suite.bins+":/opt/dendrite:ro", machineImage,
 		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd hands credentials out by mounts; a container has them private
 	if err != nil {
@@ -83,9 +85,9 @@ const machineImage = "localhost/matrix-tui-vps:latest"
 // up waits until systemd has nothing left to start.
 func (m *machine) up(ctx context.Context) error {
 	var last string
-	err := poll(ctx, func() (bool, error) {
-		if m.proc != nil && !m.proc.alive() {
-			return false, fmt.Errorf("the machine ended: %w\n%s", m.proc.err, tail(m.proc.log, 4000))
+	err := host.Poll(ctx, func() (bool, error) {
+		if m.proc != nil && !m.proc.Alive() {
+			return false, fmt.Errorf("the machine ended: %w\n%s", m.proc.Err, host.Tail(m.proc.Log, 4000))
 		}
 		out, errs, _, err := m.run(ctx, nil, "systemctl", "is-system-running")
 		last = strings.TrimSpace(out + errs)
@@ -108,7 +110,7 @@ func (m *machine) run(ctx context.Context, stdin []byte, argv ...string) (stdout
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, enter[0], append(enter[1:], argv...)...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = localPodman(), bytes.NewReader(stdin), &out, &errs
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = host.LocalPodman(), bytes.NewReader(stdin), &out, &errs
 	err = cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
 		err, code = nil, cmd.ProcessState.ExitCode()
@@ -139,7 +141,7 @@ func (sc *script) answers() []byte {
 	}
 	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar"}
 	if sc.machine.boxes != nil {
-		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.boxes.uri(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
+		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.boxes.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&text, "%s=%s\n", name, own[name])
@@ -163,10 +165,10 @@ func (m *machine) end(ctx context.Context) (err error) {
 		return nil
 	}
 	if m.proc != nil {
-		err = errors.Join(err, m.proc.signal(ctx, syscall.SIGKILL))
+		err = errors.Join(err, m.proc.Signal(ctx, syscall.SIGKILL))
 	} else {
-		_, rm := mustPodman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", m.name)
-		err = errors.Join(err, rm, m.boxes.stop(ctx))
+		_, rm := host.MustPodman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", m.name)
+		err = errors.Join(err, rm, m.boxes.Stop(ctx))
 	}
 	if m.shop != nil {
 		err = errors.Join(err, m.shop.Close())
@@ -185,7 +187,7 @@ func sweepMachines(ctx context.Context) {
 		if _, err := fmt.Sscanf(filepath.Base(dir), "mtm-%d-", &pid); err != nil || syscall.Kill(pid, 0) == nil {
 			continue
 		}
-		_, _, _, _ = podman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", filepath.Base(dir))
+		_, _, _, _ = host.Podman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", filepath.Base(dir))
 		_ = os.RemoveAll(dir)
 	}
 }

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // boot starts a machine under qemu: deploy/vps makes its disk and starts it.
 // The machine reaches this host's loopback as 10.0.2.2; commands go by ssh.
 // debian names what it runs, none is Debian 12.
 func (m *machine) boot(ctx context.Context, s *suite, release string, debian []string) error {
-	port, err := freePort()
+	port, err := host.FreePort()
 	if err != nil {
 		return err
 	}
@@ -22,30 +24,30 @@ func (m *machine) boot(ctx context.Context, s *suite, release string, debian []s
 	m.enter = []string{"ssh", "-i", key, "-p", strconv.Itoa(port), "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
 		"-o", "LogLevel=ERROR", "-o", "ConnectTimeout=20", "-o", "BatchMode=yes", "root@127.0.0.1"}
 	m.argv = []string{filepath.Join(s.repo, "deploy", "vps"), "run", m.dir, strconv.Itoa(port)}
-	disk, err := launch(m.dir, filepath.Join(m.dir, "disk.log"), append(localPodman(), "SANDBOX_IMAGE="+s.image),
+	disk, err := host.Launch(m.dir, filepath.Join(m.dir, "disk.Log"), append(host.LocalPodman(), "SANDBOX_IMAGE="+s.image),
 		append([]string{filepath.Join(s.repo, "deploy", "vps"), "disk", m.dir, release}, debian...)...)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-disk.done:
+	case <-disk.Done:
 	case <-ctx.Done():
-		_ = disk.signal(context.WithoutCancel(ctx), syscall.SIGKILL)
+		_ = disk.Signal(context.WithoutCancel(ctx), syscall.SIGKILL)
 	}
-	if code, _ := disk.ended(); code != 0 {
-		return fmt.Errorf("make the machine's disk: exit %d\n%s", code, tail(disk.log, 4000))
+	if code, _ := disk.Ended(); code != 0 {
+		return fmt.Errorf("make the machine's disk: exit %d\n%s", code, host.Tail(disk.Log, 4000))
 	}
 	return m.powerOn(ctx)
 }
 
 func (m *machine) powerOn(ctx context.Context) error {
 	if m.argv == nil {
-		if _, err := mustPodman(ctx, "start", m.name); err != nil {
+		if _, err := host.MustPodman(ctx, "start", m.name); err != nil {
 			return err
 		}
 		return m.up(ctx)
 	}
-	proc, err := launch(m.dir, filepath.Join(m.dir, "console.log"), os.Environ(), m.argv...)
+	proc, err := host.Launch(m.dir, filepath.Join(m.dir, "console.log"), os.Environ(), m.argv...)
 	if err != nil {
 		return err
 	}
@@ -55,8 +57,8 @@ func (m *machine) powerOn(ctx context.Context) error {
 
 func (m *machine) powerOff(ctx context.Context) error {
 	if m.argv == nil {
-		_, err := mustPodman(ctx, "kill", "--signal=KILL", m.name)
+		_, err := host.MustPodman(ctx, "kill", "--signal=KILL", m.name)
 		return err
 	}
-	return m.proc.signal(ctx, syscall.SIGKILL)
+	return m.proc.Signal(ctx, syscall.SIGKILL)
 }

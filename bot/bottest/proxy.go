@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // proxy stands between the bot and its homeserver, and answers some requests in
@@ -109,7 +111,7 @@ func (sc *script) matrix() string {
 	if sc.proxy != nil {
 		return sc.proxy.server.URL
 	}
-	return sc.home.url()
+	return sc.home.URL()
 }
 
 // doRefuse has requests of the bot refused that are still to come.
@@ -130,7 +132,7 @@ func doRefuse(_ context.Context, sc *script, _ bool, args []string) error {
 		if sc.bot.proc != nil {
 			return errors.New("the first refuse comes before the bot's first start")
 		}
-		if sc.proxy, err = newProxy(sc.home.url()); err != nil {
+		if sc.proxy, err = newProxy(sc.home.URL()); err != nil {
 			return err
 		}
 	}
@@ -145,7 +147,7 @@ func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if sc.proxy == nil {
 		return errors.New("refuse comes first")
 	}
-	if err := poll(ctx, func() (bool, error) { return sc.proxy.left() == 0, nil }); err != nil {
+	if err := host.Poll(ctx, func() (bool, error) { return sc.proxy.left() == 0, nil }); err != nil {
 		return fmt.Errorf("%d refusals were not met: %w", sc.proxy.left(), err)
 	}
 	return nil
@@ -154,11 +156,11 @@ func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
 // doDeviceless has the bot told of a token whose it is, and of no device: so it
 // is with those of application services.
 func doDeviceless(_ context.Context, sc *script, _ bool, _ []string) (err error) {
-	if sc.bot.proc.alive() || sc.bot.id == "" {
+	if sc.bot.proc.Alive() || sc.bot.id == "" {
 		return errors.New("the bot must have an account, and not run")
 	}
 	if sc.proxy == nil {
-		if sc.proxy, err = newProxy(sc.home.url()); err != nil {
+		if sc.proxy, err = newProxy(sc.home.URL()); err != nil {
 			return err
 		}
 	}

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // reads the bot's journal
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // quiet waits until the bot's journal has every message that was said while the
 // bot was in the room, none of it is unfinished and nothing waits to be sent.
 func (sc *script) quiet(ctx context.Context) error {
 	why := "no journal"
-	err := poll(ctx, func() (bool, error) {
+	err := host.Poll(ctx, func() (bool, error) {
 		now, err := sc.unfinished(ctx)
 		if ctx.Err() == nil {
 			why = now
@@ -26,7 +28,7 @@ func (sc *script) quiet(ctx context.Context) error {
 			why = err.Error() // a journal that is just being made
 			return false, nil
 		}
-		if why != "" && sc.machine == nil && !sc.bot.proc.alive() && !sc.releaseRuns() {
+		if why != "" && sc.machine == nil && !sc.bot.proc.Alive() && !sc.releaseRuns() {
 			return false, errors.New("the bot does not run, and " + why)
 		}
 		return why == "", nil

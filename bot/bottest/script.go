@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 	"matrix-tui/sandbox"
 )
@@ -37,10 +38,10 @@ type script struct {
 
 	sealed bool // all rooms are encrypted
 
-	home    *homeserver // the suite's, or the script's own
+	home    *host.Homeserver // the suite's, or the script's own
 	ownHome bool
 	proxy   *proxy // nil: the bot talks to the homeserver itself
-	service *podmanService
+	service *host.PodmanService
 	machine *machine // nil: the bot runs on the test's own host
 	model   *agenttest.Server
 	api     *httptest.Server
@@ -76,7 +77,7 @@ type scriptKey struct{}
 func (s *suite) setup(env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := s.home.start(ctx); err != nil {
+	if err := s.home.Start(ctx); err != nil {
 		return err
 	}
 	sc, err := s.newScript(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
@@ -89,7 +90,7 @@ func (s *suite) setup(env *testscript.Env) error {
 	env.Defer(sc.end)
 	env.Setenv("state", sc.state())
 	env.Setenv("image", s.image)
-	return sc.service.start(ctx)
+	return sc.service.Start(ctx)
 }
 
 // newScript prepares a script; of its processes only the model server runs.
@@ -116,7 +117,7 @@ func (s *suite) newScript(name string) (*script, error) {
 	sc.model = agenttest.New(rules, zerolog.Nop())
 	sc.model.RequireKey(sc.key)
 	sc.api = httptest.NewServer(sc.model)
-	sc.service = &podmanService{socket: filepath.Join(sc.dir, "podman.sock"), log: filepath.Join(sc.dir, "podman.log")}
+	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"), Log: filepath.Join(sc.dir, "podman.log")}
 	sc.bot = &bot{
 		log: filepath.Join(sc.dir, "bot.log"), localpart: "bot-" + sc.name,
 		password: "pw-" + random(), set: map[string]string{},
@@ -145,7 +146,7 @@ func (sc *script) end() {
 	if sc.tb != nil && sc.tb.Failed() {
 		sc.report(ctx)
 	}
-	_ = sc.bot.proc.signal(ctx, syscall.SIGKILL)
+	_ = sc.bot.proc.Signal(ctx, syscall.SIGKILL)
 	if err := sc.machine.end(ctx); err != nil && sc.tb != nil {
 		sc.tb.Errorf("end the machine: %v", err)
 	}
@@ -157,7 +158,7 @@ func (sc *script) end() {
 
 // clear ends everything of the script and removes what it made.
 func (sc *script) clear(ctx context.Context) error {
-	err := sc.bot.proc.signal(ctx, syscall.SIGKILL)
+	err := sc.bot.proc.Signal(ctx, syscall.SIGKILL)
 	sc.endReleases()
 	for _, p := range sc.people {
 		p.Close()
@@ -169,13 +170,13 @@ func (sc *script) clear(ctx context.Context) error {
 	}
 	sc.proxy.close()
 	if sc.service != nil {
-		err = errors.Join(err, sc.service.stop(ctx))
+		err = errors.Join(err, sc.service.Stop(ctx))
 	}
 	if sc.ownHome {
-		err = errors.Join(err, sc.home.stop(ctx))
+		err = errors.Join(err, sc.home.Stop(ctx))
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
-		err = errors.Join(err, RemoveBoxes(ctx, sc.boxes), sc.removeImages(ctx))
+		err = errors.Join(err, host.RemoveBoxes(ctx, sc.boxes), sc.removeImages(ctx))
 		if sc.smallDisk {
 			err = errors.Join(err, syscall.Unmount(sc.base(), syscall.MNT_DETACH))
 		}
@@ -189,10 +190,10 @@ func (sc *script) clear(ctx context.Context) error {
 
 // report prints what helps to understand a failure.
 func (sc *script) report(ctx context.Context) {
-	if last := sc.home.died(); last != "" {
+	if last := sc.home.Died(); last != "" {
 		sc.tb.Logf("---- THE HOMESERVER HAS DIED\n%s", last)
 	}
-	sc.tb.Logf("---- bot's log (end)\n%s", tail(sc.bot.log, 12000))
+	sc.tb.Logf("---- bot's log (end)\n%s", host.Tail(sc.bot.log, 12000))
 	for name, r := range sc.rooms {
 		var lines []string
 		if p := sc.people[r.by]; p != nil {
@@ -214,7 +215,7 @@ func (sc *script) report(ctx context.Context) {
 		for _, name := range sc.boxes {
 			argv = append(argv, "--filter", "name="+name)
 		}
-		stdout, stderr, _, _ := podman(ctx, argv...)
+		stdout, stderr, _, _ := host.Podman(ctx, argv...)
 		sc.tb.Logf("---- podman ps\n%s%s", stdout, stderr)
 	}
 }

@@ -93,7 +93,7 @@ func (sc *script) checkSealed(ctx context.Context) error {
 	if sc.bot.id == "" || len(sc.rooms) == 0 {
 		return nil
 	}
-	if err := sc.home.start(ctx); err != nil { // a script may have ended without it
+	if err := sc.home.Start(ctx); err != nil { // a script may have ended without it
 		return err
 	}
 	var problems []error
@@ -161,7 +161,7 @@ func (sc *script) checkUploads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(sc.home.data(), "media.db")+"?mode=ro&_pragma=busy_timeout(2000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(sc.home.Data(), "media.db")+"?mode=ro&_pragma=busy_timeout(2000)")
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs,crashtest"
@@ -27,7 +29,7 @@ type suite struct {
 	program func() (string, error) // builds the bot, once
 	bins    string                 // Dendrite's programs
 	image   string
-	home    *homeserver
+	home    *host.Homeserver
 	counter atomic.Int32
 	shop    shop // of releases
 }
@@ -73,14 +75,14 @@ func (e *missingError) Error() string { return e.what }
 // newSuite looks for the parts and starts the homeserver. On an
 // error the suite, when there is one, still has to be closed.
 func newSuite(ctx context.Context) (*suite, error) {
-	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), bins: dendriteFolder()}
+	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), bins: host.DendriteFolder()}
 	if s.image == "" {
 		s.image = "localhost/matrix-tui-sandbox:latest"
 	}
 	if _, err := exec.LookPath("podman"); err != nil {
 		return nil, &missingError{"podman is not installed"}
 	}
-	if _, _, code, err := podman(ctx, "image", "exists", s.image); err != nil || code != 0 {
+	if _, _, code, err := host.Podman(ctx, "image", "exists", s.image); err != nil || code != 0 {
 		return nil, &missingError{fmt.Sprintf("image %s is not there: deploy/image/build makes it", s.image)}
 	}
 	if _, err := os.Stat(filepath.Join(s.bins, "dendrite")); err != nil {
@@ -97,29 +99,13 @@ func newSuite(ctx context.Context) (*suite, error) {
 		return nil, fmt.Errorf("make folder of the scripts: %w", err)
 	}
 	s.program = sync.OnceValues(s.build)
-	if s.home, err = newHomeserver(filepath.Join(s.root, "homeserver"), s.homeScript(), s.bins); err != nil {
+	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), s.homeScript(), s.bins); err != nil {
 		return s, err
 	}
-	return s, s.home.start(ctx)
+	return s, s.home.Start(ctx)
 }
 
 func (s *suite) homeScript() string { return filepath.Join(s.repo, "deploy", "homeserver", "start") }
-
-// dendriteFolder is where the homeserver's programs are.
-func dendriteFolder() string {
-	if dir := os.Getenv("MATRIX_TUI_DENDRITE"); dir != "" {
-		return dir
-	}
-	cache := os.Getenv("MATRIX_TUI_CACHE")
-	if cache == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		cache = filepath.Join(user, "matrix-tui")
-	}
-	return filepath.Join(cache, "bin")
-}
 
 // build compiles the bot with its crash points, and with the race detector when
 // the tests have it.
@@ -147,7 +133,7 @@ func (s *suite) build() (string, error) {
 func (s *suite) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	err := s.home.stop(ctx)
+	err := s.home.Stop(ctx)
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
 		err = errors.Join(err, os.RemoveAll(s.root))
 	}
@@ -170,7 +156,7 @@ func sweep(ctx context.Context) {
 			if err != nil {
 				continue
 			}
-			if err := RemoveBoxes(ctx, strings.Fields(string(names))); err != nil {
+			if err := host.RemoveBoxes(ctx, strings.Fields(string(names))); err != nil {
 				fmt.Fprintln(os.Stderr, "bottest: sweep:", err)
 			}
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)

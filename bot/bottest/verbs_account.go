@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // asBot sends a request with the bot's own token, as somebody does who has its
@@ -72,7 +74,7 @@ func doProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 	}
 	var gotName, gotPicture string
 	for _, p := range sc.people { // anybody sees the same
-		err := poll(ctx, func() (bool, error) {
+		err := host.Poll(ctx, func() (bool, error) {
 			if gotName, gotPicture, err = p.Profile(ctx, sc.bot.id); err != nil {
 				return false, err
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
@@ -63,7 +64,7 @@ func doPinned(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		value, err := sc.stateValue(".executions[" + args[1] + "]")
 		return err == nil && strings.Contains(value, `"question_event":"`+m.Event+`"`), nil
 	})

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // settings takes KEY=VALUE arguments; they stay for later starts.
@@ -48,12 +50,12 @@ func doFailed(ctx context.Context, sc *script, _ bool, _ []string) error {
 		return fmt.Errorf("the bot was not started")
 	}
 	select {
-	case <-sc.bot.proc.done:
+	case <-sc.bot.proc.Done:
 	case <-ctx.Done():
 		return fmt.Errorf("the bot goes on running: %w", ctx.Err())
 	}
 	fmt.Fprint(sc.ts.Stderr(), sc.bot.now())
-	if code, by := sc.bot.proc.ended(); code <= 0 {
+	if code, by := sc.bot.proc.Ended(); code <= 0 {
 		return fmt.Errorf("the bot ended with code %d, signal %d, not with an error", code, by)
 	}
 	return nil
@@ -71,7 +73,7 @@ func doQuiet(ctx context.Context, sc *script, _ bool, _ []string) error { return
 
 func doKillAt(ctx context.Context, sc *script, _ bool, args []string) error {
 	sc.bot.killAt = args[0]
-	if !sc.bot.proc.alive() {
+	if !sc.bot.proc.Alive() {
 		return nil
 	}
 	if err := sc.stopBot(ctx); err != nil {
@@ -94,7 +96,7 @@ func doLog(ctx context.Context, sc *script, neg bool, args []string) error {
 		}
 		return nil
 	}
-	if poll(ctx, func() (bool, error) { return re.MatchString(sc.bot.now()), nil }) != nil {
+	if host.Poll(ctx, func() (bool, error) { return re.MatchString(sc.bot.now()), nil }) != nil {
 		return fmt.Errorf("the bot's log has nothing like %q", args[0])
 	}
 	return nil

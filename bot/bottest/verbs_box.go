@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"matrix-tui/sandbox"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // boxOf is the container's name for a room of the script.
@@ -22,7 +24,7 @@ func (sc *script) boxOf(place string) (string, error) {
 
 // run is podman with its output as the verb's.
 func (sc *script) run(ctx context.Context, neg bool, argv []string) error {
-	stdout, stderr, code, err := podman(ctx, argv...)
+	stdout, stderr, code, err := host.Podman(ctx, argv...)
 	fmt.Fprint(sc.ts.Stdout(), stdout)
 	fmt.Fprint(sc.ts.Stderr(), stderr)
 	if err != nil {
@@ -48,8 +50,8 @@ func doBox(ctx context.Context, sc *script, neg bool, args []string) error {
 // again, and so the verb does, on that one error.
 func doPodman(ctx context.Context, sc *script, neg bool, args []string) error {
 	if args[0] == "rm" && !neg {
-		return poll(ctx, func() (bool, error) {
-			stdout, stderr, code, err := podman(ctx, args...)
+		return host.Poll(ctx, func() (bool, error) {
+			stdout, stderr, code, err := host.Podman(ctx, args...)
 			if err == nil && code != 0 && strings.Contains(stderr, "device or resource busy") {
 				return false, nil
 			}
@@ -67,9 +69,9 @@ func doPodman(ctx context.Context, sc *script, neg bool, args []string) error {
 func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) error {
 	switch args[0] {
 	case "stop":
-		return sc.service.stop(ctx)
+		return sc.service.Stop(ctx)
 	case "start":
-		return sc.service.start(ctx)
+		return sc.service.Start(ctx)
 	}
 	return fmt.Errorf("usage: podman-service stop|start")
 }
@@ -90,7 +92,7 @@ func (sc *script) gemini(ctx context.Context, place string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stdout, stderr, code, err := podman(ctx, "exec", name, "sh", "-c", geminis)
+	stdout, stderr, code, err := host.Podman(ctx, "exec", name, "sh", "-c", geminis)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +104,7 @@ func (sc *script) gemini(ctx context.Context, place string) (string, error) {
 
 func doBoxRunning(ctx context.Context, sc *script, neg bool, args []string) error {
 	var last error
-	err := poll(ctx, func() (bool, error) {
+	err := host.Poll(ctx, func() (bool, error) {
 		found, err := sc.gemini(ctx, args[0])
 		last = err
 		return err == nil && (found != "") != neg, nil
@@ -114,7 +116,7 @@ func doBoxRunning(ctx context.Context, sc *script, neg bool, args []string) erro
 }
 
 func doProcess(ctx context.Context, sc *script, _ bool, args []string) error {
-	err := poll(ctx, func() (bool, error) {
+	err := host.Poll(ctx, func() (bool, error) {
 		found, err := sc.gemini(ctx, args[0])
 		sc.noted["process "+args[0]] = found
 		return err == nil && found != "", nil
@@ -145,7 +147,7 @@ func (sc *script) containerID(ctx context.Context, place string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	id, err := mustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", name)
+	id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", name)
 	return strings.TrimSpace(id), err
 }
 

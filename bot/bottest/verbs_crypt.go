@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
@@ -38,7 +39,7 @@ func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
 		return err
 	}
 	token, err := person.Token(ctx, person.Config{
-		Homeserver: sc.home.url(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
+		Homeserver: sc.home.URL(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error
 		}
 	}
 	if where == "" {
-		if where, err = sc.home.holds(re); err != nil {
+		if where, err = holds(sc.home, re); err != nil {
 			return err
 		}
 	}
@@ -97,8 +98,8 @@ func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error
 }
 
 // holds names a file of the homeserver that fits, "" for none.
-func (h *homeserver) holds(re *regexp.Regexp) (name string, err error) {
-	err = filepath.WalkDir(h.data(), func(path string, entry fs.DirEntry, err error) error {
+func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
+	err = filepath.WalkDir(h.Data(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil // it has just been removed
 		}
@@ -167,7 +168,7 @@ func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	return poll(ctx, func() (bool, error) {
+	return host.Poll(ctx, func() (bool, error) {
 		_, since, shown := strings.Cut(sc.bot.now(), `"emojis":`+string(want))
 		return shown && strings.Contains(since, "verification done"), nil
 	})

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
@@ -109,7 +110,7 @@ func doJoined(ctx context.Context, sc *script, neg bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	return poll(ctx, func() (bool, error) {
+	return host.Poll(ctx, func() (bool, error) {
 		members, err := p.Members(ctx, room)
 		return err == nil && slices.Contains(members, user) != neg, nil
 	})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // doReboot takes the power from the bot and its containers. What lay on a tmpfs
@@ -14,7 +16,7 @@ import (
 // own files. The containers come back as podman-restart.service starts them, or
 // not at all; then the bot comes up.
 func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
-	if sc.bot.proc.alive() {
+	if sc.bot.proc.Alive() {
 		if err := sc.killBot(ctx); err != nil {
 			return err
 		}
@@ -31,7 +33,7 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 	for _, box := range boxes {
 		// podman start --all --filter restart-policy=always, for the boxes of this script; one that
 		// cannot come up (its mount is gone) is left to the bot, as on a real host
-		if _, stderr, code, err := podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+box+"$"); err != nil {
+		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+box+"$"); err != nil {
 			return err
 		} else if code != 0 {
 			sc.ts.Logf("podman-restart: %s", strings.TrimSpace(stderr))
@@ -45,11 +47,11 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 
 // powerOff kills a container and removes what it has bind-mounted from the host.
 func (sc *script) powerOff(ctx context.Context, box string) error {
-	binds, err := mustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, box)
+	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, box)
 	if err != nil {
 		return err
 	}
-	if _, err := mustPodman(ctx, "stop", "--time", "0", box); err != nil {
+	if _, err := host.MustPodman(ctx, "stop", "--time", "0", box); err != nil {
 		return err
 	}
 	for _, dir := range strings.Fields(binds) {
@@ -65,7 +67,7 @@ func (sc *script) powerOff(ctx context.Context, box string) error {
 
 // standing are the script's containers that podman has, by name.
 func (sc *script) standing(ctx context.Context, options ...string) ([]string, error) {
-	out, err := mustPodman(ctx, append([]string{"ps", "--format", "{{.Names}}"}, options...)...)
+	out, err := host.MustPodman(ctx, append([]string{"ps", "--format", "{{.Names}}"}, options...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -86,21 +88,21 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 		if sc.bot.id != "" || len(sc.people) > 0 {
 			return fmt.Errorf("an own homeserver comes before the bot and its people")
 		}
-		home, err := newHomeserver(filepath.Join(sc.dir, "home"), sc.suite.homeScript(), sc.suite.bins)
+		home, err := host.NewHomeserver(filepath.Join(sc.dir, "home"), sc.suite.homeScript(), sc.suite.bins)
 		if err != nil {
 			return err
 		}
 		sc.home, sc.ownHome = home, true
-		sc.ts.Setenv("home", home.data())
-		return home.start(ctx)
+		sc.ts.Setenv("home", home.Data())
+		return home.Start(ctx)
 	case "stop", "start":
 		if !sc.ownHome {
 			return fmt.Errorf("the shared homeserver stays up: homeserver own comes first")
 		}
 		if args[0] == "stop" {
-			return sc.home.stop(ctx)
+			return sc.home.Stop(ctx)
 		}
-		return sc.home.start(ctx)
+		return sc.home.Start(ctx)
 	}
 	return fmt.Errorf("usage: homeserver own|stop|start")
 }

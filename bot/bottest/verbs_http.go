@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // apiToken is what the script's bot takes over HTTP. It is set in each start;
@@ -62,7 +64,7 @@ func doHTTPWait(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	var status, body string
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		var err error
 		status, body, err = sc.http(ctx, []string{"GET", args[0]})
 		return err == nil && re.MatchString(body), err

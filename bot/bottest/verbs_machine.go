@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -24,7 +26,7 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 			return err
 		}
 	}
-	port, err := freePort()
+	port, err := host.FreePort()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"matrix-tui/agent/agenttest"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 func doModel(_ context.Context, sc *script, _ bool, args []string) error {
@@ -32,7 +34,7 @@ func doModelSaw(ctx context.Context, sc *script, neg bool, args []string) error 
 		return nil
 	}
 	newest := sc.mark
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		for _, r := range sc.model.Requests() {
 			if r.Seq <= sc.mark {
 				continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
@@ -51,7 +52,7 @@ func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 			return fmt.Errorf("make folder for the keys of %s: %w", name, err)
 		}
 		p, err := person.Enter(ctx, person.Config{
-			Homeserver: sc.home.url(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
+			Homeserver: sc.home.URL(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
 			Keys: keys, Signed: true,
 		})
 		if err != nil {
@@ -99,7 +100,7 @@ func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 func (sc *script) enroll(name, id, by string) {
 	sc.rooms[name] = &room{id: id, by: by}
 	box := sc.box(id)
-	volumes := boxVolumes(box)
+	volumes := host.Volumes(box)
 	sc.ts.Setenv(name, id)
 	sc.ts.Setenv(name+"_box", box)
 	sc.ts.Setenv(name+"_workspace", volumes[0])
@@ -118,7 +119,7 @@ func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.P
 		}
 		return p.Join(ctx, room)
 	}
-	if !sc.bot.proc.alive() {
+	if !sc.bot.proc.Alive() {
 		return nil
 	}
 	return membership(ctx, seenBy, room, sc.bot.id, true)

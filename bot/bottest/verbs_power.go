@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 // doPower sets one level of a room: of somebody, of a type of event, or one that
@@ -41,7 +43,7 @@ func doGivenUp(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	var have []string
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		have, err = sc.refusals(ctx, r.id)
 		for _, line := range have {
 			if re.MatchString(line) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
@@ -141,7 +142,7 @@ func (sc *script) about(ctx context.Context, args []string, mine bool, send func
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
 		var m person.Msg
 		var none error
-		err := poll(ctx, func() (bool, error) { // somebody else may have seen it earlier
+		err := host.Poll(ctx, func() (bool, error) { // somebody else may have seen it earlier
 			m, none = newest(p, room, args[2], mine)
 			return none == nil, nil
 		})

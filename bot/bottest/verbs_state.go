@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 func doState(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -18,7 +20,7 @@ func doState(ctx context.Context, sc *script, neg bool, args []string) error {
 	}
 	var value string
 	var last error
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		value, last = sc.stateValue(args[0])
 		return (last == nil && re.MatchString(value)) != neg, nil
 	})
@@ -31,7 +33,7 @@ func doState(ctx context.Context, sc *script, neg bool, args []string) error {
 // doExecution makes $ID the session ID of an execution of the room.
 func doExecution(ctx context.Context, sc *script, _ bool, args []string) error {
 	path := ".executions[" + args[0] + "][" + args[1] + "].session_id"
-	err := poll(ctx, func() (bool, error) {
+	err := host.Poll(ctx, func() (bool, error) {
 		id, err := sc.stateValue(path)
 		sc.ts.Setenv("ID", id)
 		return err == nil && id != "", nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"matrix-tui/bot/bottest/host"
 )
 
 func (sc *script) base() string { return filepath.Join(sc.dir, "base") }
@@ -136,7 +138,7 @@ func (sc *script) nameImage(ctx context.Context) error {
 	sc.suite.shop.names.Lock()
 	defer sc.suite.shop.names.Unlock()
 	sc.bot.set["SANDBOX_IMAGE"] = sc.ownImage() + ":latest"
-	_, err := mustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest")
+	_, err := host.MustPodman(ctx, "tag", sc.suite.image, sc.ownImage()+":latest")
 	return err
 }
 
@@ -148,7 +150,7 @@ func (sc *script) removeImages(ctx context.Context) error {
 	sc.suite.shop.names.Lock()
 	defer sc.suite.shop.names.Unlock()
 	// podman cannot list an image that another script removes meanwhile, so others are not asked for.
-	out, err := mustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format", "{{.Repository}}:{{.Tag}}")
+	out, err := host.MustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func (sc *script) removeImages(ctx context.Context) error {
 		if !strings.HasPrefix(name, sc.ownImage()+":") {
 			continue
 		}
-		if _, err := mustPodman(ctx, "rmi", name); err != nil { // the name alone, where the image has others
+		if _, err := host.MustPodman(ctx, "rmi", name); err != nil { // the name alone, where the image has others
 			return err
 		}
 	}
@@ -187,7 +189,7 @@ func doRuns(ctx context.Context, sc *script, _ bool, args []string) error {
 	}
 	want := filepath.Join(sc.base(), "releases", commit, "matrix-tui")
 	var exe string
-	err = poll(ctx, func() (bool, error) {
+	err = host.Poll(ctx, func() (bool, error) {
 		_, exe = sc.holder()
 		return exe == want, nil
 	})
@@ -199,16 +201,16 @@ func doRuns(ctx context.Context, sc *script, _ bool, args []string) error {
 
 func doSamePID(_ context.Context, sc *script, _ bool, _ []string) error {
 	pid, exe := sc.holder()
-	if !sc.bot.proc.alive() || pid != sc.bot.proc.cmd.Process.Pid {
-		return fmt.Errorf("process %d (%s) has the state folder, process %d was started", pid, exe, sc.bot.proc.cmd.Process.Pid)
+	if !sc.bot.proc.Alive() || pid != sc.bot.proc.PID() {
+		return fmt.Errorf("process %d (%s) has the state folder, process %d was started", pid, exe, sc.bot.proc.PID())
 	}
 	return nil
 }
 
 func doPowerCut(ctx context.Context, sc *script, _ bool, _ []string) error {
 	sc.endReleases()
-	if sc.bot.proc.alive() {
-		<-sc.bot.proc.done
+	if sc.bot.proc.Alive() {
+		<-sc.bot.proc.Done
 	}
 	return ctx.Err()
 }
@@ -218,11 +220,11 @@ func doAllDied(ctx context.Context, sc *script, _ bool, _ []string) error {
 		return fmt.Errorf("no release with a crash point runs: releases and killat come first")
 	}
 	select { // first: while it executes another program, it has none for a moment
-	case <-sc.bot.proc.done:
+	case <-sc.bot.proc.Done:
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the bot to end: %w", ctx.Err())
 	}
-	if err := poll(ctx, func() (bool, error) { return len(sc.fromReleases()) == 0, nil }); err != nil {
+	if err := host.Poll(ctx, func() (bool, error) { return len(sc.fromReleases()) == 0, nil }); err != nil {
 		return fmt.Errorf("wait for processes %v to end: %w", sc.fromReleases(), err)
 	}
 	return nil

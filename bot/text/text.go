@@ -1,7 +1,8 @@
-// Package text turns words into what a room is shown: Markdown into the HTML that
-// Matrix clients render, long answers into parts that fit, other people's words
-// into text that hides nothing, numbers into words. All of it is pure: no Matrix
-// types, no files, no clock, and none of our other packages.
+// Package text prepares what a room is shown: it renders Markdown as the HTML
+// that Matrix clients support, splits long answers into parts that fit, removes
+// from other people's text what could hide or disguise something, and writes
+// numbers as words. Everything is pure: no Matrix types, no files, no clock, and
+// none of our other packages.
 package text
 
 import (

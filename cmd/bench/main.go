@@ -1,11 +1,11 @@
 // Command bench measures the bot on this host and prints a table: what was
-// measured, how often, the median with the smallest and the largest value, and
-// the goal beside it. deploy/bench builds the bot and runs it.
+// measured, how often, the median with minimum and maximum, and the goal.
+// deploy/bench builds the bot and runs this command.
 //
-// Everything is real (homeserver, podman, Gemini CLI) but the model, which is
-// scripted and answers at once. It states nothing that it has not measured, and
-// a goal that is missed is no failure: the exit code tells of what broke. What
-// it starts it removes.
+// Homeserver, podman and Gemini CLI are real; only the model is scripted and
+// answers at once. It reports nothing it has not measured. A missed goal is not
+// a failure: the exit code only tells whether something broke. It removes
+// whatever it starts.
 package main
 
 import (

@@ -45,11 +45,11 @@ func (r *relay) serve() {
 		r.mu.Unlock()
 		r.work.Go(func() {
 			defer out.Close()
-			io.Copy(io.MultiWriter(out, counter{r}), in)
+			_, _ = io.Copy(io.MultiWriter(out, counter{r}), in)
 		})
 		r.work.Go(func() {
 			defer in.Close()
-			io.Copy(in, out)
+			_, _ = io.Copy(in, out)
 		})
 	}
 }

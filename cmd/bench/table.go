@@ -48,7 +48,7 @@ func (t *table) print(w io.Writer) {
 	for _, r := range t.rows {
 		fmt.Fprintln(tab, r.line())
 	}
-	tab.Flush()
+	_ = tab.Flush()
 }
 
 // line is the row with a tab behind each cell.

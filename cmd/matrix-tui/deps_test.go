@@ -23,18 +23,20 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":              {"sandbox"},
 	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/e2ee", "bot/matrix", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                {"agent", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":            {"agent", "bot"},
-	"bot/bottest":        {"agent/agenttest", "bot/bottest/person", "sandbox"}, // of sandbox the names alone
-	"bot/bottest/person": {"bot/e2ee"},
-	"bot/e2ee":           {"bot/matrix"},
-	"bot/matrix":         {},
+	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "sandbox"}, // of sandbox the names alone
+	"bot/bottest/host":   {},
+	"bot/bottest/person": {"bot/matrix/e2ee"},
+	"bot/matrix/e2ee":    {"bot/matrix/event"},
+	"bot/matrix/event":   {},
 	"bot/media":          {"sandbox"},
 	"bot/policy":         {},
 	"bot/text":           {},
 	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":        {"sandbox/boxinit"},
-	"cmd/matrix-tui":     {"agent", "agent/agenttest", "bot", "bot/api", "bot/bottest/person", "bot/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/demo":           {"agent/agenttest", "bot/bottest/person"},
+	"cmd/matrix-tui":     {"agent", "bot", "bot/api", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
 	"cmd/scripted-model": {"agent/agenttest"},
 	"deploy/release":     {},
 	"sandbox":            {"sandbox/boxinit"},
@@ -55,8 +57,8 @@ var heavy = map[string][]string{
 	"github.com/containers/podman/": {"sandbox"},
 	"github.com/coreos/go-systemd/": {"cmd/matrix-tui"},
 	"go.podman.io/":                 {"sandbox"},
-	"maunium.net/go/mautrix":        {"bot", "bot/bottest", "bot/bottest/person", "bot/e2ee", "bot/media"},
-	"go.mau.fi/util":                {"bot", "bot/e2ee"},
+	"maunium.net/go/mautrix":        {"bot", "bot/bottest", "bot/bottest/person", "bot/matrix/e2ee", "bot/media"},
+	"go.mau.fi/util":                {"bot", "bot/matrix/e2ee"},
 	"github.com/prometheus/":        {"bot", "bot/api"},
 }
 
@@ -118,10 +120,28 @@ func TestArrows(t *testing.T) {
 			}
 		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if to, ours := inside(imported); ours && strings.HasPrefix(to, "cmd/") {
+				t.Errorf("%s imports %s: nothing imports a command", folder, to)
+			}
 			for prefix, importers := range heavy {
 				if strings.HasPrefix(imported, prefix) && !slices.Contains(importers, folder) {
 					t.Errorf("%s imports %s: only %s may", folder, imported, strings.Join(importers, ", "))
 				}
+			}
+		}
+	}
+}
+
+// testOnly are the packages, with all below them, that no program of a release
+// may hold.
+var testOnly = []string{"agent/agenttest", "bot/bottest"}
+
+func TestReleasesHoldNothingForTests(t *testing.T) {
+	for _, p := range goList(t, "-deps", "./cmd/matrix-tui", "./cmd/boxinit") {
+		folder, _ := inside(p.ImportPath)
+		for _, test := range testOnly {
+			if folder == test || strings.HasPrefix(folder, test+"/") {
+				t.Errorf("a program of a release holds %s", folder)
 			}
 		}
 	}

@@ -43,3 +43,17 @@ func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	}
 	return data, err
 }
+
+// harmless keeps what somebody else wrote from steering the terminal: of the
+// control characters line breaks and tabs stay, and direction marks go.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ' || r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}

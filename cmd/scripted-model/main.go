@@ -1,9 +1,9 @@
-// Command scripted-model serves the Gemini API from a script, see package matrix-tui/agent/agenttest.
+// Command scripted-model serves the Gemini API from a script; see package matrix-tui/agent/agenttest.
 //
 //	scripted-model [-listen 127.0.0.1:0] [FILE]
 //
-// The first line it prints is its base URL. Without FILE it plays the demo's script. With SCRIPTED_MODEL_KEY in
-// the environment it refuses other API keys. It ends on SIGTERM and SIGINT.
+// The first line it prints is its base URL. Without FILE it uses the demo's script. If SCRIPTED_MODEL_KEY is set in
+// the environment, it refuses other API keys. It ends on SIGTERM and SIGINT.
 package main
 
 import (

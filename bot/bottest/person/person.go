@@ -1,10 +1,9 @@
-// Package person is a person's Matrix client: it logs in, opens rooms, talks in
-// them and watches what the others say. The terminal chat of `matrix-tui demo`
-// and the conversation scripts speak to the bot through it, exactly as somebody
-// with Element would.
+// Package person is a Matrix client for one person: it logs in, creates rooms,
+// writes in them and reads what others write. The chat of ./deploy/try and the
+// conversation scripts use it to talk to the bot, as somebody would with Element.
 //
-// With a folder for its keys it reads and writes encrypted rooms; nothing else is
-// ever stored on disk. It never decides anything about the bot.
+// Given a folder for its keys, it also reads and writes encrypted rooms; it
+// stores nothing else on disk. It never decides anything for the bot.
 package person
 
 import (
@@ -19,7 +18,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 // Config says who logs in where.
