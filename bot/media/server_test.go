@@ -3,7 +3,6 @@ package media
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image/color"
 	"io"

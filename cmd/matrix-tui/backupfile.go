@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -123,10 +125,10 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 			return fmt.Errorf("read %s: %w (%w)", file, errDamaged, err)
 		}
 		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") || strings.HasSuffix(h.Name, "/.") {
-			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, harmless(shorten(h.Name, 80)))
+			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, clean.Short(h.Name, 80))
 		}
 		if left -= h.Size; left < 0 { // a hole in a file, which tar would fill with zeros
-			return fmt.Errorf("%s says to be larger than it can be: %w", harmless(shorten(h.Name, 80)), errDamaged)
+			return fmt.Errorf("%s says to be larger than it can be: %w", clean.Short(h.Name, 80), errDamaged)
 		}
 		if err := take(h.Name, h.Size, members); err != nil {
 			return err
@@ -168,7 +170,7 @@ func checkSums(file string) (names map[string]bool, err error) {
 	for line := range strings.Lines(said) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if got[name] != sum || sum == "" || names[name] {
-			return nil, fmt.Errorf("%s is not as it was written: %w", harmless(shorten(name, 80)), errDamaged)
+			return nil, fmt.Errorf("%s is not as it was written: %w", clean.Short(name, 80), errDamaged)
 		}
 		names[name] = true
 	}
