@@ -57,6 +57,16 @@ func (sc *script) note(p *person.Person, room, event string) {
 	}
 }
 
+// doSayClear says something in clear. Nothing waits for it: the bot need not take it.
+func doSayClear(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	_, err = p.SendClear(ctx, room, "m.room.message", map[string]any{"msgtype": "m.text", "body": args[2], "m.mentions": person.Mentions(args[2])})
+	return err
+}
+
 func doSay(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
 		return p.Say(ctx, room, args[2])
