@@ -3,14 +3,10 @@ package bot
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -62,13 +58,13 @@ func (t *task) endedRows(how agent.Ended) []state.Outbound {
 // reaction is the row of a reaction to an event.
 func (r *room) reaction(txn, about, key string) state.Outbound {
 	content, err := json.Marshal(map[string]any{
-		"m.relates_to":      event.RelatesTo{Type: event.RelAnnotation, EventID: id.EventID(about), Key: key},
+		"m.relates_to":      map[string]string{"rel_type": "m.annotation", "event_id": about, "key": key},
 		"io.matrix-tui.txn": txn,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
 	}
-	return state.Outbound{Txn: txn, Room: r.id, Type: event.EventReaction.Type, Content: content}
+	return state.Outbound{Txn: txn, Room: r.id, Type: event.TypeReaction, Content: content}
 }
 
 // redaction is the row that takes the event of a transaction back, if there is
@@ -78,7 +74,7 @@ func (r *room) redaction(txn string) state.Outbound {
 	if err != nil {
 		panic(fmt.Sprintf("marshal redaction: %v", err)) // plain strings cannot fail
 	}
-	return state.Outbound{Txn: txn + "-x", Room: r.id, Type: event.EventRedaction.Type, Content: content}
+	return state.Outbound{Txn: txn + "-x", Room: r.id, Type: event.TypeRedaction, Content: content}
 }
 
 // introduce gives the account a name and a picture where it has none. A person
@@ -86,23 +82,20 @@ func (r *room) redaction(txn string) state.Outbound {
 func (b *Bot) introduce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	profile, err := b.client.GetProfile(ctx, b.client.UserID)
-	if err != nil && !errors.Is(err, mautrix.MNotFound) {
+	name, picture, err := b.account.Profile(ctx)
+	if err != nil {
 		b.log.Debug().Err(err).Msg("read own profile")
 		return
 	}
-	if err != nil {
-		profile = &mautrix.RespUserProfile{}
-	}
-	b.called.Store(profile.DisplayName)
-	if profile.DisplayName == "" || profile.DisplayName == b.client.UserID.Localpart() {
-		if err := b.client.SetDisplayName(ctx, displayName); err != nil {
+	b.called.Store(name)
+	if name == "" || name == b.account.Localpart() {
+		if err := b.account.SetName(ctx, displayName); err != nil {
 			b.log.Warn().Err(err).Msg("set display name")
 		} else {
 			b.called.Store(displayName)
 		}
 	}
-	if profile.AvatarURL.IsEmpty() {
+	if !picture {
 		if err := b.setAvatar(ctx); err != nil {
 			b.log.Warn().Err(err).Msg("set avatar")
 		}
@@ -114,9 +107,5 @@ func (b *Bot) setAvatar(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	uploaded, err := b.client.UploadBytes(ctx, picture, "image/png")
-	if err != nil {
-		return fmt.Errorf("upload avatar: %w", err)
-	}
-	return b.client.SetAvatarURL(ctx, uploaded.ContentURI)
+	return b.account.SetPicture(ctx, picture, "image/png")
 }

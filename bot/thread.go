@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -23,7 +21,7 @@ func threadOf(row state.Inbound) string {
 // relate is the relation of a message that answers an event: a reply, in the
 // thread where the row stands, if it stands in one. Nil when the event is the row's, and
 // stands in another room.
-func relate(row state.Inbound, about string) *event.RelatesTo {
+func relate(row state.Inbound, about string) *matrix.RelatesTo {
 	rel := replyTo(about)
 	if hasMoved(row) {
 		if about == row.Event {
@@ -33,20 +31,20 @@ func relate(row state.Inbound, about string) *event.RelatesTo {
 	}
 	if root := threadOf(row); root != "" {
 		rel = replyTo(row.Event) // in a thread every relation must be sendable as it is
-		rel.Type, rel.EventID = event.RelThread, id.EventID(root)
+		rel.RelType, rel.EventID = "m.thread", root
 	}
 	return rel
 }
 
 // follows is the relation of what comes behind a first message: in a thread it
 // stands there, too.
-func follows(row state.Inbound) *event.RelatesTo {
+func follows(row state.Inbound) *matrix.RelatesTo {
 	root := threadOf(row)
 	if root == "" || hasMoved(row) {
 		return nil
 	}
 	rel := replyTo(row.Event)
-	rel.Type, rel.EventID, rel.IsFallingBack = event.RelThread, id.EventID(root), true
+	rel.RelType, rel.EventID, rel.IsFallingBack = "m.thread", root, true
 	return rel
 }
 

@@ -43,11 +43,11 @@ func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	return p.ID(), nil
 }
 
-// doUser makes accounts; "unsigned" at the end leaves them without cross-signing.
+// doUser makes accounts; -unsigned leaves them without a cross-signing identity.
 func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 	keys := person.SignedKeys
-	if last := len(args) - 1; args[last] == "unsigned" {
-		keys, args = person.UnsignedKeys, args[:last]
+	if args[0] == "-unsigned" {
+		keys, args = person.UnsignedKeys, args[1:]
 	}
 	for _, name := range args {
 		if err := sc.logIn(ctx, name, name, keys); err != nil {
