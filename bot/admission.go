@@ -83,8 +83,8 @@ func (r *room) tellCleartext(ctx context.Context, row state.Inbound) {
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
 	m := notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
 		"If you wrote it, check your client's encryption settings and send it again.")
-	m.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(taskKey(row)+"-clear", "", m)); err != nil && ctx.Err() == nil {
+	m.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindCleartext, taskKey(row)+"-clear", m)); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of a cleartext message")
 	}
 }

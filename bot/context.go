@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,16 +24,11 @@ const quoteWindow = 6
 // quote is the message that the task replies to, with a few before it; nil when
 // it replies to none, or to what the agent's session knows.
 func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
-	e, _ := parseEvent(t.row.Raw)
-	m, _ := e.message()
-	about := m.RelatesTo.InReplyTo
-	if m.RelatesTo.Fallback {
-		about = m.RelatesTo.About()
-	}
+	about := cmp.Or(t.rec.ReplyTo, t.rec.Thread)
 	if about == "" {
 		return nil, nil
 	}
-	home := homeOf(t.row)
+	home := t.rec.Home
 	row, err := t.bot.Journal.Event(ctx, home, about)
 	if errors.Is(err, state.ErrNotFound) {
 		row, err = t.fetch(ctx, home, about)

@@ -42,9 +42,10 @@ func FuzzPersonaFiles(f *testing.F) {
 }
 
 func TestRelate(t *testing.T) {
-	plain := state.Inbound{Event: "$task", Raw: []byte(`{"event_id":"$task","type":"m.room.message","sender":"@a:b","content":{"msgtype":"m.text","body":"x"}}`)}
-	thread := plain
-	thread.Raw = []byte(strings.Replace(string(plain.Raw), `"body":"x"`, `"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$root"}`, 1))
+	row := state.Inbound{Event: "$task", Raw: []byte(`{"event_id":"$task","type":"m.room.message","sender":"@a:b","content":{"msgtype":"m.text","body":"x"}}`)}
+	plain := originOf(row)
+	row.Raw = []byte(strings.Replace(string(row.Raw), `"body":"x"`, `"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$root"}`, 1))
+	thread := originOf(row)
 	if rel := relate(plain, "$answer"); rel.InReplyTo.EventID != "$answer" || rel.RelType != "" {
 		t.Errorf("a plain reply is %+v", rel)
 	}

@@ -12,7 +12,7 @@ import (
 // forbidden does what a room's power levels leave the bot to do. Without
 // messages there is nothing that it could do there: it leaves, and what was to
 // be said is given up. Without anything else, such as reactions, it goes on.
-func (o *outbox) forbidden(ctx context.Context, row state.Outbound, why error) error {
+func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) error {
 	r, b := o.room, o.room.bot
 	if row.Type != event.TypeMessage {
 		if r.firstRefusal(row.Type) {

@@ -98,7 +98,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 	if err := r.askAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(r.greeting()))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, taskKey(row)+"-g", notice(r.greeting()))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
@@ -132,10 +132,6 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 // history: the container is stopped and its entry dropped.
 func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	r.abandon(errRoomGone)
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return fmt.Errorf("read unfinished rows: %w", err)
-	}
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -149,13 +145,8 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
 	}
-	for _, older := range rows {
-		if older.Seq >= row.Seq {
-			break
-		}
-		if err := r.finish(ctx, older); err != nil {
-			return err
-		}
+	if err := errors.Join(r.bot.Journal.FinishEvents(ctx, r.id, row.Seq), r.bot.Journal.FinishTasks(ctx, r.id, row.Seq)); err != nil {
+		return fmt.Errorf("finish what came before: %w", err)
 	}
 	if err := r.giveUpWaiting(ctx); err != nil {
 		return err
@@ -166,8 +157,8 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 // doUnsupported says that a message was not read.
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
 	c := notice("I can read texts and files, and that is neither: please write what you want done.")
-	c.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", c)); err != nil {
+	c.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindUnreadable, taskKey(row)+"-u", c)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -31,21 +31,9 @@ func (j *journal) Commit(ctx context.Context, nextBatch string, events []state.I
 	return rows, err
 }
 
-// Unfinished is [state.Journal.Unfinished].
-func (j *journal) Unfinished(ctx context.Context, room string) ([]state.Inbound, error) {
-	rows, err := j.Journal.Unfinished(ctx, room)
-	return j.b.allPlain(ctx, rows), err
-}
-
-// Waiting is [state.Journal.Waiting].
-func (j *journal) Waiting(ctx context.Context) ([]state.Inbound, error) {
-	rows, err := j.Journal.Waiting(ctx)
-	return j.b.allPlain(ctx, rows), err
-}
-
-// WaitingIn is [state.Journal.WaitingIn].
-func (j *journal) WaitingIn(ctx context.Context, room string) ([]state.Inbound, error) {
-	rows, err := j.Journal.WaitingIn(ctx, room)
+// Pending is [state.Journal.Pending].
+func (j *journal) Pending(ctx context.Context, room string, seq int64, n int) ([]state.Inbound, error) {
+	rows, err := j.Journal.Pending(ctx, room, seq, n)
 	return j.b.allPlain(ctx, rows), err
 }
 
@@ -58,9 +46,9 @@ func (j *journal) Event(ctx context.Context, room, event string) (state.Inbound,
 	return j.b.plainRow(ctx, row), nil
 }
 
-// LastTask is [state.Journal.LastTask].
-func (j *journal) LastTask(ctx context.Context, room string) (state.Inbound, error) {
-	row, err := j.Journal.LastTask(ctx, room)
+// PendingType is [state.Journal.PendingType].
+func (j *journal) PendingType(ctx context.Context, room, eventType string) (state.Inbound, error) {
+	row, err := j.Journal.PendingType(ctx, room, eventType)
 	if err != nil {
 		return row, err
 	}

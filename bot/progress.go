@@ -52,15 +52,12 @@ func (t *task) showProgress(ctx context.Context, waits bool) (*progress, error) 
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, waits: waits, done: make(chan struct{})}
+	p := &progress{t: t, txn: t.noticeTxn(len(t.exec.Answers)), since: since, waits: waits, done: make(chan struct{})}
 	text := "⏳ Working on it …"
 	if waits {
 		text = "⏳ In line: " + turnNote + " …"
 	}
-	var rows []state.Outbound
-	if t.row.Type == typeExecute {
-		rows = append(rows, t.arrival())
-	}
+	var rows []state.Message
 	if !waits {
 		rows = append(rows, t.begunRows()...)
 	}
@@ -215,7 +212,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	b := p.t.bot
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	sent, err := b.Journal.Outbound(ctx, p.txn)
+	sent, err := b.Journal.Message(ctx, p.txn)
 	if err != nil || sent.Event == "" {
 		return false
 	}

@@ -3,6 +3,7 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
@@ -94,12 +95,40 @@ func fileMessage(name string, size int) *message {
 	return m
 }
 
-// out makes the outbox row of a message; task is the event it answers, if any.
-func (r *room) out(txn, task string, m *message) state.Outbound {
+// out makes the outbox row of a message.
+func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	m.Txn = txn
+	about := ""
+	if rel := m.RelatesTo; rel != nil {
+		about = ownTxn(rel.EventID)
+		if about == "" && rel.InReplyTo != nil {
+			about = ownTxn(rel.InReplyTo.EventID)
+		}
+	}
 	content, err := json.Marshal(m)
 	if err != nil {
 		panic(fmt.Sprintf("marshal message: %v", err)) // plain strings and numbers cannot fail
 	}
-	return state.Outbound{Txn: txn, Room: r.id, Type: event.TypeMessage, Content: content, Task: task}
+	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: event.TypeMessage, Content: content, About: about}
+}
+
+// ownTxn is the transaction that stands for an event, see [state.AboutRef]; ""
+// where an event stands.
+func ownTxn(event string) string {
+	txn, ok := strings.CutPrefix(event, state.AboutRef(""))
+	if !ok {
+		return ""
+	}
+	return txn
+}
+
+// out makes the outbox row of a message about the task.
+func (t *task) out(kind state.Kind, number int, txn string, m *message) state.Message {
+	return t.of(number, t.room.out(kind, txn, m))
+}
+
+// of makes a message one of the task's.
+func (t *task) of(number int, m state.Message) state.Message {
+	m.Task, m.Number = t.rec.Key, number
+	return m
 }

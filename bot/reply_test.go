@@ -18,7 +18,7 @@ func TestAnswerMentions(t *testing.T) {
 	if len(parts) < 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
-	(&task{row: state.Inbound{Sender: "@ann:here"}}).mention(parts[0])
+	(&task{rec: state.Task{Requester: "@ann:here"}}).mention(parts[0])
 	if diff := cmp.Diff(&matrix.Mentions{UserIDs: []string{"@ann:here"}}, parts[0].Mentions); diff != "" {
 		t.Error(diff)
 	}

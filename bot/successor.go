@@ -13,8 +13,7 @@ import (
 )
 
 // doTombstone follows the room to its successor: the binding, the history and
-// what is not sent yet move there. It stands in the line of the tasks, so what
-// came before it is done; the container is made anew for the new room, on the
+// what is not sent yet move there. It waits for the tasks that came before it; the container is made anew for the new room, on the
 // same volumes.
 func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
@@ -48,11 +47,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
 	}
-	if err := r.finish(ctx, row); err != nil {
+	if err := r.moveRows(ctx, row, successor); err != nil {
 		return err
-	}
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, successor, carrier(r.id)); err != nil {
-		return fmt.Errorf("move rows: %w", err)
 	}
 	r.bot.waits.dropRoom(r.id)
 	next := r.bot.room(successor)
@@ -71,6 +67,17 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 		next.outbox.wake()
 	}
 	next.wake()
+	return nil
+}
+
+// moveRows gives what is not done, and was not said, to the successor, and ends
+// the tombstone. Nothing is decided here meanwhile.
+func (r *room) moveRows(ctx context.Context, tombstone state.Inbound, to string) error {
+	r.books.Lock()
+	defer r.books.Unlock()
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, carrier(r.id, to), tombstone.Event); err != nil {
+		return fmt.Errorf("move rows: %w", err)
+	}
 	return nil
 }
 

@@ -189,7 +189,6 @@ func (b *Bot) dispatch(row state.Inbound) {
 	if row.Type == typeGone {
 		r.abandon(errRoomGone)
 	}
-	r.acknowledge(row)
 	r.wake()
 }
 
