@@ -1,10 +1,12 @@
-// Package agent does one task in a room's box: it starts Gemini CLI there,
-// reads the CLI's event stream, and says how the task ended.
+// Package agent does one task in a room's container: it starts Gemini CLI there,
+// reads the CLI's event stream and reports how the task ended.
 //
-// It decides nothing about rooms, people or policy, keeps nothing on the host,
-// and never sees the real API key: what it puts in a box is a placeholder. A
-// run belongs to the box, not to the process that reads it: when that process
-// goes, the run stays, and the next process reads it on from its beginning.
+// A run belongs to the container, not to the process that reads it. When that
+// process ends, the run continues, and the next process reads its output again
+// from the beginning.
+//
+// The package decides nothing about rooms, people or policy. It stores nothing
+// on the host and never sees the real API key: the container gets a placeholder.
 package agent
 
 import (
@@ -15,8 +17,8 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// Box is what a task needs of a room's container; *sandbox.Box is one.
-type Box interface {
+// Container is what a task needs of a room's container; *sandbox.Container is one.
+type Container interface {
 	// StartRun starts the run unless there is one of that ID already.
 	StartRun(ctx context.Context, spec sandbox.RunSpec) (existed bool, err error)
 	// FollowRun writes the run's output from offset on to w, until it has ended.
@@ -27,7 +29,7 @@ type Box interface {
 
 // Task is one prompt for the agent.
 type Task struct {
-	// Run names the run in its box: [A-Za-z0-9_-]{1,64}. The same name is the
+	// Run names the run in its container: [A-Za-z0-9_-]{1,64}. The same name is the
 	// same run, however often it is asked for.
 	Run string
 	// Session is the CLI's session, a UUID made by the caller.
@@ -41,11 +43,11 @@ type Task struct {
 	// Deadline ends the run (CODING_TIMEOUT_SECONDS after its start); the zero
 	// time is no deadline.
 	Deadline time.Time
-	// Files are written into the box before the start, after the CLI's own
+	// Files are written into the container before the start, after the CLI's own
 	// settings.
 	Files []sandbox.File
 	// Without are files that must not be there for the run to start: it is
-	// sandbox.ErrPresent when one is.
+	// sandbox.ErrFileExists when one is.
 	Without []string
 	// Watch are files whose growth Outcome.Status tells.
 	Watch []string
@@ -116,14 +118,14 @@ const (
 	// SessionGone is a session that cannot be resumed: begin a new one with
 	// the history in the prompt. Nothing was done in this run.
 	SessionGone Ended = "session_gone"
-	// Interrupted is a run that went down with its box, or is not there: ask
+	// Interrupted is a run that went down with its container, or is not there: ask
 	// again in the same session, and say in the prompt that it was interrupted.
 	Interrupted Ended = "interrupted"
 	// NoAuth is a key that was refused or is missing.
 	NoAuth Ended = "no_auth"
 	// TurnLimit is the CLI's limit on turns.
 	TurnLimit Ended = "turn_limit"
-	// OutOfMemory is a run that the box's memory limit ended.
+	// OutOfMemory is a run that the container's memory limit ended.
 	OutOfMemory Ended = "out_of_memory"
 	// Crashed is any other end without a result.
 	Crashed Ended = "crashed"
@@ -176,8 +178,8 @@ type Outcome struct {
 	Held *Held `json:",omitzero"`
 	// Truncated says that a part of the output or of the text was dropped.
 	Truncated bool
-	// Duration is the run's own, from its start to its end in the box.
+	// Duration is the run's own, from its start to its end in the container.
 	Duration time.Duration
-	// Status is the run as the box saw it, with the watched files.
+	// Status is the run as the container saw it, with the watched files.
 	Status sandbox.RunStatus
 }

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"matrix-tui/state/sentence"
 )
 
 // State is where an Execution stands. Source: seed 000, "Execution State
@@ -74,8 +77,8 @@ type Answer struct {
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
 }
 
-// Begin is what an execution starts from.
-type Begin struct {
+// ExecutionSpec is what an execution starts from.
+type ExecutionSpec struct {
 	ID, Room, TaskEvent, Asker string
 	Transcript, Commands       []string
 }
@@ -98,21 +101,22 @@ func (e *TransitionError) Sentence() string {
 	return fmt.Sprintf("Session is %s, so it cannot become %s.", e.From, e.To)
 }
 
-// LimitError is something that an execution has no room for.
-type LimitError struct{ ID, sentence string }
+// ErrLimit is something that an execution has no room for; it comes with a sentence.
+var ErrLimit = errors.New("over a limit")
 
-func (e *LimitError) Error() string    { return fmt.Sprintf("execution %s: %s", e.ID, e.sentence) }
-func (e *LimitError) Sentence() string { return e.sentence }
+func limitf(id, format string, args ...any) error {
+	return sentence.Newf(fmt.Errorf("execution %s: %w", id, ErrLimit), format, args...)
+}
 
-// NewExecution is a pending one; a *LimitError when it would be too large.
-func NewExecution(b Begin, now time.Time) (*Execution, error) {
+// NewExecution is a pending one; ErrLimit when it would be too large.
+func NewExecution(b ExecutionSpec, now time.Time) (*Execution, error) {
 	for _, list := range [][]string{b.Transcript, b.Commands} {
 		if len(list) > MaxCommands {
-			return nil, &LimitError{b.ID, fmt.Sprintf("A task has at most %d parts.", MaxCommands)}
+			return nil, limitf(b.ID, "A task has at most %d parts.", MaxCommands)
 		}
 		for _, s := range list {
 			if len(s) > MaxCommand {
-				return nil, &LimitError{b.ID, fmt.Sprintf("A part of the task is longer than %d KiB.", MaxCommand>>10)}
+				return nil, limitf(b.ID, "A part of the task is longer than %d KiB.", MaxCommand>>10)
 			}
 		}
 	}
@@ -133,15 +137,15 @@ func (e *Execution) Start(now time.Time) error {
 	return nil
 }
 
-// Ask is running → waiting_for_input, until deadline. It is a *LimitError when
+// Ask is running → waiting_for_input, until deadline. It is ErrLimit when
 // MaxAnswers were given before: the caller fails the execution with its
-// Sentence then.
+// sentence then.
 func (e *Execution) Ask(question, context string, deadline, now time.Time) error {
 	if err := e.step(WaitingForInput, Running); err != nil {
 		return err
 	}
 	if len(e.Answers) >= MaxAnswers {
-		return &LimitError{e.ID, fmt.Sprintf("The agent asked more than %d questions about one task.", MaxAnswers)}
+		return limitf(e.ID, "The agent asked more than %d questions about one task.", MaxAnswers)
 	}
 	e.enter(WaitingForInput, now)
 	e.CurrentQuestion, e.QuestionContext = short(question, MaxQuestion), short(context, MaxQuestion)
@@ -161,7 +165,7 @@ func (e *Execution) Posted(event string, now time.Time) error {
 
 // Resume is waiting_for_input → running, with the answer in a.Answer; the
 // question is filled in. Only the first answer gets here: the next one is a
-// *TransitionError. An empty or too long answer is a *LimitError.
+// *TransitionError. An empty or too long answer is ErrLimit.
 func (e *Execution) Resume(a Answer, now time.Time) error {
 	if err := e.step(Running, WaitingForInput); err != nil {
 		return err
@@ -239,9 +243,9 @@ func (e *Execution) enter(s State, now time.Time) {
 func (e *Execution) fits(answer string) error {
 	switch {
 	case strings.TrimSpace(answer) == "":
-		return &LimitError{e.ID, "An empty message is no answer."}
+		return limitf(e.ID, "An empty message is no answer.")
 	case len(answer) > MaxAnswer:
-		return &LimitError{e.ID, fmt.Sprintf("The answer is longer than %d KiB. Put it into a file, and say which.", MaxAnswer>>10)}
+		return limitf(e.ID, "The answer is longer than %d KiB. Put it into a file, and say which.", MaxAnswer>>10)
 	}
 	return nil
 }

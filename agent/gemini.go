@@ -23,9 +23,9 @@ const (
 )
 
 // Gemini runs tasks with Gemini CLI. It holds no state and may be used by
-// many goroutines at once, on different boxes.
+// many goroutines at once, on different containers.
 type Gemini struct {
-	// Key is the placeholder that the box knows as its API key
+	// Key is the placeholder that the container knows as its API key
 	// (gateway.Placeholder).
 	Key string
 	Log zerolog.Logger
@@ -33,16 +33,16 @@ type Gemini struct {
 
 var errDeadline, errStop = errors.New("the task's time is over"), errors.New("the task was told to stop")
 
-// Run does t in box and returns when it is over; emit (nil is fine) sees its
+// Run does t in container and returns when it is over; emit (nil is fine) sees its
 // events, one at a time, in order, and should return at once. A run that exists
 // already is read from its beginning, so emit may see events it has seen before.
 //
-// When ctx is cancelled, Run returns its error and the run in the box goes on;
+// When ctx is cancelled, Run returns its error and the run in the container goes on;
 // a Run with Attached set finishes it. When t.Deadline passes, the run is
-// stopped, and the Outcome says TimedOut. What goes wrong in the box or at the
-// model is an Outcome; an error is a box that cannot be reached or a task that
+// stopped, and the Outcome says TimedOut. What goes wrong in the container or at the
+// model is an Outcome; an error is a container that cannot be reached or a task that
 // cannot be started.
-func (g *Gemini) Run(ctx context.Context, box Box, t Task, emit func(Event)) (Outcome, error) {
+func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func(Event)) (Outcome, error) {
 	if err := t.check(); err != nil {
 		return Outcome{}, err
 	}
@@ -50,7 +50,7 @@ func (g *Gemini) Run(ctx context.Context, box Box, t Task, emit func(Event)) (Ou
 	existed := t.Attached
 	if !t.Attached {
 		var err error
-		if existed, err = box.StartRun(ctx, runSpec(t, g.Key)); err != nil {
+		if existed, err = container.StartRun(ctx, runSpec(t, g.Key)); err != nil {
 			return Outcome{}, fmt.Errorf("start run %s: %w", t.Run, err)
 		}
 	}
@@ -58,7 +58,7 @@ func (g *Gemini) Run(ctx context.Context, box Box, t Task, emit func(Event)) (Ou
 
 	w := newWatch(emit)
 	defer w.close()
-	st, c, err := follow(ctx, box, t, w)
+	st, c, err := follow(ctx, container, t, w)
 	w.close()
 	if err != nil {
 		return Outcome{}, err
@@ -80,7 +80,7 @@ func (g *Gemini) Run(ctx context.Context, box Box, t Task, emit func(Event)) (Ou
 
 // follow reads the run until it is over, and ends it when its time is over or
 // somebody says so.
-func follow(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, cause, error) {
+func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, cause, error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if !t.Deadline.IsZero() {
@@ -101,7 +101,7 @@ func follow(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, 
 		case <-reading.Done():
 		}
 	}()
-	st, err := box.FollowRun(reading, t.Run, 0, w)
+	st, err := container.FollowRun(reading, t.Run, 0, w)
 	why := context.Cause(reading)
 	cancel(nil)
 	<-asked
@@ -113,7 +113,7 @@ func follow(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, 
 	case !errors.Is(why, errDeadline) && !errors.Is(why, errStop):
 		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, err)
 	}
-	st, err = stop(ctx, box, t, w)
+	st, err = stop(ctx, container, t, w)
 	c := cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline)}
 	if c.timedOut && !st.Started.IsZero() {
 		c.limit = t.Deadline.Sub(st.Started)
@@ -122,13 +122,13 @@ func follow(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, 
 }
 
 // stop ends the run and reads what it still said.
-func stop(ctx context.Context, box Box, t Task, w *watch) (sandbox.RunStatus, error) {
+func stop(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	if err := box.StopRun(ctx, t.Run); err != nil {
+	if err := container.StopRun(ctx, t.Run); err != nil {
 		return sandbox.RunStatus{}, fmt.Errorf("stop run %s: %w", t.Run, err)
 	}
-	st, err := box.FollowRun(ctx, t.Run, w.offset(), w)
+	st, err := container.FollowRun(ctx, t.Run, w.offset(), w)
 	if err != nil {
 		return st, fmt.Errorf("read the end of run %s: %w", t.Run, err)
 	}

@@ -3,7 +3,7 @@ package agent
 import _ "embed"
 
 // liftScript takes back what Gemini CLI (0.61.0) keeps from an agent that nobody
-// watches. A box is the boundary here; inside of it that only keeps people from
+// watches. A container is the boundary here; inside of it that only keeps people from
 // what they asked for. --approval-mode=yolo allows all tools but ask_user, and
 // still refuses, with no setting and no policy that could say otherwise:
 //
@@ -12,7 +12,7 @@ import _ "embed"
 //   - Commands with $(…), `…`, <(…) or >(…): detectCommandSubstitution.
 //   - Files in .git and node_modules, .env and gha-creds-*.json, for all tools
 //     that take a path: hasBlockedPathSegment.
-//   - web_fetch of every host, because a box has no DNS to show that a host is a
+//   - web_fetch of every host, because a container has no DNS to show that a host is a
 //     public one: isPrivateIp. The gateway reaches public addresses only.
 //   - Git's own settings, for commands: the user's and the system's are hidden,
 //     and credentials, hooks, ssh and editors turned off. No commit can be made,

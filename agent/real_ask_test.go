@@ -77,12 +77,12 @@ default: {say: 'I try it by other means.', call: [{name: run_shell_command, args
 
 	spec := ApprovedRun("approved-1", *o.Held, r.agent.Key)
 	for i := range 2 {
-		existed, err := r.box.StartRun(t.Context(), spec)
+		existed, err := r.container.StartRun(t.Context(), spec)
 		if err != nil || existed != (i > 0) {
 			t.Fatal(existed, err)
 		}
 		var out bytes.Buffer
-		st, err := r.box.FollowRun(t.Context(), spec.ID, 0, &out)
+		st, err := r.container.FollowRun(t.Context(), spec.ID, 0, &out)
 		if err != nil || st.State != sandbox.RunExited || st.Code != 0 || !strings.Contains(out.String(), "main -> main") {
 			t.Errorf("%v, %+v: %s", err, st, out.String())
 		}
@@ -107,7 +107,7 @@ default: {say: 'I try it by other means.', call: [{name: run_shell_command, args
 	}
 }
 
-// The Node of the box reads the patterns as Go does, and no text takes it long.
+// The Node of the container reads the patterns as Go does, and no text takes it long.
 func TestRealPatterns(t *testing.T) {
 	r := newReal(t)
 	data, err := json.Marshal(map[string]any{"patterns": patterns(defaults), "held": heldCases[true], "free": heldCases[false]})
@@ -129,7 +129,7 @@ for (const s of [' ', '\\', 'git ', ';git ', ';git -a ', ';git -a b', ';git -"" 
   }
 }
 `
-	res, err := r.box.Exec(t.Context(), sandbox.Cmd{Argv: []string{"node", "-"}, Stdin: strings.NewReader(script)})
+	res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"node", "-"}, Stdin: strings.NewReader(script)})
 	if err != nil {
 		t.Fatal(err)
 	}

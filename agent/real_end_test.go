@@ -42,7 +42,7 @@ rules:
 		t.Errorf("%+v", o)
 	}
 	if got := r.sh(t, "ps -eo args | grep -o '^sleep 700.' | sort"); got != "sleep 7001\n" {
-		t.Errorf("left in the box: %q, want sleep 7001 alone", got)
+		t.Errorf("left in the container: %q, want sleep 7001 alone", got)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestRealStop(t *testing.T) {
 		stop func(Task, chan struct{})
 	}{
 		{"by the channel", func(_ Task, stop chan struct{}) { close(stop) }},
-		{"from elsewhere", func(task Task, _ chan struct{}) { r.box.StopRun(context.Background(), task.Run) }},
+		{"from elsewhere", func(task Task, _ chan struct{}) { r.container.StopRun(context.Background(), task.Run) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, stop, joined := r.last(), make(chan struct{}), make(chan struct{})
@@ -115,8 +115,8 @@ rules:
 	}
 }
 
-// The box goes down in mid-task: the run is over, and the session goes on.
-func TestRealBoxDown(t *testing.T) {
+// The container goes down in mid-task: the run is over, and the session goes on.
+func TestRealContainerDown(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `
 rules:
@@ -125,11 +125,11 @@ rules:
 `)
 	task := Task{Run: rand.Text(), Session: uuid(), Prompt: "begin"}
 	r.leave(t, task)
-	err := r.podman.Stop(t.Context(), r.box.Name)
+	err := r.podman.Stop(t.Context(), r.container.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.box, err = r.podman.Ensure(t.Context(), r.spec); err != nil {
+	if r.container, err = r.podman.Ensure(t.Context(), r.spec); err != nil {
 		t.Fatal(err)
 	}
 	task.Attached = true
@@ -156,7 +156,7 @@ default: {say: 'The answer.'}
 `)
 	cut := false
 	task := Task{Run: rand.Text(), Session: uuid(), Prompt: "talk"}
-	o, err := r.agent.Run(t.Context(), r.box, task, func(e Event) {
+	o, err := r.agent.Run(t.Context(), r.container, task, func(e Event) {
 		if e.Kind == EventText && !cut {
 			cut = true
 			r.closeDoor()

@@ -9,7 +9,7 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// What the CLI keeps from an agent that nobody watches is done in a box: build
+// What the CLI keeps from an agent that nobody watches is done in a container: build
 // files, dependencies and .env are files like others, a command may hold
 // another, and git knows who commits.
 func TestRealUnhindered(t *testing.T) {
@@ -61,7 +61,7 @@ rules:
 func TestRealLiftOtherShapes(t *testing.T) {
 	r := newReal(t)
 	put := func(path, text string) {
-		res, err := r.box.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", `mkdir -p "${1%/*}" && cat > "$1"`, "sh", path}, Stdin: strings.NewReader(text)})
+		res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", `mkdir -p "${1%/*}" && cat > "$1"`, "sh", path}, Stdin: strings.NewReader(text)})
 		if err != nil || res.Code != 0 {
 			t.Fatal(err, string(res.Stderr))
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRecord writes stdout and status.json of the transcripts anew. It needs a
-// real box, and checks nothing: TestTranscripts does.
+// real container, and checks nothing: TestTranscripts does.
 func TestRecord(t *testing.T) {
 	r := newReal(t)
 	for _, tr := range transcripts(t) {
@@ -31,17 +31,17 @@ func (tr *transcript) record(t *testing.T, r *real) {
 	before := r.last()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if _, err := r.box.StartRun(ctx, runSpec(task, r.agent.Key)); err != nil {
+	if _, err := r.container.StartRun(ctx, runSpec(task, r.agent.Key)); err != nil {
 		t.Fatal(err)
 	}
 	if tr.task.StopAfter > 0 {
 		r.asked(t, before, tr.task.StopAfter)
-		if err := r.box.StopRun(ctx, task.Run); err != nil {
+		if err := r.container.StopRun(ctx, task.Run); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out bytes.Buffer
-	st, err := r.box.FollowRun(ctx, task.Run, 0, &out)
+	st, err := r.container.FollowRun(ctx, task.Run, 0, &out)
 	if err != nil {
 		t.Fatal(err)
 	}

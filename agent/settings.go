@@ -82,7 +82,7 @@ func files(approvals []string) []sandbox.File {
 	}
 }
 
-// environment is what the CLI, and all it starts, finds on top of the box's.
+// environment is what the CLI, and all it starts, finds on top of the container's.
 func environment(key string) []string {
 	return []string{
 		"HOME=" + home,
@@ -119,7 +119,7 @@ func command(t Task) []string {
 		session, "--prompt=" + t.Prompt}
 }
 
-// runSpec is all that the box needs to start t.
+// runSpec is all that the container needs to start t.
 func runSpec(t Task, key string) sandbox.RunSpec {
 	return sandbox.RunSpec{
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,

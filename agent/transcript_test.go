@@ -17,10 +17,10 @@ import (
 )
 
 // The transcripts in testdata are what the real Gemini CLI printed, in a real
-// box, when the scripted model answered by model.yaml:
+// container, when the scripted model answered by model.yaml:
 //
 //	model.yaml   the model's script
-//	task.json    prompt, and what was done around it (see record in box_test.go)
+//	task.json    prompt, and what was done around it (see record in container_test.go)
 //	stdout       the stream, as it came
 //	status.json  how the run ended
 //	want.json    what is made of it: events and outcome

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 	"matrix-tui/workspace"
 )
 
@@ -38,7 +40,7 @@ func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error 
 func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) error {
 	e, _ := parseEvent(row.Raw)
 	m, _ := e.message()
-	if about := m.RelatesTo.about(); about != "" {
+	if about := m.RelatesTo.About(); about != "" {
 		to, err := r.routeTo(ctx, about)
 		if err != nil {
 			return err
@@ -90,11 +92,10 @@ func (r *room) bind(ctx context.Context, row state.Inbound, event, text string) 
 		}
 	}
 	t, err := r.resume(ctx, event, given, row.Event)
-	var full *agent.LimitError
 	var over *agent.TransitionError
 	switch {
-	case errors.As(err, &full):
-		return r.tell(ctx, row, full.Sentence()+" I still wait for an answer.")
+	case errors.Is(err, agent.ErrLimit):
+		return r.tell(ctx, row, sentence.Text(err)+" I still wait for an answer.")
 	case errors.As(err, &over):
 		return r.tooLate(ctx, row, t.row, isLate)
 	}
@@ -103,7 +104,7 @@ func (r *room) bind(ctx context.Context, row state.Inbound, event, text string) 
 
 // resume binds an answer and has the task go on, in one transaction; closes are
 // the rows that it ends. It is a *agent.TransitionError when the task does not
-// wait, and a *agent.LimitError for an answer that is none.
+// wait, and agent.ErrLimit for an answer that is none.
 func (r *room) resume(ctx context.Context, event string, given agent.Answer, closes ...string) (*task, error) {
 	r.books.Lock()
 	defer r.books.Unlock()
@@ -166,23 +167,23 @@ func (r *room) tooLate(ctx context.Context, row, task state.Inbound, v verdict) 
 	}
 	by := "by HTTP"
 	if answers := t.rec.Execution.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
-		by = "by " + code(answers[len(answers)-1].By)
+		by = "by " + text.Code(answers[len(answers)-1].By)
 	}
 	return r.tell(ctx, row, "That question is answered already, "+by+": the first answer stands. `!task` with a text gives me other work.")
 }
 
 // ambiguous asks which of several questions is meant.
 func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Inbound) error {
-	text := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
+	ask := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
 		t, err := newTask(r, waiting)
 		if err != nil {
 			return err
 		}
 		first, _, _ := strings.Cut(t.rec.Execution.CurrentQuestion, "\n")
-		text += "\n- " + code(first) + " " + t.link(ctx, t.question(len(t.rec.Execution.Answers)))
+		ask += "\n- " + text.Code(first) + " " + t.link(ctx, t.question(len(t.rec.Execution.Answers)))
 	}
-	return r.tell(ctx, row, text)
+	return r.tell(ctx, row, ask)
 }
 
 // answered is what the agent is told of its questions.

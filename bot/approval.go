@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 )
@@ -35,16 +36,7 @@ type ranOnce struct {
 
 // approvalQuestion asks for a yes to a command.
 func approvalQuestion(h agent.Held) string {
-	return fmt.Sprintf("May I run this command in %s?\n\n%s", code(h.Dir), fenced(spelt(h.Command)))
-}
-
-// fenced shows text as code, whatever is in it.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
+	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(h.Dir), text.Fence(text.Reveal(h.Command)))
 }
 
 // isYes tells a plain yes from everything else, which runs nothing.
@@ -67,7 +59,7 @@ func (t *task) verdictOn(a agent.Answer) string {
 // runApproved runs the command that somebody has said yes to, exactly once,
 // and keeps what came of it in the record. An outcome is returned when the task
 // was told to stop.
-func (t *task) runApproved(ctx context.Context, box *sandbox.Box) (agent.Outcome, error) {
+func (t *task) runApproved(ctx context.Context, box *sandbox.Container) (agent.Outcome, error) {
 	answers := t.rec.Execution.Answers
 	if t.rec.Held == nil || len(answers) == 0 || t.rec.Ran != nil && t.rec.Ran.Over {
 		return agent.Outcome{}, nil
@@ -150,7 +142,7 @@ func (t *task) note(ctx context.Context) error {
 
 // followApproved reads the command's run to its end, or ends it when the task's
 // time is over or somebody wants it to stop.
-func (t *task) followApproved(ctx context.Context, box *sandbox.Box, id string, output *tail) (sandbox.RunStatus, error) {
+func (t *task) followApproved(ctx context.Context, box *sandbox.Container, id string, output *tail) (sandbox.RunStatus, error) {
 	reading, cancel := t.stoppable(ctx)
 	defer cancel()
 	reading, timer := context.WithTimeout(reading, t.runTime())

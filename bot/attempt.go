@@ -92,13 +92,13 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 
 // run has the agent do the attempt. A box that has bootstrap files, against what
 // was known, does not start it: they are read first.
-func (t *task) run(ctx context.Context, box *sandbox.Box, attached bool) (agent.Outcome, error) {
+func (t *task) run(ctx context.Context, box *sandbox.Container, attached bool) (agent.Outcome, error) {
 	job := t.agentTask(attached)
 	if !t.bootstrap.Load() {
 		job.Without = bootstrapPaths()
 	}
 	out, err := t.bot.Agent.Run(ctx, crashing(box), job, t.event)
-	if !errors.Is(err, sandbox.ErrPresent) {
+	if !errors.Is(err, sandbox.ErrFileExists) {
 		return out, err
 	}
 	t.bootstrap.Store(true)
@@ -118,7 +118,7 @@ func (t *task) trouble(ctx context.Context, err error) (agent.Outcome, error) {
 
 // ensure brings the room's box up. Podman's service may just be restarting:
 // it is waited for, longer when a run of ours is in there.
-func (t *task) ensure(ctx context.Context, begun bool) (*sandbox.Box, error) {
+func (t *task) ensure(ctx context.Context, begun bool) (*sandbox.Container, error) {
 	patience := time.Now().Add(30 * time.Second)
 	if begun && t.rec.Deadline.After(patience) {
 		patience = t.rec.Deadline
@@ -135,7 +135,7 @@ func (t *task) ensure(ctx context.Context, begun bool) (*sandbox.Box, error) {
 	}
 }
 
-func (t *task) ensureOnce(ctx context.Context) (*sandbox.Box, error) {
+func (t *task) ensureOnce(ctx context.Context) (*sandbox.Container, error) {
 	b := t.bot
 	dir, err := b.Gateway.Open(t.id)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *room) boxName() string {
 }
 
 // runStatus asks the box for the run, over a restart of podman's service.
-func (t *task) runStatus(ctx context.Context, box *sandbox.Box) (sandbox.RunStatus, error) {
+func (t *task) runStatus(ctx context.Context, box *sandbox.Container) (sandbox.RunStatus, error) {
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		status, err := box.RunStatus(ctx, t.rec.Run)
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(t.rec.Deadline) {
@@ -241,7 +241,7 @@ func (t *task) agentTask(attached bool) agent.Task {
 		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
-		in.Steer = append(in.Steer, workspace.Said{Sender: localpart(one.By), Text: one.words()})
+		in.Steer = append(in.Steer, workspace.Message{Sender: localpart(one.By), Text: one.words()})
 	}
 	in.Persona, in.Quote = t.who, t.quoted
 	in.Files = t.promptFiles(in.Resumed)

@@ -37,6 +37,7 @@ type Config struct {
 	Password    string // used once; afterwards the stored token and device are
 	AccessToken string // instead of a password
 	Owners      []string
+	AllDevices  bool     // trust devices that are not cross-signed: see [e2ee.Config]
 	Allow       []string // user IDs and globs such as @*:example.org; empty: the owners
 	StateDir    string
 
@@ -66,7 +67,7 @@ type Config struct {
 // Agent does one task in a box. [agent.Gemini] is the one there is; its
 // makers may replace it, and others speak ACP.
 type Agent interface {
-	Run(ctx context.Context, box agent.Box, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
+	Run(ctx context.Context, box agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
 }
 
 // Parts are what the bot works with; whoever made them closes them, after

@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // doEdit takes over a task, or a part of one, that was changed before it began,
@@ -22,7 +23,7 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	if err != nil {
 		return fmt.Errorf("read unfinished rows: %w", err)
 	}
-	target, words := m.RelatesTo.EventID, m.NewContent.words()
+	target, words := m.RelatesTo.EventID, m.NewContent.Words()
 	for _, one := range rows {
 		if one.Status == state.Pending && one.Event == target && one.Sender == row.Sender {
 			return r.rewrite(ctx, row, one, words)
@@ -138,7 +139,7 @@ func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err 
 		e, _ := parseEvent(later.Raw)
 		m, _ := e.message()
 		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.words())
+			text = answerText(m.NewContent.Words())
 		}
 	}
 	return text, nil
@@ -162,9 +163,8 @@ func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, te
 		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
 	}
 	if _, err := t.rec.Execution.Amend(edited, text, time.Now()); err != nil {
-		var full *agent.LimitError
-		if errors.As(err, &full) {
-			return r.tell(ctx, row, full.Sentence()+" Your first answer stands.")
+		if errors.Is(err, agent.ErrLimit) {
+			return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
 		}
 		return err
 	}

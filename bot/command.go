@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -66,16 +67,16 @@ func commandWord(text string) (word, rest string, ok bool) {
 
 // misspelt is the command that an unknown !word most likely means, "" for none:
 // then it is ordinary text.
-func misspelt(text string) string {
-	word, _, ok := commandWord(text)
-	if _, _, known := parseCommand(text); !ok || known {
+func misspelt(said string) string {
+	word, _, ok := commandWord(said)
+	if _, _, known := parseCommand(said); !ok || known {
 		return ""
 	}
 	names := make([]string, len(commands))
 	for i, c := range commands {
 		names[i] = c.name
 	}
-	return near(strings.ToLower(word), names)
+	return text.Nearest(strings.ToLower(word), names)
 }
 
 // usage says how a command is written.

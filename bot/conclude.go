@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
+	"matrix-tui/state/sentence"
 )
 
 // end has the task wait, or ends it, as its run came out; or it is errSteered:
@@ -58,14 +60,13 @@ func (t *task) withdrawn() bool { return t.rec.Stop != nil && t.rec.Stop.Silent 
 func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
 	if out.Held != nil && len(out.Held.Command) > maxShown {
 		out.Ended, out.Text = agent.Crashed, ""
-		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs a yes, and that is too long to be shown to you (%s). Give me the task in smaller steps.", size(len(out.Held.Command)))
+		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs a yes, and that is too long to be shown to you (%s). Give me the task in smaller steps.", text.Size(len(out.Held.Command)))
 		return out, nil
 	}
 	err := t.ask(ctx, out)
-	var full *agent.LimitError
 	switch {
-	case errors.As(err, &full):
-		out.Ended, out.Detail, out.Text = agent.Crashed, full.Sentence(), ""
+	case errors.Is(err, agent.ErrLimit):
+		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
 		return out, nil
 	case errors.Is(err, errStopped): // in the last moment
 		out.Ended, out.Detail, out.Text = agent.Stopped, "Stopped before I asked.", ""

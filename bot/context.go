@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path"
 	"strings"
 	"time"
-
-	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/policy"
@@ -28,9 +27,9 @@ const quoteWindow = 6
 func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 	e, _ := parseEvent(t.row.Raw)
 	m, _ := e.message()
-	about := m.RelatesTo.InReplyTo.EventID
+	about := m.RelatesTo.InReplyTo
 	if m.RelatesTo.Fallback {
-		about = m.RelatesTo.about()
+		about = m.RelatesTo.About()
 	}
 	if about == "" {
 		return nil, nil
@@ -68,7 +67,8 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	got, err := t.bot.client.GetEvent(call, roomID(room), id.EventID(event))
+	var raw json.RawMessage
+	_, err := t.bot.client.MakeRequest(call, http.MethodGet, t.bot.client.BuildClientURL("v3", "rooms", room, "event", event), nil, &raw)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
@@ -76,32 +76,38 @@ func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, er
 		t.bot.log.Info().Err(err).Str("room", room).Msg("the quoted message cannot be had")
 		return state.Inbound{}, nil
 	}
-	if got.RoomID != roomID(room) { // some homeservers give events of other rooms, too: what was said there stays there
+	got, ok := t.bot.fromServer(room, raw)
+	if !ok {
+		return state.Inbound{}, nil
+	}
+	if got.Room != room { // some homeservers give events of other rooms, too: what was said there stays there
 		t.bot.log.Warn().Str("room", room).Msg("the quoted message is of another room")
 		return state.Inbound{}, nil
 	}
-	raw, err := json.Marshal(map[string]any{"event_id": got.ID, "type": got.Type.Type, "sender": got.Sender, "content": got.Content.VeryRaw})
-	if err != nil {
-		return state.Inbound{}, fmt.Errorf("marshal quoted event: %w", err)
+	row := t.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
+	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
+		if encrypted, err := t.bot.encrypted(ctx, room); err != nil || encrypted {
+			return state.Inbound{}, err
+		}
 	}
-	return t.bot.plainRow(ctx, state.Inbound{Room: room, Event: event, Sender: got.Sender.String(), Type: got.Type.Type, Raw: raw}), nil
+	return row, nil
 }
 
 // saidIn is what a row says, when it is a message in words.
-func saidIn(row state.Inbound) (workspace.Said, bool) {
+func saidIn(row state.Inbound) (workspace.Message, bool) {
 	e, ok := parseEvent(row.Raw)
 	if !ok {
-		return workspace.Said{}, false
+		return workspace.Message{}, false
 	}
 	m, ok := e.message()
 	if !ok || m.RelatesTo.RelType == "m.replace" || strings.TrimSpace(m.Body) == "" {
-		return workspace.Said{}, false
+		return workspace.Message{}, false
 	}
 	text := taskText(m)
 	if f, ok := fileOf(row); ok {
 		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
 	}
-	return workspace.Said{Sender: localpart(e.Sender), Text: text}, true
+	return workspace.Message{Sender: localpart(e.Sender), Text: text}, true
 }
 
 // personaScript prints the bootstrap files of a box that are regular files, each
@@ -116,7 +122,7 @@ const personaBytes = "8192" // workspace.MaxPersonaFile
 
 // persona is who the agent is in this room: the policy's persona file and the
 // bootstrap files, as they are now.
-func (t *task) persona(ctx context.Context, box *sandbox.Box) []workspace.Text {
+func (t *task) persona(ctx context.Context, box *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text
 	root, err := os.OpenRoot(t.bot.StateDir) // a link that leads out of it is refused

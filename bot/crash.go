@@ -21,12 +21,12 @@ func crash(point string) {
 }
 
 // crashing is a box with a crash point behind the start of a run.
-func crashing(box *sandbox.Box) agent.Box { return crashBox{box} }
+func crashing(box *sandbox.Container) agent.Container { return crashBox{box} }
 
-type crashBox struct{ *sandbox.Box }
+type crashBox struct{ *sandbox.Container }
 
 func (b crashBox) StartRun(ctx context.Context, spec sandbox.RunSpec) (bool, error) {
-	existed, err := b.Box.StartRun(ctx, spec)
+	existed, err := b.Container.StartRun(ctx, spec)
 	crash("started")
 	return existed, err
 }

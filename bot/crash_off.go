@@ -10,4 +10,4 @@ import (
 // crash does nothing in the product; see crash.go.
 func crash(string) {}
 
-func crashing(box *sandbox.Box) agent.Box { return box }
+func crashing(box *sandbox.Container) agent.Container { return box }

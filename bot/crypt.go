@@ -11,7 +11,7 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 // An encrypted event becomes one of these where it cannot be read: not yet, and
@@ -57,7 +57,7 @@ func (b *Bot) openCrypt(ctx context.Context) error {
 		b.crypt.machine = nil
 	}
 	machine, err := e2ee.Open(ctx, e2ee.Config{
-		Client: b.client, Dir: b.StateDir, Password: b.Password, Owner: b.isOwner,
+		Client: b.client, Dir: b.StateDir, Password: b.Password, Owner: b.isOwner, AllDevices: b.AllDevices,
 		Log: b.log.Level(max(zerolog.InfoLevel, b.log.GetLevel())), // below, it tells what is sent
 		ShowSAS: func(s e2ee.SAS) {
 			b.log.Info().Str("user", s.User).Strs("emojis", s.Emojis).Ints("numbers", s.Decimals).

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
@@ -90,13 +91,13 @@ func repliesTo(row state.Inbound) string {
 	if m.RelatesTo.Fallback { // in a thread, for old clients
 		return ""
 	}
-	return m.RelatesTo.InReplyTo.EventID
+	return m.RelatesTo.InReplyTo
 }
 
 // bring puts the task's files into the box's inbox, those that are not there. A
 // file that cannot be brought is told of, and the task goes on without it. An
 // error is one of the box's, of ctx, or of our own books.
-func (t *task) bring(ctx context.Context, box media.Box) error {
+func (t *task) bring(ctx context.Context, box media.Container) error {
 	var keep []string
 	for _, event := range t.fileEvents() {
 		if slices.ContainsFunc(t.rec.Files, func(f broughtFile) bool { return f.Event == event }) {
@@ -172,8 +173,8 @@ func baseNames(files []broughtFile) []string {
 
 // bringOne fetches a file and puts it into the box; the files that keep names
 // stay there.
-func (t *task) bringOne(ctx context.Context, box media.Box, event string, f media.File, keep []string) (broughtFile, error) {
-	is := broughtFile{Event: event, Name: media.CleanName(f.Name), Caption: cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
+func (t *task) bringOne(ctx context.Context, box media.Container, event string, f media.File, keep []string) (broughtFile, error) {
+	is := broughtFile{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
 	}

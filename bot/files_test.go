@@ -2,6 +2,7 @@ package bot
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,7 +116,12 @@ func TestFileJoins(t *testing.T) {
 	r.current = &task{room: r, row: state.Inbound{Sender: "@ann:here", Type: "m.room.message", Seq: 4}}
 	r.current.lastPart.Store(at.UnixMilli())
 	event := func(sender, content string, after time.Duration) wireEvent {
-		return wireEvent{ID: "$2", Type: "m.room.message", Sender: sender, Time: at.Add(after).UnixMilli(), Content: json.RawMessage(content)}
+		e, ok := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,
+			sender, at.Add(after).UnixMilli(), content)))
+		if !ok {
+			t.Fatal("event does not parse")
+		}
+		return e
 	}
 	const image = `{"msgtype":"m.image","body":"a.png"}`
 	for _, c := range []struct {
@@ -143,7 +149,7 @@ func TestWithTxn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := wireEvent{Sender: "@bot:here", Content: got}
+	e, _ := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
 	if txn := ownTransaction(e, "@bot:here"); txn != "k-o1" {
 		t.Errorf("%q in %s", txn, got)
 	}

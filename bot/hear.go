@@ -43,7 +43,7 @@ func (b *Bot) query(ctx context.Context, room string, e wireEvent) policy.Query 
 // isToUs tells whether a message replies to one of ours, or stands in a thread
 // of ours.
 func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
-	about := m.RelatesTo.about()
+	about := m.RelatesTo.About()
 	if about == "" {
 		return false
 	}

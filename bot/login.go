@@ -14,7 +14,8 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/sentence"
 )
 
 // account is what account.json keeps (mode 0600): the login, made once. The
@@ -25,16 +26,6 @@ type account struct {
 	DeviceID    id.DeviceID `json:"device_id"`
 	AccessToken string      `json:"access_token"`
 }
-
-// loginError says why the account cannot be used.
-type loginError struct {
-	sentence string
-	err      error
-}
-
-func (e *loginError) Error() string    { return "log in: " + e.err.Error() }
-func (e *loginError) Unwrap() error    { return e.err }
-func (e *loginError) Sentence() string { return e.sentence }
 
 // login takes the stored token, or the given one, or logs in with the
 // password; while the homeserver does not answer it waits.
@@ -58,8 +49,8 @@ func (b *Bot) login(ctx context.Context) error {
 				return err
 			}
 		} else if !transient(err) {
-			return &loginError{
-				"The homeserver " + b.Homeserver + " refuses the login of " + b.User + ": check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", err}
+			return sentence.Newf(fmt.Errorf("log in: %w", err),
+				"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", b.Homeserver, b.User)
 		}
 		b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg(what)
 		if err := sleep(ctx, wait); err != nil {

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -30,9 +29,7 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
 	e, _ := parseEvent(row.Raw)
-	var m wireMember
-	_ = json.Unmarshal(e.Content, &m)
-	welcome, err := r.welcomes(row.Sender, m.IsDirect)
+	welcome, err := r.welcomes(row.Sender, e.InvitesDirectly())
 	if err != nil {
 		return err
 	}
@@ -81,9 +78,7 @@ func (r *room) enter(ctx context.Context) (err error) {
 
 // noteDirect remembers that an invite was to a direct chat.
 func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
-	e, _ := parseEvent(invite.Raw)
-	var m wireMember
-	if json.Unmarshal(e.Content, &m) != nil || !m.IsDirect {
+	if e, _ := parseEvent(invite.Raw); !e.InvitesDirectly() {
 		return nil
 	}
 	err := r.bot.markDirect(ctx, invite.Sender, r.id)

@@ -8,6 +8,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -29,10 +30,7 @@ func carrier(from string) state.Carrier {
 // event of this room cannot be said there; what it says about another message of
 // ours is looked up when it is sent.
 func carried(o state.Outbound) state.Outbound {
-	var c struct {
-		RelatesTo wireRelation `json:"m.relates_to"`
-		Redacts   string       `json:"redacts"`
-	}
+	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
 		return o
@@ -69,15 +67,15 @@ func hasMoved(row state.Inbound) bool { return homeOf(row) != row.Room }
 const maxReminder = 200
 
 // remindOf puts before a text what it is about, where it cannot reply to that.
-func (t *task) remindOf(text string) string {
+func (t *task) remindOf(words string) string {
 	if !hasMoved(t.row) {
-		return text
+		return words
 	}
-	about := cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
+	about := text.Cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
 	if asker := t.asker(); asker != "" {
 		about = localpart(asker) + ": " + about
 	}
-	return "> " + about + "\n\n" + text
+	return "> " + about + "\n\n" + words
 }
 
 // linkTo is a matrix.to link to an event of a room, by way of the servers that

@@ -121,6 +121,18 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
+// references are what the content of a message of ours says about other events.
+type references struct {
+	Redacts   string `json:"redacts"`
+	RelatesTo struct {
+		RelType   string `json:"rel_type"`
+		EventID   string `json:"event_id"`
+		InReplyTo struct {
+			EventID string `json:"event_id"`
+		} `json:"m.in_reply_to"`
+	} `json:"m.relates_to"`
+}
+
 // put sends the content of a row: an event, or the taking back of one.
 func (b *Bot) put(ctx context.Context, row state.Outbound, content json.RawMessage) (*mautrix.RespSendEvent, error) {
 	if row.Type != event.EventRedaction.Type {
@@ -156,10 +168,7 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) er
 // resolve puts the event ID in the place of a reference to a transaction. It
 // returns nil when there is no such event; a reply then stands for itself.
 func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessage, error) {
-	var c struct {
-		RelatesTo wireRelation `json:"m.relates_to"`
-		Redacts   string       `json:"redacts"`
-	}
+	var c references
 	if err := json.Unmarshal(row.Content, &c); err != nil {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -148,7 +149,7 @@ func (t *task) posted(ctx context.Context, event string, now time.Time) error {
 // remind queues the reminder of the present question, once.
 func (t *task) remind(ctx context.Context, now time.Time) error {
 	txn := t.question(len(t.rec.Execution.Answers))
-	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), short(t.rec.Execution.Deadline.Sub(now))))
+	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), text.Duration(t.rec.Execution.Deadline.Sub(now))))
 	t.mention(m)
 	m.RelatesTo = relate(t.row, txnRef+txn)
 	return t.room.queue(ctx, t.room.out(txn+"-w", t.row.Event, m))

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // doStranger gives somebody who writes in a direct chat, and is not known, a
@@ -27,7 +29,7 @@ func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
 // name, so that it is not sent again, nor forgotten after a crash.
 func (r *room) codeFor(user string) ([]state.Outbound, error) {
 	code, err := r.bot.pairing.Code(user, r.id, time.Now())
-	if errors.Is(err, policy.ErrManyCodes) {
+	if errors.Is(err, policy.ErrTooManyCodes) {
 		return nil, nil
 	}
 	if err != nil {
@@ -49,11 +51,10 @@ func (r *room) stranger() string {
 }
 
 // doPair lets in who has a code.
-func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error {
-	user, room, err := r.bot.pairing.Accept(text, time.Now())
-	var said interface{ Sentence() string }
-	if errors.As(err, &said) {
-		return r.tell(ctx, row, said.Sentence())
+func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error {
+	user, room, err := r.bot.pairing.Accept(code, time.Now())
+	if said, ok := sentence.Of(err); ok {
+		return r.tell(ctx, row, said)
 	}
 	if err != nil {
 		return fmt.Errorf("accept pairing code: %w", err)
@@ -66,15 +67,14 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
-	return r.tell(ctx, row, code(user)+" may use me now, in every room that has no list of its own.")
+	return r.tell(ctx, row, text.Code(user)+" may use me now, in every room that has no list of its own.")
 }
 
 // refuse tells why something cannot be done, where that has a sentence; any
 // other error is our own trouble.
 func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
-	var said *policy.Error
-	if errors.As(err, &said) {
-		return r.tell(ctx, row, said.Sentence())
+	if said, ok := sentence.Of(err); ok {
+		return r.tell(ctx, row, said)
 	}
 	return fmt.Errorf("change policy: %w", err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -23,7 +24,7 @@ const uploadPatience = 5 * time.Minute
 // result, and moves it out of the way. A message's transaction ID is made of the
 // file as it lies there, so that nothing is sent twice, however often this is
 // done: by this task, or by later ones where the box was away before the move.
-func (t *task) sendFiles(ctx context.Context, box media.Box) error {
+func (t *task) sendFiles(ctx context.Context, box media.Container) error {
 	if t.rec.Ended != agent.Completed {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (t *task) sendFiles(ctx context.Context, box media.Box) error {
 		}
 	}
 	crash("collected")
-	return media.Sent(ctx, box, batch)
+	return media.MarkSent(ctx, box, batch)
 }
 
 // filesLater tells that nobody could look for files, where there may be some.
@@ -151,7 +152,7 @@ func refusedText(refused []media.Refusal) string {
 		if r.Name == "" {
 			lines = append(lines, "- "+r.Why+".")
 		} else {
-			lines = append(lines, "- "+code(r.Name)+" "+r.Why+".")
+			lines = append(lines, "- "+text.Code(r.Name)+" "+r.Why+".")
 		}
 	}
 	return strings.Join(lines, "\n")

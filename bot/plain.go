@@ -10,7 +10,7 @@ import (
 
 	"maunium.net/go/mautrix/event"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
 )
 
@@ -115,13 +115,20 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 		return inPlain(row, raw)
 	case errors.Is(err, e2ee.ErrUnreadable):
 		b.log.Info().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted")
-		return standFor(row, outer.Room, typeUnreadable, nil)
+		return standFor(row, outer.Room, typeUnreadable, sealedContent{})
 	}
+	var c sealedContent
 	var noKey *e2ee.NoKeyError
-	if !errors.As(err, &noKey) && ctx.Err() == nil {
+	var untrusted *e2ee.UntrustedDeviceError
+	switch {
+	case errors.As(err, &noKey):
+		c = sealedContent{Room: noKey.Room, Session: noKey.Session}
+	case errors.As(err, &untrusted):
+		c = sealedContent{untrusted.Room, untrusted.Session, untrusted.Reason}
+	case ctx.Err() == nil:
 		b.log.Warn().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted for now")
 	}
-	return standFor(row, outer.Room, typeSealed, noKey)
+	return standFor(row, outer.Room, typeSealed, c)
 }
 
 // inPlain puts a decrypted event into its row, if it is of a kind that people
@@ -139,17 +146,14 @@ func inPlain(row state.Inbound, raw json.RawMessage) state.Inbound {
 
 // sealedContent is the content of a typeSealed event.
 type sealedContent struct {
-	Room    string `json:"room"`
-	Session string `json:"session"`
+	Room     string        `json:"room"`
+	Session  string        `json:"session"`
+	Distrust e2ee.Distrust `json:"distrust,omitempty"` // of the device; "" where the key is missing
 }
 
 // standFor puts an event of our own in the place of one that cannot be read, and
 // was said in a room.
-func standFor(row state.Inbound, room, kind string, noKey *e2ee.NoKeyError) state.Inbound {
-	content := sealedContent{}
-	if noKey != nil {
-		content = sealedContent{noKey.Room, noKey.Session}
-	}
+func standFor(row state.Inbound, room, kind string, content sealedContent) state.Inbound {
 	row.Type = kind
 	row.Raw, _ = json.Marshal(map[string]any{ // strings and numbers cannot fail
 		"event_id": row.Event, "room_id": room, "type": kind, "sender": row.Sender, "origin_server_ts": row.Time.UnixMilli(), "content": content,

@@ -11,7 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // ErrNoExecution is an execution that is not known, or no longer; ErrNoRoom is
@@ -21,21 +24,8 @@ var (
 	ErrNoRoom      = errors.New("the bot is not in that room")
 )
 
-// awayError is a homeserver that gave no answer.
-type awayError struct{ error }
-
-func (e *awayError) Unwrap() error { return e.error }
-
 // errStarting is a bot that does not take anything yet.
-var errStarting = &awayError{errors.New("the bot is starting")}
-
-// Sentence is for the program that asked.
-func (e *awayError) Sentence() string {
-	if e == errStarting {
-		return "The bot is starting; try again in a moment"
-	}
-	return "The homeserver does not answer at the moment; try again in a minute"
-}
+var errStarting = sentence.New(errors.New("the bot is starting"), "The bot is starting; try again in a moment")
 
 // Submission is a task that a program gives, by HTTP. Source: seed 000,
 // "ExecutePayload"; the room is ours.
@@ -52,7 +42,7 @@ func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
 
 // Execute takes a task up as one that was written in the room, and returns its
 // execution, pending. It is ErrNoRoom when the bot is not there, and a
-// *agent.LimitError for a task that is too large.
+// agent.ErrLimit for a task that is too large.
 func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting
@@ -75,7 +65,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if err != nil {
 		return nil, fmt.Errorf("marshal submission: %w", err)
 	}
-	e := wireEvent{ID: executeEvent(id), Type: typeExecute, Sender: b.UserID(), Time: time.Now().UnixMilli(), Content: content}
+	e := wireEvent{event.Event{ID: executeEvent(id), Type: typeExecute, Sender: b.UserID(), Time: time.Now().UnixMilli(), Content: content}}
 	raw, err := json.Marshal(map[string]any{
 		"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": e.Content})
 	if err != nil {
@@ -104,11 +94,8 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 
 // arrival shows a task that came by HTTP in its room, once.
 func (t *task) arrival() state.Outbound {
-	return t.room.out(t.key+"-t", t.row.Event, notice("📥 A task came by HTTP:\n\n"+quoted(cut(t.text, 4<<10))))
+	return t.room.out(t.key+"-t", t.row.Event, notice("📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(t.text, 4<<10))))
 }
-
-// quoted makes text a quotation, so that nothing in it is markup of ours.
-func quoted(text string) string { return fenced(text) }
 
 // isIn asks the homeserver whether we are in a room.
 func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
@@ -119,7 +106,7 @@ func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
 	defer cancel()
 	joined, err := b.client.JoinedRooms(call)
 	if err != nil {
-		return false, &awayError{fmt.Errorf("list rooms: %w", err)}
+		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer at the moment; try again in a minute")
 	}
 	for _, one := range joined.JoinedRooms {
 		if one.String() == room {
@@ -140,7 +127,7 @@ func (b *Bot) Execution(id string) (json.RawMessage, error) {
 
 // Resume answers the question of an execution, and returns the execution. It is
 // ErrNoExecution for one that is not known, a *agent.TransitionError for one
-// that does not wait, and a *agent.LimitError for an answer that is none.
+// that does not wait, and agent.ErrLimit for an answer that is none.
 func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting

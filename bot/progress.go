@@ -2,11 +2,12 @@ package bot
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
 	"sync"
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -15,6 +16,10 @@ const (
 	idleEvery  = 10 * time.Second // and so often when only the time has changed
 	lateEvery  = 30 * time.Second // and so often after a minute of that
 	typingTime = 20 * time.Second // it is renewed before
+
+	// maxNotice bounds the content of an edit of the notice, in bytes of JSON:
+	// encrypted, which makes a third more of it, it still is under 20 KB.
+	maxNotice = 13 << 10
 )
 
 // progress is the notice that a running task keeps up to date, and the typing
@@ -28,7 +33,7 @@ type progress struct {
 	done  chan struct{}
 
 	mu      sync.Mutex
-	steps   stepList
+	steps   text.Steps
 	note    string // what is unusual, if anything
 	waits   bool   // for its turn: nothing is renewed
 	changed bool
@@ -75,7 +80,7 @@ func (p *progress) stop() {
 func (p *progress) tool(name, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.steps.call(name, name, detail)
+	p.steps.Call(name, name, detail)
 	p.note, p.changed = "", true
 }
 
@@ -83,13 +88,13 @@ func (p *progress) tool(name, detail string) {
 func (p *progress) event(run string, e agent.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.steps.begin(run)
+	p.steps.Begin(run)
 	switch e.Kind {
 	case agent.EventTool:
-		p.steps.call(e.ID, e.Tool, e.Detail)
+		p.steps.Call(e.ID, e.Tool, e.Detail)
 		p.note, p.changed = "", true
 	case agent.EventToolResult:
-		p.changed = p.steps.result(e) || p.changed
+		p.changed = p.steps.Result(e.ID, e.Tool, e.Detail, e.Failed) || p.changed
 	}
 }
 
@@ -99,14 +104,14 @@ func (p *progress) event(run string, e agent.Event) {
 func (p *progress) now() (step string, elapsed time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.steps.now(), time.Since(p.since)
+	return p.steps.Now(), time.Since(p.since)
 }
 
 // failed is how many steps have failed.
 func (p *progress) failed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.steps.failed
+	return p.steps.Failed()
 }
 
 // set says what is unusual; "" takes it back.
@@ -179,8 +184,7 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	}
 	p.mu.Lock()
 	due := !p.waits && (p.changed || time.Since(edited) >= every)
-	steps, note := p.steps, p.note
-	steps.newest = slices.Clone(steps.newest)
+	steps, note := p.steps.Clone(), p.note
 	if due {
 		p.changed = false
 	}
@@ -188,7 +192,13 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	if !due {
 		return "", false
 	}
-	return progressText(elapsed, steps, note), true
+	return steps.Progress(elapsed, note, fitsNotice), true
+}
+
+// fitsNotice tells whether an edit that shows words is small enough.
+func fitsNotice(words string) bool {
+	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(words)))
+	return err == nil && len(data) <= maxNotice
 }
 
 // again has the notice shown at the next tick: it was not there yet.

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
 // ask puts the question of a run into the outbox, in one transaction with the
 // row's new state: from here on the task waits, and holds nothing but its
-// record. It is a *agent.LimitError when the task has asked too often, and
+// record. It is agent.ErrLimit when the task has asked too often, and
 // errStopped or errSteered when somebody has told it to stop, or something new.
 func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 	question, about := out.Signal.Question, out.Signal.Context
@@ -40,7 +41,7 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 		return err
 	}
 	rows := t.questionRows(ctx, out.Signal.Before, out.Signal.After)
-	closing := fmt.Sprintf("❓ I asked a question after %s", short(time.Since(begun)))
+	closing := fmt.Sprintf("❓ I asked a question after %s", text.Duration(time.Since(begun)))
 	rows = append(rows, t.room.out(t.noticeTxn(n)+"-e", "", edit(txnRef+t.noticeTxn(n), notice(closing))))
 	if err := t.wait(ctx, data, rows); err != nil {
 		return err
@@ -88,7 +89,8 @@ func (t *task) pause(ctx context.Context) error {
 func (t *task) questionRows(ctx context.Context, before, after string) []state.Outbound {
 	e := t.rec.Execution
 	n := len(e.Answers)
-	text := questionText(e, t.options(), t.rec.Held != nil, t.patience(), before, after)
+	byReply := t.rec.Held != nil && t.inEncryptedRoom(ctx)
+	text := questionText(e, answering(t.options(), t.rec.Held != nil, byReply), t.patience(), before, after)
 	messages := t.messages(ctx, text, "question", t.bot.NotifyQuestion)
 	var rows []state.Outbound
 	for i, m := range messages {
@@ -99,6 +101,9 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.O
 		rows = append(rows, t.room.out(txn, t.row.Event, m))
 	}
 	for i, o := range t.options() {
+		if byReply && o.Key == yesKey {
+			continue
+		}
 		rows = append(rows, t.room.reaction(fmt.Sprintf("%s-r%d", t.question(n), i), txnRef+t.question(n), o.Key))
 	}
 	return rows
@@ -106,26 +111,40 @@ func (t *task) questionRows(ctx context.Context, before, after string) []state.O
 
 // questionText is the question as people read it. Source: seed 000, "Question
 // Notification".
-func questionText(e *agent.Execution, options []agent.Option, approval bool, limit time.Duration, before, after string) string {
+func questionText(e *agent.Execution, how string, limit time.Duration, before, after string) string {
 	var parts []string
 	add := func(head, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			parts = append(parts, head+text)
 		}
 	}
-	add("", cut(before, partSize/2))
+	add("", text.Cut(before, partSize/2))
 	add("I need your input:\n\n", e.CurrentQuestion)
 	add("Context: ", e.QuestionContext)
-	add("After that I went on:\n\n", cut(after, partSize/2))
-	how := "Reply to answer"
-	switch {
-	case approval:
-		how = "✅ runs it once, ❌ refuses"
-	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
-		how = "Tap " + labelsOf(options) + ", or reply in your own words"
-	}
-	add("", "_"+how+"; `!stop` gives up. I wait "+short(limit)+"._")
+	add("After that I went on:\n\n", text.Cut(after, partSize/2))
+	add("", "_"+how+"; `!stop` gives up. I wait "+text.Duration(limit)+"._")
 	return strings.Join(parts, "\n\n")
+}
+
+// answering says how a question is answered. byReply is an approval that a
+// reaction cannot give.
+func answering(options []agent.Option, approval, byReply bool) string {
+	switch {
+	case byReply:
+		return "Reply `yes` to run it once; `no` or ❌ refuses"
+	case approval:
+		return "✅ runs it once, ❌ refuses"
+	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
+		return "Tap " + labelsOf(options) + ", or reply in your own words"
+	}
+	return "Reply to answer"
+}
+
+// inEncryptedRoom tells whether reactions in the task's room prove nothing: they
+// are never encrypted. Where it is not known, they prove nothing either.
+func (t *task) inEncryptedRoom(ctx context.Context) bool {
+	encrypted, err := t.bot.encrypted(ctx, t.id)
+	return err != nil || encrypted
 }
 
 // labelsOf is "1–3" for three options.
@@ -170,9 +189,20 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 	}
 	switch v := ofQuestion(target.Status, n, len(t.rec.Execution.Answers)); v {
 	case isAnswer:
-		if answer, ok := agent.Chosen(t.options(), react.Key); ok {
-			return r.bind(ctx, row, target.Event, answer)
+		answer, ok := agent.Chosen(t.options(), react.Key)
+		if !ok {
+			break
 		}
+		if t.rec.Held != nil && isYes(answer) && !e.Decrypted {
+			encrypted, err := r.bot.encrypted(ctx, r.id)
+			if err != nil {
+				return err
+			}
+			if encrypted {
+				return r.tell(ctx, row, "Reactions are not encrypted, so your server could have added that ✅. To run the command, reply `yes` to my question.")
+			}
+		}
+		return r.bind(ctx, row, target.Event, answer)
 	case isLate:
 		asked := t.rec.Execution.Answers[n].Question
 		if _, ok := agent.Chosen(agent.Options(asked), react.Key); ok || react.Key == yesKey || react.Key == noKey {

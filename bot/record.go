@@ -73,7 +73,7 @@ func executionID(room, event string) string {
 func newTask(r *room, row state.Inbound) (*task, error) {
 	t := &task{room: r, row: row, key: taskKey(row)}
 	e, _ := parseEvent(row.Raw)
-	begin := agent.Begin{ID: executionID(row.Room, row.Event), Room: row.Room, TaskEvent: row.Event, Asker: row.Sender}
+	begin := agent.ExecutionSpec{ID: executionID(row.Room, row.Event), Room: row.Room, TaskEvent: row.Event, Asker: row.Sender}
 	if row.Type == typeExecute {
 		var c wireExecute
 		if err := json.Unmarshal(e.Content, &c); err != nil {

@@ -3,11 +3,11 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -42,12 +42,12 @@ func notice(text string) *message {
 }
 
 // rendered is a text message; nobody is mentioned.
-func rendered(text string) *message {
+func rendered(words string) *message {
 	m := &message{}
 	m.MsgType = event.MsgText
-	m.Body = visible(text)
+	m.Body = text.Visible(words)
 	m.Mentions = &event.Mentions{}
-	if formatted := toHTML(m.Body); formatted != "" {
+	if formatted := text.HTML(m.Body); formatted != "" {
 		m.Format, m.FormattedBody = event.FormatHTML, formatted
 	}
 	return m
@@ -77,33 +77,19 @@ func edit(original string, m *message) *message {
 
 // answer makes the messages of a text: the first replies to the task; each fits
 // into an event.
-func answer(text, task string) []*message {
+func answer(words, task string) []*message {
 	var out []*message
-	for _, part := range fitting(text, partSize) {
+	for _, part := range text.Fit(words, partSize, fits) {
 		out = append(out, rendered(part))
 	}
 	out[0].RelatesTo = replyTo(task)
 	return out
 }
 
-// fitting splits text so that each part, rendered, fits into an event and can be
-// seen. It makes at least one part.
-func fitting(text string, size int) []string {
-	var out []string
-	for _, part := range split(visible(text), size) {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
-		if encoded, _ := json.Marshal(rendered(part)); len(encoded) > maxEvent && len(part) > 512 {
-			out = append(out, fitting(part, len(part)*11/20)...) // in two, about as large as each other
-			continue
-		}
-		out = append(out, part)
-	}
-	if len(out) == 0 {
-		return []string{"…"}
-	}
-	return out
+// fits tells whether a part of a text, rendered, fits into an event.
+func fits(part string) bool {
+	encoded, _ := json.Marshal(rendered(part))
+	return len(encoded) <= maxEvent
 }
 
 // fileMessage refers to a file; where that is, is not in it yet.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 
 	"maunium.net/go/mautrix/event"
@@ -25,20 +26,20 @@ func (t *task) finals(ctx context.Context, text string) []state.Outbound {
 // messages says a text in reply to the task, loud or as a notice that no phone
 // rings for. One that is too long for a few messages goes as a file, behind its
 // beginning.
-func (t *task) messages(ctx context.Context, text, name string, loud bool) []*message {
-	whole := text
-	text = t.remindOf(text)
+func (t *task) messages(ctx context.Context, words, name string, loud bool) []*message {
+	whole := words
+	words = t.remindOf(words)
 	var messages []*message
-	if len(text) <= maxParts*partSize { // else it takes more
-		messages = answer(text, t.anchor())
+	if len(words) <= maxParts*partSize { // else it takes more
+		messages = answer(words, t.anchor())
 	}
 	if len(messages) == 0 || len(messages) > maxParts {
-		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(whole)))
+		beginning := text.Fit(words, partSize-512, fits)[0] // the note has to fit behind it
+		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, text.Size(len(whole)))
 		file, err := t.uploaded(ctx, name+".md", whole)
 		if err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
-			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(whole)))
+			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, text.Size(len(whole)))
 		}
 		messages = answer(beginning+note, t.anchor())
 		if err == nil {
@@ -91,13 +92,13 @@ func ours(text string) bool {
 
 // finalText is what the room is told of a run's outcome.
 func finalText(out agent.Outcome) string {
-	text := strings.TrimSpace(visible(out.Text))
+	said := strings.TrimSpace(text.Visible(out.Text))
 	switch {
-	case out.Ended == agent.Completed && text != "":
+	case out.Ended == agent.Completed && said != "":
 		if out.Truncated {
-			text += "\n\n… I cut the answer here: it was longer than I can keep."
+			said += "\n\n… I cut the answer here: it was longer than I can keep."
 		}
-		return text
+		return said
 	case out.Ended == agent.Interrupted:
 		return "⚠️ " + interruptedOften
 	}
@@ -105,8 +106,8 @@ func finalText(out agent.Outcome) string {
 	if detail == "" {
 		detail = "The agent ended without an answer (" + string(out.Ended) + "). Please send the task again."
 	}
-	if text != "" {
-		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + text
+	if said != "" {
+		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + said
 	}
 	return "⚠️ " + detail
 }
@@ -127,7 +128,7 @@ func (t *task) footer(ctx context.Context, out agent.Outcome) string {
 	if !t.bot.NotifyComplete || total == (used{}) {
 		return ""
 	}
-	parts := append([]string{short(total.Time)}, total.words()...)
+	parts := append([]string{text.Duration(total.Time)}, total.words()...)
 	link := ""
 	if t.row.Type != typeExecute {
 		link = t.bot.linkTo(homeOf(t.row), t.row.Event, t.row.Sender)

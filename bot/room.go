@@ -36,11 +36,12 @@ type room struct {
 	// rooms have none, and are not asked before each run: see run.
 	bootstrap atomic.Bool
 
-	mu      sync.Mutex
-	current *task                   // the one that the tasks' lane has taken up
-	cancel  context.CancelCauseFunc // of the running task; nil when none runs
-	alarms  time.Time               // when the room was last told of trouble on our side
-	refused map[string]bool         // types of events that the homeserver did not take here
+	mu        sync.Mutex
+	current   *task                   // the one that the tasks' lane has taken up
+	cancel    context.CancelCauseFunc // of the running task; nil when none runs
+	alarms    time.Time               // when the room was last told of trouble on our side
+	cleartext time.Time               // when it was last told of a message in clear
+	refused   map[string]bool         // types of events that the homeserver did not take here
 }
 
 func newRoom(b *Bot, id string) *room {

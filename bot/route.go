@@ -49,7 +49,7 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 	} else if waiting != nil {
 		return route{verdict: isAnswer, task: waiting}, nil
 	}
-	if about := m.RelatesTo.about(); about != "" {
+	if about := m.RelatesTo.About(); about != "" {
 		told, err := r.bot.Journal.OutboundOf(ctx, r.id, about)
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return route{}, fmt.Errorf("look up message: %w", err)

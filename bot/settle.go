@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/workspace"
@@ -33,10 +34,10 @@ func (t *task) answer(ctx context.Context, out agent.Outcome) error {
 // and nothing is written, when a task that runs was told something new.
 func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string, more ...state.Outbound) error {
 	waited := t.rec.Execution.State == agent.Failed || t.rec.Execution.State == agent.WaitingForInput
-	text := t.finalText(out)
-	t.outcome(out, text)
+	result := t.finalText(out)
+	t.outcome(out, result)
 	t.rec.Ended = out.Ended
-	t.rec.Answer = cut(text, historyText)
+	t.rec.Answer = text.Cut(result, historyText)
 	if t.rec.Resuming = out.Session != "" && out.Ended != agent.SessionGone; t.rec.Resuming {
 		t.rec.Session = out.Session
 	}
@@ -51,7 +52,7 @@ func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string,
 	if err != nil {
 		return err
 	}
-	rows := append(t.finals(ctx, text+t.footer(ctx, out)), more...)
+	rows := append(t.finals(ctx, result+t.footer(ctx, out)), more...)
 	rows = append(rows, t.endedRows(out.Ended)...)
 	if waited { // the caller holds the books
 		err = t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...)
@@ -154,7 +155,7 @@ func (t *task) removeRun(ctx context.Context) error {
 // has grown beyond the size it had after the run, or, where that is -1, has the
 // line at its end. The file is the agent's, and may be anything: only a regular
 // one is written to.
-func appendLine(ctx context.Context, box *sandbox.Box, line string, after int64) error {
+func appendLine(ctx context.Context, box *sandbox.Container, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0

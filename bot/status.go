@@ -10,6 +10,7 @@ import (
 
 	"maunium.net/go/mautrix/event"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -43,11 +44,11 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			step, elapsed := shown.now()
 			switch {
 			case shown.inLine():
-				running = "A task is " + turnNote + ", for " + short(elapsed) + "."
+				running = "A task is " + turnNote + ", for " + text.Duration(elapsed) + "."
 			case step != "":
-				running = "A task runs for " + short(elapsed) + ", now " + step + "."
+				running = "A task runs for " + text.Duration(elapsed) + ", now " + step + "."
 			default:
-				running = "A task runs for " + short(elapsed) + "."
+				running = "A task runs for " + text.Duration(elapsed) + "."
 			}
 		}
 	}
@@ -58,27 +59,16 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			queued++
 		}
 	}
-	lines := []string{running + " " + plural(queued, "task is", "tasks are") + " in line."}
+	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
 		w, err := newTask(r, one)
 		if err != nil {
 			return nil, err
 		}
 		first, _, _ := strings.Cut(w.rec.Execution.CurrentQuestion, "\n")
-		lines = append(lines, "- I wait for an answer, until "+w.rec.Execution.Deadline.Format("15:04 MST")+": "+code(first)+" "+w.link(ctx, w.question(len(w.rec.Execution.Answers))))
+		lines = append(lines, "- I wait for an answer, until "+w.rec.Execution.Deadline.Format("15:04 MST")+": "+text.Code(first)+" "+w.link(ctx, w.question(len(w.rec.Execution.Answers))))
 	}
 	return lines, nil
-}
-
-// plural writes a number with the right words behind it.
-func plural(n int, one, many string) string {
-	switch n {
-	case 0:
-		return "No " + one
-	case 1:
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // usageScript prints bytes of memory and of disk. The memory is what the
@@ -92,7 +82,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 	if name == "" {
 		return []string{"The room has no container yet: the first task makes it."}
 	}
-	line := "The container is " + code(name)
+	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	box, err := (&task{room: r}).ensureOnce(ctx)
@@ -107,7 +97,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 	for i, what := range []string{" of memory", " of disk"} {
 		if i < len(fields) {
 			if n, err := strconv.ParseInt(fields[i], 10, 64); err == nil && n > 0 {
-				line += ", " + size(int(n)) + what
+				line += ", " + text.Size(int(n)) + what
 			}
 		}
 	}
@@ -156,20 +146,20 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	text := "I work in " + strings.ToLower(plural(len(names), "room", "rooms")) + ".\n"
+	list := "I work in " + strings.ToLower(text.Plural(len(names), "room", "rooms")) + ".\n"
 	for _, name := range names[:min(len(names), most)] {
-		text += "\n- " + r.bot.roomName(ctx, name) + " " + code(all[name])
+		list += "\n- " + r.bot.roomName(ctx, name) + " " + text.Code(all[name])
 		if other := r.bot.room(name); other.busy("") {
-			text += ", at work"
+			list += ", at work"
 		}
 		if n := r.bot.waits.count(name); n > 0 {
-			text += ", waiting for " + strings.ToLower(plural(n, "answer", "answers"))
+			list += ", waiting for " + strings.ToLower(text.Plural(n, "answer", "answers"))
 		}
 	}
 	if len(names) > most {
-		text += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(names)-most)
+		list += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(names)-most)
 	}
-	return r.tell(ctx, row, text)
+	return r.tell(ctx, row, list)
 }
 
 // roomName is what people call a room; its ID where it has no name.
@@ -180,7 +170,7 @@ func (b *Bot) roomName(ctx context.Context, room string) string {
 		Name string `json:"name"`
 	}
 	if err := b.client.StateEvent(ctx, roomID(room), event.StateRoomName, "", &content); err != nil || strings.TrimSpace(content.Name) == "" {
-		return code(room)
+		return text.Code(room)
 	}
-	return code(content.Name)
+	return text.Code(content.Name)
 }

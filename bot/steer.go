@@ -97,7 +97,7 @@ func (r *room) joins(row state.Inbound) bool {
 // runs: nobody mentions the bot under each of several files.
 func (r *room) couldJoin(e wireEvent) bool {
 	m, ok := e.message()
-	return ok && m.isFile() && r.joins(state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
+	return ok && m.IsFile() && r.joins(state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
 }
 
 // join makes a message a part of the task that runs, if it still is one. The

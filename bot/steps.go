@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -17,7 +18,7 @@ func (t *task) event(e agent.Event) {
 	case agent.EventText:
 		t.shown.set("")
 	case agent.EventSlow:
-		t.shown.set(fmt.Sprintf("the model is slow: nothing has come for %s", short(e.Quiet)))
+		t.shown.set(fmt.Sprintf("the model is slow: nothing has come for %s", text.Duration(e.Quiet)))
 	}
 	crash("streaming")
 }

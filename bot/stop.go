@@ -174,7 +174,7 @@ func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
 	m, _ := e.message()
 	r.books.Lock()
 	defer r.books.Unlock()
-	if about := m.RelatesTo.about(); about != "" {
+	if about := m.RelatesTo.About(); about != "" {
 		target, _, err := r.taskOf(ctx, about)
 		if err != nil {
 			return err

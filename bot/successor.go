@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"maunium.net/go/mautrix/event"
+	mautrixevent "maunium.net/go/mautrix/event"
 
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -19,22 +20,22 @@ import (
 // same volumes.
 func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
-	var t wireTombstone
-	if err := json.Unmarshal(e.Content, &t); err != nil || t.ReplacementRoom == "" || t.ReplacementRoom == r.id {
+	successor := e.Successor()
+	if successor == "" || successor == r.id {
 		return r.finish(ctx, row)
 	}
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	joined, err := r.enterSuccessor(call, t.ReplacementRoom)
+	joined, err := r.enterSuccessor(call, successor)
 	if errors.Is(err, errNoSuccessor) {
-		r.bot.log.Warn().Str("room", r.id).Str("successor", t.ReplacementRoom).Msg("the room that is named as successor does not go on from this one: staying")
+		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room that is named as successor does not go on from this one: staying")
 		return r.finish(ctx, row)
 	}
 	if err != nil {
 		return err
 	}
 	if user := r.bot.direct.user(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, t.ReplacementRoom); err != nil && transient(err) {
+		if err := r.bot.markDirect(ctx, user, successor); err != nil && transient(err) {
 			return err
 		}
 	}
@@ -46,20 +47,20 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
 	}
-	if err := r.bot.Store.MoveRoom(ctx, r.id, t.ReplacementRoom); err != nil {
+	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
 	}
 	if err := r.finish(ctx, row); err != nil {
 		return err
 	}
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, t.ReplacementRoom, carrier(r.id)); err != nil {
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, successor, carrier(r.id)); err != nil {
 		return fmt.Errorf("move rows: %w", err)
 	}
 	r.bot.waits.dropRoom(r.id)
-	next := r.bot.room(t.ReplacementRoom)
+	next := r.bot.room(successor)
 	if !joined { // by the invite, perhaps, and else see doGreeting
 		var err error // the rows are there already: a homeserver that is away is waited for
-		for joined, err = r.bot.isIn(ctx, t.ReplacementRoom); err != nil; joined, err = r.bot.isIn(ctx, t.ReplacementRoom) {
+		for joined, err = r.bot.isIn(ctx, successor); err != nil; joined, err = r.bot.isIn(ctx, successor) {
 			if sleep(ctx, time.Second) != nil {
 				return err
 			}
@@ -109,14 +110,14 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 
 // predecessor is the room that a room goes on from, "" for none.
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
-	var created struct {
-		Predecessor struct {
-			Room string `json:"room_id"`
-		} `json:"predecessor"`
-	}
-	err := b.client.StateEvent(ctx, roomID(room), event.StateCreate, "", &created)
+	var raw json.RawMessage
+	err := b.client.StateEvent(ctx, roomID(room), mautrixevent.StateCreate, "", &raw)
 	if err != nil && transient(err) {
 		return "", fmt.Errorf("read what the room goes on from: %w", err)
 	}
-	return created.Predecessor.Room, nil
+	created, err := event.StateContent(event.TypeCreate, raw)
+	if err != nil {
+		return "", nil
+	}
+	return created.Predecessor(), nil
 }

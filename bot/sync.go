@@ -2,15 +2,14 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"maunium.net/go/mautrix"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -90,23 +89,32 @@ func (b *Bot) setCutSync(cut context.CancelCauseFunc) {
 // them. What it finds to do is done from the journal.
 func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error {
 	for _, raw := range resp.AccountData.Events {
-		var e wireEvent
-		if json.Unmarshal(raw, &e) == nil && e.Type == directType {
+		if e, err := event.AccountData(raw); err == nil && e.Type == directType {
 			b.direct.take(e.Content)
 		}
+	}
+	before, err := b.encryptedRooms(ctx, resp)
+	if err != nil {
+		return err
 	}
 	if err := b.takeKeys(ctx, since, resp); err != nil {
 		return err
 	}
+	now, err := b.encryptedRooms(ctx, resp)
+	if err != nil {
+		return err
+	}
 	var rows []state.Inbound
+	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
 	var echoes []echo
 	for name, joined := range resp.Rooms.Join {
 		events, old, err := b.timeline(ctx, name, since, joined)
 		if err != nil {
 			return err
 		}
-		for _, raw := range events {
-			e, ok := parseEvent(raw)
+		clear := clearUntil(before[name], now[name], events)
+		for i, raw := range events {
+			e, ok := b.fromServer(name, raw)
 			if !ok {
 				continue
 			}
@@ -117,11 +125,15 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 				raw = withRoom(raw, name)
 			}
 			row := inbound(name, e, raw, kindArchive)
-			forged := strings.HasPrefix(e.Type, ownTypes) // nobody sends us our own stand-ins
+			if i >= clear && isSpoken(e.Type) && !b.isSelf(e.Sender) {
+				ignored[e.ID] = !old && b.room(name).classify(ctx, e) != kindArchive
+				rows = append(rows, asCleartext(row))
+				continue
+			}
 			if !b.isSelf(e.Sender) {
 				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
 			}
-			if !old && !forged && b.room(name).classify(ctx, e) != kindArchive {
+			if !old && b.room(name).classify(ctx, e) != kindArchive {
 				row.Status = state.Pending
 			}
 			rows = append(rows, row)
@@ -135,17 +147,17 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch, nil))
 		}
 	}
-	before := earlierLife{}
+	answered := earlierLife{}
 	for _, e := range echoes { // before the token that has them told only once
 		err := b.Journal.MarkSent(ctx, e.txn, e.event)
 		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
-			before.take(e.txn)
+			answered.take(e.txn)
 		} else if err != nil {
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
 		b.pinEchoed(ctx, e.txn)
 	}
-	before.archive(rows)
+	answered.archive(rows)
 	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
 	if err != nil {
 		b.alarmRooms(ctx, rows, err)
@@ -157,6 +169,9 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 	}
 	b.receive(fresh)
 	for _, row := range fresh {
+		if ignored[row.Event] {
+			b.room(row.Room).tellCleartext(ctx, row)
+		}
 		b.verify(ctx, row)
 		b.dispatch(row)
 	}
@@ -209,13 +224,7 @@ func ownTransaction(e wireEvent, self string) string {
 	if e.Sender != self {
 		return ""
 	}
-	var c struct {
-		Txn string `json:"io.matrix-tui.txn"`
-	}
-	if json.Unmarshal(e.Content, &c) == nil && c.Txn != "" {
-		return c.Txn
-	}
-	return e.Unsigned.TransactionID
+	return e.Transaction
 }
 
 // crashIfTask is the crash point of a batch that holds a task.

@@ -11,7 +11,7 @@ import (
 
 	"maunium.net/go/mautrix"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 // The filters ask for what we read and nothing more; events stay raw, so that

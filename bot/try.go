@@ -8,8 +8,9 @@ import (
 
 	"maunium.net/go/mautrix"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state/sentence"
 )
 
 // Try proves that a bot could log in and read its keys, in a copy of the state
@@ -25,7 +26,7 @@ func Try(ctx context.Context, cfg Config) error {
 		token = b.loadAccount().AccessToken
 	}
 	if token == "" {
-		return &loginError{"There is no stored login: start the bot once with MATRIX_PASSWORD.", errors.New("no token")}
+		return sentence.New(errors.New("log in: no token"), "There is no stored login: start the bot once with MATRIX_PASSWORD.")
 	}
 	b.client.AccessToken = token
 	call, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -33,7 +34,7 @@ func Try(ctx context.Context, cfg Config) error {
 	who, err := b.client.Whoami(call)
 	switch {
 	case errors.Is(err, mautrix.MUnknownToken):
-		return &loginError{"The homeserver does not know the stored login.", err}
+		return sentence.New(fmt.Errorf("log in: %w", err), "The homeserver does not know the stored login.")
 	case err != nil:
 		return fmt.Errorf("show the token to %s: %w", cfg.Homeserver, err)
 	}

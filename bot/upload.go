@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 // uploaded gives the homeserver a text as a file, encrypted where the room is,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -33,15 +34,15 @@ func (t *task) noticeRow(text string) state.Outbound {
 
 // goingOn is what the room is told when a task goes on with an answer.
 func goingOn(a agent.Answer, busy bool) string {
-	text := "⏳ Going on with the answer that came by HTTP: " + code(a.Answer)
+	note := "⏳ Going on with the answer that came by HTTP: " + text.Code(a.Answer)
 	if a.By != "" {
-		text = "⏳ Going on with " + localpart(a.By) + "'s answer"
+		note = "⏳ Going on with " + localpart(a.By) + "'s answer"
 		if a.Event == "" {
-			text += ": " + code(a.Answer)
+			note += ": " + text.Code(a.Answer)
 		}
 	}
 	if busy {
-		text += ", when the running task is done"
+		note += ", when the running task is done"
 	}
-	return text + " …"
+	return note + " …"
 }

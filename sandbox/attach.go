@@ -21,7 +21,7 @@ import (
 	"github.com/containers/podman/v5/pkg/errorhandling"
 )
 
-// process is a command in a box, attached to.
+// process is a command in a container, attached to.
 type process struct {
 	argv, env []string
 	dir       string

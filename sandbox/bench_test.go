@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// benchSpec is a box of the image that the product uses, where it is there.
+// benchSpec is a container of the image that the product uses, where it is there.
 func benchSpec(b *testing.B) Spec {
 	spec := testSpec(b)
 	if image := os.Getenv("SANDBOX_IMAGE"); image != "" {
@@ -19,7 +19,7 @@ func benchSpec(b *testing.B) Spec {
 	return spec
 }
 
-// BenchmarkCreate makes and starts a box with its volumes, of a new room each time.
+// BenchmarkCreate makes and starts a container with its volumes, of a new room each time.
 func BenchmarkCreate(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -34,17 +34,17 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-func benchBox(b *testing.B) (*Box, Spec) {
+func benchContainer(b *testing.B) (*Container, Spec) {
 	spec := benchSpec(b)
-	box, err := testPodman.Ensure(b.Context(), spec)
+	container, err := testPodman.Ensure(b.Context(), spec)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return box, spec
+	return container, spec
 }
 
 func BenchmarkEnsureRunning(b *testing.B) {
-	_, spec := benchBox(b)
+	_, spec := benchContainer(b)
 	for b.Loop() {
 		if _, err := testPodman.Ensure(b.Context(), spec); err != nil {
 			b.Fatal(err)
@@ -54,9 +54,9 @@ func BenchmarkEnsureRunning(b *testing.B) {
 
 // BenchmarkStartRun starts runs; it does not wait for their ends.
 func BenchmarkStartRun(b *testing.B) {
-	box, _ := benchBox(b)
+	container, _ := benchContainer(b)
 	for i := 0; b.Loop(); i++ {
-		if _, err := box.StartRun(b.Context(), RunSpec{ID: "r" + strconv.Itoa(i), Argv: []string{"true"}}); err != nil {
+		if _, err := container.StartRun(b.Context(), RunSpec{ID: "r" + strconv.Itoa(i), Argv: []string{"true"}}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -64,28 +64,28 @@ func BenchmarkStartRun(b *testing.B) {
 
 // BenchmarkFollowRun follows a run that has ended.
 func BenchmarkFollowRun(b *testing.B) {
-	box, _ := benchBox(b)
-	if _, err := box.StartRun(b.Context(), RunSpec{ID: "r", Argv: []string{"echo", "hello"}}); err != nil {
+	container, _ := benchContainer(b)
+	if _, err := container.StartRun(b.Context(), RunSpec{ID: "r", Argv: []string{"echo", "hello"}}); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := box.FollowRun(b.Context(), "r", 0, io.Discard); err != nil {
+		if _, err := container.FollowRun(b.Context(), "r", 0, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkExec(b *testing.B) {
-	box, _ := benchBox(b)
+	container, _ := benchContainer(b)
 	for b.Loop() {
-		if _, err := box.Exec(context.Background(), Cmd{Argv: []string{"true"}}); err != nil {
+		if _, err := container.Exec(context.Background(), Cmd{Argv: []string{"true"}}); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkList(b *testing.B) {
-	benchBox(b)
+	benchContainer(b)
 	for b.Loop() {
 		if _, err := testPodman.List(b.Context()); err != nil {
 			b.Fatal(err)

@@ -13,16 +13,16 @@ import (
 // exitNotFound is boxinit's exit code when there is no such file.
 const exitNotFound = 3
 
-// command runs one of boxinit's commands in the box; they can all be repeated
+// command runs one of boxinit's commands in the container; they can all be repeated
 // without harm, so a service that is away is waited for. Verb is for the error.
-func (b *Box) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
+func (c *Container) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
 	again := backoff{until: time.Now().Add(patience)}
 	for {
 		var stdin io.Reader
 		if input != nil {
 			stdin = bytes.NewReader(input)
 		}
-		result, err := b.Exec(ctx, Cmd{Argv: append([]string{initPath}, argv...), Dir: "/", Stdin: stdin})
+		result, err := c.Exec(ctx, Cmd{Argv: append([]string{initPath}, argv...), Dir: "/", Stdin: stdin})
 		if err == nil {
 			return result, failure(result, verb)
 		}

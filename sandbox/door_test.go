@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The box's only door is the socket in the gateway's directory. A connection made
+// The container's only door is the socket in the gateway's directory. A connection made
 // while nobody listens there is held.
 func TestDoor(t *testing.T) {
 	spec := testSpec(t)
-	box := ensure(t, spec)
+	container := ensure(t, spec)
 	for _, id := range []string{"first", "after-a-restart"} {
-		start(t, box, id, "rm -f pipe; mkfifo pipe; exec 3<>pipe; echo hello >&3; nc 127.0.0.1 3128 <&3")
+		start(t, container, id, "rm -f pipe; mkfifo pipe; exec 3<>pipe; echo hello >&3; nc 127.0.0.1 3128 <&3")
 		socket := filepath.Join(spec.Gateway, "sock")
 		listener, err := net.Listen("unix", socket)
 		if err != nil {
@@ -36,8 +36,8 @@ func TestDoor(t *testing.T) {
 		io.WriteString(conn, "welcome")
 		conn.Close()
 		listener.Close() // and the socket is gone
-		if out, status := follow(t, box, id); out != "welcome" {
-			t.Errorf("the box hears %q, %+v", out, status)
+		if out, status := follow(t, container, id); out != "welcome" {
+			t.Errorf("the container hears %q, %+v", out, status)
 		}
 	}
 }

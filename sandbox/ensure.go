@@ -13,8 +13,8 @@ import (
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Box is a container that belongs to one room, running when Ensure returned it.
-type Box struct {
+// Container is a container that belongs to one room, running when Ensure returned it.
+type Container struct {
 	ID, Name, Room string
 	// Created says that this Ensure made the container, Started that it started
 	// it (a new one or a stopped one). Neither: it was running.
@@ -26,13 +26,13 @@ type Box struct {
 // ensureTries bounds how often Ensure looks again after a step.
 const ensureTries = 8
 
-// Ensure returns the room's box, running: found and running it is used as it is,
+// Ensure returns the room's container, running: found and running it is used as it is,
 // stopped it is started, paused it goes on, missing or broken it is made anew on
 // its old volumes. A container of that name whose label is not Spec.Room is left
 // alone: ErrNameTaken.
-func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Box, error) {
+func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if spec.Room == "" {
-		return nil, errors.New("ensure box: no room")
+		return nil, errors.New("ensure container: no room")
 	}
 	if spec.Name == "" {
 		spec.Name = NameFor(spec.Room)
@@ -42,27 +42,27 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Box, error) {
 		return nil, err
 	}
 	defer unlock()
-	e := ensuring{Podman: p, spec: spec, box: Box{Name: spec.Name, Room: spec.Room, podman: p}}
+	e := ensuring{Podman: p, spec: spec, container: Container{Name: spec.Name, Room: spec.Room, podman: p}}
 	again := backoff{until: time.Now().Add(patience)}
 	for tries := 0; tries < ensureTries; {
 		done, err := e.step(ctx)
 		switch {
 		case done:
-			return &e.box, nil
+			return &e.container, nil
 		case err == nil:
 			tries++
 		case !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil:
-			return nil, fmt.Errorf("ensure box %s: %w", spec.Name, err)
+			return nil, fmt.Errorf("ensure container %s: %w", spec.Name, err)
 		}
 	}
-	return nil, fmt.Errorf("ensure box %s: it does not stay up; see `podman logs %s`", spec.Name, spec.Name)
+	return nil, fmt.Errorf("ensure container %s: it does not stay up; see `podman logs %s`", spec.Name, spec.Name)
 }
 
 // ensuring is one Ensure on its way.
 type ensuring struct {
 	*Podman
 	spec      Spec
-	box       Box
+	container Container
 	unlimited bool // the host refused the limits
 	remade    bool // a broken container was removed already
 }
@@ -72,7 +72,7 @@ type ensuring struct {
 func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	data, err := containers.Inspect(e.with(ctx), e.spec.Name, nil)
 	if err != nil {
-		if err = explain(err, "inspect box", e.spec.Name); errors.Is(err, ErrNotFound) {
+		if err = explain(err, "inspect container", e.spec.Name); errors.Is(err, ErrNotFound) {
 			return false, e.create(ctx)
 		}
 		return false, err
@@ -80,23 +80,23 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	if err := owned(data, e.spec.Room); err != nil {
 		return false, err
 	}
-	e.box.ID = data.ID
+	e.container.ID = data.ID
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
 		e.spec.Fresh = false
-		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("there is a newer image: the box is made anew on its volumes")
+		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("there is a newer image: the container is made anew on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
 		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
-			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway's directory was replaced under the box: it is started again")
-			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop box", e.spec.Name)
+			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway's directory was replaced under the container: it is started again")
+			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
 		return true, nil
 	case actUnpause:
-		return false, explain(containers.Unpause(e.with(ctx), data.ID, nil), "unpause box", e.spec.Name)
+		return false, explain(containers.Unpause(e.with(ctx), data.ID, nil), "unpause container", e.spec.Name)
 	case actWait:
 		return false, sleep(ctx, 250*time.Millisecond)
 	case actStart:
@@ -105,7 +105,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
 }
 
-// stale tells whether a box that is to be fresh was made of another image than
+// stale tells whether a container that is to be fresh was made of another image than
 // there is now. Where there is none, the old one does.
 func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
 	if !e.spec.Fresh {
@@ -131,7 +131,7 @@ const (
 // next decides what brings a container up.
 func next(data *define.InspectContainerData, gateway string) action {
 	if gateway != "" && !mounts(data, gateway) {
-		return actRemake // the gateway's directory has moved: the box would have no door
+		return actRemake // the gateway's directory has moved: the container would have no door
 	}
 	switch data.State.Status {
 	case "running":
@@ -146,9 +146,9 @@ func next(data *define.InspectContainerData, gateway string) action {
 	return actRemake
 }
 
-// lostDoor says whether a running box has another directory at the gateway's
+// lostDoor says whether a running container has another directory at the gateway's
 // place than the one that is there now: it was removed and made again, and what
-// listens in the new one is out of the box's reach. Where the host does not let
+// listens in the new one is out of the container's reach. Where the host does not let
 // us look, nothing is lost.
 func lostDoor(pid int, gateway string) bool {
 	if gateway == "" {
@@ -192,7 +192,7 @@ func (e *ensuring) makeGateway() error {
 	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
 		return fmt.Errorf("make the gateway's directory: %w", err)
 	}
-	// Root in the box is nobody in particular outside, whatever the umask here.
+	// Root in the container is nobody in particular outside, whatever the umask here.
 	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
 		return fmt.Errorf("open the gateway's directory: %w", err)
 	}
@@ -220,14 +220,14 @@ func (e *ensuring) create(ctx context.Context) error {
 		limits, missing = e.spec.resources(host)
 	}
 	for _, controller := range missing {
-		e.warnOnce(controller, "this host has no such cgroup controller: boxes run without that limit")
+		e.warnOnce(controller, "this host has no such cgroup controller: containers run without that limit")
 	}
 	_, err = containers.CreateWithSpec(e.with(ctx), e.spec.generator(imageID, slot, limits), nil)
-	err = explain(err, "create box", e.spec.Name)
+	err = explain(err, "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
 		return nil // somebody was faster; the next look says who
 	}
-	e.box.Created = err == nil
+	e.container.Created = err == nil
 	return err
 }
 
@@ -237,10 +237,10 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	}
 	err := containers.Start(e.with(ctx), data.ID, nil)
 	if err == nil {
-		e.box.Started = true
+		e.container.Started = true
 		return nil
 	}
-	err = explain(err, "start box", e.spec.Name)
+	err = explain(err, "start container", e.spec.Name)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory):
 		return err
@@ -248,7 +248,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 		return nil // removed meanwhile; the next look makes it anew
 	case !e.unlimited && refusesLimits(err):
 		e.unlimited = true
-		e.warnOnce("any", "this host refuses a box with limits: it runs without ("+err.Error()+")")
+		e.warnOnce("any", "this host refuses a container with limits: it runs without ("+err.Error()+")")
 		return e.remove(ctx, data.ID)
 	}
 	if e.remade {
@@ -268,9 +268,9 @@ func refusesLimits(err error) bool {
 // its volumes.
 func (e *ensuring) remake(ctx context.Context, id, why string) error {
 	if e.remade {
-		return fmt.Errorf("the box was made anew and cannot be used all the same: %s", why)
+		return fmt.Errorf("the container was made anew and cannot be used all the same: %s", why)
 	}
 	e.remade = true
-	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("box cannot be used; made anew on its volumes")
+	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used; made anew on its volumes")
 	return e.remove(ctx, id)
 }

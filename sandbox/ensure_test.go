@@ -14,50 +14,50 @@ import (
 
 func TestEnsureCreatesStartsReconnects(t *testing.T) {
 	spec := testSpec(t)
-	box := ensure(t, spec)
-	if !box.Created || !box.Started || box.Name != NameFor(spec.Room) || box.Room != spec.Room || box.ID == "" {
-		t.Errorf("first: %+v", box)
+	container := ensure(t, spec)
+	if !container.Created || !container.Started || container.Name != NameFor(spec.Room) || container.Room != spec.Room || container.ID == "" {
+		t.Errorf("first: %+v", container)
 	}
 	again := ensure(t, spec)
-	if again.Created || again.Started || again.ID != box.ID {
+	if again.Created || again.Started || again.ID != container.ID {
 		t.Errorf("running: %+v", again)
 	}
-	if err := testPodman.Stop(t.Context(), box.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
-	if err := testPodman.Stop(t.Context(), box.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
 		t.Error("stopped already:", err)
 	}
-	if _, err := box.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrNotRunning) {
-		t.Errorf("exec in a stopped box: %v, want ErrNotRunning", err)
+	if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("exec in a stopped container: %v, want ErrNotRunning", err)
 	}
 	started := ensure(t, spec)
-	if started.Created || !started.Started || started.ID != box.ID {
+	if started.Created || !started.Started || started.ID != container.ID {
 		t.Errorf("stopped: %+v", started)
 	}
-	pause(t, box)
-	if resumed := ensure(t, spec); resumed.ID != box.ID {
+	pause(t, container)
+	if resumed := ensure(t, spec); resumed.ID != container.ID {
 		t.Errorf("paused: %+v", resumed)
 	}
-	sh(t, box, "true")
+	sh(t, container, "true")
 }
 
-// Made anew, a box finds its files, and they are still its root's, whatever slots
+// Made anew, a container finds its files, and they are still its root's, whatever slots
 // other rooms took meanwhile.
 func TestEnsureOnOldVolumes(t *testing.T) {
 	spec := testSpec(t)
-	box := ensure(t, spec)
-	sh(t, box, "echo work > /workspace/file; echo session > /root/file; chown 1000:1000 /workspace/file")
+	container := ensure(t, spec)
+	sh(t, container, "echo work > /workspace/file; echo session > /root/file; chown 1000:1000 /workspace/file")
 	slot := labelOf(t, workspaceVolume(spec.Room), labelSlot)
-	if err := testPodman.Destroy(t.Context(), box.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
-	if err := testPodman.Destroy(t.Context(), box.Name); !errors.Is(err, ErrNotFound) {
+	if err := testPodman.Destroy(t.Context(), container.Name); !errors.Is(err, ErrNotFound) {
 		t.Errorf("destroy again: %v, want ErrNotFound", err)
 	}
 	other := ensure(t, testSpec(t))
 	again := ensure(t, spec)
-	if !again.Created || again.ID == box.ID {
+	if !again.Created || again.ID == container.ID {
 		t.Errorf("%+v", again)
 	}
 	if got := sh(t, again, "cat /workspace/file /root/file; stat -c '%u' /workspace /root /root/file /workspace/file"); got != "work\nsession\n0\n0\n0\n1000" {
@@ -79,7 +79,7 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 	}
 }
 
-// A room that replaced another works on the other's volumes, in a box of its own.
+// A room that replaced another works on the other's volumes, in a container of its own.
 func TestEnsureOnVolumesOfAnother(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
@@ -89,9 +89,9 @@ func TestEnsureOnVolumesOfAnother(t *testing.T) {
 	}
 	next := testSpec(t)
 	next.VolumesOf = spec.Room
-	box := ensure(t, next)
-	if got := sh(t, box, "cat /workspace/file; stat -c %u /workspace/file"); got != "work\n0" || box.ID == old.ID || box.Name != NameFor(next.Room) {
-		t.Errorf("found %q, box %+v", got, box)
+	container := ensure(t, next)
+	if got := sh(t, container, "cat /workspace/file; stat -c %u /workspace/file"); got != "work\n0" || container.ID == old.ID || container.Name != NameFor(next.Room) {
+		t.Errorf("found %q, container %+v", got, container)
 	}
 }
 
@@ -108,9 +108,9 @@ func labelOf(t *testing.T, volume, label string) string {
 func TestEnsureReplacesBroken(t *testing.T) {
 	spec := testSpec(t)
 	spec.Gateway = ""
-	box := ensure(t, spec)
-	sh(t, box, "echo kept > /workspace/file")
-	if err := testPodman.Destroy(t.Context(), box.Name); err != nil {
+	container := ensure(t, spec)
+	sh(t, container, "echo kept > /workspace/file")
+	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
 	broken := specgen.NewSpecGenerator(testImage, false)
@@ -122,7 +122,7 @@ func TestEnsureReplacesBroken(t *testing.T) {
 	}
 	again := ensure(t, spec)
 	if got := sh(t, again, "cat /workspace/file"); got != "kept" || !again.Created {
-		t.Errorf("file holds %q, box %+v", got, again)
+		t.Errorf("file holds %q, container %+v", got, again)
 	}
 }
 
@@ -143,9 +143,9 @@ func TestEnsureByGivenName(t *testing.T) {
 	spec := testSpec(t)
 	spec.Name = "test-sandbox-given-" + slug(spec.Room)
 	t.Cleanup(func() { sweep(t, testPodman, spec.Room, spec.Name) })
-	box := ensure(t, spec)
-	if box.Name != spec.Name {
-		t.Errorf("name %s", box.Name)
+	container := ensure(t, spec)
+	if container.Name != spec.Name {
+		t.Errorf("name %s", container.Name)
 	}
 	list, err := testPodman.List(t.Context())
 	if err != nil {
@@ -155,7 +155,7 @@ func TestEnsureByGivenName(t *testing.T) {
 	for _, info := range list {
 		if info.Room == spec.Room {
 			found++
-			if info.ID != box.ID || info.Name != spec.Name || info.State != "running" || info.Image != testImage || info.Created.IsZero() {
+			if info.ID != container.ID || info.Name != spec.Name || info.State != "running" || info.Image != testImage || info.Created.IsZero() {
 				t.Errorf("listed %+v", info)
 			}
 		}
@@ -165,26 +165,26 @@ func TestEnsureByGivenName(t *testing.T) {
 	}
 }
 
-// Ten rooms at once, each asked for twice at once: one box each, a slot each.
+// Ten rooms at once, each asked for twice at once: one container each, a slot each.
 func TestEnsureConcurrently(t *testing.T) {
 	const rooms = 10
 	var wg sync.WaitGroup
-	boxes := make([][2]*Box, rooms)
+	containers := make([][2]*Container, rooms)
 	for i := range rooms {
 		spec := testSpec(t)
 		for j := range 2 {
 			wg.Go(func() {
-				box, err := testPodman.Ensure(t.Context(), spec)
+				container, err := testPodman.Ensure(t.Context(), spec)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				boxes[i][j] = box
-				if _, err := box.StartRun(t.Context(), RunSpec{ID: "once", Argv: []string{"sh", "-c", "echo ran >> /workspace/ran; cat /workspace/ran"}}); err != nil {
+				containers[i][j] = container
+				if _, err := container.StartRun(t.Context(), RunSpec{ID: "once", Argv: []string{"sh", "-c", "echo ran >> /workspace/ran; cat /workspace/ran"}}); err != nil {
 					t.Error(err)
 				}
 				var out strings.Builder
-				if _, err := box.FollowRun(t.Context(), "once", 0, &out); err != nil || out.String() != "ran\n" {
+				if _, err := container.FollowRun(t.Context(), "once", 0, &out); err != nil || out.String() != "ran\n" {
 					t.Errorf("%q, %v", out.String(), err)
 				}
 			})
@@ -192,7 +192,7 @@ func TestEnsureConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	ids, slots := make(map[string]bool), make(map[string]bool)
-	for _, pair := range boxes {
+	for _, pair := range containers {
 		if pair[0] == nil || pair[1] == nil || pair[0].ID != pair[1].ID {
 			t.Fatalf("%+v", pair)
 		}
@@ -200,15 +200,15 @@ func TestEnsureConcurrently(t *testing.T) {
 		slots[labelOf(t, workspaceVolume(pair[0].Room), labelSlot)] = true
 	}
 	if len(ids) != rooms || !rootless(t) && len(slots) != rooms {
-		t.Errorf("%d boxes, %d slots for %d rooms", len(ids), len(slots), rooms)
+		t.Errorf("%d containers, %d slots for %d rooms", len(ids), len(slots), rooms)
 	}
 }
 
-// What a box is like from inside.
-func TestBoxIsClosed(t *testing.T) {
+// What a container is like from inside.
+func TestContainerIsClosed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.invalid")
-	box := testBox(t)
-	env := sh(t, box, "cat /proc/1/environ | tr '\\0' '\\n'; env")
+	container := testContainer(t)
+	env := sh(t, container, "cat /proc/1/environ | tr '\\0' '\\n'; env")
 	for _, bad := range []string{"proxy", "PROXY"} {
 		if strings.Contains(env, bad) {
 			t.Errorf("environment holds %s:\n%s", bad, env)
@@ -227,7 +227,7 @@ func TestBoxIsClosed(t *testing.T) {
 		"cat /proc/sys/kernel/hostname":          "sandbox",
 	}
 	for script, want := range checks {
-		if got := sh(t, box, script); got != want {
+		if got := sh(t, container, script); got != want {
 			t.Errorf("%s: %q, want %q", script, got, want)
 		}
 	}

@@ -12,44 +12,36 @@ import (
 
 	"github.com/containers/podman/v5/pkg/bindings"
 	"github.com/containers/podman/v5/pkg/errorhandling"
+
+	"matrix-tui/state/sentence"
 )
 
-// Error is one of this package's few kinds of failure. Its Sentence can be shown
-// to a person as it stands.
-type Error struct{ text, sentence string }
-
-// Error returns the short technical text.
-func (e *Error) Error() string { return e.text }
-
-// Sentence tells a person what is wrong and what mends it.
-func (e *Error) Sentence() string { return e.sentence }
-
-// Kinds of failure; compare with errors.Is.
+// Kinds of failure, each with a sentence; compare with errors.Is.
 var (
-	// ErrNotFound: no such container, or no such file in the box.
-	ErrNotFound = &Error{"not found", "There is no such container or file; send the task again and the room's container is made anew."}
+	// ErrNotFound: no such container, or no such file in the container.
+	ErrNotFound = sentence.New(errors.New("not found"), "There is no such container or file; send the task again and the room's container is made anew.")
 	// ErrNotRunning: the container is there but stopped or paused.
-	ErrNotRunning = &Error{"box is not running", "The room's container is not running; send the task again and it is started."}
+	ErrNotRunning = sentence.New(errors.New("container is not running"), "The room's container is not running; send the task again and it is started.")
 	// ErrNameTaken: the container or volume of that name belongs to somebody else.
-	ErrNameTaken = &Error{"name is taken by a foreign container or volume", "A container or volume that is not this room's has the name that this room's needs, and is left alone. The operator finds it with `podman ps -a` or `podman volume ls` and can free the name with `podman rename`, `podman rm` or `podman volume rm`."}
+	ErrNameTaken = sentence.New(errors.New("name is taken by a foreign container or volume"), "A container or volume that is not this room's has the name that this room's needs, and is left alone. The operator finds it with `podman ps -a` or `podman volume ls` and can free the name with `podman rename`, `podman rm` or `podman volume rm`.")
 	// ErrUnreachable: podman's service does not answer.
-	ErrUnreachable = &Error{"podman is unreachable", "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket."}
+	ErrUnreachable = sentence.New(errors.New("podman is unreachable"), "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket.")
 	// ErrImageMissing: the image is not on this host.
-	ErrImageMissing = &Error{"image is missing", "The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set SANDBOX_IMAGE to one that `podman images` shows."}
-	// ErrOutOfMemory: the host or the box has no memory left.
-	ErrOutOfMemory = &Error{"out of memory", "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`)."}
+	ErrImageMissing = sentence.New(errors.New("image is missing"), "The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set SANDBOX_IMAGE to one that `podman images` shows.")
+	// ErrOutOfMemory: the host or the container has no memory left.
+	ErrOutOfMemory = sentence.New(errors.New("out of memory"), "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`).")
 	// ErrNoSpace: the host's disk is full.
-	ErrNoSpace = &Error{"no space left on the disk", "The host's disk is full. The operator can look with `podman system df` and make room with `podman image prune`."}
+	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can look with `podman system df` and make room with `podman image prune`.")
 	// ErrNotEmpty: a room whose volumes are to be made has some already.
-	ErrNotEmpty = &Error{"the room has volumes already", "A room of the backup has volumes on this host already; they are left alone. The operator can have them replaced with -force."}
+	ErrNotEmpty = sentence.New(errors.New("the room has volumes already"), "A room of the backup has volumes on this host already; they are left alone. The operator can have them replaced with -force.")
 	// ErrNoSlot: every range of user IDs is taken by a room's volumes.
-	ErrNoSlot = &Error{"no range of user IDs is left", "There are as many rooms with a workspace as this host can keep apart. The operator can remove workspaces that nobody needs with `podman volume rm`."}
+	ErrNoSlot = sentence.New(errors.New("no range of user IDs is left"), "There are as many rooms with a workspace as this host can keep apart. The operator can remove workspaces that nobody needs with `podman volume rm`.")
 )
 
 // texts that podman's answers hold, and what they mean. The first match counts.
 var texts = []struct {
 	part string
-	kind *Error
+	kind *sentence.Error
 }{
 	{"no such container", ErrNotFound},
 	{"no container with name or ID", ErrNotFound},
@@ -69,7 +61,7 @@ var texts = []struct {
 
 // kindOf finds the kind of an error from podman's bindings or its socket, nil for
 // none. What podman says is text: its typed errors end at the socket.
-func kindOf(err error) *Error {
+func kindOf(err error) *sentence.Error {
 	var connect bindings.ConnectError
 	var op *net.OpError
 	var model *errorhandling.ErrorModel
@@ -97,8 +89,10 @@ func explain(err error, verb, object string) error {
 	if err == nil {
 		return nil
 	}
-	var known *Error
-	if kind := kindOf(err); kind != nil && !errors.As(err, &known) {
+	if kind := kindOf(err); kind != nil {
+		if _, known := sentence.Of(err); known {
+			return fmt.Errorf("%s %s: %w", verb, object, err)
+		}
 		return fmt.Errorf("%s %s: %w: %w", verb, object, kind, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, object, err)

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Cmd is a short command in a box, by direct argv, without a shell.
+// Cmd is a short command in a container, by direct argv, without a shell.
 type Cmd struct {
 	Argv []string
-	// Env is the environment on top of the box's, "KEY=value" each.
+	// Env is the environment on top of the container's, "KEY=value" each.
 	Env []string
 	// Dir is where the command starts, "" = /workspace.
 	Dir string
@@ -36,15 +36,15 @@ type Result struct {
 const defaultMaxOutput = 1 << 20
 
 // exitRuntime is the exit code when the runtime could not execute anything at all,
-// as in a box that has used up its processes.
+// as in a container that has used up its processes.
 const exitRuntime = 125
 
-// Exec runs a command in the box and waits for its end. A non-zero exit code is
+// Exec runs a command in the container and waits for its end. A non-zero exit code is
 // a result, not an error. When ctx ends, Exec returns its error; the command in
-// the box may go on.
-func (b *Box) Exec(ctx context.Context, cmd Cmd) (Result, error) {
+// the container may go on.
+func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	if len(cmd.Argv) == 0 {
-		return Result{}, errors.New("exec in box: no command")
+		return Result{}, errors.New("exec in container: no command")
 	}
 	if cmd.MaxOutput <= 0 {
 		cmd.MaxOutput = defaultMaxOutput
@@ -53,15 +53,15 @@ func (b *Box) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 		cmd.Dir = workspace
 	}
 	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
-	code, err := b.podman.attach(ctx, b.ID, process{
+	code, err := c.podman.attach(ctx, c.ID, process{
 		argv: cmd.Argv, env: cmd.Env, dir: cmd.Dir,
 		stdin: cmd.Stdin, stdout: &stdout, stderr: &stderr,
 	})
 	if err != nil {
-		return Result{}, explain(err, "exec in box", b.Name)
+		return Result{}, explain(err, "exec in container", c.Name)
 	}
 	if text := stderr.kept.String(); code == exitRuntime && stdout.kept.Len() == 0 && strings.Contains(text, "OCI runtime error") {
-		return Result{}, fmt.Errorf("exec in box %s: %s", b.Name, strings.TrimSpace(text))
+		return Result{}, fmt.Errorf("exec in container %s: %s", c.Name, strings.TrimSpace(text))
 	}
 	return Result{
 		Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Code: code,

@@ -12,7 +12,7 @@ import (
 )
 
 func TestExec(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	for name, c := range map[string]struct {
 		cmd  Cmd
 		want Result
@@ -36,7 +36,7 @@ func TestExec(t *testing.T) {
 		"by signal": {Cmd{Argv: []string{"sh", "-c", "kill -9 $$"}}, Result{Code: 137}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := box.Exec(t.Context(), c.cmd)
+			got, err := container.Exec(t.Context(), c.cmd)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,47 +50,47 @@ func TestExec(t *testing.T) {
 
 // Input that nobody reads does no harm. Podman adds words of its own to stderr.
 func TestExecUnreadInput(t *testing.T) {
-	box := testBox(t)
-	got, err := box.Exec(t.Context(), Cmd{Argv: []string{"false"}, Stdin: strings.NewReader(strings.Repeat("x", 1<<20))})
+	container := testContainer(t)
+	got, err := container.Exec(t.Context(), Cmd{Argv: []string{"false"}, Stdin: strings.NewReader(strings.Repeat("x", 1<<20))})
 	if err != nil || got.Code != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestExecBounded(t *testing.T) {
-	box := testBox(t)
-	got, err := box.Exec(t.Context(), Cmd{Argv: []string{"sh", "-c", "yes | head -c 20000000"}})
+	container := testContainer(t)
+	got, err := container.Exec(t.Context(), Cmd{Argv: []string{"sh", "-c", "yes | head -c 20000000"}})
 	if err != nil || len(got.Stdout) != defaultMaxOutput || !got.Truncated {
 		t.Errorf("%d bytes, truncated %v, %v", len(got.Stdout), got.Truncated, err)
 	}
 }
 
 func TestExecFails(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := box.Exec(ctx, Cmd{Argv: []string{"sleep", "1000"}}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := container.Exec(ctx, Cmd{Argv: []string{"sleep", "1000"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want DeadlineExceeded", err)
 	}
-	if _, err := box.Exec(t.Context(), Cmd{}); err == nil {
+	if _, err := container.Exec(t.Context(), Cmd{}); err == nil {
 		t.Error("no command, no error")
 	}
-	if result, err := box.Exec(t.Context(), Cmd{Argv: []string{"/no/such"}}); err == nil && result.Code == 0 {
+	if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"/no/such"}}); err == nil && result.Code == 0 {
 		t.Errorf("no such command: %+v", result)
 	}
 }
 
 func TestFiles(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	ctx := t.Context()
 	big := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16) // 1 MiB
-	if err := box.WriteFile(ctx, "/workspace/deep/er/file", big); err != nil {
+	if err := container.WriteFile(ctx, "/workspace/deep/er/file", big); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := box.ReadFile(ctx, "/workspace/deep/er/file", 2<<20); err != nil || !bytes.Equal(got, big) {
+	if got, err := container.ReadFile(ctx, "/workspace/deep/er/file", 2<<20); err != nil || !bytes.Equal(got, big) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if got, err := box.ReadFile(ctx, "/workspace/deep/er/file", 10); err != nil || string(got) != "0123456789" {
+	if got, err := container.ReadFile(ctx, "/workspace/deep/er/file", 10); err != nil || string(got) != "0123456789" {
 		t.Errorf("%q, %v", got, err)
 	}
 	all := make([]byte, 0, 1<<17) // each pair of bytes: podman takes some pairs for a wish to detach
@@ -99,34 +99,34 @@ func TestFiles(t *testing.T) {
 			all = append(all, byte(a), byte(b))
 		}
 	}
-	if err := box.WriteFile(ctx, "/workspace/bytes", all); err != nil {
+	if err := container.WriteFile(ctx, "/workspace/bytes", all); err != nil {
 		t.Error(err)
 	}
-	if got, err := box.ReadFile(ctx, "/workspace/bytes", 1<<20); err != nil || !bytes.Equal(got, all) {
+	if got, err := container.ReadFile(ctx, "/workspace/bytes", 1<<20); err != nil || !bytes.Equal(got, all) {
 		t.Errorf("%d bytes of %d, %v", len(got), len(all), err)
 	}
-	sh(t, box, "rm -r deep bytes; ln -s /etc/passwd link; mkfifo fifo; mkdir dir; echo mine > old; chmod 700 old")
-	if err := box.WriteNew(ctx, "/workspace/old", []byte("theirs")); err != nil {
+	sh(t, container, "rm -r deep bytes; ln -s /etc/passwd link; mkfifo fifo; mkdir dir; echo mine > old; chmod 700 old")
+	if err := container.WriteNew(ctx, "/workspace/old", []byte("theirs")); err != nil {
 		t.Error(err)
 	}
-	if err := box.WriteNew(ctx, "/workspace/fresh", []byte("x")); err != nil {
+	if err := container.WriteNew(ctx, "/workspace/fresh", []byte("x")); err != nil {
 		t.Error(err)
 	}
-	if err := box.WriteFile(ctx, "/workspace/link", nil); err != nil { // replaces the link
+	if err := container.WriteFile(ctx, "/workspace/link", nil); err != nil { // replaces the link
 		t.Error(err)
 	}
-	if got := sh(t, box, "cat old fresh; echo; stat -c '%a %F' fresh link; head -c 4 /etc/passwd; ls -a | grep boxinit || true"); got != "mine\nx\n644 regular file\n644 regular empty file\nroot" {
+	if got := sh(t, container, "cat old fresh; echo; stat -c '%a %F' fresh link; head -c 4 /etc/passwd; ls -a | grep boxinit || true"); got != "mine\nx\n644 regular file\n644 regular empty file\nroot" {
 		t.Errorf("found %q", got)
 	}
 	for _, path := range []string{"/workspace/none", "/workspace/fifo", "/workspace/dir", "/dev/zero"} {
-		if _, err := box.ReadFile(ctx, path, 10); !errors.Is(err, ErrNotFound) {
+		if _, err := container.ReadFile(ctx, path, 10); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", path, err)
 		}
 	}
-	if err := box.WriteFile(ctx, "/workspace/dir", []byte("x")); err == nil {
+	if err := container.WriteFile(ctx, "/workspace/dir", []byte("x")); err == nil {
 		t.Error("a directory was overwritten")
 	}
-	if err := box.WriteFile(ctx, "/proc/x", []byte("x")); err == nil {
+	if err := container.WriteFile(ctx, "/proc/x", []byte("x")); err == nil {
 		t.Error("/proc was written to")
 	}
 }

@@ -6,28 +6,28 @@ import (
 	"strconv"
 )
 
-// WriteFile writes data to path in the box, by way of a temporary file beside it,
+// WriteFile writes data to path in the container, by way of a temporary file beside it,
 // so that a reader never sees half of it. Missing directories are made.
-func (b *Box) WriteFile(ctx context.Context, path string, data []byte) error {
-	return b.write(ctx, path, data, "write")
+func (c *Container) WriteFile(ctx context.Context, path string, data []byte) error {
+	return c.write(ctx, path, data, "write")
 }
 
 // WriteNew writes data to path unless something is there already; then it does
 // nothing and returns no error.
-func (b *Box) WriteNew(ctx context.Context, path string, data []byte) error {
-	return b.write(ctx, path, data, "write", "-new")
+func (c *Container) WriteNew(ctx context.Context, path string, data []byte) error {
+	return c.write(ctx, path, data, "write", "-new")
 }
 
-func (b *Box) write(ctx context.Context, path string, data []byte, argv ...string) error {
+func (c *Container) write(ctx context.Context, path string, data []byte, argv ...string) error {
 	// The size goes along: a connection that breaks must not look like the end.
-	_, err := b.command(ctx, "write "+path, data, append(argv, path, strconv.Itoa(len(data)))...)
+	_, err := c.command(ctx, "write "+path, data, append(argv, path, strconv.Itoa(len(data)))...)
 	return err
 }
 
-// ReadFile returns the first max bytes of a regular file in the box. It returns
+// ReadFile returns the first max bytes of a regular file in the container. It returns
 // ErrNotFound when there is none at path.
-func (b *Box) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
-	result, err := b.Exec(ctx, Cmd{
+func (c *Container) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
+	result, err := c.Exec(ctx, Cmd{
 		Argv:      []string{initPath, "read", path, strconv.FormatInt(max, 10)},
 		MaxOutput: max + 1,
 	})

@@ -19,7 +19,7 @@ func (h host) can(controller string) bool { return slices.Contains(h.controllers
 
 // about returns what podman says about its host. The first answer is kept. It takes
 // podman a fifth of a second, much of it to ask the package manager about its
-// parts, so nobody waits for it before the first box is made.
+// parts, so nobody waits for it before the first container is made.
 func (p *Podman) about(ctx context.Context) (host, error) {
 	unlock, err := p.asking.lock(ctx, "")
 	if err != nil {

@@ -18,12 +18,12 @@ type Info struct {
 	Created time.Time
 }
 
-// List returns every box, running or not, found by the room label in one call.
+// List returns every container, running or not, found by the room label in one call.
 func (p *Podman) List(ctx context.Context) ([]Info, error) {
 	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelRoom}})
 	list, err := containers.List(p.with(ctx), options)
 	if err != nil {
-		return nil, explain(err, "list", "boxes")
+		return nil, explain(err, "list", "containers")
 	}
 	infos := make([]Info, 0, len(list))
 	for _, c := range list {
@@ -47,20 +47,20 @@ func (p *Podman) Stop(ctx context.Context, name string) error {
 	defer unlock()
 	data, err := containers.Inspect(p.with(ctx), name, nil)
 	if err != nil {
-		return explain(err, "stop box", name)
+		return explain(err, "stop container", name)
 	}
 	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
-		return explain(ErrNameTaken, "stop box", name)
+		return explain(ErrNameTaken, "stop container", name)
 	}
 	if data.State.Status == "paused" {
 		if err := containers.Unpause(p.with(ctx), data.ID, nil); err != nil {
-			return explain(err, "unpause box", name)
+			return explain(err, "unpause container", name)
 		}
 	}
 	if !data.State.Running && !data.State.Paused && data.State.Status != "stopping" {
 		return nil
 	}
-	return explain(containers.Stop(p.with(ctx), data.ID, nil), "stop box", name)
+	return explain(containers.Stop(p.with(ctx), data.ID, nil), "stop container", name)
 }
 
 // Destroy removes the container, running or not; its volumes stay. ErrNotFound
@@ -74,10 +74,10 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 	defer unlock()
 	data, err := containers.Inspect(p.with(ctx), name, nil)
 	if err != nil {
-		return explain(err, "destroy box", name)
+		return explain(err, "destroy container", name)
 	}
 	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
-		return explain(ErrNameTaken, "destroy box", name)
+		return explain(ErrNameTaken, "destroy container", name)
 	}
 	return p.remove(ctx, data.ID)
 }
@@ -105,36 +105,36 @@ func (p *Podman) remove(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err = explain(err, "remove box", id); errors.Is(err, ErrNotFound) {
+	if err = explain(err, "remove container", id); errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// restart ends all that runs in the box and starts it again.
-func (b *Box) restart(ctx context.Context, why error) error {
-	unlock, err := b.podman.names.lock(ctx, b.Name)
+// restart ends all that runs in the container and starts it again.
+func (c *Container) restart(ctx context.Context, why error) error {
+	unlock, err := c.podman.names.lock(ctx, c.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	b.podman.log.Warn().Str("box", b.Name).Str("room", b.Room).AnErr("reason", why).Msg("nothing can be executed in the box; it is started again")
-	err = containers.Restart(b.podman.with(ctx), b.ID, new(containers.RestartOptions).WithTimeout(1))
-	return explain(err, "restart box", b.Name)
+	c.podman.log.Warn().Str("box", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("nothing can be executed in the container; it is started again")
+	err = containers.Restart(c.podman.with(ctx), c.ID, new(containers.RestartOptions).WithTimeout(1))
+	return explain(err, "restart container", c.Name)
 }
 
-// resume lets a paused box go on; paused is false where it was not.
-func (b *Box) resume(ctx context.Context) (paused bool, err error) {
-	if paused, err = b.paused(ctx); err != nil || !paused {
+// resume lets a paused container go on; paused is false where it was not.
+func (c *Container) resume(ctx context.Context) (paused bool, err error) {
+	if paused, err = c.paused(ctx); err != nil || !paused {
 		return paused, err
 	}
-	return true, explain(containers.Unpause(b.podman.with(ctx), b.ID, nil), "unpause box", b.Name)
+	return true, explain(containers.Unpause(c.podman.with(ctx), c.ID, nil), "unpause container", c.Name)
 }
 
-// paused says whether the box is paused. One that is gone is not.
-func (b *Box) paused(ctx context.Context) (bool, error) {
-	data, err := containers.Inspect(b.podman.with(ctx), b.ID, nil)
-	if err = explain(err, "inspect box", b.Name); err != nil {
+// paused says whether the container is paused. One that is gone is not.
+func (c *Container) paused(ctx context.Context) (bool, error) {
+	data, err := containers.Inspect(c.podman.with(ctx), c.ID, nil)
+	if err = explain(err, "inspect container", c.Name); err != nil {
 		if errors.Is(err, ErrNotFound) {
 			return false, nil
 		}

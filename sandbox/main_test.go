@@ -60,7 +60,7 @@ func prepare(ctx context.Context) (remove func(), err error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(layer)
-	image := fmt.Sprintf("localhost/matrix-tui-test-box:%s-%d", hex.EncodeToString(sum[:6]), os.Getpid())
+	image := fmt.Sprintf("localhost/matrix-tui-test-container:%s-%d", hex.EncodeToString(sum[:6]), os.Getpid())
 	options := new(images.ImportOptions).WithReference(image).WithChanges([]string{
 		"ENTRYPOINT " + initPath, "ENV PATH=/usr/bin:/bin",
 	})
@@ -166,7 +166,7 @@ func sweep(t testing.TB, p *Podman, room, name string) {
 	}
 }
 
-// testSpec is a box for a made-up room.
+// testSpec is a container for a made-up room.
 func testSpec(t testing.TB) Spec {
 	t.Helper()
 	room := testRoom(t)
@@ -174,19 +174,19 @@ func testSpec(t testing.TB) Spec {
 	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Gateway: gateway, Version: "test"}
 }
 
-// testBox is a running box.
-func testBox(t testing.TB) *Box {
+// testContainer is a running container.
+func testContainer(t testing.TB) *Container {
 	t.Helper()
 	return ensure(t, testSpec(t))
 }
 
-func ensure(t testing.TB, spec Spec) *Box {
+func ensure(t testing.TB, spec Spec) *Container {
 	t.Helper()
-	box, err := testPodman.Ensure(t.Context(), spec)
+	container, err := testPodman.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return box
+	return container
 }
 
 func rootless(t testing.TB) bool {
@@ -198,11 +198,11 @@ func rootless(t testing.TB) bool {
 	return is
 }
 
-// sh runs a shell script in the box and returns its stdout; it fails the test when
+// sh runs a shell script in the container and returns its stdout; it fails the test when
 // the script does.
-func sh(t testing.TB, box *Box, script string) string {
+func sh(t testing.TB, container *Container, script string) string {
 	t.Helper()
-	result, err := box.Exec(t.Context(), Cmd{Argv: []string{"/bin/sh", "-c", script}})
+	result, err := container.Exec(t.Context(), Cmd{Argv: []string{"/bin/sh", "-c", script}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +212,10 @@ func sh(t testing.TB, box *Box, script string) string {
 	return strings.TrimSpace(string(result.Stdout))
 }
 
-// pause pauses a box, where the host can.
-func pause(t testing.TB, box *Box) {
+// pause pauses a container, where the host can.
+func pause(t testing.TB, container *Container) {
 	t.Helper()
-	err := containers.Pause(testPodman.with(t.Context()), box.ID, nil)
+	err := containers.Pause(testPodman.with(t.Context()), container.ID, nil)
 	if err != nil && strings.Contains(err.Error(), "can not pause containers on rootless containers with cgroup V1") {
 		skipHost(t, err.Error())
 	}

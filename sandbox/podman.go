@@ -71,7 +71,7 @@ func defaultSocket(uid int, runtimeDir string) string {
 	return "unix://" + filepath.Join(runtimeDir, "podman/podman.sock")
 }
 
-// Close lets go of idle connections. Boxes and runs are not touched.
+// Close lets go of idle connections. Containers and runs are not touched.
 func (p *Podman) Close() {
 	p.stopAsking()
 	p.client.Client.CloseIdleConnections()

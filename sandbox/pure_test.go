@@ -17,6 +17,8 @@ import (
 	"github.com/containers/podman/v5/pkg/errorhandling"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 func TestNameFor(t *testing.T) {
@@ -66,19 +68,19 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// A host without cgroup controllers runs a box all the same.
+// A host without cgroup controllers runs a container all the same.
 func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
 	var log bytes.Buffer
 	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
 	spec := testSpec(t)
 	spec.Memory = 1 << 20 // less than anything can run in, where it holds
-	box, err := bare.Ensure(t.Context(), spec)
+	container, err := bare.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, box, "true")
-	if err := bare.Destroy(t.Context(), box.Name); err != nil {
+	sh(t, container, "true")
+	if err := bare.Destroy(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := bare.Ensure(t.Context(), spec); err != nil {
@@ -142,7 +144,7 @@ func TestKindOf(t *testing.T) {
 	}
 	for _, c := range []struct {
 		err  error
-		want *Error
+		want *sentence.Error
 	}{
 		{model("no such container"), ErrNotFound},
 		{model("image not known"), ErrImageMissing},
@@ -161,7 +163,7 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
 	}
-	for _, kind := range []*Error{ErrNotFound, ErrNotRunning, ErrNameTaken, ErrUnreachable, ErrImageMissing, ErrOutOfMemory, ErrNoSpace, ErrNoSlot} {
+	for _, kind := range []*sentence.Error{ErrNotFound, ErrNotRunning, ErrNameTaken, ErrUnreachable, ErrImageMissing, ErrOutOfMemory, ErrNoSpace, ErrNoSlot} {
 		if s := kind.Sentence(); !strings.HasSuffix(s, ".") || kind.Error() == "" {
 			t.Errorf("%v: %q", kind, s)
 		}

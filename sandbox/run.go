@@ -12,15 +12,15 @@ import (
 	"matrix-tui/sandbox/boxinit"
 )
 
-// The run's types are the ones that boxinit reads and prints in the box.
+// The run's types are the ones that boxinit reads and prints in the container.
 type (
-	// File is a file written into the box before a run starts.
+	// File is a file written into the container before a run starts.
 	File = boxinit.File
 	// RunSpec describes a run: one command, started detached from its caller.
 	RunSpec = boxinit.RunSpec
 	// RunState says how far a run has come.
 	RunState = boxinit.RunState
-	// RunStatus is what the box knows about a run.
+	// RunStatus is what the container knows about a run.
 	RunStatus = boxinit.RunStatus
 	// Watched tells how a file of RunSpec.Watch changed while the run ran.
 	Watched = boxinit.Watched
@@ -34,14 +34,14 @@ const (
 	RunInterrupted = boxinit.RunInterrupted
 )
 
-// ErrPresent says that a file is in the box that RunSpec.Without names.
-var ErrPresent = errors.New("a file is there that was thought not to be")
+// ErrFileExists says that a file is in the container that RunSpec.Without names.
+var ErrFileExists = errors.New("a file is there that was thought not to be")
 
 // StartRun starts a run and returns once its command has been executed. It is
 // idempotent by spec.ID: a run of that ID, ended or not, is left as it is and
-// existed is true. It is ErrPresent, and nothing was started, when a file of
+// existed is true. It is ErrFileExists, and nothing was started, when a file of
 // spec.Without is there.
-func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err error) {
+func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, err error) {
 	if err := spec.Check(); err != nil {
 		return false, err
 	}
@@ -49,7 +49,7 @@ func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err err
 	if err != nil {
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
-	result, err := b.command(ctx, "start run "+spec.ID, request, "run")
+	result, err := c.command(ctx, "start run "+spec.ID, request, "run")
 	if err != nil {
 		return false, err
 	}
@@ -58,7 +58,7 @@ func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err err
 		return false, fmt.Errorf("start run %s: read answer: %w", spec.ID, err)
 	}
 	if answer.Present != "" {
-		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrPresent, answer.Present)
+		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrFileExists, answer.Present)
 	}
 	if strings.Contains(answer.Error, "no space left on device") {
 		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrNoSpace, answer.Error)
@@ -69,9 +69,9 @@ func (b *Box) StartRun(ctx context.Context, spec RunSpec) (existed bool, err err
 	return answer.Existed, nil
 }
 
-// RunStatus returns what the box knows about the run; State RunNone is no error.
-func (b *Box) RunStatus(ctx context.Context, id string) (RunStatus, error) {
-	result, err := b.runCommand(ctx, "status", id)
+// RunStatus returns what the container knows about the run; State RunNone is no error.
+func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error) {
+	result, err := c.runCommand(ctx, "status", id)
 	if err != nil {
 		return RunStatus{}, err
 	}
@@ -83,21 +83,21 @@ func (b *Box) RunStatus(ctx context.Context, id string) (RunStatus, error) {
 }
 
 // StopRun ends everything the run started, and nothing older, and returns when
-// all of it is gone. A run that has ended or that the box does not know is no
+// all of it is gone. A run that has ended or that the container does not know is no
 // error. Where nothing can be executed any more, as when the run has used up the
-// box's processes, the box itself is started again.
-func (b *Box) StopRun(ctx context.Context, id string) error {
+// container's processes, the container itself is started again.
+func (c *Container) StopRun(ctx context.Context, id string) error {
 	var err error
 	again := backoff{}
 	for range stopTries {
-		_, err = b.runCommand(ctx, "stop", id)
+		_, err = c.runCommand(ctx, "stop", id)
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, ErrUnreachable):
 			return err
 		case errors.Is(err, ErrNotFound):
 			return nil
 		case errors.Is(err, ErrNotRunning):
-			if paused, err := b.resume(ctx); err != nil || !paused {
+			if paused, err := c.resume(ctx); err != nil || !paused {
 				return err // nothing runs in there
 			}
 			continue
@@ -106,38 +106,38 @@ func (b *Box) StopRun(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	return b.restart(ctx, err)
+	return c.restart(ctx, err)
 }
 
 // stopTries is how often a stop that cannot be executed is tried.
 const stopTries = 3
 
 // RemoveRun deletes the run's output and record. It refuses while the run runs.
-func (b *Box) RemoveRun(ctx context.Context, id string) error {
-	_, err := b.runCommand(ctx, "remove", id)
+func (c *Container) RemoveRun(ctx context.Context, id string) error {
+	_, err := c.runCommand(ctx, "remove", id)
 	return err
 }
 
-func (b *Box) runCommand(ctx context.Context, verb, id string) (Result, error) {
+func (c *Container) runCommand(ctx context.Context, verb, id string) (Result, error) {
 	if err := boxinit.CheckID(id); err != nil {
 		return Result{}, err
 	}
-	return b.command(ctx, verb+" run "+id, nil, verb, id)
+	return c.command(ctx, verb+" run "+id, nil, verb, id)
 }
 
 // maxStatus bounds the status that follows a run's output, in bytes.
 const maxStatus = 1 << 20
 
-// followTries bounds how often a follower may break off in a box, with podman
+// followTries bounds how often a follower may break off in a container, with podman
 // answering, and nothing read.
 const followTries = 10
 
 // FollowRun writes the run's stdout from offset on to w until the run has ended
 // and returns its status. When podman's service goes away it connects again and
 // goes on at the next byte, until ctx ends. It returns at once with State RunNone
-// where the box does not know the run, or is gone, and with RunInterrupted where
-// the box went down before the run had ended.
-func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
+// where the container does not know the run, or is gone, and with RunInterrupted where
+// the container went down before the run had ended.
+func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
 	if err := boxinit.CheckID(id); err != nil {
 		return RunStatus{}, err
 	}
@@ -145,7 +145,7 @@ func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Write
 	again := backoff{}
 	for failures := 0; failures < followTries; {
 		from := out.n
-		status, err := b.followOnce(ctx, id, out)
+		status, err := c.followOnce(ctx, id, out)
 		switch {
 		case err == nil:
 			return status, nil
@@ -156,7 +156,7 @@ func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Write
 		case errors.Is(err, ErrNotFound):
 			return RunStatus{State: RunNone}, nil
 		case errors.Is(err, ErrNotRunning):
-			if paused, err := b.paused(ctx); err == nil && !paused {
+			if paused, err := c.paused(ctx); err == nil && !paused {
 				return RunStatus{State: RunInterrupted}, nil
 			}
 		case !errors.Is(err, ErrUnreachable):
@@ -165,23 +165,23 @@ func (b *Box) FollowRun(ctx context.Context, id string, offset int64, w io.Write
 		if out.n > from {
 			failures, again = 0, backoff{}
 		}
-		b.podman.log.Debug().Str("box", b.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("follower broke off; it tries again")
+		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("follower broke off; it tries again")
 		if err := again.wait(ctx); err != nil {
 			return RunStatus{}, err
 		}
 	}
-	return RunStatus{}, fmt.Errorf("follow run %s in box %s: it breaks off again and again", id, b.Name)
+	return RunStatus{}, fmt.Errorf("follow run %s in container %s: it breaks off again and again", id, c.Name)
 }
 
 // followOnce follows over one connection.
-func (b *Box) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
+func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
 	stderr := bounded{left: maxStatus}
-	code, err := b.podman.attach(ctx, b.ID, process{
+	code, err := c.podman.attach(ctx, c.ID, process{
 		argv: []string{initPath, "tail", "-attached", id, strconv.FormatInt(out.n, 10)},
 		dir:  "/", hold: true, stdout: out, stderr: &stderr,
 	})
 	if err != nil {
-		return RunStatus{}, explain(err, "follow run in box", b.Name)
+		return RunStatus{}, explain(err, "follow run in container", c.Name)
 	}
 	if err := failure(Result{Code: code, Stderr: stderr.kept.Bytes()}, "follow run "+id); err != nil {
 		return RunStatus{}, err

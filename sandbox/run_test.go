@@ -15,18 +15,18 @@ import (
 )
 
 // start starts a shell script as a run.
-func start(t testing.TB, box *Box, id, script string) {
+func start(t testing.TB, container *Container, id, script string) {
 	t.Helper()
-	if _, err := box.StartRun(t.Context(), RunSpec{ID: id, Argv: []string{"sh", "-c", script}}); err != nil {
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: id, Argv: []string{"sh", "-c", script}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // follow reads a run to its end.
-func follow(t testing.TB, box *Box, id string) (string, RunStatus) {
+func follow(t testing.TB, container *Container, id string) (string, RunStatus) {
 	t.Helper()
 	var out bytes.Buffer
-	status, err := box.FollowRun(t.Context(), id, 0, &out)
+	status, err := container.FollowRun(t.Context(), id, 0, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,15 +34,15 @@ func follow(t testing.TB, box *Box, id string) (string, RunStatus) {
 }
 
 func TestRun(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	spec := RunSpec{
 		ID: "one", Env: []string{"X=y"},
 		Argv: []string{"sh", "-c", `echo "hello $MATRIX_TUI_RUN $X"; echo oops >&2; pwd; cat; exit 3`},
 	}
-	if existed, err := box.StartRun(t.Context(), spec); err != nil || existed {
+	if existed, err := container.StartRun(t.Context(), spec); err != nil || existed {
 		t.Fatal(existed, err)
 	}
-	out, status := follow(t, box, "one")
+	out, status := follow(t, container, "one")
 	if want := "hello one y\n/workspace\n"; out != want {
 		t.Errorf("stdout %q, want %q", out, want)
 	}
@@ -53,27 +53,27 @@ func TestRun(t *testing.T) {
 	if status.Started.IsZero() || status.Ended.Before(status.Started) {
 		t.Errorf("from %s to %s", status.Started, status.Ended)
 	}
-	if existed, err := box.StartRun(t.Context(), spec); err != nil || !existed {
+	if existed, err := container.StartRun(t.Context(), spec); err != nil || !existed {
 		t.Errorf("started again: %v, %v", existed, err)
 	}
 	var rest bytes.Buffer
-	if _, err := box.FollowRun(t.Context(), "one", 6, &rest); err != nil || rest.String() != out[6:] {
+	if _, err := container.FollowRun(t.Context(), "one", 6, &rest); err != nil || rest.String() != out[6:] {
 		t.Errorf("from byte 6: %q, %v", rest.String(), err)
 	}
-	if err := box.StopRun(t.Context(), "one"); err != nil {
+	if err := container.StopRun(t.Context(), "one"); err != nil {
 		t.Error("stop after the end:", err)
 	}
-	if err := box.RemoveRun(t.Context(), "one"); err != nil {
+	if err := container.RemoveRun(t.Context(), "one"); err != nil {
 		t.Error(err)
 	}
 	for what, id := range map[string]string{"removed": "one", "unknown": "two"} {
-		if _, status := follow(t, box, id); status.State != RunNone {
+		if _, status := follow(t, container, id); status.State != RunNone {
 			t.Errorf("%s: %+v", what, status)
 		}
-		if status, err := box.RunStatus(t.Context(), id); err != nil || status.State != RunNone {
+		if status, err := container.RunStatus(t.Context(), id); err != nil || status.State != RunNone {
 			t.Errorf("%s: %+v, %v", what, status, err)
 		}
-		if err := box.StopRun(t.Context(), id); err != nil {
+		if err := container.StopRun(t.Context(), id); err != nil {
 			t.Error(err)
 		}
 	}
@@ -81,12 +81,12 @@ func TestRun(t *testing.T) {
 
 // A run is followed as it prints, its state is told, and it cannot be removed.
 func TestFollowIsPrompt(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
+	container := testContainer(t)
+	start(t, container, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		status, err := box.FollowRun(t.Context(), "r", 0, w)
+		status, err := container.FollowRun(t.Context(), "r", 0, w)
 		if err == nil && status.State != RunExited {
 			err = fmt.Errorf("%+v", status)
 		}
@@ -97,13 +97,13 @@ func TestFollowIsPrompt(t *testing.T) {
 	if _, err := io.ReadFull(r, first[:]); err != nil || string(first[:]) != "first\n" {
 		t.Fatalf("%q, %v", first, err)
 	}
-	if status, err := box.RunStatus(t.Context(), "r"); err != nil || status.State != RunRunning || status.Size != 6 {
+	if status, err := container.RunStatus(t.Context(), "r"); err != nil || status.State != RunRunning || status.Size != 6 {
 		t.Errorf("%+v, %v", status, err)
 	}
-	if err := box.RemoveRun(t.Context(), "r"); err == nil {
+	if err := container.RemoveRun(t.Context(), "r"); err == nil {
 		t.Error("removed while it runs")
 	}
-	sh(t, box, "touch /workspace/go")
+	sh(t, container, "touch /workspace/go")
 	if rest, err := io.ReadAll(r); err != nil || string(rest) != "second\n" {
 		t.Errorf("%q, %v", rest, err)
 	}
@@ -113,7 +113,7 @@ func TestFollowIsPrompt(t *testing.T) {
 }
 
 func TestStartRunRefuses(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	long := strings.Repeat("x", 200_000)
 	for name, c := range map[string]struct {
 		spec RunSpec
@@ -127,33 +127,33 @@ func TestStartRunRefuses(t *testing.T) {
 		"file in the way": {RunSpec{Argv: []string{"true"}, Files: []File{{Path: "/etc/passwd/x"}}}, "not a directory"},
 	} {
 		c.spec.ID = "same"
-		if _, err := box.StartRun(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := container.StartRun(t.Context(), c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	if _, err := box.StartRun(t.Context(), RunSpec{ID: "../x", Argv: []string{"true"}}); err == nil {
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: "../x", Argv: []string{"true"}}); err == nil {
 		t.Error("an ID with a path was taken")
 	}
 	// What could not start left nothing in the way.
-	if existed, err := box.StartRun(t.Context(), RunSpec{ID: "same", Argv: []string{"true"}}); err != nil || existed {
+	if existed, err := container.StartRun(t.Context(), RunSpec{ID: "same", Argv: []string{"true"}}); err != nil || existed {
 		t.Error(existed, err)
 	}
 }
 
 func TestRunBigArgument(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	argument := strings.Repeat("é\n\"$x", 100_000/7) // 7 bytes each
-	if _, err := box.StartRun(t.Context(), RunSpec{ID: "big", Argv: []string{"printf", "%s", argument}}); err != nil {
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: "big", Argv: []string{"printf", "%s", argument}}); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := follow(t, box, "big"); out != argument {
+	if out, _ := follow(t, container, "big"); out != argument {
 		t.Errorf("%d bytes came back, want %d", len(out), len(argument))
 	}
 }
 
 func TestRunFiles(t *testing.T) {
-	box := testBox(t)
-	sh(t, box, "echo mine > /workspace/status.md; touch /root/lock")
+	container := testContainer(t)
+	sh(t, container, "echo mine > /workspace/status.md; touch /root/lock")
 	spec := RunSpec{
 		ID: "first", Argv: []string{"sh", "-c", "echo more >> /workspace/status.md; cat /root/.x/settings.json; stat -c %a /root/.x/settings.json; until [ -e /workspace/go ]; do sleep 0.05; done"},
 		Files: []File{
@@ -164,16 +164,16 @@ func TestRunFiles(t *testing.T) {
 		Remove: []string{"/root/lock", "/root/not-there"},
 		Watch:  []string{"/workspace/status.md", "/workspace/none"},
 	}
-	if _, err := box.StartRun(t.Context(), spec); err != nil {
+	if _, err := container.StartRun(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, box, "test ! -e /root/lock; touch /root/lock")
+	sh(t, container, "test ! -e /root/lock; touch /root/lock")
 	second := RunSpec{ID: "second", Argv: []string{"true"}, Remove: []string{"/root/lock"}}
-	if _, err := box.StartRun(t.Context(), second); err != nil {
+	if _, err := container.StartRun(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, box, "test -e /root/lock; touch /workspace/go") // another run is alive: not removed
-	out, status := follow(t, box, "first")
+	sh(t, container, "test -e /root/lock; touch /workspace/go") // another run is alive: not removed
+	out, status := follow(t, container, "first")
 	if out != "{}\n600\n" {
 		t.Errorf("stdout %q", out)
 	}
@@ -184,7 +184,7 @@ func TestRunFiles(t *testing.T) {
 	if diff := cmp.Diff(want, status.Watch); diff != "" {
 		t.Error(diff)
 	}
-	if got := sh(t, box, "cat /workspace/context.md"); got != "# Context" {
+	if got := sh(t, container, "cat /workspace/context.md"); got != "# Context" {
 		t.Errorf("context.md holds %q", got)
 	}
 }
@@ -192,35 +192,35 @@ func TestRunFiles(t *testing.T) {
 // A run that wants files not to be there does not start where one is, and is as
 // good as never asked for.
 func TestRunWithout(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	spec := RunSpec{ID: "without", Argv: []string{"echo", "done"}, Without: []string{"/workspace/none", "/workspace/link", "/workspace/empty", "/workspace/dir", "/workspace/SOUL.md"}}
-	sh(t, box, "cd /workspace; mkdir dir; touch empty; ln -s /etc/passwd link; echo pirate > SOUL.md")
-	if _, err := box.StartRun(t.Context(), spec); !errors.Is(err, ErrPresent) || !strings.Contains(err.Error(), "SOUL.md") {
+	sh(t, container, "cd /workspace; mkdir dir; touch empty; ln -s /etc/passwd link; echo pirate > SOUL.md")
+	if _, err := container.StartRun(t.Context(), spec); !errors.Is(err, ErrFileExists) || !strings.Contains(err.Error(), "SOUL.md") {
 		t.Fatalf("started beside a file: %v", err)
 	}
-	if status, err := box.RunStatus(t.Context(), spec.ID); err != nil || status.State != RunNone {
+	if status, err := container.RunStatus(t.Context(), spec.ID); err != nil || status.State != RunNone {
 		t.Fatalf("state %v, %v", status.State, err)
 	}
-	sh(t, box, "rm /workspace/SOUL.md")
-	if existed, err := box.StartRun(t.Context(), spec); err != nil || existed {
+	sh(t, container, "rm /workspace/SOUL.md")
+	if existed, err := container.StartRun(t.Context(), spec); err != nil || existed {
 		t.Fatalf("existed %v, %v", existed, err)
 	}
-	if out, _ := follow(t, box, spec.ID); out != "done\n" {
+	if out, _ := follow(t, container, spec.ID); out != "done\n" {
 		t.Errorf("stdout %q", out)
 	}
 }
 
 // However much is printed, what is kept is bounded and ends with the end.
 func TestRunMaxOutput(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	const bound = 1 << 20
-	_, err := box.StartRun(t.Context(), RunSpec{
+	_, err := container.StartRun(t.Context(), RunSpec{
 		ID: "loud", MaxOutput: bound, Argv: []string{"sh", "-c", "seq 1000000; echo the end; seq 100000 >&2"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, status := follow(t, box, "loud")
+	out, status := follow(t, container, "loud")
 	if int64(len(out)) != status.Size || len(out) < bound || len(out) > bound+256<<10+100 {
 		t.Errorf("%d bytes came, %d kept", len(out), status.Size)
 	}
@@ -235,13 +235,13 @@ func TestRunMaxOutput(t *testing.T) {
 
 // Started by many at once, a run starts once.
 func TestStartRunOnce(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	fresh := 0
 	for range 6 {
 		wg.Go(func() {
-			existed, err := box.StartRun(t.Context(), RunSpec{ID: "once", Argv: []string{"sh", "-c", "echo x >> /workspace/times"}})
+			existed, err := container.StartRun(t.Context(), RunSpec{ID: "once", Argv: []string{"sh", "-c", "echo x >> /workspace/times"}})
 			if err != nil {
 				t.Error(err)
 			}
@@ -253,21 +253,21 @@ func TestStartRunOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	follow(t, box, "once")
-	if got := sh(t, box, "cat /workspace/times"); got != "x" || fresh != 1 {
+	follow(t, container, "once")
+	if got := sh(t, container, "cat /workspace/times"); got != "x" || fresh != 1 {
 		t.Errorf("ran %q, %d of 6 say that it was they", got, fresh)
 	}
 }
 
 // Who follows can leave, and come back to what it has not read.
 func TestRunOutlivesFollower(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
+	container := testContainer(t)
+	start(t, container, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := box.FollowRun(ctx, "r", 0, w)
+		_, err := container.FollowRun(ctx, "r", 0, w)
 		done <- err
 	}()
 	io.ReadFull(r, make([]byte, 6))
@@ -275,12 +275,12 @@ func TestRunOutlivesFollower(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
-	until(t, "the follower's process has left the box", func() bool {
-		return !strings.Contains(sh(t, box, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
+	until(t, "the follower's process has left the container", func() bool {
+		return !strings.Contains(sh(t, container, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
 	})
-	sh(t, box, "touch /workspace/go")
+	sh(t, container, "touch /workspace/go")
 	var rest bytes.Buffer
-	if status, err := box.FollowRun(t.Context(), "r", 6, &rest); err != nil || rest.String() != "second\n" || status.State != RunExited {
+	if status, err := container.FollowRun(t.Context(), "r", 6, &rest); err != nil || rest.String() != "second\n" || status.State != RunExited {
 		t.Errorf("%q, %+v, %v", rest.String(), status, err)
 	}
 }

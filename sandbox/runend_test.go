@@ -11,99 +11,99 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
-// A run that its box took down is interrupted; in a box made anew it never was.
+// A run that its container took down is interrupted; in a container made anew it never was.
 func TestRunInterrupted(t *testing.T) {
 	spec := testSpec(t)
-	box := ensure(t, spec)
-	start(t, box, "r", "echo first; echo oops >&2; exec sleep 1000")
-	start(t, box, "ended", "exit 5")
-	follow(t, box, "ended")
+	container := ensure(t, spec)
+	start(t, container, "r", "echo first; echo oops >&2; exec sleep 1000")
+	start(t, container, "ended", "exit 5")
+	follow(t, container, "ended")
 	result := make(chan RunStatus, 1)
 	go func() {
-		status, err := box.FollowRun(t.Context(), "r", 0, io.Discard)
+		status, err := container.FollowRun(t.Context(), "r", 0, io.Discard)
 		if err != nil {
 			t.Error(err)
 		}
 		result <- status
 	}()
 	until(t, "it is followed", func() bool {
-		return strings.Contains(sh(t, box, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
+		return strings.Contains(sh(t, container, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
 	})
 	began := time.Now()
-	if err := testPodman.Stop(t.Context(), box.Name); err != nil {
+	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took > 4*time.Second {
 		t.Errorf("stop took %s: PID 1 did not end on SIGTERM", took)
 	}
 	if status := <-result; status.State != RunInterrupted {
-		t.Errorf("followed while the box went down: %+v", status)
+		t.Errorf("followed while the container went down: %+v", status)
 	}
-	box = ensure(t, spec)
-	out, status := follow(t, box, "r")
+	container = ensure(t, spec)
+	out, status := follow(t, container, "r")
 	if out != "first\n" || status.State != RunInterrupted || status.Stderr != "oops\n" {
 		t.Errorf("after the start: %q, %+v", out, status)
 	}
-	if existed, err := box.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil || !existed {
+	if existed, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil || !existed {
 		t.Errorf("started again: %v, %v", existed, err)
 	}
-	if _, status := follow(t, box, "ended"); status.State != RunExited || status.Code != 5 {
+	if _, status := follow(t, container, "ended"); status.State != RunExited || status.Code != 5 {
 		t.Errorf("ended before: %+v", status)
 	}
-	if err := testPodman.Destroy(t.Context(), box.Name); err != nil {
+	if err := testPodman.Destroy(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}
-	if _, status := follow(t, box, "r"); status.State != RunNone {
-		t.Errorf("in a box that is gone: %+v", status)
+	if _, status := follow(t, container, "r"); status.State != RunNone {
+		t.Errorf("in a container that is gone: %+v", status)
 	}
 	if _, status := follow(t, ensure(t, spec), "r"); status.State != RunNone {
-		t.Errorf("in a box made anew: %+v", status)
+		t.Errorf("in a container made anew: %+v", status)
 	}
 }
 
 // Its supervisor killed, a run is interrupted, and its processes can be stopped.
 func TestRunWithoutSupervisor(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "sleep 1001 & setsid sleep 1002 & sleep 1003")
-	sh(t, box, "kill -9 $(cat /var/lib/boxinit/runs/r/supervisor.json | tr -dc '0-9,' | cut -d, -f1)")
-	if _, status := follow(t, box, "r"); status.State != RunInterrupted {
+	container := testContainer(t)
+	start(t, container, "r", "sleep 1001 & setsid sleep 1002 & sleep 1003")
+	sh(t, container, "kill -9 $(cat /var/lib/boxinit/runs/r/supervisor.json | tr -dc '0-9,' | cut -d, -f1)")
+	if _, status := follow(t, container, "r"); status.State != RunInterrupted {
 		t.Errorf("%+v", status)
 	}
-	if got := sleepers(t, box); len(got) != 3 {
+	if got := sleepers(t, container); len(got) != 3 {
 		t.Fatalf("sleeping: %q", got)
 	}
-	if err := box.StopRun(t.Context(), "r"); err != nil {
+	if err := container.StopRun(t.Context(), "r"); err != nil {
 		t.Fatal(err)
 	}
-	if got := sleepers(t, box); len(got) != 0 {
+	if got := sleepers(t, container); len(got) != 0 {
 		t.Errorf("still sleeping: %q", got)
 	}
 }
 
-// A paused box is waited for.
+// A paused container is waited for.
 func TestFollowPaused(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "echo hello")
-	pause(t, box)
+	container := testContainer(t)
+	start(t, container, "r", "echo hello")
+	pause(t, container)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	if status, err := box.FollowRun(ctx, "r", 0, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+	if status, err := container.FollowRun(ctx, "r", 0, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("paused: %+v, %v", status, err)
 	}
-	if err := containers.Unpause(testPodman.with(t.Context()), box.ID, nil); err != nil {
+	if err := containers.Unpause(testPodman.with(t.Context()), container.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if out, status := follow(t, box, "r"); out != "hello\n" || status.State != RunExited {
+	if out, status := follow(t, container, "r"); out != "hello\n" || status.State != RunExited {
 		t.Errorf("%q, %+v", out, status)
 	}
 }
 
 // An error of the writer ends the following.
 func TestFollowWriterFails(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "echo hello; exec sleep 1000")
+	container := testContainer(t)
+	start(t, container, "r", "echo hello; exec sleep 1000")
 	full := errors.New("full")
-	if _, err := box.FollowRun(t.Context(), "r", 0, failing{full}); !errors.Is(err, full) {
+	if _, err := container.FollowRun(t.Context(), "r", 0, failing{full}); !errors.Is(err, full) {
 		t.Errorf("%v", err)
 	}
 }
@@ -119,14 +119,14 @@ func TestRunOutOfMemory(t *testing.T) {
 	}
 	spec := testSpec(t)
 	spec.Memory = 64 << 20
-	box := ensure(t, spec)
-	start(t, box, "greedy", "exec dd if=/dev/zero of=/dev/null bs=200M count=1")
-	_, status := follow(t, box, "greedy")
+	container := ensure(t, spec)
+	start(t, container, "greedy", "exec dd if=/dev/zero of=/dev/null bs=200M count=1")
+	_, status := follow(t, container, "greedy")
 	if status.Code != 137 || status.Signal != "killed" || !status.OOM {
 		t.Errorf("%+v", status)
 	}
-	start(t, box, "modest", "true")
-	if _, status := follow(t, box, "modest"); status.OOM {
+	start(t, container, "modest", "true")
+	if _, status := follow(t, container, "modest"); status.OOM {
 		t.Errorf("a run after it: %+v", status)
 	}
 }

@@ -71,11 +71,11 @@ func (s *service) connect() *Podman {
 func TestFollowThroughServiceRestart(t *testing.T) {
 	s := startService(t)
 	p := s.connect()
-	box, err := p.Ensure(t.Context(), testSpec(t))
+	container, err := p.Ensure(t.Context(), testSpec(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, box, "r", "echo first; until [ -e /workspace/go ]; do usleep 50000; done; seq 20000")
+	start(t, container, "r", "echo first; until [ -e /workspace/go ]; do usleep 50000; done; seq 20000")
 	lines := &watched{seen: make(chan struct{}, 1)}
 	type end struct {
 		status RunStatus
@@ -83,18 +83,18 @@ func TestFollowThroughServiceRestart(t *testing.T) {
 	}
 	done := make(chan end, 1)
 	go func() {
-		status, err := box.FollowRun(t.Context(), "r", 0, lines)
+		status, err := container.FollowRun(t.Context(), "r", 0, lines)
 		done <- end{status, err}
 	}()
 	<-lines.seen
 	s.kill()
 	// While it is away, each call says so.
-	if _, err := box.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrUnreachable) {
+	if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("exec without service: %v, want ErrUnreachable", err)
 	}
 	started := make(chan error, 1)
 	go func() {
-		_, err := box.StartRun(t.Context(), RunSpec{ID: "later", Argv: []string{"touch", "/workspace/go"}})
+		_, err := container.StartRun(t.Context(), RunSpec{ID: "later", Argv: []string{"touch", "/workspace/go"}})
 		started <- err
 	}()
 	s.start()
@@ -161,18 +161,18 @@ func TestVersion(t *testing.T) {
 
 // Neither goroutines nor descriptors stay behind, also where a caller left early.
 func TestNoLeaks(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "echo hello; exec sleep 1000")
+	container := testContainer(t)
+	start(t, container, "r", "echo hello; exec sleep 1000")
 	work := func() {
-		sh(t, box, "true")
+		sh(t, container, "true")
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 		defer cancel()
-		box.FollowRun(ctx, "r", 0, &strings.Builder{})
-		box.Exec(ctx, Cmd{Argv: []string{"sleep", "1000"}, Stdin: strings.NewReader("x")})
-		box.Exec(t.Context(), Cmd{Argv: []string{"true"}, Stdin: strings.NewReader(strings.Repeat("unread ", 1<<18))})
+		container.FollowRun(ctx, "r", 0, &strings.Builder{})
+		container.Exec(ctx, Cmd{Argv: []string{"sleep", "1000"}, Stdin: strings.NewReader("x")})
+		container.Exec(t.Context(), Cmd{Argv: []string{"true"}, Stdin: strings.NewReader(strings.Repeat("unread ", 1<<18))})
 	}
 	count := func() (goroutines, descriptors int) {
-		box.podman.Close()
+		container.podman.Close()
 		http.DefaultClient.CloseIdleConnections()
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.podman.io/storage/types"
 )
 
-// Spec is what a room's box is to be like.
+// Spec is what a room's container is to be like.
 type Spec struct {
 	// Room is the room's ID, as on the label.
 	Room string
@@ -23,21 +23,21 @@ type Spec struct {
 	Image     string
 	// Memory is the limit in bytes, swap included; 0 = none.
 	Memory int64
-	// CPUs is the number of processors the box may use; 0 = no limit.
+	// CPUs is the number of processors the container may use; 0 = no limit.
 	CPUs float64
 	// PIDs is the limit on processes and threads; 0 = no limit.
 	PIDs int64
 	// Gateway is the directory on the host that holds the gateway's socket,
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
-	// Fresh has a box made anew, on its volumes, when Image now names another
+	// Fresh has a container made anew, on its volumes, when Image now names another
 	// image than the one it was made of. Nothing may run in it.
 	Fresh bool
 	// Version is the bot's version, for the label.
 	Version string
 }
 
-// Labels on a box and on its volumes.
+// Labels on a container and on its volumes.
 const (
 	labelRoom    = "io.matrix-tui.room"
 	labelVersion = "io.matrix-tui.version"
@@ -58,7 +58,7 @@ const (
 	idsPerSlot = 65536
 	maxSlots   = (0x7FFE0000 - firstID) / idsPerSlot
 
-	// Limits on open files and processes of each user in a box. They are always
+	// Limits on open files and processes of each user in a container. They are always
 	// set: podman's own defaults are above what some hosts allow.
 	softFiles, hardFiles = 1024, 4096
 	processes            = 4096
@@ -67,7 +67,7 @@ const (
 	logBytes  = 1 << 20 // of PID 1's own words
 )
 
-// capabilities are what root in a box keeps: package managers and build tools want
+// capabilities are what root in a container keeps: package managers and build tools want
 // to own files and to change users, no more.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
 
@@ -77,8 +77,8 @@ func homeVolume(room string) string      { return "home-" + slug(room) }
 
 func (s Spec) volumesOf() string { return cmp.Or(s.VolumesOf, s.Room) }
 
-// generator says in podman's words what a box is. Slot is the room's range of user
-// IDs, -1 where podman is rootless and keeps its boxes apart from the host itself.
+// generator says in podman's words what a container is. Slot is the room's range of user
+// IDs, -1 where podman is rootless and keeps its containers apart from the host itself.
 func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// sleepers returns the arguments of the sleep commands in the box.
-func sleepers(t testing.TB, box *Box) []string {
+// sleepers returns the arguments of the sleep commands in the container.
+func sleepers(t testing.TB, container *Container) []string {
 	t.Helper()
-	lines := sh(t, box, `for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' < $f 2>/dev/null; echo; done | sed -n 's/^sleep \([0-9][0-9]*\) $/\1/p' | sort`)
+	lines := sh(t, container, `for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' < $f 2>/dev/null; echo; done | sed -n 's/^sleep \([0-9][0-9]*\) $/\1/p' | sort`)
 	return strings.Fields(lines)
 }
 
 func TestStopRun(t *testing.T) {
-	box := testBox(t)
+	container := testContainer(t)
 	// Older things: a daemon of a run that has ended, and one of a run that goes on.
-	start(t, box, "older", "setsid sleep 2001 & true")
-	start(t, box, "beside", "env -i setsid sleep 2002 & sleep 2003")
-	if _, status := follow(t, box, "older"); status.State != RunExited {
+	start(t, container, "older", "setsid sleep 2001 & true")
+	start(t, container, "beside", "env -i setsid sleep 2002 & sleep 2003")
+	if _, status := follow(t, container, "older"); status.State != RunExited {
 		t.Fatalf("a daemon in the background keeps the run running: %+v", status)
 	}
 	for name, script := range map[string]string{
@@ -33,64 +33,64 @@ func TestStopRun(t *testing.T) {
 		"ended-already":   "env -i setsid sleep 1000 & exit 0",
 	} {
 		t.Run(name, func(t *testing.T) {
-			start(t, box, name, script)
-			until(t, "something sleeps", func() bool { return len(sleepers(t, box)) > 3 })
+			start(t, container, name, script)
+			until(t, "something sleeps", func() bool { return len(sleepers(t, container)) > 3 })
 			began := time.Now()
-			if err := box.StopRun(t.Context(), name); err != nil {
+			if err := container.StopRun(t.Context(), name); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(began); took > 6*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			if got := strings.Join(sleepers(t, box), " "); got != "2001 2002 2003" {
+			if got := strings.Join(sleepers(t, container), " "); got != "2001 2002 2003" {
 				t.Errorf("sleeping after the stop: %s", got)
 			}
-			_, status := follow(t, box, name)
+			_, status := follow(t, container, name)
 			if status.State != RunExited {
 				t.Errorf("%+v", status)
 			}
 		})
 	}
-	_, status := follow(t, box, "plain")
+	_, status := follow(t, container, "plain")
 	if status.Signal != "terminated" || status.Code != 143 {
 		t.Errorf("stopped: %+v", status)
 	}
-	if status, err := box.RunStatus(t.Context(), "beside"); err != nil || status.State != RunRunning {
+	if status, err := container.RunStatus(t.Context(), "beside"); err != nil || status.State != RunRunning {
 		t.Errorf("the run beside: %+v, %v", status, err)
 	}
 }
 
 // What is paused is stopped all the same.
 func TestStopRunPaused(t *testing.T) {
-	box := testBox(t)
-	start(t, box, "r", "exec sleep 1000")
-	pause(t, box)
-	if err := box.StopRun(t.Context(), "r"); err != nil {
+	container := testContainer(t)
+	start(t, container, "r", "exec sleep 1000")
+	pause(t, container)
+	if err := container.StopRun(t.Context(), "r"); err != nil {
 		t.Fatal(err)
 	}
-	if got := sleepers(t, box); len(got) != 0 {
+	if got := sleepers(t, container); len(got) != 0 {
 		t.Errorf("still sleeping: %q", got)
 	}
 }
 
 // Orphans are reaped, those of a run and those of anybody else: no zombie stays.
 func TestNoZombies(t *testing.T) {
-	box := testBox(t)
-	count := func() string { return sh(t, box, "ls -d /proc/[0-9]* | wc -l") }
-	start(t, box, "r", "until [ -e go ]; do usleep 20000; done; for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done; exec sleep 1000")
-	sh(t, box, "touch go")
-	until(t, "the run's orphans have ended", func() bool { return sh(t, box, "cat ended | wc -l") == "3" })
+	container := testContainer(t)
+	count := func() string { return sh(t, container, "ls -d /proc/[0-9]* | wc -l") }
+	start(t, container, "r", "until [ -e go ]; do usleep 20000; done; for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done; exec sleep 1000")
+	sh(t, container, "touch go")
+	until(t, "the run's orphans have ended", func() bool { return sh(t, container, "cat ended | wc -l") == "3" })
 	var before string
 	until(t, "the run's orphans are reaped", func() bool {
 		before = count()
 		return before == "6" // PID 1, supervisor, sleep, sh, ls, wc
 	})
-	sh(t, box, "for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done")
-	until(t, "the other orphans have ended", func() bool { return sh(t, box, "cat ended | wc -l") == "6" })
+	sh(t, container, "for i in 1 2 3; do (setsid sh -c 'echo >> ended' &); done")
+	until(t, "the other orphans have ended", func() bool { return sh(t, container, "cat ended | wc -l") == "6" })
 	until(t, "the other orphans are reaped", func() bool { return count() == before })
 }
 
-// A run that has used up the box's processes loses neither PID 1 nor its own
+// A run that has used up the container's processes loses neither PID 1 nor its own
 // supervisor, and can be stopped although nothing more can be executed.
 func TestStopRunWithoutProcesses(t *testing.T) {
 	spec := testSpec(t)
@@ -98,11 +98,11 @@ func TestStopRunWithoutProcesses(t *testing.T) {
 	if !hostOf(t).can("pids") {
 		skipHost(t, "this host has no pids controller")
 	}
-	box := ensure(t, spec)
-	start(t, box, "bomb", "trap '' TERM; (while true; do sleep 1000 & done); while true; do true; done")
+	container := ensure(t, spec)
+	start(t, container, "bomb", "trap '' TERM; (while true; do sleep 1000 & done); while true; do true; done")
 	failed := 0
 	until(t, "nothing more can be executed", func() bool {
-		if _, err := box.Exec(t.Context(), Cmd{Argv: []string{"true"}}); err == nil {
+		if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); err == nil {
 			failed = 0
 			return false
 		}
@@ -112,13 +112,13 @@ func TestStopRunWithoutProcesses(t *testing.T) {
 	if again := ensure(t, spec); again.Started {
 		t.Error("PID 1 had ended")
 	}
-	if err := box.StopRun(t.Context(), "bomb"); err != nil {
+	if err := container.StopRun(t.Context(), "bomb"); err != nil {
 		t.Fatal(err)
 	}
-	if got := sleepers(t, box); len(got) != 0 {
+	if got := sleepers(t, container); len(got) != 0 {
 		t.Errorf("%d still sleep", len(got))
 	}
-	if status, err := box.RunStatus(t.Context(), "bomb"); err != nil || status.State == RunRunning {
+	if status, err := container.RunStatus(t.Context(), "bomb"); err != nil || status.State == RunRunning {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

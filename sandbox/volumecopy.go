@@ -13,7 +13,7 @@ import (
 )
 
 // labelHelper marks the containers that copy volumes. They have no room's label:
-// no bot takes one for a box.
+// no bot takes one for a container.
 const labelHelper = "io.matrix-tui.helper"
 
 // HasVolumes says whether a room has work to keep on this host: at least one of
@@ -32,7 +32,7 @@ func (p *Podman) HasVolumes(ctx context.Context, room string) (bool, error) {
 }
 
 // ExportVolumes writes the room's volumes to w as a tar of workspace/ and root/,
-// with the user IDs that the box sees. The box may be at work meanwhile: a file
+// with the user IDs that the container sees. The container may be at work meanwhile: a file
 // that changes is taken as it is when its turn comes. It needs the image for a
 // container of its own, so nothing of what the agent changed has a part in it.
 func (p *Podman) ExportVolumes(ctx context.Context, room, image string, w io.Writer) error {

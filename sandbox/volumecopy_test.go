@@ -13,7 +13,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
-// realImage is the image of the boxes: the one of the other tests has no tar to
+// realImage is the image of the containers: the one of the other tests has no tar to
 // speak of.
 func realImage(t *testing.T) string {
 	t.Helper()
@@ -30,10 +30,10 @@ func TestCopyVolumes(t *testing.T) {
 	p, image := needPodman(t), realImage(t)
 	from, to := testRoom(t), testRoom(t)
 	ctx := t.Context()
-	box := ensure(t, Spec{Room: from, Image: image})
+	container := ensure(t, Spec{Room: from, Image: image})
 	script := `set -e; cd /workspace; echo walnut > 'a word'; ln -s 'a word' link; mkdir dir; chmod 0711 dir; chown 1000:1000 dir
 mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /root/.profile2`
-	sh(t, box, script)
+	sh(t, container, script)
 	if there, err := p.HasVolumes(ctx, from); err != nil || !there {
 		t.Errorf("has volumes: %v, %v", there, err)
 	}
@@ -51,9 +51,9 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); err != nil {
 		t.Fatal(err)
 	}
-	box = ensure(t, Spec{Room: to, Image: image})
+	container = ensure(t, Spec{Room: to, Image: image})
 	want := "walnut\nhome\n711 1000 directory\n644 0 fifo\n600 0 regular file\n3221225472"
-	if got := sh(t, box, `cat link /root/.profile2; stat -c '%a %u %F' dir pipe /root/.profile2; stat -c %s sparse`); got != want {
+	if got := sh(t, container, `cat link /root/.profile2; stat -c '%a %u %F' dir pipe /root/.profile2; stat -c %s sparse`); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
@@ -61,11 +61,11 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("filled volumes: %v", err)
 	}
-	sh(t, box, "echo mine > mine")
+	sh(t, container, "echo mine > mine")
 	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), true); err != nil {
 		t.Fatal(err)
 	}
-	if got := sh(t, box, "ls"); strings.Contains(got, "mine") || !strings.Contains(got, "a word") {
+	if got := sh(t, container, "ls"); strings.Contains(got, "mine") || !strings.Contains(got, "a word") {
 		t.Errorf("afterwards there is %s", got)
 	}
 	// An archive that breaks off is an error, and no helper is left.

@@ -9,6 +9,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"matrix-tui/state/sentence"
 )
 
 // ErrNotFound says that there is no such event or message in the journal.
@@ -23,16 +25,6 @@ var ErrLocked = errors.New("state directory is in use")
 // ErrNewer says that a file was written by a newer release than this one.
 var ErrNewer = errors.New("written by a newer release")
 
-// told is an error that carries a sentence for the person who can mend it.
-type told struct {
-	err      error
-	sentence string
-}
-
-func (t *told) Error() string    { return t.err.Error() }
-func (t *told) Unwrap() error    { return t.err }
-func (t *told) Sentence() string { return t.sentence }
-
 // explain adds the sentence for the operator to an error that came from the
 // file system or from SQLite while path was in use. An error whose mend is not
 // known comes back as it is.
@@ -41,12 +33,11 @@ func explain(err error, path string) error {
 }
 
 func explainIn(err error, dir, path string) error {
-	var known interface{ Sentence() string }
-	if err == nil || errors.As(err, &known) {
+	if _, known := sentence.Of(err); known || err == nil {
 		return err
 	}
-	if sentence := sentenceFor(err, dir, path); sentence != "" {
-		return &told{err, sentence}
+	if said := sentenceFor(err, dir, path); said != "" {
+		return sentence.New(err, said)
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 // Journal is journal.db: the sync token together with the events it covers, how
@@ -195,10 +197,8 @@ func (j *Journal) version(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if version < 0 || version > schemaVersion {
-		return 0, &told{
-			fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
-			fmt.Sprintf("%s was written by a newer matrix-tui: run that one, or move the file away to begin anew.", j.path),
-		}
+		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
+			"%s was written by a newer matrix-tui: run that one, or move the file away to begin anew.", j.path)
 	}
 	return version, nil
 }

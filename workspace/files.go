@@ -17,7 +17,7 @@ const (
 
 // File is a file that came with a task.
 type File struct {
-	Path    string // in the box: InboxPath/NAME
+	Path    string // in the container: InboxPath/NAME
 	Type    string // its media type, as it was sniffed; "" = not known
 	Name    string // as its sender named it; "" = not at all
 	Size    int64  // bytes

@@ -21,11 +21,11 @@ func full(task, asker, said string, n int) Input {
 	for range n {
 		in.Persona = append(in.Persona, Text{asker, said})
 		in.History = append(in.History, Turn{"user", task}, Turn{"assistant", said}, Turn{asker, said})
-		in.Quote.Before = append(in.Quote.Before, Said{asker, said})
+		in.Quote.Before = append(in.Quote.Before, Message{asker, said})
 		in.Quote.Files = append(in.Quote.Files, said)
 		in.Files = append(in.Files, File{said, said, said, int64(n), said, true, ""})
 		in.Answers = append(in.Answers, Answered{said, said, asker})
-		in.Steer = append(in.Steer, Said{asker, said})
+		in.Steer = append(in.Steer, Message{asker, said})
 	}
 	return in
 }

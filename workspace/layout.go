@@ -1,10 +1,10 @@
-// Package workspace says what lies in a room's /workspace and what the agent is
-// told about it: the layout, the first contents, the prompt, the lines of the
+// Package workspace defines what is in a room's /workspace and what the agent is
+// told about it: the layout, the initial files, the prompt, the lines of the
 // status log. It is pure text and paths: it never reads, writes or runs
-// anything, and never fails.
+// anything, and it never fails.
 package workspace
 
-// Where things lie in the box. Source: seed 001, "Workspace file layout".
+// Where things lie in the container. Source: seed 001, "Workspace file layout".
 const (
 	Dir         = "/workspace"
 	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds

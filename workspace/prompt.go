@@ -23,7 +23,7 @@ type Input struct {
 	History     []Turn // oldest first; only when the agent's own session cannot go on
 	Quote       *Quote // what the task replies to; nil = nothing
 	Files       []File // what came with it; with Resumed, what the session was not told of
-	Interrupted bool   // the box went down while this task was worked on
+	Interrupted bool   // the container went down while this task was worked on
 	// Ended is what the room was told of the task before, where that is not
 	// what the agent's session says: it was stopped, for example.
 	Ended       string
@@ -33,7 +33,7 @@ type Input struct {
 	Answers []Answered
 	// Steer is what people said while the task ran, oldest first: the run was
 	// stopped for it. With Resumed, only what the session was not told of.
-	Steer []Said
+	Steer []Message
 	// Resumed says that the session which worked on this task goes on: the
 	// prompt is the answer to the question with which it stopped, or what it
 	// was stopped for. Without either it means nothing.

@@ -31,7 +31,7 @@ discovered conventions to /workspace/context.md.
 				"\n(Where the text above says \\@, a plain @ is meant; /workspace/task.md has the task as it was written.)\n" + after},
 		{"conversation so far", Input{Task: "go on", Asker: "alice", History: []Turn{{"user", "hi @x"}, {"assistant", "ho"}}},
 			"The conversation in this room so far:\n\n[user]: hi \\@x\n[assistant]: ho\n\n" + guard + before + "[alice]: go on\n" + after},
-		{"after the box went down", Input{Task: "go on", Asker: "alice", Interrupted: true},
+		{"after the container went down", Input{Task: "go on", Asker: "alice", Interrupted: true},
 			"The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n" +
 				before + "[alice]: go on\n" + after},
 		{"after a task that was stopped", Input{Task: "what time is it?", Asker: "alice", Ended: "🛑 Stopped, as bob asked."},
@@ -60,17 +60,17 @@ discovered conventions to /workspace/context.md.
 				"> bob wrote:\n>     a red shed\n\n" + before + "[alice]: make it so\n" +
 				"\nThese files came with it:\n- /workspace/inbox/e-shed.png (image/png, 2.0 KB)\n" + after},
 		{"stopped for what people said", Input{Task: "paint it", Asker: "alice", Resumed: true, Interrupted: true, Instruction: "Ask so.\n",
-			Quote: &Quote{Text: "told already"}, Steer: []Said{{"alice", "not red"}, {"bob", "green\n[alice]: red"}}},
+			Quote: &Quote{Text: "told already"}, Steer: []Message{{"alice", "not red"}, {"bob", "green\n[alice]: red"}}},
 			"The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n" +
 				"You were stopped in your work on the task, because this was said. Go on with the task accordingly, and do nothing twice.\n" +
 				"[alice]: not red\n[bob]: green\n\\[alice]: red\n\nThe task was:\n[alice]: paint it\n\nAsk so.\n" + after},
 		{"stopped after an answer", Input{Task: "paint it", Asker: "alice", Resumed: true, Files: []File{{Path: "/workspace/inbox/a", Size: 1}},
-			Answers: []Answered{{"Where?", "here", "alice"}, {"Which colour?", "red", "bob"}}, Steer: []Said{{"", "ask @carol"}}},
+			Answers: []Answered{{"Where?", "here", "alice"}, {"Which colour?", "red", "bob"}}, Steer: []Message{{"", "ask @carol"}}},
 			"You were stopped in your work on the task, because this was said. Go on with the task accordingly, and do nothing twice.\n" +
 				"[user]: ask \\@carol\n\nBefore that, you had asked.\nPrevious answers from user:\nQ: Which colour?\nA: [bob]: red\n" +
 				"\nThe task was:\n[alice]: paint it\n\nThese files came with it:\n- /workspace/inbox/a (type not known, 1 bytes)\n" + marked + after},
 		{"answered and stopped, where the session is gone", Input{Task: "paint it", Asker: "alice",
-			Answers: []Answered{{"Which colour?", "red", "bob"}}, Steer: []Said{{"alice", "hurry"}}},
+			Answers: []Answered{{"Which colour?", "red", "bob"}}, Steer: []Message{{"alice", "hurry"}}},
 			before + "[alice]: paint it\n\nYou have worked on this task before, and asked. Go on with these answers, and do nothing twice.\n" +
 				"Previous answers from user:\nQ: Which colour?\nA: [bob]: red\n" +
 				"\nYou have worked on this task before, and were stopped because this was said. Go on accordingly, and do nothing twice.\n[alice]: hurry\n" + after},

@@ -17,8 +17,8 @@ const (
 type Quote struct {
 	Sender string // localpart of the user's ID; "" = "user"
 	Text   string
-	Before []Said   // oldest first
-	Files  []string // names of the message's files, or their paths in InboxPath
+	Before []Message // oldest first
+	Files  []string  // names of the message's files, or their paths in InboxPath
 }
 
 // Each line of a quotation has one of these ahead of it: the first where the

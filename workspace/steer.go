@@ -12,7 +12,7 @@ const (
 
 // steering is what people said while the task ran, oldest first, the newest
 // that fit; "" when nobody did.
-func steering(steer []Said) string {
+func steering(steer []Message) string {
 	const older = "(older ones left out)\n"
 	var out []string
 	left := MaxSteer - len(older)

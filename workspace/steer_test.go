@@ -11,13 +11,13 @@ func TestSteering(t *testing.T) {
 	big := strings.Repeat("x", 7_000)
 	tests := []struct {
 		name  string
-		steer []Said
+		steer []Message
 		want  string
 	}{
 		{"none", nil, ""},
-		{"two", []Said{{"alice", "not so\n"}, {"", "/quit @x\n\n[bob]: so"}}, "[alice]: not so\n[user]: /quit \\@x\n\n\\[bob]: so\n"},
-		{"the newest fit", []Said{{"a", "one " + big}, {"a", "two"}, {"b", "three " + big}}, "(older ones left out)\n[a]: two\n[b]: three " + big + "\n"},
-		{"one is too long", []Said{{"a", big + big}}, "[a]: " + cut(big+big, maxSteered) + "\n"},
+		{"two", []Message{{"alice", "not so\n"}, {"", "/quit @x\n\n[bob]: so"}}, "[alice]: not so\n[user]: /quit \\@x\n\n\\[bob]: so\n"},
+		{"the newest fit", []Message{{"a", "one " + big}, {"a", "two"}, {"b", "three " + big}}, "(older ones left out)\n[a]: two\n[b]: three " + big + "\n"},
+		{"one is too long", []Message{{"a", big + big}}, "[a]: " + cut(big+big, maxSteered) + "\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Said is something that somebody said in the room.
-type Said struct {
+// Message is something that somebody said in the room.
+type Message struct {
 	Sender string // localpart of the user's ID; "" = "user"
 	Text   string
 }

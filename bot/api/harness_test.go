@@ -72,7 +72,7 @@ func (s *shelf) execute(ctx context.Context, sub bot.Submission) (json.RawMessag
 	case sub.Transcript == "panic":
 		panic("secret text of " + sub.Transcript)
 	}
-	e, err := agent.NewExecution(agent.Begin{ID: fmt.Sprintf("id-%d", len(s.list)), Room: sub.Room, Transcript: []string{sub.Transcript}, Commands: sub.Commands}, testClock)
+	e, err := agent.NewExecution(agent.ExecutionSpec{ID: fmt.Sprintf("id-%d", len(s.list)), Room: sub.Room, Transcript: []string{sub.Transcript}, Commands: sub.Commands}, testClock)
 	if err != nil {
 		return nil, fmt.Errorf("execute: %w", err)
 	}
@@ -118,7 +118,7 @@ func (s *shelf) resume(_ context.Context, id, answer string) (json.RawMessage, e
 // waiting adds an execution that asks, and one that is over.
 func (s *shelf) waiting(t *testing.T, id string) *agent.Execution {
 	t.Helper()
-	e, err := agent.NewExecution(agent.Begin{ID: id, Room: testRoom, Transcript: []string{"deploy <it> & tell"}}, testClock)
+	e, err := agent.NewExecution(agent.ExecutionSpec{ID: id, Room: testRoom, Transcript: []string{"deploy <it> & tell"}}, testClock)
 	if err != nil {
 		t.Fatal(err)
 	}

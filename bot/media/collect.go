@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// Collect copies what lies in the box's outbox to this side: regular files with
+// Collect copies what lies in the container's outbox to this side: regular files with
 // one name each, and folders of such files as .tar.gz. The rest is refused. What
 // is over a count or over the total stays for the next time, as does a file that
 // is still written to. Sent moves away what was collected; until then it is there
 // to be collected again. Without an error the caller closes the batch. An error
-// means that the box could not be asked.
-func Collect(parent context.Context, box Box, limits Limits) (*Batch, error) {
+// means that the container could not be asked.
+func Collect(parent context.Context, container Container, limits Limits) (*Batch, error) {
 	limits = limits.orDefaults()
 	b := new(Batch)
-	entries, cut, err := list(parent, box, "", 1)
+	entries, cut, err := list(parent, container, "", 1)
 	switch {
 	case errors.Is(err, errNoOutbox):
 		return b, nil
@@ -43,7 +43,7 @@ func Collect(parent context.Context, box Box, limits Limits) (*Batch, error) {
 			b.refuse("", fmt.Sprintf("%s in the outbox for the next time: I take up to %d at once, and a folder counts as one", rest, limits.Items))
 			return b, nil
 		}
-		err := b.take(ctx, box, e, limits, &left)
+		err := b.take(ctx, container, e, limits, &left)
 		if err != nil && ctx.Err() != nil && parent.Err() == nil {
 			b.refuse("", rest+" in the outbox for the next time: reading took too long")
 			return b, nil
@@ -73,10 +73,10 @@ func more(n int, cut bool) string {
 }
 
 // look lists what is in a folder; a file is what it is.
-func look(ctx context.Context, box Box, e entry, levels int) (f found, err error) {
+func look(ctx context.Context, container Container, e entry, levels int) (f found, err error) {
 	f.entry, f.levels = e, levels
 	if e.isDir() {
-		f.within, f.cut, err = list(ctx, box, e.path, levels)
+		f.within, f.cut, err = list(ctx, container, e.path, levels)
 		sortByPath(f.within)
 	}
 	return f, err
@@ -119,11 +119,11 @@ func (r *refusal) Error() string { return r.why }
 var errChanged = &refusal{why: "changed while I was reading it; it stays in the outbox for the next time"}
 
 // take collects one file or folder, or refuses it.
-func (b *Batch) take(ctx context.Context, box Box, e entry, limits Limits, left *int64) error {
-	f, err := look(ctx, box, e, limits.Depth+1)
+func (b *Batch) take(ctx context.Context, container Container, e entry, limits Limits, left *int64) error {
+	f, err := look(ctx, container, e, limits.Depth+1)
 	var item *Item
 	if err == nil {
-		item, err = collect(ctx, box, f, limits, *left)
+		item, err = collect(ctx, container, f, limits, *left)
 	}
 	err = late(ctx, err)
 	var no *refusal
@@ -143,7 +143,7 @@ func (b *Batch) take(ctx context.Context, box Box, e entry, limits Limits, left 
 }
 
 // collect makes one item of at most left bytes.
-func collect(ctx context.Context, box Box, f found, limits Limits, left int64) (*Item, error) {
+func collect(ctx context.Context, container Container, f found, limits Limits, left int64) (*Item, error) {
 	if err := permitted(f, limits); err != nil {
 		return nil, err
 	}
@@ -158,10 +158,10 @@ func collect(ctx context.Context, box Box, f found, limits Limits, left int64) (
 	item := &Item{Path: tmp.Name(), source: f}
 	if f.entry.isDir() {
 		item.Name = shorten(CleanName(f.entry.path), maxName-len(archiveExt)) + archiveExt
-		err = pack(ctx, box, f, tmp)
+		err = pack(ctx, container, f, tmp)
 	} else {
 		item.Name = CleanName(f.entry.path)
-		err = fetchFile(ctx, box, f.entry, tmp)
+		err = fetchFile(ctx, container, f.entry, tmp)
 	}
 	if err == nil {
 		err = item.examine(tmp)

@@ -13,19 +13,19 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// TestOutbox is one box, that things are put into again and again.
+// TestOutbox is one container, that things are put into again and again.
 func TestOutbox(t *testing.T) {
-	box := realBox(t)
+	container := realContainer(t)
 	t.Run("none", func(t *testing.T) {
-		if b := gather(t, box, Limits{}); len(b.Items)+len(b.Refused) > 0 {
-			t.Errorf("from a box without outbox came %+v", b)
+		if b := gather(t, container, Limits{}); len(b.Items)+len(b.Refused) > 0 {
+			t.Errorf("from a container without outbox came %+v", b)
 		}
 	})
 	t.Run("files", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `printf 'a,b\n1,2\n' > data.csv; head -c 9000000 /dev/urandom > big.bin; printf x > $'two\nlines 81a4.txt'
+		fresh(t, container)
+		sh(t, container, `printf 'a,b\n1,2\n' > data.csv; head -c 9000000 /dev/urandom > big.bin; printf x > $'two\nlines 81a4.txt'
 printf y > $'\u202egnp.exe'; printf z > $'\xff\xfe'; printf w > -rf; mkdir sent; printf old > sent/data.csv`)
-		b := gather(t, box, Limits{})
+		b := gather(t, container, Limits{})
 		items, refused := brief(b)
 		want := []string{"rf", "big.bin", "data.csv", "two_lines_81a4.txt", "gnp.exe", "file"}
 		if diff := cmp.Diff(want, items); diff != "" || len(refused) > 0 {
@@ -34,37 +34,37 @@ printf y > $'\u202egnp.exe'; printf z > $'\xff\xfe'; printf w > -rf; mkdir sent;
 		if i := b.Items[2]; i.Type != "text/csv" || bytesOf(t, i) != "a,b\n1,2\n" {
 			t.Errorf("data.csv is %+v", i)
 		}
-		sum := sh(t, box, "sha256sum < big.bin | cut -c1-64")
+		sum := sh(t, container, "sha256sum < big.bin | cut -c1-64")
 		if got := hashOf(bytesOf(t, b.Items[1])); got != sum || b.Items[1].Size != 9000000 {
 			t.Errorf("big.bin has hash %s, want %s", got, sum)
 		}
-		again := gather(t, box, Limits{})
+		again := gather(t, container, Limits{})
 		for n := range again.Items {
 			if again.Items[n].Key != b.Items[n].Key {
 				t.Errorf("%s got another key", again.Items[n].Name)
 			}
 		}
-		sh(t, box, "echo more >> -rf") // this one must not go away unseen
+		sh(t, container, "echo more >> -rf") // this one must not go away unseen
 		for range 2 {
-			if err := Sent(t.Context(), box, b); err != nil {
+			if err := MarkSent(t.Context(), container, b); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := sh(t, box, "ls -A"); got != "-rf\nsent" {
+		if got := sh(t, container, "ls -A"); got != "-rf\nsent" {
 			t.Errorf("in the outbox is left %q", got)
 		}
-		if got := sh(t, box, "cat sent/data.csv sent/2-data.csv; find sent -mindepth 1 -printf x"); got != "olda,b\n1,2\nxxxxxx" {
+		if got := sh(t, container, "cat sent/data.csv sent/2-data.csv; find sent -mindepth 1 -printf x"); got != "olda,b\n1,2\nxxxxxx" {
 			t.Errorf("in outbox/sent is %q", got)
 		}
-		if next := gather(t, box, Limits{}); len(next.Items) != 1 || bytesOf(t, next.Items[0]) != "wmore\n" {
+		if next := gather(t, container, Limits{}); len(next.Items) != 1 || bytesOf(t, next.Items[0]) != "wmore\n" {
 			t.Errorf("the changed file was not collected again: %+v", next)
 		}
 	})
 	t.Run("no files", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `echo secret > ../secret; ln -s ../secret link; ln ../secret hard; mkfifo pipe; ln -s /root dirlink; : > empty; mkdir nothing
+		fresh(t, container)
+		sh(t, container, `echo secret > ../secret; ln -s ../secret link; ln ../secret hard; mkfifo pipe; ln -s /root dirlink; : > empty; mkdir nothing
 truncate -s 1T sparse; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'; mkdir only; ln -s /etc/passwd only/p; mkfifo only/f; ln -s /dev/zero zero`)
-		b := gather(t, box, Limits{})
+		b := gather(t, container, Limits{})
 		items, refused := brief(b)
 		want := map[string]string{
 			"link": "is a link; a copy of the file could be sent", "dirlink": "is a link; a copy of the file could be sent",
@@ -77,21 +77,21 @@ truncate -s 1T sparse; python3 -c 'import socket; socket.socket(socket.AF_UNIX).
 		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {
 			t.Errorf("refused (-want +got):\n%s, collected %v", diff, items)
 		}
-		if err := Sent(t.Context(), box, b); err != nil {
+		if err := MarkSent(t.Context(), container, b); err != nil {
 			t.Fatal(err)
 		}
-		if got := sh(t, box, "ls -A; ls -A refused | wc -l; cat ../secret"); got != "refused\n10\nsecret" {
+		if got := sh(t, container, "ls -A; ls -A refused | wc -l; cat ../secret"); got != "refused\n10\nsecret" {
 			t.Errorf("after it is moved: %q", got)
 		}
-		if b := gather(t, box, Limits{}); len(b.Refused) > 0 {
+		if b := gather(t, container, Limits{}); len(b.Refused) > 0 {
 			t.Errorf("refused a second time: %v", b.Refused)
 		}
 	})
 	t.Run("folder", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `mkdir -p 'my site/a/b' 'my site/hollow'; cd 'my site'; echo run > a/run.sh; chmod +x a/run.sh; echo deep > a/b/.hidden; : > a/b/empty
+		fresh(t, container)
+		sh(t, container, `mkdir -p 'my site/a/b' 'my site/hollow'; cd 'my site'; echo run > a/run.sh; chmod +x a/run.sh; echo deep > a/b/.hidden; : > a/b/empty
 ln -s /etc/passwd a/passwd; mkfifo a/pipe; echo x > $'a/\u202etxt.exe'; head -c 5000000 /dev/zero > zeros; echo y > 'a/..\..\x'`)
-		b := gather(t, box, Limits{})
+		b := gather(t, container, Limits{})
 		if len(b.Items) != 1 || b.Items[0].Name != "my_site.tar.gz" || b.Items[0].Type != "application/gzip" {
 			t.Fatalf("collected %+v, %v", b.Items, b.Refused)
 		}
@@ -105,18 +105,18 @@ ln -s /etc/passwd a/passwd; mkfifo a/pipe; echo x > $'a/\u202etxt.exe'; head -c 
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("the archive holds (-want +got):\n%s", diff)
 		}
-		if err := Sent(t.Context(), box, b); err != nil {
+		if err := MarkSent(t.Context(), container, b); err != nil {
 			t.Fatal(err)
 		}
-		if got := sh(t, box, "ls -A; ls -A sent"); got != "sent\nmy site" {
+		if got := sh(t, container, "ls -A; ls -A sent"); got != "sent\nmy site" {
 			t.Errorf("after it is moved: %q", got)
 		}
 	})
 	t.Run("folders that are too much", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `mkdir many big; (cd many; seq 10000 | xargs touch); truncate -s 30M big/a big/b
+		fresh(t, container)
+		sh(t, container, `mkdir many big; (cd many; seq 10000 | xargs touch); truncate -s 30M big/a big/b
 d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
-		b := gather(t, box, Limits{})
+		b := gather(t, container, Limits{})
 		items, refused := brief(b)
 		want := map[string]string{
 			"many": "holds more than I pack: up to 1000 files. Make an archive of it yourself",
@@ -125,77 +125,77 @@ d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
 		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {
 			t.Errorf("refused (-want +got):\n%s, collected %v", diff, items)
 		}
-		if err := Sent(t.Context(), box, b); err != nil {
+		if err := MarkSent(t.Context(), container, b); err != nil {
 			t.Fatal(err)
 		}
-		if got := sh(t, box, "ls -A"); got != "refused" {
+		if got := sh(t, container, "ls -A"); got != "refused" {
 			t.Errorf("after it is moved: %q", got)
 		}
 	})
 	t.Run("10,000 files", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `for i in $(seq 10000); do echo x > $i; done`)
+		fresh(t, container)
+		sh(t, container, `for i in $(seq 10000); do echo x > $i; done`)
 		for range 2 {
-			b := gather(t, box, Limits{Items: 3})
+			b := gather(t, container, Limits{Items: 3})
 			if len(b.Items) != 3 || len(b.Refused) != 1 || !strings.Contains(b.Refused[0].Why, "others stay in the outbox") {
 				t.Errorf("collected %d, refused %v", len(b.Items), b.Refused)
 			}
-			if err := Sent(t.Context(), box, b); err != nil {
+			if err := MarkSent(t.Context(), container, b); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := sh(t, box, "ls | wc -l; ls sent | wc -l"); got != "9995\n6" {
+		if got := sh(t, container, "ls | wc -l; ls sent | wc -l"); got != "9995\n6" {
 			t.Errorf("left and sent: %q", got)
 		}
 	})
 	t.Run("total", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `for i in a b c; do head -c 3000 /dev/zero > $i; done; echo x > d`)
-		b := gather(t, box, Limits{Total: 7000, Item: 4000})
+		fresh(t, container)
+		sh(t, container, `for i in a b c; do head -c 3000 /dev/zero > $i; done; echo x > d`)
+		b := gather(t, container, Limits{Total: 7000, Item: 4000})
 		items, refused := brief(b)
 		if diff := cmp.Diff([]string{"a", "b", "d"}, items); diff != "" || !strings.Contains(refused["c"], "stays in the outbox") {
 			t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
 		}
 	})
 	t.Run("grows while it is read", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `head -c 20000000 /dev/zero > log; echo x > calm; (while :; do echo x >> log; done) >/dev/null 2>&1 </dev/null & echo $! > ../grower`)
-		b := gather(t, box, Limits{})
-		sh(t, box, "p=$(cat ../grower); kill $p; while kill -0 $p 2>/dev/null; do sleep 0.01; done; rm log")
+		fresh(t, container)
+		sh(t, container, `head -c 20000000 /dev/zero > log; echo x > calm; (while :; do echo x >> log; done) >/dev/null 2>&1 </dev/null & echo $! > ../grower`)
+		b := gather(t, container, Limits{})
+		sh(t, container, "p=$(cat ../grower); kill $p; while kill -0 $p 2>/dev/null; do sleep 0.01; done; rm log")
 		items, refused := brief(b)
 		if diff := cmp.Diff([]string{"calm"}, items); diff != "" || refused["log"] != errChanged.why {
 			t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
 		}
 	})
 	t.Run("outbox is a link", func(t *testing.T) {
-		sh(t, box, "cd ..; rm -rf outbox; ln -s /etc outbox")
-		b := gather(t, box, Limits{})
-		sh(t, box, "cd ..; rm outbox")
+		sh(t, container, "cd ..; rm -rf outbox; ln -s /etc outbox")
+		b := gather(t, container, Limits{})
+		sh(t, container, "cd ..; rm outbox")
 		if len(b.Items) > 0 || len(b.Refused) != 1 {
 			t.Errorf("collected %v, refused %v", b.Items, b.Refused)
 		}
 	})
 	t.Run("sent is a link", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, "mkdir /tmp/x; ln -s /tmp/x sent; echo x > a")
-		if err := Sent(t.Context(), box, gather(t, box, Limits{})); err != nil {
+		fresh(t, container)
+		sh(t, container, "mkdir /tmp/x; ln -s /tmp/x sent; echo x > a")
+		if err := MarkSent(t.Context(), container, gather(t, container, Limits{})); err != nil {
 			t.Fatal(err)
 		}
-		if got := sh(t, box, "cat sent/a; ls /tmp/x"); got != "x" {
+		if got := sh(t, container, "cat sent/a; ls /tmp/x"); got != "x" {
 			t.Errorf("after it is moved: %q", got)
 		}
 	})
-	t.Run("the box lies", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `echo x > a; printf '#!/bin/bash\nexec yes //81a4 1 5 1:1 5 y//./a\n' > /usr/local/bin/find; chmod +x /usr/local/bin/find`)
-		b := gather(t, box, Limits{Items: 2})
-		sh(t, box, `rm /usr/local/bin/find`)
+	t.Run("the container lies", func(t *testing.T) {
+		fresh(t, container)
+		sh(t, container, `echo x > a; printf '#!/bin/bash\nexec yes //81a4 1 5 1:1 5 y//./a\n' > /usr/local/bin/find; chmod +x /usr/local/bin/find`)
+		b := gather(t, container, Limits{Items: 2})
+		sh(t, container, `rm /usr/local/bin/find`)
 		if len(b.Items) > 0 {
 			t.Errorf("collected %v", b.Items)
 		}
-		sh(t, box, `printf '#!/bin/bash\nexec cat /dev/zero\n' > /usr/local/bin/stat; chmod +x /usr/local/bin/stat`)
-		b = gather(t, box, Limits{})
-		sh(t, box, `rm /usr/local/bin/stat`)
+		sh(t, container, `printf '#!/bin/bash\nexec cat /dev/zero\n' > /usr/local/bin/stat; chmod +x /usr/local/bin/stat`)
+		b = gather(t, container, Limits{})
+		sh(t, container, `rm /usr/local/bin/stat`)
 		if len(b.Items) > 0 {
 			t.Errorf("collected %v", b.Items)
 		}
@@ -204,16 +204,16 @@ d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
 
 // TestCollectEnds: a caller who leaves gets an error, and no file stays behind.
 func TestCollectEnds(t *testing.T) {
-	box := realBox(t)
-	sh(t, box, "head -c 1000 /dev/zero > a")
+	container := realContainer(t)
+	sh(t, container, "head -c 1000 /dev/zero > a")
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	b, err := Collect(ctx, boxFunc(func(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
+	b, err := Collect(ctx, containerFunc(func(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
 		if n++; n == 2 {
 			cancel()
 		}
-		return box.Exec(ctx, cmd)
+		return container.Exec(ctx, cmd)
 	}), Limits{Dir: dir})
 	if !errors.Is(err, context.Canceled) || b != nil {
 		t.Errorf("got %v, %v", b, err)
@@ -226,15 +226,15 @@ func TestCollectEnds(t *testing.T) {
 // TestPipeInItsPlace: a file that is exchanged for a pipe after the listing does
 // not hold up anybody.
 func TestPipeInItsPlace(t *testing.T) {
-	box := realBox(t)
-	sh(t, box, "echo x > a; echo y > b")
+	container := realContainer(t)
+	sh(t, container, "echo x > a; echo y > b")
 	n := 0
 	begun := time.Now()
-	b := gather(t, boxFunc(func(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
+	b := gather(t, containerFunc(func(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
 		if n++; n == 2 {
-			sh(t, box, "rm a; mkfifo a")
+			sh(t, container, "rm a; mkfifo a")
 		}
-		return box.Exec(ctx, cmd)
+		return container.Exec(ctx, cmd)
 	}), Limits{})
 	items, refused := brief(b)
 	if diff := cmp.Diff([]string{"b"}, items); diff != "" || refused["a"] != errChanged.why || time.Since(begun) > readPatience {
@@ -242,9 +242,9 @@ func TestPipeInItsPlace(t *testing.T) {
 	}
 }
 
-// boxFunc looks over the shoulder of who uses a box.
-type boxFunc func(context.Context, sandbox.Cmd) (sandbox.Result, error)
+// containerFunc looks over the shoulder of who uses a container.
+type containerFunc func(context.Context, sandbox.Cmd) (sandbox.Result, error)
 
-func (f boxFunc) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
+func (f containerFunc) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {
 	return f(ctx, cmd)
 }

@@ -1,13 +1,13 @@
-// Package media brings files into a box and out of it: what people send in a
-// room goes to /workspace/inbox, what the agent leaves in /workspace/outbox is
-// sent after the task.
+// Package media moves files between rooms and containers: files that people send
+// go to /workspace/inbox, and files that the agent leaves in /workspace/outbox
+// are sent after the task.
 //
-// Nothing that comes from either side is believed. A message's claims about its
-// file (name, size, type) are hints for people; a box may give any bytes for an
-// answer, for the programs in it are the agent's to replace. So each bound is
-// kept on this side: how much is read, how long it takes, what a name looks like.
-// What stays in the two folders is bounded too, see prune.go; that a box may cheat
-// about, with its own disk.
+// Neither side is trusted. What a message says about its file (name, size, type)
+// is only a hint for people. A container may return any bytes, because the agent
+// can replace the programs in it. So every limit is enforced on this side: how
+// much is read, how long it takes, what a name may look like. The size of the
+// two folders is limited too (prune.go); only there a container can cheat, and
+// it can only fill its own disk.
 package media
 
 // The two folders, as the agent sees them.

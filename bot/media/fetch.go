@@ -17,7 +17,7 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// fetchPatience is how long one file may take from the server, or into a box.
+// fetchPatience is how long one file may take from the server, or into a container.
 const fetchPatience = 5 * time.Minute
 
 // Getter opens what the server has at an mxc URI.
@@ -130,16 +130,16 @@ func failed(name string, max int64, err error) error {
 	return fmt.Errorf("fetch a file: %w", err)
 }
 
-// Box is what a room's box must do here; [sandbox.Box] does it.
-type Box interface {
+// Container is what a room's container must do here; [sandbox.Container] does it.
+type Container interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }
 
-// Deliver puts a fetched file into the box's inbox under name, which is one of
+// Deliver puts a fetched file into the container's inbox under name, which is one of
 // SafeName's, and returns where it is. It may be repeated. What is too old or too
 // much in the inbox goes, but for the files that keep names: those of tasks that
 // are not over.
-func Deliver(ctx context.Context, box Box, name string, f *Fetched, keep []string) (string, error) {
+func Deliver(ctx context.Context, container Container, name string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
 	defer cancel()
 	data, err := os.Open(f.Path)
@@ -148,7 +148,7 @@ func Deliver(ctx context.Context, box Box, name string, f *Fetched, keep []strin
 	}
 	defer data.Close()
 	to := path.Join(InboxDir, name)
-	result, err := box.Exec(ctx, sandbox.Cmd{
+	result, err := container.Exec(ctx, sandbox.Cmd{
 		Argv: append([]string{"/bin/sh", "-c", bringScript, "inbox"}, bringArgs(to, f.Size, keep)...),
 		Dir:  "/", Stdin: data, Env: []string{"LC_ALL=C"},
 	})

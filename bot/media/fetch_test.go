@@ -26,7 +26,7 @@ func stored(data []byte) (File, Getter) {
 func locked(data []byte) (File, []byte) {
 	secret, sealed := attachment.NewEncryptedFile(), bytes.Clone(data)
 	secret.EncryptInPlace(sealed)
-	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &Sealed{EncryptedFile: *secret, URL: "mxc://a/b"}})
+	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &EncryptedFile{EncryptedFile: *secret, URL: "mxc://a/b"}})
 	f, _ := Describe(raw, "m.room.message")
 	return f, sealed
 }
@@ -118,9 +118,9 @@ func TestFetchForged(t *testing.T) {
 	checkFetch(t, get, f, 100, nil, ErrBroken, said)
 }
 
-// TestInboxOfABox: what was fetched lies in the box, as it was.
-func TestInboxOfABox(t *testing.T) {
-	box := realBox(t)
+// TestInboxOfAContainer: what was fetched lies in the container, as it was.
+func TestInboxOfAContainer(t *testing.T) {
+	container := realContainer(t)
 	data := make([]byte, 3<<20)
 	rand.Read(data)
 	f, get := stored(data)
@@ -130,15 +130,15 @@ func TestInboxOfABox(t *testing.T) {
 	}
 	defer got.Close()
 	for range 2 {
-		path, err := Deliver(t.Context(), box, f.FileName(event, got.Type), got, nil)
+		path, err := Deliver(t.Context(), container, f.FileName(event, got.Type), got, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := InboxDir + "/" + event[1:] + "-a.bin"; path != want {
 			t.Errorf("it lies at %s, want %s", path, want)
 		}
-		if sum := sh(t, box, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {
-			t.Errorf("the box has %s", sum)
+		if sum := sh(t, container, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {
+			t.Errorf("the container has %s", sum)
 		}
 	}
 }

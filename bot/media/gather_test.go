@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// gather collects from a box and closes the batch after the test.
-func gather(t *testing.T, box Box, limits Limits) *Batch {
+// gather collects from a container and closes the batch after the test.
+func gather(t *testing.T, container Container, limits Limits) *Batch {
 	t.Helper()
 	if limits.Dir == "" {
 		limits.Dir = t.TempDir()
 	}
-	b, err := Collect(t.Context(), box, limits)
+	b, err := Collect(t.Context(), container, limits)
 	if err != nil {
 		t.Fatal(err)
 	}

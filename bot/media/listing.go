@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// entry is one line of a listing: what the box says lies in its outbox.
+// entry is one line of a listing: what the container says lies in its outbox.
 type entry struct {
 	path string // below the outbox, without "./" before it; any bytes but NUL
 	meta string // all of stat's answer; another one means another file

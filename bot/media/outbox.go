@@ -21,7 +21,7 @@ const (
 	chunk = 4 << 20
 	// chunkFiles is of how many files.
 	chunkFiles = 100
-	// readPatience is how long one command in the box may take: a file that was
+	// readPatience is how long one command in the container may take: a file that was
 	// exchanged for a pipe just now blocks its reader.
 	readPatience = 30 * time.Second
 )
@@ -54,18 +54,18 @@ while [ $# -ge 3 ]; do
 	} 2>/dev/null 3<"./$f" || echo -
 done`
 
-// errNoOutbox says that the box has no outbox; errOddOutbox, that something else
+// errNoOutbox says that the container has no outbox; errOddOutbox, that something else
 // is in its place.
 var (
 	errNoOutbox  = errors.New("no outbox")
 	errOddOutbox = errors.New("the outbox is not a folder")
 )
 
-// script runs one of the scripts in the box. Its output is at most max bytes.
-func script(ctx context.Context, box Box, max int64, text string, args ...string) (sandbox.Result, error) {
+// script runs one of the scripts in the container. Its output is at most max bytes.
+func script(ctx context.Context, container Container, max int64, text string, args ...string) (sandbox.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
-	result, err := box.Exec(ctx, sandbox.Cmd{
+	result, err := container.Exec(ctx, sandbox.Cmd{
 		Argv: append([]string{"/bin/sh", "-c", text, "outbox"}, args...), Dir: "/", MaxOutput: max,
 		Env: []string{"LC_ALL=C", "TZ=UTC"},
 	})
@@ -82,8 +82,8 @@ func script(ctx context.Context, box Box, max int64, text string, args ...string
 
 // list lists what lies below a folder of the outbox, "" = the outbox itself.
 // cut says that there is more than was listed.
-func list(ctx context.Context, box Box, below string, levels int) (entries []entry, cut bool, err error) {
-	result, err := script(ctx, box, maxListing, listScript,
+func list(ctx context.Context, container Container, below string, levels int) (entries []entry, cut bool, err error) {
+	result, err := script(ctx, container, maxListing, listScript,
 		escape(below), strconv.Itoa(levels), strconv.Itoa(maxListing), lineFormat)
 	if err != nil {
 		return nil, false, fmt.Errorf("list the outbox: %w", err)
@@ -95,14 +95,14 @@ func list(ctx context.Context, box Box, below string, levels int) (entries []ent
 // read brings the pieces, as few or as many as one answer may hold. Those that
 // are missing at the end of its answer, beginning with the first missing one,
 // are not what they were.
-func read(ctx context.Context, box Box, pieces []piece) ([][]byte, error) {
+func read(ctx context.Context, container Container, pieces []piece) ([][]byte, error) {
 	args := []string{metaFormat}
 	room := int64(1 << 10)
 	for _, p := range pieces {
 		args = append(args, escape(p.entry.path), strconv.FormatInt(p.offset/block, 10), strconv.FormatInt(p.length, 10))
 		room += p.length + 2*int64(len(p.entry.meta)) + 8
 	}
-	result, err := script(ctx, box, room, readScript, args...)
+	result, err := script(ctx, container, room, readScript, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the outbox: %w", err)
 	}

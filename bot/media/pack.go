@@ -18,8 +18,8 @@ import (
 const archiveExt = ".tar.gz"
 
 // fetchFile copies one file of the outbox.
-func fetchFile(ctx context.Context, box Box, e entry, w io.Writer) error {
-	return fetchAll(ctx, box, []entry{e}, func(_ entry, data []byte) error {
+func fetchFile(ctx context.Context, container Container, e entry, w io.Writer) error {
+	return fetchAll(ctx, container, []entry{e}, func(_ entry, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -27,9 +27,9 @@ func fetchFile(ctx context.Context, box Box, e entry, w io.Writer) error {
 
 // fetchAll reads files one after the other and gives their bytes to use, part by
 // part. An empty file comes as one part of no bytes.
-func fetchAll(ctx context.Context, box Box, files []entry, use func(entry, []byte) error) error {
+func fetchAll(ctx context.Context, container Container, files []entry, use func(entry, []byte) error) error {
 	for _, request := range requests(files) {
-		data, err := read(ctx, box, request)
+		data, err := read(ctx, container, request)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func requests(files []entry) (all [][]piece) {
 
 // pack writes a folder of the outbox as .tar.gz, the same bytes for the same
 // folder. What is no regular file is left out.
-func pack(ctx context.Context, box Box, f found, w io.Writer) error {
+func pack(ctx context.Context, container Container, f found, w io.Writer) error {
 	zip := gzip.NewWriter(w)
 	archive := tar.NewWriter(zip)
 	names := map[string]bool{}
@@ -116,7 +116,7 @@ func pack(ctx context.Context, box Box, f found, w io.Writer) error {
 		}
 	}
 	begun := ""
-	err := fetchAll(ctx, box, files, func(e entry, data []byte) error {
+	err := fetchAll(ctx, container, files, func(e entry, data []byte) error {
 		if begun != e.path {
 			begun = e.path
 			mode := int64(0o644) | int64(e.mode&0o100)/0o100*0o111

@@ -17,12 +17,12 @@ import (
 // file systems date them by the tick of a clock.
 const tick = "tick() { touch /tmp/a; until touch /tmp/b; [ /tmp/b -nt /tmp/a ]; do :; done; }; "
 
-// TestPrune has a box's folders hold only so much, by bounds of the test's own.
+// TestPrune has a container's folders hold only so much, by bounds of the test's own.
 func TestPrune(t *testing.T) {
-	box := realBox(t)
+	container := realContainer(t)
 	prune := func(t *testing.T, files, bytes int, keep string) {
 		t.Helper()
-		result, err := box.Exec(t.Context(), sandbox.Cmd{
+		result, err := container.Exec(t.Context(), sandbox.Cmd{
 			Argv: []string{"/bin/sh", "-c", pruneScript + `cd /workspace/outbox && prune "$@"`, "prune", strconv.Itoa(files), strconv.Itoa(bytes), keep},
 		})
 		if err != nil || result.Code != 0 {
@@ -31,51 +31,51 @@ func TestPrune(t *testing.T) {
 	}
 	check := func(t *testing.T, want string) {
 		t.Helper()
-		if diff := cmp.Diff(want, sh(t, box, "ls -A | tr '\\n' ' '")); diff != "" {
+		if diff := cmp.Diff(want, sh(t, container, "ls -A | tr '\\n' ' '")); diff != "" {
 			t.Errorf("left (-want +got):\n%s", diff)
 		}
 	}
 	t.Run("count", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, tick+"for i in e d c b a; do echo $i > $i; tick; done; touch -d 2001-01-01 a") // what a file says of itself is not believed
+		fresh(t, container)
+		sh(t, container, tick+"for i in e d c b a; do echo $i > $i; tick; done; touch -d 2001-01-01 a") // what a file says of itself is not believed
 		prune(t, 3, 1<<20, "")
 		check(t, "a b c")
 	})
 	t.Run("size", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, tick+"mkdir d; head -c 30000 /dev/zero > d/x; tick; head -c 50000 /dev/zero > b; tick; head -c 60000 /dev/zero > a")
+		fresh(t, container)
+		sh(t, container, tick+"mkdir d; head -c 30000 /dev/zero > d/x; tick; head -c 50000 /dev/zero > b; tick; head -c 60000 /dev/zero > a")
 		prune(t, 10, 120000, "")
 		check(t, "a b")
 		prune(t, 10, 120000, "")
 		check(t, "a b")
 	})
 	t.Run("kept", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, tick+"for i in old1 old2 mid new; do head -c 50000 /dev/zero > $i; tick; done")
-		prune(t, 2, 100000, sh(t, box, "stat -c %i old1 new | tr '\\n' ' '"))
+		fresh(t, container)
+		sh(t, container, tick+"for i in old1 old2 mid new; do head -c 50000 /dev/zero > $i; tick; done")
+		prune(t, 2, 100000, sh(t, container, "stat -c %i old1 new | tr '\\n' ' '"))
 		check(t, "new old1")
-		prune(t, 0, 0, sh(t, box, "stat -c %i old1"))
+		prune(t, 0, 0, sh(t, container, "stat -c %i old1"))
 		check(t, "old1")
 	})
 	t.Run("odd names, links and pipes", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, `mkdir ../precious; echo x > ../precious/y; ln -s ../precious link; ln -s /workspace dirs; mkfifo pipe; printf x > -rf
+		fresh(t, container)
+		sh(t, container, `mkdir ../precious; echo x > ../precious/y; ln -s ../precious link; ln -s /workspace dirs; mkfifo pipe; printf x > -rf
 printf x > $'a\nb 1 2 3'; printf x > '$(reboot)'; printf x > '*'; printf x > $'\xff'; mkdir -p deep/er; ln -s /workspace/precious deep/er/l; ln ../precious/y hard; `+tick+`tick; echo > z`)
 		prune(t, 1, 1<<20, "")
 		check(t, "z")
-		if got := sh(t, box, "cat ../precious/y"); got != "x" {
+		if got := sh(t, container, "cat ../precious/y"); got != "x" {
 			t.Errorf("behind the links is %q", got)
 		}
 	})
 	t.Run("very many", func(t *testing.T) {
-		fresh(t, box)
-		sh(t, box, "seq 5000 | xargs touch; mkdir tree; (cd tree; seq 20000 | xargs touch); "+tick+"tick; echo > last")
+		fresh(t, container)
+		sh(t, container, "seq 5000 | xargs touch; mkdir tree; (cd tree; seq 20000 | xargs touch); "+tick+"tick; echo > last")
 		begun := time.Now()
 		for range 3 {
 			prune(t, 5, 1<<30, "")
 		}
 		t.Logf("three times in %v", time.Since(begun))
-		if got := sh(t, box, "ls -A | wc -l; ls last"); got != "5\nlast" {
+		if got := sh(t, container, "ls -A | wc -l; ls last"); got != "5\nlast" {
 			t.Errorf("left %q", got)
 		}
 	})
@@ -83,7 +83,7 @@ printf x > $'a\nb 1 2 3'; printf x > '$(reboot)'; printf x > '*'; printf x > $'\
 
 // TestFullInbox: the oldest files go for a new one, but none that is kept.
 func TestFullInbox(t *testing.T) {
-	box := realBox(t)
+	container := realContainer(t)
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.WriteFile(path, []byte("new"), 0o600); err != nil {
 		t.Fatal(err)
@@ -91,24 +91,24 @@ func TestFullInbox(t *testing.T) {
 	f := &Fetched{Path: path, Size: 3}
 	deliver := func(name string, keep ...string) {
 		t.Helper()
-		if _, err := Deliver(t.Context(), box, name, f, keep); err != nil {
+		if _, err := Deliver(t.Context(), container, name, f, keep); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sh(t, box, tick+"mkdir ../inbox; cd ../inbox; for i in $(seq 300); do echo $i > f$i; case $i in 289) tick ;; 103|290) truncate -s 200M f290; tick ;; esac; done")
+	sh(t, container, tick+"mkdir ../inbox; cd ../inbox; for i in $(seq 300); do echo $i > f$i; case $i in 289) tick ;; 103|290) truncate -s 200M f290; tick ;; esac; done")
 	deliver("new", "f1", "f7", "f9999")
-	if got := sh(t, box, "cd ../inbox; ls | wc -l; ls f1 f7 f300 new; ls f102 f103 f104 2>/dev/null || cat new"); got != "200\nf1\nf300\nf7\nnew\nf104\nnew" {
+	if got := sh(t, container, "cd ../inbox; ls | wc -l; ls f1 f7 f300 new; ls f102 f103 f104 2>/dev/null || cat new"); got != "200\nf1\nf300\nf7\nnew\nf104\nnew" {
 		t.Errorf("in the inbox: %q", got)
 	}
-	sh(t, box, "cd ../inbox; truncate -s 400M f200")
+	sh(t, container, "cd ../inbox; truncate -s 400M f200")
 	deliver("newer", "f1")
-	if got := sh(t, box, "cd ../inbox; ls | wc -l; ls f1 new newer f200 f291; ls f7 f290 2>/dev/null || echo gone"); got != "14\nf1\nf200\nf291\nnew\nnewer\ngone" {
+	if got := sh(t, container, "cd ../inbox; ls | wc -l; ls f1 new newer f200 f291; ls f7 f290 2>/dev/null || echo gone"); got != "14\nf1\nf200\nf291\nnew\nnewer\ngone" {
 		t.Errorf("in the inbox: %q", got)
 	}
 	// An inbox that leads elsewhere is not looked into.
-	sh(t, box, "rm -rf ../inbox; mkdir ../work; for i in $(seq 300); do echo > ../work/$i; done; ln -s work ../inbox")
-	_, err := Deliver(t.Context(), box, "third", f, nil)
-	if got := sh(t, box, "cd ../work; ls | wc -l"); got != "300" && got != "301" {
+	sh(t, container, "rm -rf ../inbox; mkdir ../work; for i in $(seq 300); do echo > ../work/$i; done; ln -s work ../inbox")
+	_, err := Deliver(t.Context(), container, "third", f, nil)
+	if got := sh(t, container, "cd ../work; ls | wc -l"); got != "300" && got != "301" {
 		t.Errorf("in the folder behind a link %s are left; %v", got, err)
 	}
 }
@@ -116,13 +116,13 @@ func TestFullInbox(t *testing.T) {
 // TestSentIsBounded: what was sent goes, the oldest first; what was sent just now
 // stays, and what is still to be sent.
 func TestSentIsBounded(t *testing.T) {
-	box := realBox(t)
-	sh(t, box, "mkdir sent refused; (cd sent; for i in $(seq 300); do echo $i > f$i; done; "+tick+"tick; echo > f300); (cd refused; seq 300 | xargs touch); ln -s /etc/hosts link; for i in 1 2 3 4; do echo $i > n$i; done")
-	b := gather(t, box, Limits{Items: 3})
-	if err := Sent(t.Context(), box, b); err != nil {
+	container := realContainer(t)
+	sh(t, container, "mkdir sent refused; (cd sent; for i in $(seq 300); do echo $i > f$i; done; "+tick+"tick; echo > f300); (cd refused; seq 300 | xargs touch); ln -s /etc/hosts link; for i in 1 2 3 4; do echo $i > n$i; done")
+	b := gather(t, container, Limits{Items: 3})
+	if err := MarkSent(t.Context(), container, b); err != nil {
 		t.Fatal(err)
 	}
-	if got := sh(t, box, "ls; ls sent | wc -l; ls refused | wc -l; ls sent/n* refused/link sent/f300"); got != "n4\nrefused\nsent\n200\n200\nrefused/link\nsent/f300\nsent/n1\nsent/n2\nsent/n3" {
+	if got := sh(t, container, "ls; ls sent | wc -l; ls refused | wc -l; ls sent/n* refused/link sent/f300"); got != "n4\nrefused\nsent\n200\n200\nrefused/link\nsent/f300\nsent/n1\nsent/n2\nsent/n3" {
 		t.Errorf("left: %q", got)
 	}
 }
@@ -130,17 +130,17 @@ func TestSentIsBounded(t *testing.T) {
 // TestSentWhileAway: what could not be moved when it was sent is known again,
 // what is written anew is new.
 func TestSentWhileAway(t *testing.T) {
-	box := realBox(t)
-	sh(t, box, "echo x > a; mkdir d; echo x > d/x; echo x > b")
-	first := gather(t, box, Limits{})
-	away := boxFunc(func(context.Context, sandbox.Cmd) (sandbox.Result, error) {
+	container := realContainer(t)
+	sh(t, container, "echo x > a; mkdir d; echo x > d/x; echo x > b")
+	first := gather(t, container, Limits{})
+	away := containerFunc(func(context.Context, sandbox.Cmd) (sandbox.Result, error) {
 		return sandbox.Result{}, sandbox.ErrUnreachable
 	})
-	if err := Sent(t.Context(), away, first); err == nil {
+	if err := MarkSent(t.Context(), away, first); err == nil {
 		t.Fatal("no error")
 	}
-	sh(t, box, "mv b ..; mv ../b b")
-	second := gather(t, box, Limits{})
+	sh(t, container, "mv b ..; mv ../b b")
+	second := gather(t, container, Limits{})
 	var same []bool
 	for i := range first.Items {
 		same = append(same, first.Items[i].Key == second.Items[i].Key)
@@ -148,11 +148,11 @@ func TestSentWhileAway(t *testing.T) {
 	if diff := cmp.Diff([]bool{true, false, true}, same); diff != "" {
 		t.Errorf("known again a, b, d (-want +got):\n%s", diff)
 	}
-	if err := Sent(t.Context(), box, second); err != nil {
+	if err := MarkSent(t.Context(), container, second); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, box, "cp -p sent/a a; mv sent/d d")
-	for i, item := range gather(t, box, Limits{}).Items {
+	sh(t, container, "cp -p sent/a a; mv sent/d d")
+	for i, item := range gather(t, container, Limits{}).Items {
 		if item.Key == second.Items[2*i].Key {
 			t.Errorf("%s, put there again, counts as the old one", item.Name)
 		}

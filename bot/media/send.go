@@ -37,22 +37,22 @@ type open struct{ io.ReadSeeker }
 
 func (open) Close() error { return nil }
 
-// Place is where the server has a file: URL, or File where it is encrypted.
-type Place struct {
-	URL  string  `json:"url,omitempty"`
-	File *Sealed `json:"file,omitempty"`
+// Location is where the server has a file: URL, or File where it is encrypted.
+type Location struct {
+	URL  string         `json:"url,omitempty"`
+	File *EncryptedFile `json:"file,omitempty"`
 }
 
-// Sealed is the EncryptedFile of the specification.
-type Sealed struct {
+// EncryptedFile is the EncryptedFile of the specification.
+type EncryptedFile struct {
 	attachment.EncryptedFile
 	URL string `json:"url"`
 }
 
 // Uploaded is where an item is, and its thumbnail where it has one.
 type Uploaded struct {
-	Place
-	Thumb *Place `json:"thumbnail,omitempty"`
+	Location
+	Thumb *Location `json:"thumbnail,omitempty"`
 }
 
 // unknown is the type of all encrypted files, for the server.
@@ -77,7 +77,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
 	}
 	if errors.Is(err, mautrix.MTooLarge) {
-		err = &problem{ErrTooLarge, fmt.Sprintf("The server does not take %s: at %s it is too large.", item.Name, Bytes(item.Size)), err}
+		err = problem(ErrTooLarge, err, "The server does not take %s: at %s it is too large.", item.Name, Bytes(item.Size))
 	}
 	if err != nil {
 		return Uploaded{}, fmt.Errorf("upload %s: %w", item.Name, err)
@@ -87,14 +87,14 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 
 // sealed encrypts into a second temporary file, which can be sent again when a
 // connection breaks, and puts that.
-func sealed(ctx context.Context, put Putter, data *os.File) (*Sealed, error) {
+func sealed(ctx context.Context, put Putter, data *os.File) (*EncryptedFile, error) {
 	tmp, err := os.CreateTemp(filepath.Dir(data.Name()), "sealed-*")
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
-	file := &Sealed{EncryptedFile: *attachment.NewEncryptedFile()}
+	file := &EncryptedFile{EncryptedFile: *attachment.NewEncryptedFile()}
 	source := file.EncryptStream(io.NopCloser(data))
 	size, err := io.Copy(tmp, source)
 	if err := errors.Join(err, source.Close()); err != nil { // here the hash is noted
@@ -107,18 +107,18 @@ func sealed(ctx context.Context, put Putter, data *os.File) (*Sealed, error) {
 	return file, err
 }
 
-func uploadThumb(ctx context.Context, put Putter, thumb *Thumb, encrypted bool) (*Place, error) {
+func uploadThumb(ctx context.Context, put Putter, thumb *Thumb, encrypted bool) (*Location, error) {
 	size := int64(len(thumb.Data))
 	if !encrypted {
 		url, err := put(ctx, bytes.NewReader(thumb.Data), size, thumb.Type, "")
-		return &Place{URL: url}, err
+		return &Location{URL: url}, err
 	}
 	data := bytes.Clone(thumb.Data)
-	file := &Sealed{EncryptedFile: *attachment.NewEncryptedFile()}
+	file := &EncryptedFile{EncryptedFile: *attachment.NewEncryptedFile()}
 	file.EncryptInPlace(data)
 	var err error
 	file.URL, err = put(ctx, bytes.NewReader(data), size, unknown, "")
-	return &Place{File: file}, err
+	return &Location{File: file}, err
 }
 
 // content is an m.room.message with a file; of url and file one is there.
@@ -128,17 +128,17 @@ type content struct {
 	FileName string   `json:"filename"`
 	Info     info     `json:"info"`
 	Mentions struct{} `json:"m.mentions"`
-	Place
+	Location
 }
 
 type info struct {
-	MimeType  string  `json:"mimetype"`
-	Size      int64   `json:"size"`
-	Width     int     `json:"w,omitempty"`
-	Height    int     `json:"h,omitempty"`
-	ThumbURL  string  `json:"thumbnail_url,omitempty"`
-	ThumbFile *Sealed `json:"thumbnail_file,omitempty"`
-	ThumbInfo *info   `json:"thumbnail_info,omitempty"`
+	MimeType  string         `json:"mimetype"`
+	Size      int64          `json:"size"`
+	Width     int            `json:"w,omitempty"`
+	Height    int            `json:"h,omitempty"`
+	ThumbURL  string         `json:"thumbnail_url,omitempty"`
+	ThumbFile *EncryptedFile `json:"thumbnail_file,omitempty"`
+	ThumbInfo *info          `json:"thumbnail_info,omitempty"`
 }
 
 // Content is the message that shows an uploaded item: m.image for what clients
@@ -146,7 +146,7 @@ type info struct {
 // no other event.
 func Content(item *Item, up Uploaded) (json.RawMessage, error) {
 	c := content{
-		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Place: up.Place,
+		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Location: up.Location,
 		Info: info{MimeType: item.Type, Size: item.Size, Width: item.Width, Height: item.Height},
 	}
 	if up.Thumb != nil && item.Thumb != nil {

@@ -31,16 +31,16 @@ for f in sent refused; do
 done
 exit "$failed"`
 
-// Sent moves what was collected to outbox/sent/ in the box, and what was refused
+// MarkSent moves what was collected to outbox/sent/ in the container, and what was refused
 // for good to outbox/refused/, under names that nothing has there yet. What has
 // changed since it was collected stays, to be collected as it is now. Of what was
 // sent or refused long ago, the oldest goes when it is too much. It may be
 // repeated.
-func Sent(ctx context.Context, box Box, b *Batch) error {
+func MarkSent(ctx context.Context, container Container, b *Batch) error {
 	if len(b.Items) == 0 && len(b.aside) == 0 {
 		return nil
 	}
-	entries, _, err := list(ctx, box, "", 1)
+	entries, _, err := list(ctx, container, "", 1)
 	if errors.Is(err, errNoOutbox) || errors.Is(err, errOddOutbox) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func Sent(ctx context.Context, box Box, b *Batch) error {
 		if !ok || e.meta != f.entry.meta {
 			return nil
 		}
-		is, err := look(ctx, box, e, f.levels)
+		is, err := look(ctx, container, e, f.levels)
 		if err == nil && is.sign() == f.sign() {
 			inodes = append(inodes, e.inode())
 			args = append(args, to, escape(f.entry.path), escape(movedName(f.entry.path)))
@@ -74,7 +74,7 @@ func Sent(ctx context.Context, box Box, b *Batch) error {
 		return err
 	}
 	head := []string{time.Now().UTC().Format("20060102T150405.000000000"), strconv.Itoa(keptFiles), strconv.Itoa(keptBytes), strings.Join(inodes, " ")}
-	result, moved := script(ctx, box, 1<<10, moveScript, append(head, args...)...)
+	result, moved := script(ctx, container, 1<<10, moveScript, append(head, args...)...)
 	if moved == nil && result.Code != 0 {
 		moved = fmt.Errorf("exit code %d", result.Code)
 	}

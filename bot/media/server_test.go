@@ -20,6 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"maunium.net/go/mautrix"
+
+	"matrix-tui/state/sentence"
 )
 
 // account is a client of an account on a Dendrite of the test's own.
@@ -114,9 +116,7 @@ func TestThereAndBack(t *testing.T) {
 				t.Errorf("the message describes %+v", f)
 			}
 			checkFetch(t, From(client), f, 1<<20, data, nil, "")
-			var large *problem
-			errors.As(tooLarge("chart.png", int64(len(data))-1, nil), &large)
-			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, large.said)
+			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, sentence.Text(tooLarge("chart.png", int64(len(data))-1, nil)))
 			// The thumbnail is as well hidden as the image.
 			var c struct {
 				Info map[string]any `json:"info"`
@@ -175,7 +175,7 @@ func TestContent(t *testing.T) {
 		"image/png": "m.image", "image/webp": "m.image", "image/svg+xml": "m.file", "image/tiff": "m.file",
 		"audio/ogg": "m.audio", "video/mp4": "m.video", "application/gzip": "m.file", "text/html": "m.file",
 	} {
-		raw, err := Content(&Item{Name: "a", Type: kind, Size: 5}, Uploaded{Place: Place{URL: "mxc://a/b"}})
+		raw, err := Content(&Item{Name: "a", Type: kind, Size: 5}, Uploaded{Location: Location{URL: "mxc://a/b"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ var extensions = map[string]string{
 	"application/json": ".json", "text/plain": ".txt", "text/html": ".html", "text/markdown": ".md", "text/csv": ".csv",
 }
 
-// ours are the types that an extension says, for files out of a box whose bytes
+// ours are the types that an extension says, for files out of a container whose bytes
 // are text.
 var ours = map[string]string{
 	".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".yaml": "application/yaml",

@@ -37,24 +37,24 @@ type Query struct {
 
 // Reasons of a decision.
 const (
-	WhyOwner        = "owner"         // all that owners say is answered here
-	WhyAll          = "all"           // all that is heard is answered here
-	WhyMentioned    = "mentioned"     // it speaks to the bot
-	WhyCommand      = "command"       // it is a command of somebody who may
-	WhyBlocked      = "blocked"       // not heard: the sender is blocked
-	WhyUnknown      = "unknown"       // not heard: the sender is in no list
-	WhyNotMentioned = "not_mentioned" // heard, and not for the bot
-	WhyOwnerOnly    = "owner_only"    // heard, and only owners are answered here
-	WhyOff          = "off"           // heard, and nothing is answered here
+	ReasonOwner        = "owner"         // all that owners say is answered here
+	ReasonAll          = "all"           // all that is heard is answered here
+	ReasonMentioned    = "mentioned"     // it speaks to the bot
+	ReasonCommand      = "command"       // it is a command of somebody who may
+	ReasonBlocked      = "blocked"       // not heard: the sender is blocked
+	ReasonUnknown      = "unknown"       // not heard: the sender is in no list
+	ReasonNotMentioned = "not_mentioned" // heard, and not for the bot
+	ReasonOwnerOnly    = "owner_only"    // heard, and only owners are answered here
+	ReasonOff          = "off"           // heard, and nothing is answered here
 )
 
 // Decision is what becomes of a message. One that is not heard must leave no
 // trace that people can see.
 type Decision struct {
-	Heard bool   // it is context for the agent, and its sender may use the bot
-	Reply bool   // it is a task or a command, and is answered
-	Pair  bool   // not heard, and its sender is to get a pairing code
-	Why   string // one of the Why words
+	Heard  bool   // it is context for the agent, and its sender may use the bot
+	Reply  bool   // it is a task or a command, and is answered
+	Pair   bool   // not heard, and its sender is to get a pairing code
+	Reason string // one of the Why words
 }
 
 // Decide says what becomes of a message. Owners are always heard; for others,
@@ -65,27 +65,27 @@ func (p *Policy) Decide(q Query) Decision {
 	owner := slices.Contains(q.Owners, q.Sender)
 	if !owner {
 		if r.blocks(q.Sender) {
-			return Decision{Why: WhyBlocked}
+			return Decision{Reason: ReasonBlocked}
 		}
 		if !r.allows(q.Sender, q.Allow) {
-			return Decision{Why: WhyUnknown, Pair: q.Direct && (reply == All || reply == MentionOnly)}
+			return Decision{Reason: ReasonUnknown, Pair: q.Direct && (reply == All || reply == MentionOnly)}
 		}
 	}
 	switch {
 	case q.Command && (owner || reply == All || reply == MentionOnly):
-		return Decision{Heard: true, Reply: true, Why: WhyCommand}
+		return Decision{Heard: true, Reply: true, Reason: ReasonCommand}
 	case reply == Off:
-		return Decision{Heard: true, Why: WhyOff}
+		return Decision{Heard: true, Reason: ReasonOff}
 	case reply == OwnerOnly && owner:
-		return Decision{Heard: true, Reply: true, Why: WhyOwner}
+		return Decision{Heard: true, Reply: true, Reason: ReasonOwner}
 	case reply == OwnerOnly:
-		return Decision{Heard: true, Why: WhyOwnerOnly}
+		return Decision{Heard: true, Reason: ReasonOwnerOnly}
 	case q.Mentioned:
-		return Decision{Heard: true, Reply: true, Why: WhyMentioned}
+		return Decision{Heard: true, Reply: true, Reason: ReasonMentioned}
 	case reply == MentionOnly:
-		return Decision{Heard: true, Why: WhyNotMentioned}
+		return Decision{Heard: true, Reason: ReasonNotMentioned}
 	}
-	return Decision{Heard: true, Reply: true, Why: WhyAll}
+	return Decision{Heard: true, Reply: true, Reason: ReasonAll}
 }
 
 // Heard is the part of Decide that asks for nothing but the sender: who may

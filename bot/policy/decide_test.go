@@ -91,13 +91,13 @@ func TestDecide(t *testing.T) {
 
 func letter(d Decision) string {
 	switch d {
-	case Decision{Heard: true, Reply: true, Why: d.Why}:
+	case Decision{Heard: true, Reply: true, Reason: d.Reason}:
 		return "R"
-	case Decision{Heard: true, Why: d.Why}:
+	case Decision{Heard: true, Reason: d.Reason}:
 		return "h"
-	case Decision{Pair: true, Why: WhyUnknown}:
+	case Decision{Pair: true, Reason: ReasonUnknown}:
 		return "p"
-	case Decision{Why: d.Why}:
+	case Decision{Reason: d.Reason}:
 		return "-"
 	}
 	return fmt.Sprint(d)
@@ -159,18 +159,18 @@ func TestDecideTellsWhy(t *testing.T) {
 		q    Query
 		want string
 	}{
-		{Query{Room: "!all:x", Sender: "@friend:x"}, WhyAll},
-		{Query{Room: "!all:x", Sender: "@friend:x", Mentioned: true}, WhyMentioned},
-		{Query{Room: "!all:x", Sender: "@friend:x", Command: true}, WhyCommand},
-		{Query{Room: "!all:x", Sender: "@both:x"}, WhyBlocked},
-		{Query{Room: "!all:x", Sender: "@stranger:x"}, WhyUnknown},
-		{Query{Room: "!mention:x", Sender: "@friend:x"}, WhyNotMentioned},
-		{Query{Room: "!owner:x", Sender: "@friend:x", Mentioned: true}, WhyOwnerOnly},
-		{Query{Room: "!owner:x", Sender: "@owner:x"}, WhyOwner},
-		{Query{Room: "!off:x", Sender: "@owner:x", Mentioned: true}, WhyOff},
+		{Query{Room: "!all:x", Sender: "@friend:x"}, ReasonAll},
+		{Query{Room: "!all:x", Sender: "@friend:x", Mentioned: true}, ReasonMentioned},
+		{Query{Room: "!all:x", Sender: "@friend:x", Command: true}, ReasonCommand},
+		{Query{Room: "!all:x", Sender: "@both:x"}, ReasonBlocked},
+		{Query{Room: "!all:x", Sender: "@stranger:x"}, ReasonUnknown},
+		{Query{Room: "!mention:x", Sender: "@friend:x"}, ReasonNotMentioned},
+		{Query{Room: "!owner:x", Sender: "@friend:x", Mentioned: true}, ReasonOwnerOnly},
+		{Query{Room: "!owner:x", Sender: "@owner:x"}, ReasonOwner},
+		{Query{Room: "!off:x", Sender: "@owner:x", Mentioned: true}, ReasonOff},
 	} {
 		c.q.Owners = owners
-		if got := p.Decide(c.q).Why; got != c.want {
+		if got := p.Decide(c.q).Reason; got != c.want {
 			t.Errorf("%+v: %s, want %s", c.q, got, c.want)
 		}
 	}

@@ -1,14 +1,15 @@
 package policy
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
 
-// Error is what somebody who wants to change the policy is told: nothing was
-// changed.
-type Error struct{ sentence string }
+	"matrix-tui/state/sentence"
+)
 
-func (e *Error) Error() string { return e.sentence }
-
-// Sentence is for people; it names what would be right.
-func (e *Error) Sentence() string { return e.sentence }
-
-func sayf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+// sayf is what somebody is told who wants to change the policy: nothing was
+// changed, and what would be right.
+func sayf(format string, args ...any) error {
+	said := fmt.Sprintf(format, args...)
+	return sentence.New(errors.New(said), said)
+}

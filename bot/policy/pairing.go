@@ -11,18 +11,18 @@ import (
 
 // Bounds of pairing.
 const (
-	CodeLife      = time.Hour
-	MaxOfUser     = 3   // codes that wait, of one user
-	MaxOfServer   = 20  // of one server: who can make accounts there must not use up all
-	MaxCodes      = 100 // in all
-	MaxWrongTries = 10  // within CodeLife
+	CodeLifetime      = time.Hour
+	MaxCodesPerUser   = 3   // codes that wait, of one user
+	MaxCodesPerServer = 20  // of one server: who can make accounts there must not use up all
+	MaxCodes          = 100 // in all
+	MaxWrongAttempts  = 10  // within CodeLifetime
 )
 
 // Errors of pairing. Those of Accept are for the owner who typed the code.
 var (
-	ErrManyCodes  = errors.New("too many pairing codes wait") // be silent
-	ErrWrongCode  = sayf("No pairing code like that is open: codes are %d letters and digits long and good for one hour.", codeLength)
-	ErrWrongTries = sayf("There were %d wrong pairing codes within the hour, so I take none for a while; `!policy allow @user:server` works without a code.", MaxWrongTries)
+	ErrTooManyCodes    = errors.New("too many pairing codes wait") // be silent
+	ErrWrongCode       = sayf("No pairing code like that is open: codes are %d letters and digits long and good for one hour.", codeLength)
+	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within the hour, so I take none for a while; `!policy allow @user:server` works without a code.", MaxWrongAttempts)
 )
 
 // Pairing is the codes by which unknown people come in: the bot gives one in a
@@ -58,7 +58,7 @@ func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
 }
 
 // Code is the code of a user in a room: the one that waits, or a fresh one. It
-// is on the disk when it is returned. ErrManyCodes says that there can be none
+// is on the disk when it is returned. ErrTooManyCodes says that there can be none
 // for now; other errors are of the file.
 func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 	p.mu.Lock()
@@ -81,8 +81,8 @@ func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 			ofUser++
 		}
 	}
-	if all >= MaxCodes || ofServer >= MaxOfServer || ofUser >= MaxOfUser || len(user) > 255 || len(room) > 255 {
-		return "", ErrManyCodes
+	if all >= MaxCodes || ofServer >= MaxCodesPerServer || ofUser >= MaxCodesPerUser || len(user) > 255 || len(room) > 255 {
+		return "", ErrTooManyCodes
 	}
 	made := pending{Code: newCode(), User: user, Room: room, Made: now.UTC()}
 	if err := p.keep(kept{Codes: append(codes, made), Wrong: p.kept.wrong(now)}); err != nil {
@@ -94,13 +94,13 @@ func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 // Accept gives whom a code is of. The same code is accepted again while it is
 // good, so that a command that is done once more after a crash ends the same
 // way; the caller's next step is [Source.Allow]. ErrWrongCode and
-// ErrWrongTries carry sentences.
+// ErrTooManyAttempts carry sentences.
 func (p *Pairing) Accept(code string, now time.Time) (user, room string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	codes, wrong := p.kept.current(now), p.kept.wrong(now)
-	if len(wrong) >= MaxWrongTries {
-		return "", "", ErrWrongTries
+	if len(wrong) >= MaxWrongAttempts {
+		return "", "", ErrTooManyAttempts
 	}
 	code = tidyCode(code)
 	found := -1

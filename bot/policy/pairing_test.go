@@ -86,20 +86,20 @@ func TestPairingCodesEnd(t *testing.T) {
 	wants(t, p, ahead, noon, "", ErrWrongCode)
 }
 
-func TestPairingWrongTries(t *testing.T) {
+func TestPairingTooManyAttempts(t *testing.T) {
 	dir := t.TempDir()
 	p := openPairing(t, dir)
 	code := giveCode(t, p, "@a:x", "!a:x", noon)
-	for i := range MaxWrongTries {
+	for i := range MaxWrongAttempts {
 		wants(t, p, "WRONGONE", noon.Add(time.Duration(i)*time.Minute), "", ErrWrongCode)
 	}
-	wants(t, p, code, noon.Add(30*time.Minute), "", ErrWrongTries)
+	wants(t, p, code, noon.Add(30*time.Minute), "", ErrTooManyAttempts)
 	p = openPairing(t, dir)
-	wants(t, p, code, noon.Add(59*time.Minute), "", ErrWrongTries)
+	wants(t, p, code, noon.Add(59*time.Minute), "", ErrTooManyAttempts)
 	code = giveCode(t, p, "@b:x", "!b:x", noon.Add(time.Hour))
 	wants(t, p, code, noon.Add(time.Hour), "@b:x", nil) // the first try is an hour ago
 	wants(t, p, "WRONGONE", noon.Add(time.Hour), "", ErrWrongCode)
-	wants(t, p, code, noon.Add(time.Hour), "", ErrWrongTries)
+	wants(t, p, code, noon.Add(time.Hour), "", ErrTooManyAttempts)
 }
 
 func TestPairingBounds(t *testing.T) {
@@ -107,19 +107,19 @@ func TestPairingBounds(t *testing.T) {
 	p := openPairing(t, dir)
 	full := func(user, room string) {
 		t.Helper()
-		if _, err := p.Code(user, room, noon); !errors.Is(err, ErrManyCodes) {
+		if _, err := p.Code(user, room, noon); !errors.Is(err, ErrTooManyCodes) {
 			t.Errorf("%s in %s: %v", user, room, err)
 		}
 	}
-	for i := range MaxOfUser {
+	for i := range MaxCodesPerUser {
 		giveCode(t, p, "@a:s0", fmt.Sprintf("!%d:x", i), noon)
 	}
 	full("@a:s0", "!more:x")
-	for i := range MaxOfServer - MaxOfUser {
+	for i := range MaxCodesPerServer - MaxCodesPerUser {
 		giveCode(t, p, fmt.Sprintf("@u%d:s0", i), "!r:x", noon)
 	}
 	full("@more:s0", "!r:x")
-	for i := range MaxCodes - MaxOfServer {
+	for i := range MaxCodes - MaxCodesPerServer {
 		giveCode(t, p, fmt.Sprintf("@u:s%d", i+1), "!r:x", noon)
 	}
 	full("@more:more", "!r:x")
@@ -157,12 +157,12 @@ func TestPairingWithoutDisk(t *testing.T) {
 	if code, err := p.Code("@a:x", "!a:x", noon); err == nil || code != "" || len(p.kept.Codes) > 0 {
 		t.Errorf("%q, %v, %v", code, err, p.kept)
 	}
-	for range MaxWrongTries {
+	for range MaxWrongAttempts {
 		if _, _, err := p.Accept("WRONGONE", noon); err == nil || errors.Is(err, ErrWrongCode) {
 			t.Error(err)
 		}
 	}
-	wants(t, p, "WRONGONE", noon, "", ErrWrongTries) // they counted
+	wants(t, p, "WRONGONE", noon, "", ErrTooManyAttempts) // they counted
 	if err := os.MkdirAll(filepath.Join(dir, "pairing.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func FuzzPairingFile(f *testing.F) {
 	f.Add([]byte(`{"codes":[{"code":"ABCDEFGH","user":"@a:x","room":"!r:x","made":"2026-03-01T12:00:00Z"}],"wrong":["2026-03-01T12:00:00Z"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var k kept
-		if k.parse(data) == nil && (len(k.current(noon)) > 2*MaxCodes || len(k.wrong(noon)) > MaxWrongTries) {
+		if k.parse(data) == nil && (len(k.current(noon)) > 2*MaxCodes || len(k.wrong(noon)) > MaxWrongAttempts) {
 			t.Error("more than may be")
 		}
 	})

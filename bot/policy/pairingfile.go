@@ -49,7 +49,7 @@ func (k *kept) parse(data []byte) error {
 	if dec.More() {
 		return errors.New("something follows")
 	}
-	if len(k.Codes) > 2*MaxCodes || len(k.Wrong) > MaxWrongTries {
+	if len(k.Codes) > 2*MaxCodes || len(k.Wrong) > MaxWrongAttempts {
 		return errors.New("more entries than can be")
 	}
 	for _, c := range k.Codes {
@@ -83,4 +83,4 @@ func (k *kept) wrong(now time.Time) []time.Time {
 
 // over tells whether an hour has passed since; a time that is far ahead comes
 // from a clock that was wrong, and is over too.
-func over(since, now time.Time) bool { return now.Sub(since).Abs() >= CodeLife }
+func over(since, now time.Time) bool { return now.Sub(since).Abs() >= CodeLifetime }

@@ -1,8 +1,10 @@
-// Package policy is what people decide by hand: policy.yaml, which says who is
-// heard, when the bot answers and with what limits, and the pairing codes that
-// let unknown people in. What decides is pure; the thin edge reads and writes
-// those two files of the state folder. It speaks to no homeserver and knows
-// nothing of podman.
+// Package policy holds what people decide by hand: policy.yaml, which says who
+// may use the bot, when it answers and with what limits, and the pairing codes
+// that let strangers in.
+//
+// Decisions are pure functions; a thin layer around them reads and writes the
+// two files in the state directory. The package never talks to a homeserver and
+// knows nothing about podman.
 package policy
 
 import (
@@ -14,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Bounds of what the file may say.

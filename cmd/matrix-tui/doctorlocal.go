@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/bot/api"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state/sentence"
 )
 
 // checkPolicy looks at the policy file of the state folder, which need not be
@@ -69,7 +70,7 @@ func checkAPI(ctx context.Context, cfg *Config) finding {
 	}
 	listener, taken := api.Listen(ctx, string(cfg.APIListen))
 	if taken != nil {
-		return bad("HTTP interface at %s does not answer (%v): %s", address, err, sentence(taken))
+		return bad("HTTP interface at %s does not answer (%v): %s", address, err, sentence.Text(taken))
 	}
 	_ = listener.Close()
 	return skipped("HTTP interface: nobody listens at %s, for the bot does not run", address)

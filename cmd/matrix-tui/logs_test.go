@@ -42,7 +42,7 @@ func TestJournalEntries(t *testing.T) {
 	out := `{"__REALTIME_TIMESTAMP":"1767322983000001","MESSAGE":"{\"level\":\"warn\",\"error\":\"podman is unreachable\",\"room\":\"!den:x\",\"time\":\"2026-01-02T03:03:03Z\",\"message\":\"told the room\"}"}
 {"__REALTIME_TIMESTAMP":"1767322984000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"message\":\"told the room\"}"}
 {"__REALTIME_TIMESTAMP":"1767322985000000","MESSAGE":"{\"level\":\"info\",\"after_ms\":12,\"message\":\"ready\"}"}
-{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"box\":\"sandbox-den\",\"message\":\"box cannot be used\"}"}
+{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"box\":\"sandbox-den\",\"message\":\"container cannot be used\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":[123,34]}
 {"__REALTIME_TIMESTAMP":"x","MESSAGE":"{\"room\":\"!den:x\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":"Started matrix-tui.service"}
@@ -55,7 +55,7 @@ no JSON
 	want := []string{
 		"2026-01-02T03:03:03Z warn told the room error=podman is unreachable",
 		"2026-01-02T03:03:05Z info ready after_ms=12",
-		"2026-01-02T03:03:06Z warn box cannot be used",
+		"2026-01-02T03:03:06Z warn container cannot be used",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)

@@ -40,54 +40,54 @@ func roomsCommand(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	lines, boxErr, err := readRooms(ctx, cfg)
+	lines, listErr, err := readRooms(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	if err := printRooms(a.stdout, lines); err != nil {
 		return err
 	}
-	if boxErr != nil {
-		return fmt.Errorf("list containers: %w", boxErr)
+	if listErr != nil {
+		return fmt.Errorf("list containers: %w", listErr)
 	}
 	return nil
 }
 
 // readRooms joins state.json, the journal and one list of the containers. It
 // only reads, and may be used while the bot runs. Without podman the table is
-// still there, with a question mark as each state, and boxErr says why.
-func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, boxErr, err error) {
+// still there, with a question mark as each state, and listErr says why.
+func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, listErr, err error) {
 	dir := string(cfg.StateDir)
 	store, err := state.ReadStore(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	infos, boxErr := listBoxes(ctx, cfg)
-	lines = joinRooms(store, infos, boxErr == nil)
+	infos, listErr := listContainers(ctx, cfg)
+	lines = joinRooms(store, infos, listErr == nil)
 	nameRooms(ctx, cfg, lines)
 
 	journal, err := state.ReadJournal(ctx, filepath.Join(dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
-		return sortRooms(lines), boxErr, nil
+		return sortRooms(lines), listErr, nil
 	}
 	if err != nil {
-		return nil, boxErr, err
+		return nil, listErr, err
 	}
 	defer closing(&err, journal.Close)
 	for i := range lines {
 		if err := lines[i].readTask(ctx, journal); err != nil {
-			return nil, boxErr, err
+			return nil, listErr, err
 		}
 	}
 	waiting, err := journal.Waiting(ctx)
 	if err != nil {
-		return nil, boxErr, err
+		return nil, listErr, err
 	}
 	countQuestions(lines, waiting)
-	return sortRooms(lines), boxErr, nil
+	return sortRooms(lines), listErr, nil
 }
 
-func listBoxes(ctx context.Context, cfg *Config) ([]sandbox.Info, error) {
+func listContainers(ctx context.Context, cfg *Config) ([]sandbox.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
@@ -120,13 +120,13 @@ func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine
 			l.State = "?"
 		}
 	}
-	for _, box := range infos {
-		l := line(box.Room)
+	for _, container := range infos {
+		l := line(container.Room)
 		if l.Container == "" && l.State == "" {
 			l.Stray = true
 		}
-		if l.Container == "" || l.Container == box.Name {
-			l.Container, l.State = box.Name, box.State
+		if l.Container == "" || l.Container == container.Name {
+			l.Container, l.State = container.Name, container.State
 		}
 	}
 	lines := make([]roomLine, 0, len(byRoom))

@@ -81,7 +81,7 @@ func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 func waitingSince(t *testing.T, minute int) any {
 	t.Helper()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
-	e, err := agent.NewExecution(agent.Begin{ID: "x"}, at(0))
+	e, err := agent.NewExecution(agent.ExecutionSpec{ID: "x"}, at(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,14 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
-// It is not a temporary one: the boxes that podman brings back after a reboot
+// It is not a temporary one: the containers that podman brings back after a reboot
 // need it before the bot is up.
 const gatewayFolder = "gateway"
 
@@ -143,9 +144,8 @@ func listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 		return nil, nil
 	}
 	listener, err := api.Listen(ctx, string(cfg.APIListen))
-	var wrong *api.ListenError
-	if errors.As(err, &wrong) && ctx.Err() == nil {
-		return nil, &SettingsError{[]string{wrong.Sentence()}}
+	if wrong, ok := sentence.Of(err); ok && ctx.Err() == nil {
+		return nil, &SettingsError{[]string{wrong}}
 	}
 	return listener, err
 }
@@ -154,7 +154,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 	return bot.Config{
 		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
-		Owners: cfg.Owners, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
+		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
 		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),

@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/state"
 )
 
@@ -107,7 +107,7 @@ func (i *installed) ready(ctx context.Context, images release.Images, log zerolo
 	i.mu.Unlock()
 	if r, err := i.base.Read(); err == nil && r.Phase == release.Done && !r.Told {
 		if err := images.Take(ctx, r.Image); err != nil {
-			log.Error().Err(err).Msg("the new sandbox image is not in use: boxes go on with the old one")
+			log.Error().Err(err).Msg("the new sandbox image is not in use: containers go on with the old one")
 		}
 	}
 	return nil

@@ -9,22 +9,6 @@ import (
 	"unicode"
 )
 
-// sentencer is an error that carries a sentence for a person.
-type sentencer interface {
-	error
-	Sentence() string
-}
-
-// sentence is what a person is told of an error: its sentence when it has one,
-// its text otherwise.
-func sentence(err error) string {
-	var s sentencer
-	if errors.As(err, &s) {
-		return s.Sentence()
-	}
-	return err.Error()
-}
-
 // reason leaves the path out of an error of the file system, where the path
 // was named already.
 func reason(err error) error {
@@ -58,4 +42,18 @@ func readAtMost(r io.Reader, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("it holds more than %d MiB", most>>20)
 	}
 	return data, err
+}
+
+// harmless keeps what somebody else wrote from steering the terminal: of the
+// control characters line breaks and tabs stay, and direction marks go.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ' || r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
 }

@@ -1,10 +1,10 @@
-// Package boxinit is the program inside every box: PID 1, and the small commands
-// that start, follow, stop and remove a run.
+// Package boxinit is the program inside every container: PID 1, and the small
+// commands that start, follow, stop and remove a run.
 //
 // As PID 1 it reaps orphans and forwards a loopback port to the gateway's socket.
-// A run is started under a supervisor of its own that outlives whoever asked for
-// it; what it printed and how it ended lie in files until they are removed.
+// Each run has its own supervisor, which outlives whoever started the run. The
+// run's output and exit status stay in files until they are removed.
 //
-// The package uses the standard library and x/sys only and is linked statically.
-// It never opens the network, never reads a task, and never keeps a secret.
+// The package uses only the standard library and x/sys, and is linked statically.
+// It never opens a network connection, reads a task or stores a secret.
 package boxinit

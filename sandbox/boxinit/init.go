@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// Door is where programs in a box reach the gateway.
+	// Door is where programs in a container reach the gateway.
 	Door = "127.0.0.1:3128"
-	// GatewaySocket is the gateway's socket in a box.
+	// GatewaySocket is the gateway's socket in a container.
 	GatewaySocket = "/run/gateway/sock"
-	// farewell is how long processes have when the box ends.
+	// farewell is how long processes have when the container ends.
 	farewell = 300 * time.Millisecond
 )
 
@@ -67,7 +67,7 @@ func reap() {
 }
 
 // goodbye asks all processes to end and waits a moment. Supervisors go first and
-// unasked: a run that ends because its box does was interrupted, and must not be
+// unasked: a run that ends because its container does was interrupted, and must not be
 // noted as ended.
 func goodbye(s store) {
 	entries, _ := os.ReadDir(s.runs())
@@ -88,7 +88,7 @@ func goodbye(s store) {
 	}
 }
 
-// raiseLoopback brings lo up. Runtimes do it, as a rule, and the box has no right
+// raiseLoopback brings lo up. Runtimes do it, as a rule, and the container has no right
 // to; where it is up already nothing happens.
 func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

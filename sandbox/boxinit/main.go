@@ -16,12 +16,12 @@ const (
 	exitNotFound = 3
 )
 
-// Dir is where the runs lie in a box.
+// Dir is where the runs lie in a container.
 const Dir = "/var/lib/boxinit"
 
 // Program is boxinit with what it needs from the world around it.
 type Program struct {
-	// Dir holds the runs; Dir of the package in a box.
+	// Dir holds the runs; Dir of the package in a container.
 	Dir string
 	// Self is the command line that starts this program again.
 	Self []string
@@ -40,7 +40,7 @@ const usage = `usage: boxinit                         as PID 1
        boxinit read PATH MAX           a file to stdout`
 
 // Main runs one command and returns its exit code. Without arguments it is PID 1
-// and returns when the box is to end.
+// and returns when the container is to end.
 func (p *Program) Main(args []string) int {
 	if len(args) == 0 {
 		return p.serve()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// oomKills returns how many processes of the box the kernel has killed for want
+// oomKills returns how many processes of the container the kernel has killed for want
 // of memory so far; 0 where no counter can be read.
 func oomKills() int64 {
 	for _, path := range []string{

@@ -16,7 +16,7 @@ type process struct {
 	dead                 bool   // a zombie: it only waits to be reaped
 }
 
-// processes returns all processes of the box. One that ends meanwhile is left out.
+// processes returns all processes of the container. One that ends meanwhile is left out.
 func processes() ([]process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 const spareThreads = 6
 
 // reserveThreads makes threads that the Go runtime keeps for later. When a run has
-// used up the box's processes, the runtime can make none and would give up: the
-// box, or the record of the run, would be lost just when it is needed.
+// used up the container's processes, the runtime can make none and would give up: the
+// container, or the record of the run, would be lost just when it is needed.
 func reserveThreads() {
 	runtime.GOMAXPROCS(2)
 	var all, gone sync.WaitGroup

@@ -11,19 +11,19 @@ import (
 type RunState string
 
 const (
-	// RunNone is the state of a run that the box does not know.
+	// RunNone is the state of a run that the container does not know.
 	RunNone RunState = "none"
 	// RunRunning is the state of a run whose command has not ended.
 	RunRunning RunState = "running"
 	// RunExited is the state of a run whose command has ended; Code and Signal
 	// say how.
 	RunExited RunState = "exited"
-	// RunInterrupted is the state of a run that the box itself took down: it was
+	// RunInterrupted is the state of a run that the container itself took down: it was
 	// stopped, or its supervisor was killed, before the command had ended.
 	RunInterrupted RunState = "interrupted"
 )
 
-// File is a file written into the box before a run starts.
+// File is a file written into the container before a run starts.
 type File struct {
 	// Path is absolute; missing directories above it are made with mode 0755.
 	Path string
@@ -41,14 +41,14 @@ type RunSpec struct {
 	ID string
 	// Argv is the command, looked up on the PATH of Env when it has no slash.
 	Argv []string
-	// Env is the command's environment on top of the box's, "KEY=value" each.
+	// Env is the command's environment on top of the container's, "KEY=value" each.
 	Env []string
 	// Dir is where the command starts, "" = /workspace.
 	Dir string
 	// Files are written before the command starts.
 	Files []File
 	// Remove names files that are removed before the command starts, when no
-	// other run is alive in the box.
+	// other run is alive in the container.
 	Remove []string
 	// Without names files that the caller believes are not there. Where one is (a
 	// regular file that is not empty), nothing is started: see [Answer].
@@ -70,7 +70,7 @@ type Watched struct {
 	Tail string
 }
 
-// RunStatus is what the box knows about a run.
+// RunStatus is what the container knows about a run.
 type RunStatus struct {
 	State RunState
 	// Code is the exit code once State is RunExited, 128 + signal number where a
@@ -79,7 +79,7 @@ type RunStatus struct {
 	// Signal is the name of the signal that ended the command ("killed",
 	// "terminated", …), else "".
 	Signal string
-	// OOM says that the kernel killed a process of the box for want of memory
+	// OOM says that the kernel killed a process of the container for want of memory
 	// while the run ran. False also where the counter cannot be read.
 	OOM bool
 	// Size is the number of bytes of stdout kept so far.
@@ -87,7 +87,7 @@ type RunStatus struct {
 	// Stderr is the end of the command's stderr, at most 4 KiB, as valid UTF-8.
 	Stderr string
 	Watch  []Watched
-	// Started and Ended are by the box's clock, Ended zero while it runs.
+	// Started and Ended are by the container's clock, Ended zero while it runs.
 	Started, Ended time.Time
 }
 
@@ -111,7 +111,7 @@ const RunVariable = "MATRIX_TUI_RUN"
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // CheckID says whether id can name a run. It is the only guard between an ID and
-// a path in the box.
+// a path in the container.
 func CheckID(id string) error {
 	if !idPattern.MatchString(id) {
 		return fmt.Errorf("run ID %q: want 1 to 64 letters, digits, _ and -", id)

@@ -92,10 +92,10 @@ func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// targetError says what is wrong with what a box asked for, in words of our own.
+// targetError says what is wrong with what a container asked for, in words of our own.
 type targetError struct{ what string }
 
-// Error is fit for the box.
+// Error is fit for the container.
 func (e *targetError) Error() string { return e.what }
 
 func bad(what string) error { return &targetError{what} }

@@ -24,5 +24,5 @@ func BenchmarkModel(b *testing.B) {
 		}
 	}
 	b.Run("direct", func(b *testing.B) { run(b, http.DefaultClient, up+strings.TrimPrefix(stream, "/model")) })
-	b.Run("gateway", func(b *testing.B) { run(b, o.client, "http://box"+stream) })
+	b.Run("gateway", func(b *testing.B) { run(b, o.client, "http://sandbox"+stream) })
 }

@@ -25,7 +25,7 @@ rules:
 	read := func(text string) (begun chan bool, all chan string) {
 		begun, all = make(chan bool), make(chan string, 1)
 		go func() {
-			resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader(ask(text)))
+			resp, err := o.client.Post("http://sandbox"+stream, "application/json", strings.NewReader(ask(text)))
 			if err != nil {
 				all <- err.Error()
 				close(begun)
@@ -88,7 +88,7 @@ func TestConnectionCap(t *testing.T) {
 	}
 	answered := make(chan error, 1)
 	go func() {
-		resp, err := o.client.Get("http://box/model/v1beta/models")
+		resp, err := o.client.Get("http://sandbox/model/v1beta/models")
 		if err == nil {
 			resp.Body.Close()
 		}
@@ -111,9 +111,9 @@ func TestConnectionCap(t *testing.T) {
 func TestNothingSecretIsSaid(t *testing.T) {
 	o := open(t, script(t, `rules: [{say: hello}]`), func(c *Config) { c.Log = c.Log.Level(zerolog.TraceLevel) })
 	for _, req := range []*http.Request{
-		must(http.NewRequest("POST", "http://box"+stream+"&key=query-secret", strings.NewReader(ask("body-secret")))),
-		must(http.NewRequest("GET", "http://box/model/v1beta/files?token=query-secret", nil)),
-		must(http.NewRequest("SECRET-METHOD", "http://box/path-secret", nil)),
+		must(http.NewRequest("POST", "http://sandbox"+stream+"&key=query-secret", strings.NewReader(ask("body-secret")))),
+		must(http.NewRequest("GET", "http://sandbox/model/v1beta/files?token=query-secret", nil)),
+		must(http.NewRequest("SECRET-METHOD", "http://sandbox/path-secret", nil)),
 	} {
 		resp, err := o.client.Do(req)
 		if err != nil {

@@ -85,7 +85,7 @@ func (d *door) refuse(w http.ResponseWriter, _ *http.Request) {
 	sendError(w, http.StatusNotFound, "the gateway has no such path")
 }
 
-// method keeps what a box may put into the log to what HTTP knows.
+// method keeps what a container may put into the log to what HTTP knows.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":

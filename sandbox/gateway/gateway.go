@@ -18,7 +18,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Placeholder is what the box has as GEMINI_API_KEY. It opens nothing.
+// Placeholder is what the container has as GEMINI_API_KEY. It opens nothing.
 const Placeholder = "placeholder-key-of-the-room"
 
 // Bounds of what a room may use.
@@ -101,7 +101,7 @@ func (g *Gateway) Usage(room string) Usage {
 func (g *Gateway) Limited() int { return int(g.limited.Load()) }
 
 // Open makes the room's directory, serves on the socket "sock" in it, and returns the directory, to be mounted
-// into the room's box. A room that is open stays as it is.
+// into the room's container. A room that is open stays as it is.
 func (g *Gateway) Open(room string) (dir string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,12 +110,12 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	sum := sha256.Sum256([]byte(room))
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-	// The box mounts the directory, so it must stay the same one; and its root is somebody else out here.
+	// The container mounts the directory, so it must stay the same one; and its root is somebody else out here.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make gateway directory: %w", err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", fmt.Errorf("open gateway directory to the box: %w", err)
+		return "", fmt.Errorf("open gateway directory to the container: %w", err)
 	}
 	if old := g.doors[room]; old != nil {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
@@ -138,7 +138,7 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	return dir, nil
 }
 
-// Shut ends the room's service at once, connections included. The directory stays, so that a box that has it
+// Shut ends the room's service at once, connections included. The directory stays, so that a container that has it
 // mounted finds the socket again after the next Open. A room that is not open is no error.
 func (g *Gateway) Shut(room string) error {
 	g.mu.Lock()

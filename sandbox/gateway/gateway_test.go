@@ -18,7 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 )
 
 const testRoom = "!room:example.org"
@@ -76,11 +76,11 @@ func (o *opened) connect() (net.Conn, error) { return net.Dial("unix", filepath.
 // script is a scripted model that takes testKey only.
 func script(t testing.TB, rules string) string {
 	t.Helper()
-	s, err := scripted.Load([]byte(rules))
+	s, err := agenttest.Load([]byte(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := scripted.New(s, zerolog.Nop())
+	model := agenttest.New(s, zerolog.Nop())
 	model.RequireKey(testKey)
 	hs := httptest.NewServer(model)
 	t.Cleanup(hs.Close)
@@ -137,9 +137,9 @@ func TestOpen(t *testing.T) {
 	}
 	after, _ := os.Stat(o.dir)
 	if !os.SameFile(before, after) {
-		t.Error("the directory is another one, boxes that have it mounted are cut off")
+		t.Error("the directory is another one, containers that have it mounted are cut off")
 	}
-	if resp, err := o.client.Get("http://box/model/v1beta/models"); err != nil || resp.StatusCode != 200 {
+	if resp, err := o.client.Get("http://sandbox/model/v1beta/models"); err != nil || resp.StatusCode != 200 {
 		t.Errorf("after a new Open: %v", err)
 	} else {
 		resp.Body.Close()

@@ -32,13 +32,13 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{UnixConn: c, free: func() { <-l.slots }, idle: l.idle}, nil
 }
 
-// Close ends Accept. The socket's file stays: it refuses, and the box waits.
+// Close ends Accept. The socket's file stays: it refuses, and the container waits.
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.UnixListener.Close()
 }
 
-// conn gives its slot back when it is closed, and does not wait for ever for a box that stopped reading.
+// conn gives its slot back when it is closed, and does not wait for ever for a container that stopped reading.
 type conn struct {
 	*net.UnixConn
 	once sync.Once

@@ -31,7 +31,7 @@ var (
 
 func modelTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment, // the operator's way out, not the box's
+		Proxy:                 http.ProxyFromEnvironment, // the operator's way out, not the container's
 		DialContext:           (&net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:     true,
 		TLSHandshakeTimeout:   maxDial,
@@ -114,7 +114,7 @@ func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.R
 	return out
 }
 
-// answer streams the model's answer to the box, each piece as it comes.
+// answer streams the model's answer to the container, each piece as it comes.
 func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool) {
 	key := scrubber{key: []byte(d.g.cfg.Key)}
 	for _, k := range answerHeaders {
@@ -163,14 +163,14 @@ func (d *door) count(asked bool, t *tail) {
 	}
 }
 
-// askFailed answers for a server that did not. The box learns no more than that.
+// askFailed answers for a server that did not. The container learns no more than that.
 func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
 	case r.Context().Err() != nil:
-		panic(http.ErrAbortHandler) // the box is gone, or we are going
+		panic(http.ErrAbortHandler) // the container is gone, or we are going
 	case errors.Is(err, context.Canceled):
 		sendError(w, http.StatusGatewayTimeout, "the model's server said nothing for too long")
 	default:

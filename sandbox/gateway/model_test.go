@@ -21,7 +21,7 @@ func ask(text string) string {
 
 func (o *opened) do(t testing.TB, method, path, body string, header map[string]string) (*http.Response, string) {
 	t.Helper()
-	req := must(http.NewRequest(method, "http://box"+path, strings.NewReader(body)))
+	req := must(http.NewRequest(method, "http://sandbox"+path, strings.NewReader(body)))
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
@@ -65,7 +65,7 @@ rules:
 	}
 }
 
-// What leaves the host: the real key once, and nothing that the box could have put beside it.
+// What leaves the host: the real key once, and nothing that the container could have put beside it.
 func TestModelRequest(t *testing.T) {
 	var got *http.Request
 	var sent string
@@ -145,7 +145,7 @@ func TestModelUnreachable(t *testing.T) {
 		t.Errorf("%v %s", resp, body)
 	}
 	if strings.Contains(body, "127.0.0.1") {
-		t.Errorf("the box learns where the model's server is: %s", body)
+		t.Errorf("the container learns where the model's server is: %s", body)
 	}
 	if !strings.Contains(o.log.String(), "not reachable") {
 		t.Error("the operator does not learn of it")
@@ -157,7 +157,7 @@ func TestModelBodyLimit(t *testing.T) {
 	defer up.Close()
 	o := open(t, up.URL, nil)
 	for name, length := range map[string]int64{"announced": maxBody + 1, "not announced": -1} {
-		req := must(http.NewRequest("POST", "http://box"+stream, io.LimitReader(zeros{}, maxBody+1)))
+		req := must(http.NewRequest("POST", "http://sandbox"+stream, io.LimitReader(zeros{}, maxBody+1)))
 		req.ContentLength = length
 		resp, err := o.client.Do(req)
 		if err != nil {

@@ -35,7 +35,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer near.Close()
-	// What the box sent early stands in the buffer.
+	// What the container sent early stands in the buffer.
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
@@ -106,7 +106,7 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 	}
 }
 
-// proxyError says why without saying what was found: a box must not learn which inner addresses exist.
+// proxyError says why without saying what was found: a container must not learn which inner addresses exist.
 func proxyError(w http.ResponseWriter, err error) {
 	var op net.Error
 	var bad *targetError

@@ -164,7 +164,7 @@ func TestPlainHTTP(t *testing.T) {
 		t.Errorf("%d %q, want %q", resp.StatusCode, body, want)
 	}
 	if resp, _ = o.proxied(t, "GET "+web.URL+"/away HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 302 {
-		t.Errorf("a redirection is the box's to follow: %v", resp)
+		t.Errorf("a redirection is the container's to follow: %v", resp)
 	}
 	if resp, _ = o.proxied(t, "GET https://"+host+"/ HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 400 {
 		t.Errorf("https in absolute form: %v", resp)

@@ -25,7 +25,7 @@ func TestModelStreamsAndScrubs(t *testing.T) {
 	}))
 	defer up.Close()
 	o := open(t, up.URL, nil)
-	resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader("{}"))
+	resp, err := o.client.Post("http://sandbox"+stream, "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ rules:
 			t.Errorf("%s: %q", text, body)
 		}
 	}
-	resp, err := o.client.Post("http://box"+stream, "application/json", strings.NewReader(ask("later")))
+	resp, err := o.client.Post("http://sandbox"+stream, "application/json", strings.NewReader(ask("later")))
 	if err != nil {
 		t.Fatal(err)
 	}

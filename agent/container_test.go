@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/agent/agenttest"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+)
+
+// real is a room's container with the real Gemini CLI, behind the real gateway; only
+// the model is a script.
+type real struct {
+	podman    *sandbox.Podman
+	spec      sandbox.Spec
+	container *sandbox.Container
+	door      *gateway.Gateway
+	config    gateway.Config
+	model     *agenttest.Server
+	agent     *Gemini
+}
+
+const testKey = "the-real-key-of-the-test"
+
+// newReal makes a container that is gone, with its volumes, after the test.
+func newReal(t *testing.T) *real { t.Helper(); return newRealWith(t, 0) }
+
+// newRealWith limits the container's memory, in bytes.
+func newRealWith(t *testing.T, memory int64) *real {
+	t.Helper()
+	ctx := t.Context()
+	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)
+	podman, err := sandbox.Connect(ctx, "", log)
+	if err != nil {
+		skip(t, err)
+	}
+	t.Cleanup(podman.Close)
+	image := os.Getenv("SANDBOX_IMAGE")
+	if image == "" {
+		image = "localhost/matrix-tui-sandbox:latest"
+	}
+	if _, err := podman.ImageID(ctx, image); err != nil {
+		skip(t, err)
+	}
+
+	model := agenttest.New(script(t, "default: {say: 'scripted answer'}"), zerolog.Nop())
+	model.RequireKey(testKey)
+	api := httptest.NewServer(model)
+	t.Cleanup(func() { model.Close(); api.Close() })
+	upstream, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "gw") // short: a socket's path holds 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
+		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Log: log},
+		spec: sandbox.Spec{Room: "!test-agent-" + strings.ToLower(rand.Text()[:10]) + ":localhost", Image: image,
+			Memory: memory, Version: "test"}}
+	r.openDoor(t)
+	t.Cleanup(r.closeDoor)
+	if r.container, err = podman.Ensure(ctx, r.spec); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remove(t, podman, r.container.Name) })
+	return r
+}
+
+// openDoor is a bot that starts, closeDoor one that dies.
+func (r *real) openDoor(t *testing.T) {
+	t.Helper()
+	r.door = gateway.New(r.config)
+	dir, err := r.door.Open(r.spec.Room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.spec.Gateway = dir
+}
+
+func (r *real) closeDoor() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r.door.Close(ctx)
+}
+
+// skip says loudly why the real thing is not tested, and fails where it must be.
+func skip(t *testing.T, why error) {
+	t.Helper()
+	if os.Getenv("MATRIX_TUI_E2E") == "require" {
+		t.Fatal("MATRIX_TUI_E2E=require: ", why)
+	}
+	t.Skip("NOT TESTED on a real container: ", why)
+}
+
+// remove leaves nothing of the container.
+func remove(t *testing.T, podman *sandbox.Podman, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := podman.Destroy(ctx, name); err != nil {
+		t.Error(err)
+	}
+	slug := strings.TrimPrefix(name, "sandbox-")
+	rm := exec.CommandContext(ctx, "podman", "--url", "unix://"+podman.Socket(), "volume", "rm", "--force", "workspace-"+slug, "home-"+slug)
+	if out, err := rm.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func script(t testing.TB, yaml string) *agenttest.Script {
+	t.Helper()
+	s, err := agenttest.Load([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func (r *real) answer(t *testing.T, yaml string) { t.Helper(); r.model.SetScript(script(t, yaml)) }
+
+// do runs a task whose start and end are to work.
+func (r *real) do(t *testing.T, task Task) (Outcome, []Event) {
+	t.Helper()
+	if task.Run == "" {
+		task.Run = rand.Text()
+	}
+	if task.Session == "" {
+		task.Session = uuid()
+	}
+	var events []Event
+	o, err := r.agent.Run(t.Context(), r.container, task, func(e Event) { events = append(events, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, events
+}
+
+// leave starts a task and goes away as soon as it calls a tool.
+func (r *real) leave(t *testing.T, task Task) (seen []Event) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := r.agent.Run(ctx, r.container, task, func(e Event) {
+		seen = append(seen, e)
+		if e.Kind == EventTool {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("Run = %v, want it cancelled", err)
+	}
+	return seen
+}
+
+func (r *real) sh(t *testing.T, command string) string {
+	t.Helper()
+	res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", command}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(res.Stdout) + string(res.Stderr)
+}
+
+// asked waits until the model was asked n times since from.
+func (r *real) asked(t *testing.T, from, n int) {
+	t.Helper()
+	until(t, fmt.Sprintf("the model was asked %d times", n), func() bool { return len(r.questions(from)) >= n })
+}
+
+// until waits for something that is to come true.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited a minute until %s", what)
+		}
+	}
+}
+
+// questions are what the model was asked since the request of the number from.
+func (r *real) questions(from int) []agenttest.Request {
+	var all []agenttest.Request
+	for _, q := range r.model.Requests() {
+		if q.Seq > from && strings.HasPrefix(q.Method, "streamGenerate") {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+func (r *real) last() int {
+	if all := r.model.Requests(); len(all) > 0 {
+		return all[len(all)-1].Seq
+	}
+	return 0
+}
