@@ -80,7 +80,7 @@ func begin(t *testing.T, part interface {
 	Stop(context.Context) error
 }) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := part.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -171,13 +171,13 @@ func (h *bench) devices(t *testing.T, ctx context.Context, state string) int {
 	return len(answer.Devices)
 }
 
-// removeBox removes the room's container and volumes.
-func (h *bench) removeBox(t *testing.T) {
+// removeContainer removes the room's container and volumes.
+func (h *bench) removeContainer(t *testing.T) {
 	known, err := loadAccounts(filepath.Join(h.dir, "demo"))
 	if err != nil || known.Room == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := host.RemoveBoxes(ctx, []string{sandbox.NameFor(known.Room)}); err != nil {
 		t.Error(err)
