@@ -74,7 +74,7 @@ func (b *Bot) requestSync(ctx context.Context, since string, hold time.Duration)
 		ResponseJSON: &resp,
 		MaxAttempts:  1,
 	})
-	if context.Cause(ctx) == errHurry {
+	if errors.Is(context.Cause(ctx), errHurry) {
 		return nil, errHurry
 	}
 	if err != nil {
