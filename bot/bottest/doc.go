@@ -25,7 +25,8 @@
 // does that for every script. When a script ends, everything the bot has sent to
 // an encrypted room is checked as the homeserver stored it.
 //
-// Every wait has a deadline (60 s, verb `deadline`), and nothing sleeps for an
+// Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the
+// script makes progress, and nothing sleeps for an
 // effect. `expect` consumes each message once, so the same words can be expected
 // again. Verbs that mean "no more than" (`!expect`, `count`, `finals`) first wait
 // until the bot's journal shows that it has finished everything that was said to

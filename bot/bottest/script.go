@@ -76,7 +76,7 @@ type scriptKey struct{}
 
 // setup makes the surroundings of one script.
 func (s *suite) setup(env *testscript.Env) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	if err := s.home.Start(ctx); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (sc *script) state() string {
 // end stops everything of the script, tells what happened when it failed, and
 // removes what it made.
 func (sc *script) end() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	if sc.tb != nil && !sc.tb.Failed() {
 		if err := sc.checkSealed(ctx); err != nil {

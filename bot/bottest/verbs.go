@@ -180,9 +180,12 @@ func (v verb) run(ts *testscript.TestScript, neg bool, args []string) {
 			wait, args = d, args[:len(args)-1]
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	ctx, cancel := sc.patience(wait)
 	defer cancel()
 	if err := v.do(ctx, sc, neg, args); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
 		ts.Fatalf("%s: %v", v.name, err)
 	}
 }
