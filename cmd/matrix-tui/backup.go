@@ -44,7 +44,7 @@ const backupFormat = 1
 
 func backupCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("backup")
-	volumes := flags.Bool("volumes", false, "take the rooms' files too, /workspace and /root of each")
+	volumes := flags.Bool("volumes", false, "include the rooms' files: /workspace and /root of each")
 	file, err := a.parseOne(flags, args, "FILE")
 	if err != nil {
 		return err
@@ -74,9 +74,9 @@ func backupCommand(ctx context.Context, a *app, args []string) error {
 	if b.podman != nil {
 		fmt.Fprintf(summary, ", the volumes of %d rooms", b.rooms)
 	}
-	fmt.Fprint(summary, "\nIt holds the bot's login and keys: keep it where nobody else can read it.\n")
+	fmt.Fprint(summary, "\nIt contains the bot's login and keys: store it where nobody else can read it.\n")
 	if b.left > 0 {
-		fmt.Fprintf(a.stderr, "matrix-tui: the volumes of %d rooms are not in it\n", b.left)
+		fmt.Fprintf(a.stderr, "matrix-tui: could not back up the volumes of %d rooms\n", b.left)
 		return errSaid
 	}
 	return nil
@@ -100,10 +100,10 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 	if b.out != nil {
 		beside = b.dir
 	} else if _, err := os.Lstat(file); err == nil {
-		return 0, &usageError{file + " is there already: choose another name, or move it away"}
+		return 0, &usageError{file + " already exists: choose another name, or move it away"}
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "state.json")); err != nil {
-		return 0, fmt.Errorf("there is no bot's state in %s (%w): set STATE_DIR to the bot's, and run this as its user or as root", b.dir, reason(err))
+		return 0, fmt.Errorf("no bot state in %s (%w): set STATE_DIR to the bot's state folder, and run this as the bot's user or as root", b.dir, reason(err))
 	}
 	tmp, err := os.MkdirTemp(beside, ".matrix-tui-backup-") // 0700: SQLite makes files that others may read
 	if err != nil {
@@ -132,7 +132,7 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 		err = os.Rename(out.Name(), file)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("hand the backup over: %w", err)
+		return 0, fmt.Errorf("deliver the backup: %w", err)
 	}
 	return info.Size(), nil
 }

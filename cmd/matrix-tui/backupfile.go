@@ -94,7 +94,7 @@ func (p *pieces) flush() error {
 var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/(transcripts/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,60}/([0-9]{6,9}|end))$`)
 
 // errDamaged is a backup that is not as it was written.
-var errDamaged = errors.New("the backup is damaged or was not written to its end; take another copy of it")
+var errDamaged = errors.New("the backup is damaged or incomplete; use another copy")
 
 // eachMember gives the members of a backup to take, in order. What take leaves
 // unread is skipped.
@@ -106,7 +106,7 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	defer f.Close()
 	zip, err := gzip.NewReader(f)
 	if err != nil {
-		return fmt.Errorf("%s is no backup of matrix-tui (%w)", file, err)
+		return fmt.Errorf("%s is not a matrix-tui backup (%w)", file, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -123,10 +123,10 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 			return fmt.Errorf("read %s: %w (%w)", file, errDamaged, err)
 		}
 		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") || strings.HasSuffix(h.Name, "/.") {
-			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, harmless(shorten(h.Name, 80)))
+			return fmt.Errorf("%s contains %q, which does not belong in a matrix-tui backup", file, harmless(shorten(h.Name, 80)))
 		}
 		if left -= h.Size; left < 0 { // a hole in a file, which tar would fill with zeros
-			return fmt.Errorf("%s says to be larger than it can be: %w", harmless(shorten(h.Name, 80)), errDamaged)
+			return fmt.Errorf("%s claims an impossible size: %w", harmless(shorten(h.Name, 80)), errDamaged)
 		}
 		if err := take(h.Name, h.Size, members); err != nil {
 			return err
@@ -153,7 +153,7 @@ func checkSums(file string) (names map[string]bool, err error) {
 			return fmt.Errorf("read %s: %w (%w)", name, errDamaged, err)
 		}
 		if _, twice := got[name]; twice {
-			return fmt.Errorf("%s is there twice: %w", name, errDamaged)
+			return fmt.Errorf("%s occurs twice: %w", name, errDamaged)
 		}
 		got[name] = hex.EncodeToString(sum.Sum(nil))
 		return nil
@@ -168,12 +168,12 @@ func checkSums(file string) (names map[string]bool, err error) {
 	for line := range strings.Lines(said) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if got[name] != sum || sum == "" || names[name] {
-			return nil, fmt.Errorf("%s is not as it was written: %w", harmless(shorten(name, 80)), errDamaged)
+			return nil, fmt.Errorf("%s does not match its checksum: %w", harmless(shorten(name, 80)), errDamaged)
 		}
 		names[name] = true
 	}
 	if len(names) != len(got) {
-		return nil, fmt.Errorf("the backup holds more than its sums tell of: %w", errDamaged)
+		return nil, fmt.Errorf("the backup contains files without a checksum: %w", errDamaged)
 	}
 	return names, nil
 }

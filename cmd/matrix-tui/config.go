@@ -20,8 +20,8 @@ type Config struct {
 	User        UserName   `env:"MATRIX_USER" right:"the bot's user ID, such as @bot:example.org"`
 	Password    Secret     `env:"MATRIX_PASSWORD" right:"the password of the bot's account, in one line"`
 	AccessToken Secret     `env:"MATRIX_ACCESS_TOKEN" right:"an access token of the bot's account, in one line"`
-	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"user IDs with commas between them, such as @alice:example.org,@bob:example.org"`
-	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"user IDs with commas between them, @*:server for everybody of a server, such as @alice:example.org,@*:example.com"`
+	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org"`
+	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"a comma-separated list of user IDs, with @*:server for everyone on a server, such as @alice:example.org,@*:example.com"`
 
 	GeminiKey   Secret     `env:"GEMINI_API_KEY" right:"a key of the Gemini API, in one line"`
 	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"gemini-2.5-pro" right:"the name of a model, such as gemini-2.5-pro"`
@@ -58,9 +58,9 @@ type SettingsError struct{ Problems []string }
 // Error gives one problem a line.
 func (e *SettingsError) Error() string {
 	if len(e.Problems) == 1 {
-		return "the settings are not right: " + e.Problems[0]
+		return "invalid configuration: " + e.Problems[0]
 	}
-	return "the settings are not right:\n  - " + strings.Join(e.Problems, "\n  - ")
+	return "invalid configuration:\n  - " + strings.Join(e.Problems, "\n  - ")
 }
 
 // Sentence is the same: it is written for the operator and holds no secret.
@@ -140,7 +140,7 @@ func readSecrets(settings map[string]string) (problems []string) {
 		data, err := readBounded(path)
 		switch {
 		case err == nil && strings.TrimRight(string(data), "\r\n") == "" && given:
-			problems = append(problems, fmt.Sprintf("%s_FILE names %s, which is empty; it takes %s", name, path, rightFor(name)))
+			problems = append(problems, fmt.Sprintf("%s_FILE names %s, which is empty; expected %s", name, path, rightFor(name)))
 		case err == nil:
 			settings[name] = strings.TrimRight(string(data), "\r\n")
 		case given || !errors.Is(err, os.ErrNotExist):
@@ -169,11 +169,11 @@ func parseProblems(err error, settings map[string]string) (problems []string) {
 		name := field.Tag.Get("env")
 		said := fmt.Sprintf("is %q", shorten(settings[name], 80))
 		if slices.Contains(secretNames, name) {
-			said = "is not right: " + wrong.Err.Error()
+			said = "is invalid: " + wrong.Err.Error()
 		} else if !errors.Is(wrong.Err, errValue) {
 			said += ", and " + wrong.Err.Error()
 		}
-		problems = append(problems, fmt.Sprintf("%s %s; it takes %s", name, said, field.Tag.Get("right")))
+		problems = append(problems, fmt.Sprintf("%s %s; expected %s", name, said, field.Tag.Get("right")))
 	}
 	return problems
 }
@@ -181,10 +181,10 @@ func parseProblems(err error, settings map[string]string) (problems []string) {
 // conflicts finds settings that do not go together.
 func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
-		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; it takes "+rightFor("API_TOKEN"))
+		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; expected "+rightFor("API_TOKEN"))
 	}
 	if strings.ContainsFunc(cfg.APIToken.Reveal(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		problems = append(problems, "API_TOKEN holds a space or a character that is not ASCII, which no HTTP header can carry; it takes "+rightFor("API_TOKEN"))
+		problems = append(problems, "API_TOKEN contains a space or a non-ASCII character, which an HTTP header cannot carry; expected "+rightFor("API_TOKEN"))
 	}
 	return problems
 }
@@ -194,13 +194,13 @@ func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 func (c *Config) Missing(storedLogin bool) (problems []string) {
 	need := func(set bool, name, more string) {
 		if !set {
-			problems = append(problems, fmt.Sprintf("%s is missing; it takes %s%s", name, rightFor(name), more))
+			problems = append(problems, fmt.Sprintf("%s is missing; expected %s%s", name, rightFor(name), more))
 		}
 	}
 	need(c.Homeserver != "", "MATRIX_HOMESERVER", "")
 	need(c.User != "", "MATRIX_USER", "")
 	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD", " (or set MATRIX_ACCESS_TOKEN)")
-	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners, and without MATRIX_ALLOW, nobody may talk to the bot")
+	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners or MATRIX_ALLOW, nobody may talk to the bot")
 	need(c.GeminiKey.Set(), "GEMINI_API_KEY", "")
 	return problems
 }

@@ -53,7 +53,7 @@ func serveControl(ctx context.Context, dir string, c control, log zerolog.Logger
 		return fmt.Errorf("listen on %s: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(fmt.Errorf("close %s to others: %w", path, err), listener.Close())
+		return errors.Join(fmt.Errorf("restrict access to %s: %w", path, err), listener.Close())
 	}
 	unhook := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer unhook()
@@ -70,7 +70,7 @@ func serveControl(ctx context.Context, dir string, c control, log zerolog.Logger
 		calls.Go(func() {
 			defer conn.Close()
 			if err := c.answer(ctx, conn); err != nil && ctx.Err() == nil {
-				log.Warn().Err(err).Msg("answer the command line")
+				log.Warn().Err(err).Msg("could not answer the command line")
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func saidOf(err error) string {
 	return text
 }
 
-const nothingNew = "nothing is new"
+const nothingNew = "already up to date"
 
 // callControl asks a bot that runs, and prints what it says. ok is false when
 // none does.
@@ -137,7 +137,7 @@ func callControl(ctx context.Context, dir string, w wish, out io.Writer) (ok boo
 	for lines := json.NewDecoder(conn); ; {
 		var line word
 		if err := lines.Decode(&line); err != nil {
-			return true, fmt.Errorf("the bot went away: %w", err)
+			return true, fmt.Errorf("lost the connection to the bot: %w", err)
 		}
 		switch {
 		case line.Error != "":

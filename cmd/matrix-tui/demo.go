@@ -36,8 +36,8 @@ type demo struct {
 
 func demoCommand(ctx context.Context, a *app, args []string) (err error) {
 	flags := a.flags("demo")
-	homeserver := flags.String("homeserver", "", "`URL` of a homeserver where anybody may register")
-	dir := flags.String("dir", "", "`folder` that keeps everything between two starts")
+	homeserver := flags.String("homeserver", "", "`URL` of a homeserver with open registration")
+	dir := flags.String("dir", "", "`folder` for the demo's data")
 	if err := a.parse(flags, args); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func demoCommand(ctx context.Context, a *app, args []string) (err error) {
 // demoConfig takes the settings that the demo does not decide itself.
 func demoConfig(a *app, homeserver, dir string) (*Config, string, error) {
 	if homeserver == "" || dir == "" {
-		return nil, "", &usageError{"demo needs -homeserver URL and -dir FOLDER (./deploy/try has both)"}
+		return nil, "", &usageError{"demo needs -homeserver URL and -dir FOLDER (./deploy/try sets both)"}
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(a.dir, dir)
@@ -163,7 +163,7 @@ func (d *demo) banner(known *accounts) string {
 	} else {
 		line("  The model is %s at %s.", d.cfg.GeminiModel, d.cfg.GeminiURL)
 	}
-	line("  Write a task and press Enter. A paste of several lines is one message. /quit or ctrl-D ends.")
+	line("  Type a task and press Enter. Several pasted lines are one message. /quit or Ctrl-D exits.")
 	line("  The bot's log is %s.", filepath.Join(d.dir, "bot.log"))
 	line("")
 	return b.String()
@@ -191,7 +191,7 @@ func (d *demo) chat(ctx context.Context) (err error) {
 	}
 	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, time.Duration(d.cfg.CodingTimeout)+time.Minute)
 	err = errors.Join(err, d.screen.Close())
-	fmt.Fprintln(d.app.stdout, "  The bot is ending. What runs in the room's container goes on; the next start finds it.")
+	fmt.Fprintln(d.app.stdout, "  The bot is stopping. A running task continues in the room's container; the next start picks it up.")
 	return err
 }
 

@@ -30,9 +30,9 @@ type entry struct {
 
 func logsCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("logs")
-	n := flags.Int("n", 50, "how many entries, the newest")
-	follow := flags.Bool("f", false, "go on with what happens, until Ctrl-C")
-	unit := flags.String("unit", "matrix-tui.service", "the bot's unit, whose journal is read where systemd runs")
+	n := flags.Int("n", 50, "number of entries to show")
+	follow := flags.Bool("f", false, "keep printing new entries until Ctrl-C")
+	unit := flags.String("unit", "matrix-tui.service", "the bot's systemd unit, to read its journal")
 	wanted, err := a.parseOne(flags, args, "ROOM")
 	if err != nil {
 		return err
@@ -87,10 +87,10 @@ func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
 				names[i] = cmp.Or(r.Container, r.Room)
 			}
 			slices.Sort(names)
-			return nil, &usageError{fmt.Sprintf("%q could be %s; say which, by its container or its room ID", shorten(wanted, 80), harmless(shorten(strings.Join(names, ", "), 400)))}
+			return nil, &usageError{fmt.Sprintf("%q matches %s; use the container name or the room ID", shorten(wanted, 80), harmless(shorten(strings.Join(names, ", "), 400)))}
 		}
 	}
-	return nil, &usageError{fmt.Sprintf("no room is called %q; `matrix-tui rooms` lists them", shorten(wanted, 80))}
+	return nil, &usageError{fmt.Sprintf("no room named %q; `matrix-tui rooms` lists them", shorten(wanted, 80))}
 }
 
 // logSource is where the entries of one room come from.
@@ -187,7 +187,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 		text += " (" + r.Name + ")"
 	}
 	if r.Container != "" {
-		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"), "state not known: podman does not answer")
+		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"), "state unknown: podman does not answer")
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
@@ -204,7 +204,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	for _, has := range []struct {
 		n    int
 		what string
-	}{{len(rows), "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
+	}{{len(rows), "running or queued"}, {r.Questions, "waiting for an answer"}, {len(unsent), "unsent messages"}} {
 		if has.n > 0 {
 			text += fmt.Sprintf("; %d %s", has.n, has.what)
 		}

@@ -24,9 +24,9 @@ const (
 // journal.
 // Without one, hint says where to look.
 func (s logSource) journal(ctx context.Context, since time.Time) (found []entry, hint string) {
-	const elsewhere = "(the bot's own log goes to where its output goes: %s)"
+	const elsewhere = "(the bot's own log is in its output: %s)"
 	if !underSystemd() {
-		return nil, fmt.Sprintf(elsewhere, "systemd does not run here")
+		return nil, fmt.Sprintf(elsewhere, "this host does not run systemd")
 	}
 	ctx, cancel := context.WithTimeout(ctx, journalTime)
 	defer cancel()
@@ -39,7 +39,7 @@ func (s logSource) journal(ctx context.Context, since time.Time) (found []entry,
 		return nil, fmt.Sprintf(elsewhere, fmt.Sprintf("journalctl --unit=%s: %v", s.unit, err))
 	}
 	if len(out) == 0 {
-		return nil, fmt.Sprintf("(the journal has nothing of %s that this user may read: run this as root, or let the user read it with `usermod --append --groups systemd-journal USER`)", s.unit)
+		return nil, fmt.Sprintf("(the journal has no entries of %s that this user may read: run this as root, or grant access with `usermod --append --groups systemd-journal USER`)", s.unit)
 	}
 	return journalEntries(out, s.room), ""
 }

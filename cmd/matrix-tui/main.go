@@ -1,15 +1,15 @@
 // Command matrix-tui is a Matrix bot that has the tasks of each room done by
 // Gemini CLI in a podman container of the room's own.
 //
-//	matrix-tui run          serve the account that the settings name
-//	matrix-tui demo         try it in this terminal, on a homeserver of one's own
-//	matrix-tui doctor       check what the bot needs, and say what mends it
+//	matrix-tui run          run the bot
+//	matrix-tui demo         try the bot in this terminal, with a local homeserver
+//	matrix-tui doctor       check configuration and host, and say how to fix problems
 //	matrix-tui rooms        list the rooms and their containers
-//	matrix-tui logs         tell what happened in a room lately
-//	matrix-tui backup       write all that the bot keeps into one file
-//	matrix-tui restore      put a backup into an empty state folder
-//	matrix-tui self-update  put the newest release in place
-//	matrix-tui release      make a release, and put it in place
+//	matrix-tui logs         show what happened in a room recently
+//	matrix-tui backup       write the bot's state into one file
+//	matrix-tui restore      restore a backup into an empty state folder
+//	matrix-tui self-update  install the newest release, or a given one
+//	matrix-tui release      build and install a release
 //	matrix-tui version      print the version
 //
 // Releases run three more themselves: trial, update-watch and update-guard.
@@ -49,15 +49,15 @@ type command struct {
 }
 
 var commands = []command{
-	{"run", "serve the account that the settings name", runCommand},
-	{"demo", "try it in this terminal, on a homeserver of one's own", demoCommand},
-	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
+	{"run", "run the bot", runCommand},
+	{"demo", "try the bot in this terminal, with a local homeserver", demoCommand},
+	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
-	{"logs", "tell what happened in a room lately", logsCommand},
-	{"backup", "write all that the bot keeps into one file", backupCommand},
-	{"restore", "put a backup into an empty state folder", restoreCommand},
-	{"self-update", "put the newest release in place, or the one that is named", selfUpdateCommand},
-	{"release", "make a release, and put it in place", releaseCommand},
+	{"logs", "show what happened in a room recently", logsCommand},
+	{"backup", "write the bot's state into one file", backupCommand},
+	{"restore", "restore a backup into an empty state folder", restoreCommand},
+	{"self-update", "install the newest release, or a given one", selfUpdateCommand},
+	{"release", "build and install a release", releaseCommand},
 	{"version", "print the version", versionCommand},
 	{"trial", "", trialCommand},
 	{"update-watch", "", watchCommand},
@@ -92,7 +92,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 			return a.exitCode(c.run(ctx, a, args[1:]))
 		}
 	}
-	fmt.Fprintf(a.stderr, "matrix-tui: there is no subcommand %q\n", args[0])
+	fmt.Fprintf(a.stderr, "matrix-tui: unknown subcommand %q\n", args[0])
 	a.usage(a.stderr)
 	return 2
 }
@@ -146,7 +146,7 @@ func (a *app) parse(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%s takes no argument %q", flags.Name(), flags.Arg(0))}
+		return &usageError{fmt.Sprintf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (s supervisor) tell(state string) {
 func (s supervisor) ready() { s.tell(daemon.SdNotifyReady + "\nSTATUS=serving") }
 
 // stopping says that the bot ends.
-func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=ending") }
+func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=stopping") }
 
 // watch tells the supervisor that the bot lives, until ctx ends: first that it
 // is still starting, and from ready on as often as systemd's watchdog wants it,
@@ -57,7 +57,7 @@ func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func
 		if err := alive(ctx); err == nil {
 			s.tell(daemon.SdNotifyWatchdog)
 		} else if ctx.Err() == nil {
-			s.log.Error().Err(err).Msg("not well: systemd is not told otherwise")
+			s.log.Error().Err(err).Msg("health check failed: watchdog not notified")
 		}
 		select {
 		case <-ctx.Done():

@@ -45,7 +45,7 @@ func findHomeserver(ctx context.Context, cfg *Config) error {
 		err = cfg.Homeserver.UnmarshalText([]byte(address))
 	}
 	if err != nil {
-		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); it takes %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
+		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); expected %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ import (
 
 func restoreCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("restore")
-	volumes := flags.Bool("volumes", false, "put the rooms' files back too, where the backup has them")
-	force := flags.Bool("force", false, "move aside what the state folder holds, and empty the volumes that are there")
+	volumes := flags.Bool("volumes", false, "also restore the rooms' files, if the backup contains them")
+	force := flags.Bool("force", false, "move existing state aside, and empty existing volumes")
 	file, err := a.parseOne(flags, args, "FILE")
 	if err != nil {
 		return err
@@ -72,11 +72,11 @@ func spooled(in io.Reader, dir string) (path string, err error) {
 	}
 	f, err := os.CreateTemp(dir, ".restore-") // mode 0600
 	if err != nil {
-		return "", fmt.Errorf("keep the backup in %s: %w", dir, reason(err))
+		return "", fmt.Errorf("store the backup in %s: %w", dir, reason(err))
 	}
 	_, err = io.Copy(f, in)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("keep the backup in %s: %w", dir, err), os.Remove(f.Name()))
+		return "", errors.Join(fmt.Errorf("store the backup in %s: %w", dir, err), os.Remove(f.Name()))
 	}
 	return f.Name(), nil
 }
@@ -99,7 +99,7 @@ func readManifest(file string) (m manifest, err error) {
 	case m.Format == 0:
 		return m, errDamaged
 	case m.Format > backupFormat:
-		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that one", harmless(shorten(m.Version, 80)))
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version", harmless(shorten(m.Version, 80)))
 	}
 	return m, nil
 }
@@ -131,7 +131,7 @@ func (r *restore) all(ctx context.Context) (err error) {
 		return fmt.Errorf("look into %s: %w", r.dir, err)
 	}
 	if len(held) > 0 && !r.force {
-		return fmt.Errorf("%s holds a bot's state already (%s): set STATE_DIR to an empty folder, or have it moved aside with -force", r.dir, strings.Join(held, ", "))
+		return fmt.Errorf("%s already contains a bot's state (%s): set STATE_DIR to an empty folder, or use -force to move the old state aside", r.dir, strings.Join(held, ", "))
 	}
 	tmp, err := os.MkdirTemp(r.dir, ".restore-")
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *restore) podmanPart(ctx context.Context) error {
 		return nil
 	}
 	if len(r.manifest.Volumes) == 0 {
-		return errors.New("the backup holds no volumes: it was made without -volumes")
+		return errors.New("the backup contains no volumes: it was made without -volumes")
 	}
 	in := &volumesIn{ctx: ctx, r: r}
 	defer in.abandon()
@@ -227,7 +227,7 @@ func (r *restore) moveAside(held []string) error {
 func moveIn(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
-		return fmt.Errorf("put the state in place: %w", err)
+		return fmt.Errorf("move the restored state into place: %w", err)
 	}
 	for _, login := range []bool{false, true} {
 		for _, e := range entries {
@@ -238,13 +238,13 @@ func moveIn(from, to string) error {
 				continue
 			}
 			if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-				return fmt.Errorf("put the state in place: %w", err)
+				return fmt.Errorf("move the restored state into place: %w", err)
 			}
 		}
 	}
 	dir, err := os.Open(to)
 	if err != nil {
-		return fmt.Errorf("put the state in place: %w", err)
+		return fmt.Errorf("move the restored state into place: %w", err)
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
@@ -281,16 +281,16 @@ func ownAs(path, folder string) error {
 // farewell says what was done, and what must not be done now.
 func (r *restore) farewell() {
 	m := r.manifest
-	fmt.Fprintf(r.say, "The state of %s is in %s, as it was on %s.\n", harmless(shorten(m.User, 80)), r.dir, m.Made.Local().Format(minute))
+	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", harmless(shorten(m.User, 80)), r.dir, m.Made.Local().Format(minute))
 	if r.aside != "" {
-		fmt.Fprintf(r.say, "What was there before is in %s.\n", r.aside)
+		fmt.Fprintf(r.say, "The previous state is in %s.\n", r.aside)
 	}
 	if len(m.Volumes) > 0 && r.podman == nil {
-		fmt.Fprintln(r.say, "The backup has the rooms' files too: -volumes puts them back.")
+		fmt.Fprintln(r.say, "The backup also contains the rooms' files: use -volumes to restore them.")
 	}
 	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User && !strings.HasPrefix(m.User, "@"+string(r.cfg.User)+":") {
-		fmt.Fprintf(r.say, "MATRIX_USER is %s, another account: the bot will not use this login.\n", r.cfg.User)
+		fmt.Fprintf(r.say, "MATRIX_USER is %s, a different account: the bot will not use this login.\n", r.cfg.User)
 	}
-	fmt.Fprint(r.say, "The bot that this is a copy of must not run any more, on no host: two bots with one login lose each other's messages.\n",
-		"`matrix-tui doctor` says what this host still lacks.\n")
+	fmt.Fprint(r.say, "Make sure that the original bot no longer runs on any host: two bots with one login lose each other's messages.\n",
+		"Run `matrix-tui doctor` to see what this host still needs.\n")
 }

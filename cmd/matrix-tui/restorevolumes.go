@@ -46,7 +46,7 @@ func (v *volumesIn) begin(name string) {
 	v.name = name
 	room := v.r.manifest.Volumes[name]
 	if room == "" || !v.r.names["volumes/"+name+"/end"] {
-		fmt.Fprintf(v.r.say, "The files of %s are not whole in the backup, and are left out.\n", name)
+		fmt.Fprintf(v.r.say, "The files of %s are incomplete in the backup and were skipped.\n", name)
 		return
 	}
 	out, in := io.Pipe()
@@ -71,7 +71,7 @@ func (v *volumesIn) finish() error {
 // abandon ends it in the middle.
 func (v *volumesIn) abandon() {
 	if v.pipe != nil {
-		v.pipe.CloseWithError(errors.New("restore was cut off"))
+		v.pipe.CloseWithError(errors.New("restore was interrupted"))
 		v.pipe = nil
 		<-v.done
 	}

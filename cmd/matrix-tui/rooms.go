@@ -222,7 +222,7 @@ func sortRooms(lines []roomLine) []roomLine {
 // break a line or steer the terminal.
 func printRooms(w io.Writer, lines []roomLine) error {
 	if len(lines) == 0 {
-		_, err := fmt.Fprintln(w, "There is no room yet: invite the bot to one.")
+		_, err := fmt.Fprintln(w, "No rooms yet: invite the bot to one.")
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)

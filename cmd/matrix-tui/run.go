@@ -46,7 +46,7 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 		return takeOver(ctx, cfg, updater, append([]string{"run"}, args...), log)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		log.Info().Msg("asked to end before everything was open")
+		log.Info().Msg("stopped during startup")
 		return nil
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	}
 	for i := range len(value) {
 		if value[i] < ' ' || value[i] == 0x7f {
-			return fmt.Errorf("it holds a line break or another control character")
+			return fmt.Errorf("it contains a line break or another control character")
 		}
 	}
 	*s = NewSecret(value)

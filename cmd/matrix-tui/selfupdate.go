@@ -107,7 +107,7 @@ func (i *installed) ready(ctx context.Context, images release.Images, log zerolo
 	i.mu.Unlock()
 	if r, err := i.base.Read(); err == nil && r.Phase == release.Done && !r.Told {
 		if err := images.Take(ctx, r.Image); err != nil {
-			log.Error().Err(err).Msg("the new sandbox image is not in use: containers go on with the old one")
+			log.Error().Err(err).Msg("could not switch to the new sandbox image: containers keep using the old one")
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func takeOver(ctx context.Context, cfg *Config, u *release.Updater, args []strin
 	defer lock.Close()
 	program, err := u.Switch(ctx, args)
 	if err != nil {
-		log.Error().Err(err).Msg("the switch did not work: starting again as before")
+		log.Error().Err(err).Msg("switching to the new release failed: starting the current one again")
 	}
 	if ctx.Err() != nil {
 		return nil // asked to end meanwhile
@@ -154,7 +154,7 @@ func watchCommand(ctx context.Context, a *app, args []string) error {
 	}
 	i := findInstalled()
 	if i == nil {
-		return &usageError{"update-watch is a release's own"}
+		return &usageError{"update-watch is internal: a release starts it itself"}
 	}
 	if *detach {
 		self, err := os.Executable()

@@ -55,7 +55,7 @@ func shorten(text string, most int) string {
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, fmt.Errorf("it holds more than %d MiB", most>>20)
+		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	return data, err
 }

@@ -58,7 +58,7 @@ func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 	if rooms, err := journal.UnfinishedRooms(ctx); err != nil {
 		return err
 	} else if !slices.Contains(rooms, row.Room) {
-		return errors.New("the journal does not give what it was given")
+		return errors.New("the journal did not return the test entry")
 	}
 	if _, err := journal.Waiting(ctx); err != nil {
 		return err

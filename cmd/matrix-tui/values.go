@@ -105,7 +105,7 @@ func splitUsers(list string, globs bool, out *[]string) error {
 			user = "@any:" + server
 		}
 		if user[0] != '@' || !strings.Contains(user, ":") || !isUser(user) {
-			return fmt.Errorf("%q in it is not one", part)
+			return fmt.Errorf("%q is not a user ID", part)
 		}
 	}
 	*out = parts
