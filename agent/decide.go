@@ -35,11 +35,11 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 	case s.result != nil && s.result.ok:
 		return decideSuccess(s)
 	case st.State == sandbox.RunNone:
-		return Interrupted, "The room's container was made anew while I worked on this."
+		return Interrupted, "The room's container was recreated while I was working on this."
 	case c.stopped:
-		return Stopped, "I stopped, as told. What was done so far is in /workspace."
+		return Stopped, "Stopped, as requested. The work so far is in /workspace."
 	case c.timedOut:
-		return TimedOut, "I stopped " + after(c.limit) + " (CODING_TIMEOUT_SECONDS). What was done so far is in /workspace: say “go on” and I continue, or give me a smaller step."
+		return TimedOut, "I stopped " + after(c.limit) + " (CODING_TIMEOUT_SECONDS). The work so far is in /workspace: say “go on” to continue, or give me a smaller step."
 	case s.result != nil:
 		return decideError(t, st, s)
 	}
@@ -48,12 +48,12 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 
 // What the room is told where more than one sign leads to it.
 const (
-	stoppedSay    = "I was stopped. What was done so far is in /workspace."
-	turnLimitSay  = "Gemini CLI reached its limit of turns for one task. Say “go on” and I continue, or give me a smaller step."
-	noAuthSay     = "The model's API refused the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
+	stoppedSay    = "I was stopped. The work so far is in /workspace."
+	turnLimitSay  = "Gemini CLI reached its turn limit for one task. Say “go on” to continue, or give me a smaller step."
+	noAuthSay     = "The model's API rejected the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
 	noModelSay    = "The model's API does not know the model. The operator can set another GEMINI_MODEL."
-	tooManySay    = "The model's API takes no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes; if it stays so, the operator can look at the plan behind GEMINI_API_KEY."
-	heldSay       = "A command needs a yes before I may run it."
+	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes. If this keeps happening, the operator can check the quota of GEMINI_API_KEY."
+	heldSay       = "A command needs your approval before I can run it."
 	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
 )
 
@@ -61,7 +61,7 @@ func decideSuccess(s *stream) (Ended, string) {
 	said := strings.Join(s.errors, "\n")
 	switch {
 	case strings.Contains(said, "Loop detected"):
-		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Put the task in other words, or in smaller steps."
+		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Rephrase the task, or split it into smaller steps."
 	case strings.Contains(said, "Maximum session turns"):
 		return TurnLimit, turnLimitSay
 	case s.held != nil:
@@ -69,9 +69,9 @@ func decideSuccess(s *stream) (Ended, string) {
 	}
 	switch s.signal.End().Kind {
 	case Asked:
-		return NeedsInput, "I have a question before I can go on."
+		return NeedsInput, "I have a question before I can continue."
 	case CutOff:
-		return QuestionCut, "The model's answer broke off within a question, so I do not know what it needs. Say “go on”, and it can ask again."
+		return QuestionCut, "The model's answer broke off in the middle of a question, so I do not know what it needs. Say “go on” to let it ask again."
 	}
 	if s.answer() != "" {
 		return Completed, ""
@@ -86,9 +86,9 @@ func empty(s *stream) (Ended, string) {
 		return NeedsApproval, heldSay
 	}
 	if n := calls(s); n > 0 {
-		return Empty, fmt.Sprintf("The model ended without a word after %d tool calls. What it did is in /workspace: ask me what changed, or send the task again.", n)
+		return Empty, fmt.Sprintf("The model finished without an answer after %d tool calls. The result is in /workspace: ask me what changed, or send the task again.", n)
 	}
-	return Empty, "The model gave an empty answer. Send the task again, or put it in other words."
+	return Empty, "The model gave an empty answer. Send the task again, or rephrase it."
 }
 
 func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
@@ -100,7 +100,7 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 		return empty(s)
 	}
 	if t.Attached && broken.MatchString(said) {
-		return Interrupted, "The connection to the model broke while I was away."
+		return Interrupted, "The connection to the model broke while I was restarting."
 	}
 	if ended, say, known := byFault(faults, s.result.kind+" "+said); known {
 		return ended, say
@@ -112,9 +112,9 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 		return ended, say
 	}
 	if said == "" {
-		return ModelError, "The model's API broke off without saying why. Send the task again."
+		return ModelError, "The model's API failed without giving a reason. Send the task again."
 	}
-	return ModelError, "The model's API answered with an error: " + oneLine(said, 300)
+	return ModelError, "The model's API returned an error: " + oneLine(said, 300)
 }
 
 // byCode knows the exit codes that the CLI keeps for itself, and those that are
@@ -122,7 +122,7 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 func byCode(code int) (Ended, string, bool) {
 	switch code {
 	case exitNoAuth:
-		return NoAuth, "Gemini CLI has no way to sign in. The operator can check GEMINI_API_KEY with `matrix-tui doctor`.", true
+		return NoAuth, "Gemini CLI has no credentials. The operator can check GEMINI_API_KEY with `matrix-tui doctor`.", true
 	case exitTurnLimit:
 		return TurnLimit, turnLimitSay, true
 	case exitCancelled:
@@ -143,15 +143,15 @@ func byCode(code int) (Ended, string, bool) {
 func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	switch {
 	case st.State == sandbox.RunInterrupted:
-		return Interrupted, "The room's container went down while I worked on this."
+		return Interrupted, "The room's container went down while I was working on this."
 	case st.OOM, strings.Contains(st.Stderr, "heap out of memory"), st.Code == 128+9:
-		return OutOfMemory, "The task ran out of memory. Give me a smaller one, or let the operator raise SANDBOX_MEMORY."
+		return OutOfMemory, "The task ran out of memory. Give me a smaller one, or ask the operator to raise SANDBOX_MEMORY."
 	case st.Code == exitBadInput && sessionRefused(st.Stderr):
-		return SessionGone, "The agent's own memory of this room cannot be resumed; I go on with the conversation as it stands in the room."
+		return SessionGone, "The agent's session cannot be resumed. I will continue from the conversation in this room."
 	case st.Code == 0 && s.began, st.Code == 128+15, st.Code == 128+2:
 		return Stopped, stoppedSay
 	case st.Code == 126, st.Code == 127, strings.Contains(st.Stderr, "Cannot find module '"+cliPath):
-		return Crashed, "Gemini CLI is not in the sandbox image. The operator can build it anew with `./deploy/image/build`."
+		return Crashed, "Gemini CLI is missing from the sandbox image. The operator can rebuild the image with `./deploy/image/build`."
 	}
 	if ended, say, known := byCode(st.Code); known {
 		return ended, say
@@ -159,7 +159,7 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	if ended, say, known := byFault(faults, st.Stderr); known {
 		return ended, say
 	}
-	return Crashed, fmt.Sprintf("Gemini CLI broke off (exit code %d, run %s). Send the task again; the operator finds more in the log.", st.Code, t.Run)
+	return Crashed, fmt.Sprintf("Gemini CLI failed (exit code %d, run %s). Send the task again; the operator can find details in the log.", st.Code, t.Run)
 }
 
 // sessionRefused says that the CLI's last words are about its session: one that
@@ -178,7 +178,7 @@ func calls(s *stream) (n int) {
 // after says how long a run had, where that is known.
 func after(limit time.Duration) string {
 	if limit <= 0 {
-		return "when the time for it was over"
+		return "when its time was up"
 	}
 	return "after " + spoken(limit)
 }

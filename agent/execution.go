@@ -87,7 +87,7 @@ type TransitionError struct {
 }
 
 func (e *TransitionError) Error() string {
-	return fmt.Sprintf("execution %s: no way from %s to %s", e.ID, e.From, e.To)
+	return fmt.Sprintf("execution %s: invalid transition from %s to %s", e.ID, e.From, e.To)
 }
 
 // Sentence is for the person or program that asked for the step.
@@ -141,7 +141,7 @@ func (e *Execution) Ask(question, context string, deadline, now time.Time) error
 		return err
 	}
 	if len(e.Answers) >= MaxAnswers {
-		return &LimitError{e.ID, fmt.Sprintf("The agent asked more than %d questions about one task.", MaxAnswers)}
+		return &LimitError{e.ID, fmt.Sprintf("The agent asked more than %d questions in one task.", MaxAnswers)}
 	}
 	e.enter(WaitingForInput, now)
 	e.CurrentQuestion, e.QuestionContext = short(question, MaxQuestion), short(context, MaxQuestion)
@@ -239,9 +239,9 @@ func (e *Execution) enter(s State, now time.Time) {
 func (e *Execution) fits(answer string) error {
 	switch {
 	case strings.TrimSpace(answer) == "":
-		return &LimitError{e.ID, "An empty message is no answer."}
+		return &LimitError{e.ID, "An empty message is not an answer."}
 	case len(answer) > MaxAnswer:
-		return &LimitError{e.ID, fmt.Sprintf("The answer is longer than %d KiB. Put it into a file, and say which.", MaxAnswer>>10)}
+		return &LimitError{e.ID, fmt.Sprintf("The answer is longer than %d KiB. Put it into a file and send me that.", MaxAnswer>>10)}
 	}
 	return nil
 }

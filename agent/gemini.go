@@ -31,7 +31,7 @@ type Gemini struct {
 	Log zerolog.Logger
 }
 
-var errDeadline, errStop = errors.New("the task's time is over"), errors.New("the task was told to stop")
+var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")
 
 // Run does t in container and returns when it is over; emit (nil is fine) sees its
 // events, one at a time, in order, and should return at once. A run that exists
@@ -74,7 +74,7 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 		done = done.Str("stderr", oneLine(st.Stderr, 600)) // the CLI's, on its own failure
 	}
 	done.Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
-		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run is over")
+		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run has ended")
 	return o, nil
 }
 

@@ -142,7 +142,7 @@ func (t Task) check() error {
 	case strings.TrimSpace(t.Prompt) == "":
 		return fmt.Errorf("task %s: no prompt", t.Run)
 	case len(t.Prompt) > MaxPrompt:
-		return fmt.Errorf("task %s: prompt of %d bytes, %d are possible", t.Run, len(t.Prompt), MaxPrompt)
+		return fmt.Errorf("task %s: prompt of %d bytes, limit %d", t.Run, len(t.Prompt), MaxPrompt)
 	case strings.IndexByte(t.Prompt, 0) >= 0:
 		return fmt.Errorf("task %s: NUL in the prompt", t.Run)
 	}

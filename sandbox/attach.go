@@ -33,7 +33,7 @@ type process struct {
 }
 
 // errLost says that the attach ended before the command did.
-var errLost = fmt.Errorf("attach was cut off: %w", ErrUnreachable)
+var errLost = fmt.Errorf("attach was interrupted: %w", ErrUnreachable)
 
 // attach runs a command in a container and returns its exit code. The bindings'
 // own ExecStartAndAttach replaces the shared client's transport, leaks goroutines

@@ -55,7 +55,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 			return nil, fmt.Errorf("ensure container %s: %w", spec.Name, err)
 		}
 	}
-	return nil, fmt.Errorf("ensure container %s: it does not stay up; see `podman logs %s`", spec.Name, spec.Name)
+	return nil, fmt.Errorf("ensure container %s: it keeps stopping; see `podman logs %s`", spec.Name, spec.Name)
 }
 
 // ensuring is one Ensure on its way.
@@ -85,13 +85,13 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	} else if stale {
 		e.spec.Fresh = false
-		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("there is a newer image: the container is made anew on its volumes")
+		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image is available: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
 		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
-			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway's directory was replaced under the container: it is started again")
+			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
 		return true, nil
@@ -190,11 +190,11 @@ func (e *ensuring) makeGateway() error {
 		return nil
 	}
 	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("make the gateway's directory: %w", err)
+		return fmt.Errorf("create gateway directory: %w", err)
 	}
 	// Root in the container is nobody in particular outside, whatever the umask here.
 	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("open the gateway's directory: %w", err)
+		return fmt.Errorf("set permissions of gateway directory: %w", err)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (e *ensuring) create(ctx context.Context) error {
 		limits, missing = e.spec.resources(host)
 	}
 	for _, controller := range missing {
-		e.warnOnce(controller, "this host has no such cgroup controller: containers run without that limit")
+		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
 	}
 	_, err = containers.CreateWithSpec(e.with(ctx), e.spec.generator(imageID, slot, limits), nil)
 	err = explain(err, "create container", e.spec.Name)
@@ -248,7 +248,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 		return nil // removed meanwhile; the next look makes it anew
 	case !e.unlimited && refusesLimits(err):
 		e.unlimited = true
-		e.warnOnce("any", "this host refuses a container with limits: it runs without ("+err.Error()+")")
+		e.warnOnce("any", "this host cannot start containers with limits: starting without ("+err.Error()+")")
 		return e.remove(ctx, data.ID)
 	}
 	if e.remade {
@@ -268,9 +268,9 @@ func refusesLimits(err error) bool {
 // its volumes.
 func (e *ensuring) remake(ctx context.Context, id, why string) error {
 	if e.remade {
-		return fmt.Errorf("the container was made anew and cannot be used all the same: %s", why)
+		return fmt.Errorf("the container was recreated and still cannot be used: %s", why)
 	}
 	e.remade = true
-	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used; made anew on its volumes")
+	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
 	return e.remove(ctx, id)
 }

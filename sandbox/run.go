@@ -35,7 +35,7 @@ const (
 )
 
 // ErrFileExists says that a file is in the container that RunSpec.Without names.
-var ErrFileExists = errors.New("a file is there that was thought not to be")
+var ErrFileExists = errors.New("a file exists that should not")
 
 // StartRun starts a run and returns once its command has been executed. It is
 // idempotent by spec.ID: a run of that ID, ended or not, is left as it is and
@@ -165,12 +165,12 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 		if out.n > from {
 			failures, again = 0, backoff{}
 		}
-		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("follower broke off; it tries again")
+		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
 		if err := again.wait(ctx); err != nil {
 			return RunStatus{}, err
 		}
 	}
-	return RunStatus{}, fmt.Errorf("follow run %s in container %s: it breaks off again and again", id, c.Name)
+	return RunStatus{}, fmt.Errorf("follow run %s in container %s: the output stream keeps breaking off", id, c.Name)
 }
 
 // followOnce follows over one connection.

@@ -39,7 +39,7 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err err
 			return noSlot, err
 		}
 		if slot != noSlot && found != slot {
-			return noSlot, fmt.Errorf("volume %s: its slot %d is not %d: %w", name, found, slot, ErrNameTaken)
+			return noSlot, fmt.Errorf("volume %s: slot %d, want %d: %w", name, found, slot, ErrNameTaken)
 		}
 		slot = found
 	}
@@ -47,7 +47,7 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err err
 		slot = noSlot
 	} else if slot == noSlot {
 		if len(missing) < len(names) {
-			return noSlot, fmt.Errorf("volumes of %s: no slot is noted on them: %w", room, ErrNameTaken)
+			return noSlot, fmt.Errorf("volumes of %s: no slot label: %w", room, ErrNameTaken)
 		}
 		if slot, err = p.freeSlot(ctx); err != nil {
 			return noSlot, err
@@ -73,7 +73,7 @@ func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
 		return noSlot, explain(err, "inspect volume", name)
 	}
 	if volume.Labels[labelRoom] != room {
-		return noSlot, fmt.Errorf("volume %s: it is labelled for room %q: %w", name, volume.Labels[labelRoom], ErrNameTaken)
+		return noSlot, fmt.Errorf("volume %s: labelled for room %q: %w", name, volume.Labels[labelRoom], ErrNameTaken)
 	}
 	return parseSlot(volume.Labels), nil
 }

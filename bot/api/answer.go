@@ -53,16 +53,16 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, bot.ErrNoExecution):
 		sendError(w, http.StatusNotFound, "Session not found")
 	case errors.Is(err, bot.ErrNoRoom):
-		sendError(w, http.StatusNotFound, "Room not found: the bot is in no room of this ID")
+		sendError(w, http.StatusNotFound, "Room not found: the bot is not in a room with this ID")
 	case errors.As(err, &step):
 		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From)) // the seed's, of each state
 	case errors.As(err, &limit):
 		sendError(w, http.StatusUnprocessableEntity, limit.Sentence())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		sendError(w, http.StatusServiceUnavailable, "This took too long, or the bot is ending: ask again, with the same Idempotency-Key")
+		sendError(w, http.StatusServiceUnavailable, "The request took too long, or the bot is shutting down: retry with the same Idempotency-Key")
 	default:
 		name := errorID()
-		h.log.Error().Err(err).Str("error_id", name).Msg("answer an HTTP request")
+		h.log.Error().Err(err).Str("error_id", name).Msg("HTTP request failed")
 		var said interface {
 			error
 			Sentence() string
@@ -71,7 +71,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 			sendError(w, http.StatusServiceUnavailable, said.Sentence())
 			return
 		}
-		sendError(w, http.StatusInternalServerError, "Something went wrong on my side (internal error "+name+"; the operator finds it in the log)")
+		sendError(w, http.StatusInternalServerError, "Internal error "+name+": the operator can find it in the log")
 	}
 }
 

@@ -63,7 +63,7 @@ type handler struct {
 func newHandler(s service, token string, log zerolog.Logger) *handler {
 	h := &handler{service: s, guard: newGuard(token), log: log, registry: prometheus.NewRegistry()}
 	h.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP interface.",
+		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP API.",
 	}, []string{"route", "code"})
 	h.registry.MustRegister(h.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.registry.MustRegister(s.collectors...)

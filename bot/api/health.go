@@ -9,7 +9,7 @@ import (
 )
 
 // starting is what is said before the bot has heard from its homeserver.
-const starting = "The bot is starting: nothing has come from the homeserver yet"
+const starting = "The bot is starting: it has not synced with the homeserver yet"
 
 // health tells how the bot is, to those that restart it and to those that look
 // at it from outside: no more than the words that are meant for them.

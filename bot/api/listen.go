@@ -26,17 +26,17 @@ func (e *ListenError) Sentence() string {
 	var dns *net.DNSError
 	switch {
 	case errors.Is(e.Err, syscall.EADDRINUSE):
-		return fmt.Sprintf("API_LISTEN is %s, where another program listens already: stop that, or choose another port.", e.Address)
+		return fmt.Sprintf("API_LISTEN is %s, but another program is already listening there: stop it, or choose another port.", e.Address)
 	case errors.Is(e.Err, syscall.EACCES):
-		return fmt.Sprintf("API_LISTEN is %s, and the user of the bot may not use that port: choose one above 1023.", e.Address)
+		return fmt.Sprintf("API_LISTEN is %s, but the bot's user may not use that port: choose one above 1023.", e.Address)
 	case errors.Is(e.Err, syscall.EADDRNOTAVAIL):
-		return fmt.Sprintf("API_LISTEN is %s, which is no address of this host: choose one that is, such as 127.0.0.1.", e.Address)
+		return fmt.Sprintf("API_LISTEN is %s, which is not an address of this host: choose one that is, such as 127.0.0.1.", e.Address)
 	case errors.As(e.Err, &dns):
-		return fmt.Sprintf("API_LISTEN is %s, and that name has no address: choose an address of this host, such as 127.0.0.1.", e.Address)
+		return fmt.Sprintf("API_LISTEN is %s, and that name has no address: use an address of this host, such as 127.0.0.1.", e.Address)
 	case errors.As(e.Err, &call):
 		why = call.Err
 	}
-	return fmt.Sprintf("API_LISTEN is %s, which cannot be listened on: %v.", e.Address, why)
+	return fmt.Sprintf("Cannot listen on API_LISTEN (%s): %v.", e.Address, why)
 }
 
 // Listen takes the address, HOST:PORT. Connections wait until Serve. The error

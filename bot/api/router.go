@@ -65,11 +65,11 @@ func (h *handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	defer func() {
 		if recover() != nil { // its value may hold a body
-			h.log.Error().Str("route", rt.name).Bytes("stack", debug.Stack()).Msg("panic: an HTTP handler broke")
+			h.log.Error().Str("route", rt.name).Bytes("stack", debug.Stack()).Msg("panic in an HTTP handler")
 			if w.code != 0 {
 				panic(http.ErrAbortHandler) // an answer that has begun is cut
 			}
-			sendError(w, http.StatusInternalServerError, "Something went wrong on my side; the operator finds it in the log")
+			sendError(w, http.StatusInternalServerError, "Internal error: the operator can find it in the log")
 		}
 		h.requests.WithLabelValues(rt.name, strconv.Itoa(w.code)).Inc()
 		h.log.Debug().Str("method", method(r.Method)).Str("route", rt.name).Int("status", w.code).Dur("took", time.Since(begun)).Msg("http request")
@@ -85,12 +85,12 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, rt route, id st
 	switch {
 	case !rt.open && !h.guard.opens(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="matrix-tui"`)
-		sendError(w, http.StatusUnauthorized, "This needs the header Authorization: Bearer TOKEN, with the bot's API_TOKEN")
+		sendError(w, http.StatusUnauthorized, "Missing or wrong header Authorization: Bearer TOKEN, with the bot's API_TOKEN")
 	case rt.handle == nil:
-		sendError(w, http.StatusNotFound, "There is no such path")
+		sendError(w, http.StatusNotFound, "Path not found")
 	case !rt.takes(r.Method):
 		w.Header().Set("Allow", rt.allow())
-		sendError(w, http.StatusMethodNotAllowed, "This path takes "+rt.allow())
+		sendError(w, http.StatusMethodNotAllowed, "This path supports only "+rt.allow())
 	default:
 		rt.handle(h, w, r, id)
 	}

@@ -23,7 +23,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	case errors.Is(err, errNoOutbox):
 		return b, nil
 	case errors.Is(err, errOddOutbox):
-		b.refuse("outbox", "is not a folder of its own, so I do not look into it")
+		b.refuse("outbox", "is not a regular folder, so I did not read it")
 		return b, nil
 	case err != nil:
 		return nil, err
@@ -40,12 +40,12 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	for i, e := range entries {
 		rest := more(len(entries)-i, cut)
 		if len(b.Items) == limits.Items || len(b.Refused) == limits.Items {
-			b.refuse("", fmt.Sprintf("%s in the outbox for the next time: I take up to %d at once, and a folder counts as one", rest, limits.Items))
+			b.refuse("", fmt.Sprintf("%s in the outbox for next time: I send up to %d at once, and a folder counts as one", rest, limits.Items))
 			return b, nil
 		}
 		err := b.take(ctx, container, e, limits, &left)
 		if err != nil && ctx.Err() != nil && parent.Err() == nil {
-			b.refuse("", rest+" in the outbox for the next time: reading took too long")
+			b.refuse("", rest+" in the outbox for next time: reading took too long")
 			return b, nil
 		}
 		if err != nil {
@@ -54,7 +54,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 		}
 	}
 	if cut {
-		b.refuse("", more(0, cut)+" in the outbox for the next time")
+		b.refuse("", more(0, cut)+" in the outbox for next time")
 	}
 	return b, nil
 }
@@ -116,7 +116,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.why }
 
 // errChanged refuses what is not any more what it was when it was listed.
-var errChanged = &refusal{why: "changed while I was reading it; it stays in the outbox for the next time"}
+var errChanged = &refusal{why: "changed while I was reading it; it stays in the outbox for next time"}
 
 // take collects one file or folder, or refuses it.
 func (b *Batch) take(ctx context.Context, container Container, e entry, limits Limits, left *int64) error {
@@ -148,11 +148,11 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, err
 	}
 	if f.size() > left {
-		return nil, &refusal{why: "stays in the outbox for the next time: with it, it would be more than " + Bytes(limits.Total) + " at once"}
+		return nil, &refusal{why: "stays in the outbox for next time: together the files would exceed " + Bytes(limits.Total)}
 	}
 	tmp, err := os.CreateTemp(limits.Dir, "outbox-*")
 	if err != nil {
-		return nil, fmt.Errorf("make room for a file: %w", err)
+		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	defer tmp.Close()
 	item := &Item{Path: tmp.Name(), source: f}

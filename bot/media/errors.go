@@ -44,15 +44,15 @@ func (p *problem) Unwrap() []error {
 func (p *problem) Sentence() string { return p.said }
 
 func tooLarge(name string, max int64, err error) error {
-	return &problem{ErrTooLarge, fmt.Sprintf("The file %s is too large: I take up to %s.", name, Bytes(max)), err}
+	return &problem{ErrTooLarge, fmt.Sprintf("The file %s is too large: I accept up to %s.", name, Bytes(max)), err}
 }
 
 func gone(name string, err error) error {
-	return &problem{ErrGone, fmt.Sprintf("The server does not have the file %s (any more). Please send it again.", name), err}
+	return &problem{ErrGone, fmt.Sprintf("The homeserver no longer has the file %s. Please send it again.", name), err}
 }
 
 func broken(name string, err error) error {
-	return &problem{ErrBroken, fmt.Sprintf("The file %s arrived broken. Please send it again.", name), err}
+	return &problem{ErrBroken, fmt.Sprintf("The file %s arrived damaged. Please send it again.", name), err}
 }
 
 // Bytes writes a size for people: "512 B", "1.4 kB", "50 MB", by 1024.

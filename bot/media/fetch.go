@@ -56,7 +56,7 @@ func (f *Fetched) Close() error { return os.Remove(f.Path) }
 func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fetched, error) {
 	name := CleanName(f.Name)
 	if f.URL == "" {
-		return nil, broken(name, errors.New("the message names no place where it is"))
+		return nil, broken(name, errors.New("the message has no content URI"))
 	}
 	if f.Secret != nil {
 		if err := f.Secret.PrepareForDecryption(); err != nil {
@@ -75,7 +75,7 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 	defer body.Close()
 	tmp, err := os.CreateTemp(dir, "inbox-*")
 	if err != nil {
-		return nil, fmt.Errorf("make room for a file: %w", err)
+		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	defer tmp.Close()
 	fetched, err := take(tmp, body, f, max)

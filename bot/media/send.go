@@ -77,7 +77,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
 	}
 	if errors.Is(err, mautrix.MTooLarge) {
-		err = &problem{ErrTooLarge, fmt.Sprintf("The server does not take %s: at %s it is too large.", item.Name, Bytes(item.Size)), err}
+		err = &problem{ErrTooLarge, fmt.Sprintf("The homeserver rejects %s: %s is too large.", item.Name, Bytes(item.Size)), err}
 	}
 	if err != nil {
 		return Uploaded{}, fmt.Errorf("upload %s: %w", item.Name, err)

@@ -30,7 +30,7 @@ const (
 func (s *Source) Set(room, key, value string) error {
 	key = strings.TrimPrefix(strings.ToLower(key), "limits.")
 	if !slices.Contains(Keys, key) {
-		return sayf("%q is nothing that can be set: there are %s.", key, strings.Join(Keys, ", "))
+		return sayf("There is no setting %q. The settings are %s.", key, strings.Join(Keys, ", "))
 	}
 	value = strings.TrimSpace(value)
 	return s.change(room, func(_ *Policy, where string, section *yaml.Node) error { return set(section, key, value) })
@@ -40,7 +40,7 @@ func set(section *yaml.Node, key, value string) error {
 	limit := key == "timeout_seconds" || key == "question_minutes"
 	switch {
 	case value == "":
-		return sayf("What should %s be? %s takes out what is said of it.", key, valueDefault)
+		return sayf("What should %s be? `%s` removes the setting.", key, valueDefault)
 	case limit && value == valueDefault:
 		if limits := valueAt(section, "limits"); limits != nil && limits.Kind == yaml.MappingNode {
 			removeAt(limits, key)
@@ -53,7 +53,7 @@ func set(section *yaml.Node, key, value string) error {
 	case limit:
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
-			return sayf("%q is no whole number: %s takes one.", value, key)
+			return sayf("%q is not a whole number, which %s needs.", value, key)
 		}
 		putAt(mappingAt(section, "limits"), key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)})
 	case key == "allow" || key == "block" || key == "approvals":
@@ -102,7 +102,7 @@ func (s *Source) Allow(user, room string, settings []string) error {
 			}
 		}
 		if i := slices.IndexFunc(rest, func(entry string) bool { return listHas([]string{entry}, user) }); i >= 0 {
-			return sayf("%s would not be heard: the policy blocks %s, and that counts more.", code(user), code(rest[i]))
+			return sayf("That would not let %s in: the policy blocks %s, and blocking wins.", code(user), code(rest[i]))
 		}
 		list := listAt(section, "allow")
 		if list == nil {
@@ -138,7 +138,7 @@ func (s *Source) Block(user, room string) error {
 }
 
 func noUser(user string) error {
-	return sayf("%s is no full user ID: one looks like @alice:example.org, or @*:example.org for everybody of a server.", code(user))
+	return sayf("%s is not a full user ID: use one like @alice:example.org, or @*:example.org for everyone on a server.", code(user))
 }
 
 // Reset takes out all that is said of a room, or of all rooms with room "" or
@@ -190,5 +190,5 @@ func (s *Source) write(edit func(data []byte) ([]byte, error)) error {
 		s.refresh()
 		return nil
 	}
-	return sayf("Somebody else is changing policy.yaml just now: nothing was changed.")
+	return sayf("policy.yaml was changed by someone else at the same time. Nothing was changed: try again.")
 }

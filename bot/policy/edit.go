@@ -19,10 +19,10 @@ const defaultsKey = "defaults"
 // than it is. The errors are for people.
 func edit(data []byte, where string, change func(section *yaml.Node) error) ([]byte, error) {
 	if where != defaultsKey && !isRoom(where) {
-		return nil, sayf("%q is no room ID: one looks like !abc:example.org, and %s are all rooms.", where, defaultsKey)
+		return nil, sayf("%q is not a room ID: use one like !abc:example.org, or `%s` for all rooms.", where, defaultsKey)
 	}
 	if _, err := Parse(data); err != nil {
-		return nil, sayf("policy.yaml is not right, so I leave it alone: %s. Mend it by hand first.", err)
+		return nil, sayf("policy.yaml is invalid, so I did not change it: %s. Fix it by hand first.", err)
 	}
 	doc, head, err := load(data)
 	if err != nil {
@@ -69,7 +69,7 @@ func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 		return doc, head, nil
 	}
 	if hasAlias(doc) {
-		return nil, nil, sayf("policy.yaml has YAML anchors, where one change can mean several: change it by hand.")
+		return nil, nil, sayf("policy.yaml uses YAML anchors, where one edit can change several places: edit it by hand.")
 	}
 	same, err := encode(doc)
 	if err != nil {
@@ -77,7 +77,7 @@ func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 	}
 	for comment := range comments(data) {
 		if !bytes.Contains(same, []byte(comment)) {
-			return nil, nil, sayf("A comment in policy.yaml would be lost (%s): change it by hand.", code(comment))
+			return nil, nil, sayf("A comment in policy.yaml would be lost (%s): edit it by hand.", code(comment))
 		}
 	}
 	if root := doc.Content[0]; root.Kind != yaml.MappingNode { // null
@@ -94,7 +94,7 @@ func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
 	}
 	out = append(head, out...)
 	if _, err := Parse(out); err != nil {
-		return nil, sayf("That cannot be: %s.", err)
+		return nil, sayf("That is not valid: %s.", err)
 	}
 	before, err := meaning(data)
 	if err != nil {
@@ -110,7 +110,7 @@ func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
 	delete(before, where)
 	delete(after, where)
 	if !reflect.DeepEqual(before, after) {
-		return nil, sayf("policy.yaml is written in a way that I cannot change without changing more: change it by hand.")
+		return nil, sayf("I cannot make this change to policy.yaml without changing more than that: edit it by hand.")
 	}
 	return out, nil
 }

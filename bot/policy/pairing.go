@@ -20,9 +20,9 @@ const (
 
 // Errors of pairing. Those of Accept are for the owner who typed the code.
 var (
-	ErrTooManyCodes    = errors.New("too many pairing codes wait") // be silent
-	ErrWrongCode       = sayf("No pairing code like that is open: codes are %d letters and digits long and good for one hour.", codeLength)
-	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within the hour, so I take none for a while; `!policy allow @user:server` works without a code.", MaxWrongAttempts)
+	ErrTooManyCodes    = errors.New("too many pending pairing codes") // be silent
+	ErrWrongCode       = sayf("That pairing code is not valid. Codes have %d letters and digits and expire after one hour.", codeLength)
+	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within an hour, so I accept none for a while. `!policy allow @user:server` works without a code.", MaxWrongAttempts)
 )
 
 // Pairing is the codes by which unknown people come in: the bot gives one in a
@@ -51,7 +51,7 @@ func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
 	err := p.kept.read(p.path)
 	var broken *brokenError
 	if errors.As(err, &broken) {
-		log.Warn().Err(err).Str("file", p.path).Msg("pairing codes cannot be read: those given out are void")
+		log.Warn().Err(err).Str("file", p.path).Msg("cannot read the pairing codes: codes given out earlier are void")
 		p.kept, err = kept{}, nil
 	}
 	return p, err

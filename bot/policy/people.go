@@ -21,7 +21,7 @@ func newPeople(list []string) (*people, error) {
 	p := &people{users: map[string]struct{}{}, servers: map[string]struct{}{}, list: list}
 	for _, entry := range list {
 		if !isEntry(entry) {
-			return nil, fmt.Errorf("%q is no full user ID; one looks like @alice:example.org, or @*:example.org for everybody of a server", entry)
+			return nil, fmt.Errorf("%q is not a full user ID; use one like @alice:example.org, or @*:example.org for everyone on a server", entry)
 		}
 		if server, ok := strings.CutPrefix(entry, "@*:"); ok {
 			p.servers[server] = struct{}{}

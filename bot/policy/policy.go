@@ -79,14 +79,14 @@ func Parse(data []byte) (*Policy, error) {
 		return nil, unreadable(data, err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the document")
+		return nil, errors.New("more than one YAML document")
 	}
 	if err := p.said.Defaults.over(&p.defaults, "defaults"); err != nil {
 		return nil, err
 	}
 	for room, s := range p.said.Rooms {
 		if !isRoom(room) {
-			return nil, fmt.Errorf("rooms: %q is no room ID; one looks like !abc:example.org", room)
+			return nil, fmt.Errorf("rooms: %q is not a room ID; use one like !abc:example.org", room)
 		}
 		own := p.defaults
 		if err := s.over(&own, "rooms: "+room); err != nil {
@@ -104,7 +104,7 @@ var bareID = regexp.MustCompile(`(?m)(^|[\s\[{,])[!@][^!\s"']+:`)
 func unreadable(data []byte, err error) error {
 	said := strings.TrimPrefix(err.Error(), "yaml: ")
 	if bareID.Match(data) {
-		said += `; an ID stands in quotes, such as "@alice:example.org"`
+		said += `; put IDs in quotes, such as "@alice:example.org"`
 	}
 	return errors.New(said)
 }

@@ -73,7 +73,7 @@ func (s *Source) refresh() {
 	}
 	if err != nil {
 		if s.wrong == nil || s.wrong.Error() != err.Error() {
-			s.log.Error().Err(err).Str("file", s.path).Msg("policy.yaml is not right: the policy stays as it was")
+			s.log.Error().Err(err).Str("file", s.path).Msg("policy.yaml is invalid: keeping the previous policy")
 		}
 		s.wrong = err
 		if s.now == nil {
@@ -100,7 +100,7 @@ func readBytes(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for its other end
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		address := taken.Addr().String()
 		environ := append(fullSettings(t.TempDir()), "API_LISTEN="+address, "API_TOKEN="+hidden)
 		got := play(t, t.Context(), environ, "run")
-		if want := "matrix-tui: invalid configuration: API_LISTEN is " + address + ", where another program listens already"; got.code != 2 || !strings.Contains(got.stderr, want) || leaks(got.stderr) {
+		if want := "matrix-tui: invalid configuration: API_LISTEN is " + address + ", but another program is already listening there"; got.code != 2 || !strings.Contains(got.stderr, want) || leaks(got.stderr) {
 			t.Errorf("code %d, stderr %s", got.code, got.stderr)
 		}
 		if err := taken.Close(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-var errNotPublic = errors.New("only public addresses are reached from here")
+var errNotPublic = errors.New("only public addresses are allowed")
 
 // notPublic are the ranges that netip has no method for. Source: IANA's special-purpose address registries, and
 // the address of Azure's metadata service, which looks public.
@@ -106,7 +106,7 @@ func target(authority string, port uint16) (string, error) {
 	host, p, err := net.SplitHostPort(authority)
 	if err != nil {
 		if port == 0 {
-			return "", bad("host and port are needed")
+			return "", bad("host and port are required")
 		}
 		host, p = authority, strconv.Itoa(int(port))
 		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -118,7 +118,7 @@ func target(authority string, port uint16) (string, error) {
 		return "", bad("the port is not a number from 1 to 65535")
 	}
 	if n == 25 {
-		return "", fmt.Errorf("no mail is sent from here: %w", errNotPublic)
+		return "", fmt.Errorf("sending mail is not allowed: %w", errNotPublic)
 	}
 	if !isHost(host) {
 		return "", bad("the host is neither a name nor an address")

@@ -82,7 +82,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *door) refuse(w http.ResponseWriter, _ *http.Request) {
-	sendError(w, http.StatusNotFound, "the gateway has no such path")
+	sendError(w, http.StatusNotFound, "path not found")
 }
 
 // method keeps what a container may put into the log to what HTTP knows.
@@ -152,7 +152,7 @@ func (d *door) close(ctx context.Context) error {
 	d.wait(context.Background(), func() bool { return d.active == 0 }) // all contexts and connections are gone
 	d.plain.CloseIdleConnections()
 	if err != nil {
-		return fmt.Errorf("shut gateway: %w", err)
+		return fmt.Errorf("shut down gateway: %w", err)
 	}
 	return nil
 }
@@ -162,15 +162,15 @@ func (d *door) close(ctx context.Context) error {
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
-		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes and a socket's has at most %d, choose a shorter STATE_DIR", path, len(path), maxPath)
+		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes, but a socket path has at most %d: choose a shorter STATE_DIR", path, len(path), maxPath)
 	}
 	fresh := filepath.Join(dir, "new")
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("make gateway socket: %w", err)
+		return nil, fmt.Errorf("create gateway socket: %w", err)
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("make gateway socket: %w", err)
+		return nil, fmt.Errorf("create gateway socket: %w", err)
 	}
 	ln.SetUnlinkOnClose(false)
 	if err = os.Chmod(fresh, 0o666); err == nil {
@@ -178,7 +178,7 @@ func listen(dir string) (*net.UnixListener, error) {
 	}
 	if err != nil {
 		ln.Close()
-		return nil, fmt.Errorf("make gateway socket: %w", err)
+		return nil, fmt.Errorf("create gateway socket: %w", err)
 	}
 	return ln, nil
 }

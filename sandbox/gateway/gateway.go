@@ -112,10 +112,10 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
 	// The container mounts the directory, so it must stay the same one; and its root is somebody else out here.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make gateway directory: %w", err)
+		return "", fmt.Errorf("create gateway directory: %w", err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", fmt.Errorf("open gateway directory to the container: %w", err)
+		return "", fmt.Errorf("set permissions of gateway directory: %w", err)
 	}
 	if old := g.doors[room]; old != nil {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {

@@ -47,7 +47,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path[len(modelPrefix)-1:]
 	asks := r.Method == http.MethodPost && askPath.MatchString(path)
 	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
-		sendError(w, http.StatusNotFound, "the gateway does not pass this method of the API on")
+		sendError(w, http.StatusNotFound, "this API method is not allowed")
 		return
 	}
 	if r.ContentLength > maxBody {
@@ -69,7 +69,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		d.g.countLimited(resp.StatusCode)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		sendError(w, http.StatusBadGateway, "the model's server answered with a redirection")
+		sendError(w, http.StatusBadGateway, "the model's server sent a redirect")
 		return
 	}
 	d.answer(w, resp, watch, asks)
@@ -172,10 +172,10 @@ func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil:
 		panic(http.ErrAbortHandler) // the container is gone, or we are going
 	case errors.Is(err, context.Canceled):
-		sendError(w, http.StatusGatewayTimeout, "the model's server said nothing for too long")
+		sendError(w, http.StatusGatewayTimeout, "the model's server did not respond in time")
 	default:
-		d.log.Warn().Err(err).Msg("model's server is not reachable")
-		sendError(w, http.StatusServiceUnavailable, "the model's server is not reachable")
+		d.log.Warn().Err(err).Msg("cannot reach the model's server")
+		sendError(w, http.StatusServiceUnavailable, "cannot reach the model's server")
 	}
 }
 

@@ -31,7 +31,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	defer far.Close()
 	near, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		d.log.Warn().Err(err).Msg("cannot take over a connection for a tunnel")
+		d.log.Warn().Err(err).Msg("cannot hijack a connection for a tunnel")
 		return
 	}
 	defer near.Close()
@@ -51,7 +51,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 // forward is the proxy for plain HTTP.
 func (d *door) forward(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Scheme != "http" {
-		sendError(w, http.StatusBadRequest, "only http is asked for by address, https goes through CONNECT")
+		sendError(w, http.StatusBadRequest, "only http URLs are proxied directly; use CONNECT for https")
 		return
 	}
 	address, err := target(r.URL.Host, 80)
@@ -90,7 +90,7 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode == http.StatusSwitchingProtocols {
-				return errors.New("upgrade without being asked")
+				return errors.New("unexpected protocol upgrade")
 			}
 			if watch, ok := resp.Request.Context().Value(watchKey{}).(*watch); ok {
 				resp.Body = watch.body(resp.Body)
@@ -118,6 +118,6 @@ func proxyError(w http.ResponseWriter, err error) {
 	case errors.Is(err, context.Canceled), errors.As(err, &op) && op.Timeout():
 		sendError(w, http.StatusGatewayTimeout, "the host did not answer in time")
 	default:
-		sendError(w, http.StatusBadGateway, "the host is not reachable")
+		sendError(w, http.StatusBadGateway, "cannot reach the host")
 	}
 }
