@@ -19,17 +19,17 @@ const (
 	exitCancelled = 130
 )
 
-// cause is why the run was ended from our side.
+// cause is why we ended the run.
 type cause struct {
 	timedOut, stopped bool
 	limit             time.Duration // the time it had, with timedOut; 0 = not known
 }
 
-// decide says why a run is over, and tells the room in one sentence where it
-// did not complete. An answer counts, whatever came after it: a command that was
-// held back first, then a question in it. Without one, the
-// CLI's own result decides, then our own doing, then how the process ended. The
-// exit code alone says little: an empty answer and a SIGTERM both leave 0.
+// decide returns how a run ended and, unless it completed, one sentence for the room.
+// An answer counts, whatever happened after it; within an answer, a command that needs
+// approval comes before a question. Without an answer, the CLI's own result decides,
+// then our own action, then how the process ended. The exit code alone says little: an
+// empty answer and a SIGTERM both exit with 0.
 func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 	switch {
 	case s.result != nil && s.result.ok:
@@ -79,8 +79,8 @@ func decideSuccess(s *stream) (Ended, string) {
 	return empty(s)
 }
 
-// empty is for a model that said nothing; it had no need to when it was told
-// to stop.
+// empty is for a model that gave no text; if a command was held back, it had no need
+// to.
 func empty(s *stream) (Ended, string) {
 	if s.held != nil {
 		return NeedsApproval, heldSay
@@ -117,8 +117,7 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	return ModelError, "The model's API returned an error: " + oneLine(said, 300)
 }
 
-// byCode knows the exit codes that the CLI keeps for itself, and those that are
-// what is left of an HTTP status.
+// byCode knows the CLI's own exit codes and those that result from an HTTP status.
 func byCode(code int) (Ended, string, bool) {
 	switch code {
 	case exitNoAuth:
@@ -162,8 +161,8 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	return Crashed, fmt.Sprintf("Gemini CLI failed (exit code %d, run %s). Send the task again; the operator can find details in the log.", st.Code, t.Run)
 }
 
-// sessionRefused says that the CLI's last words are about its session: one that
-// it does not have, or one that it has when it was told to begin it.
+// sessionRefused reports whether the CLI's error is about its session: it does not
+// exist, or it exists and should have been new.
 func sessionRefused(stderr string) bool {
 	return strings.Contains(stderr, "Error resuming session") || strings.Contains(stderr, "Error starting session")
 }
@@ -175,7 +174,7 @@ func calls(s *stream) (n int) {
 	return n
 }
 
-// after says how long a run had, where that is known.
+// after says how long a run had, if that is known.
 func after(limit time.Duration) string {
 	if limit <= 0 {
 		return "when its time was up"
@@ -183,7 +182,7 @@ func after(limit time.Duration) string {
 	return "after " + spoken(limit)
 }
 
-// spoken is a duration as one says it.
+// spoken writes a duration in words.
 func spoken(d time.Duration) string {
 	plural := func(n int64, unit string) string {
 		if n == 1 {

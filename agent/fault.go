@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// fault is an error that a room or its operator can do something about, by what
-// the API or the CLI says.
+// fault is an error that the room or the operator can do something about, recognised by
+// the message of the API or the CLI.
 type fault struct {
 	match *regexp.Regexp
 	ended Ended
 	say   string
 }
 
-// faults name their reason; the first that matches counts.
+// faults name the cause; the first match counts.
 var faults = []fault{
 	{regexp.MustCompile(`FatalAuthentication|API_KEY_INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|reported as leaked`),
 		NoAuth, noAuthSay},
@@ -38,8 +38,8 @@ var faults = []fault{
 		ModelError, overloadedSay},
 }
 
-// vagueFaults are looked for where neither the text nor the exit code was
-// clear, also in what the CLI printed for people.
+// vagueFaults are tried when neither the message nor the exit code was clear, also on
+// the CLI's stderr.
 var vagueFaults = append([]fault{
 	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
 	{regexp.MustCompile(`(?i)unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
@@ -48,9 +48,9 @@ var vagueFaults = append([]fault{
 	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, overloadedSay},
 }, faults...)
 
-// broken is a connection that was lost, once the CLI has given up: it asks again
-// when a connection is refused or reset, and when an answer stops in its middle,
-// but not when a chunked answer lacks its end ("terminated").
+// broken matches a lost connection once the CLI has given up: it retries refused and
+// reset connections, and answers that stop in the middle, but not a chunked answer
+// without its end ("terminated").
 var broken = regexp.MustCompile(`(?im)fetch failed|\bECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|^terminated$|other side closed|premature close|incomplete json`)
 
 func byFault(table []fault, said string) (Ended, string, bool) {
@@ -62,8 +62,8 @@ func byFault(table []fault, said string) (Ended, string, bool) {
 	return "", "", false
 }
 
-// plainError takes an error's own words out of what the CLI wraps them in:
-// "[API Error: …]", around text or around Google's JSON.
+// plainError extracts the message from what the CLI wraps it in: "[API Error: …]",
+// around text or Google's JSON.
 func plainError(s string) string {
 	body, found := strings.CutPrefix(s, "[API Error: ")
 	if !found {

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// text gathers pieces up to MaxText bytes.
+// text collects pieces up to MaxText bytes.
 type text struct {
 	b    []byte
 	kept int // what stood when keep was called last
 	full bool
 }
 
-// add appends piece and says whether all of it found room.
+// add appends piece and reports whether all of it fit.
 func (t *text) add(piece string) bool {
 	piece = strings.ToValidUTF8(piece, "\uFFFD")
 	if room := MaxText - len(t.b); t.full || len(piece) > room {
@@ -29,14 +29,14 @@ func (t *text) add(piece string) bool {
 	return true
 }
 
-// paragraph parts what was said from what will be.
+// paragraph separates the text so far from what follows.
 func (t *text) paragraph() {
 	if len(t.b) > 0 && !bytes.HasSuffix(t.b, []byte("\n\n")) {
 		t.add("\n\n")
 	}
 }
 
-// keep marks what stands; back goes back to it.
+// keep marks the current end; back returns to it.
 func (t *text) keep() { t.kept = len(t.b) }
 
 func (t *text) back() {
@@ -48,7 +48,7 @@ func (t *text) back() {
 func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
-// clip returns the first n bytes of s at most, without cutting a character.
+// clip returns at most the first n bytes of s without splitting a character.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -59,8 +59,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// oneLine makes s fit to be shown within a sentence: white space and control
-// characters become single spaces, n bytes at most.
+// oneLine makes s fit into a sentence: white space and control characters become single
+// spaces, at most n bytes.
 func oneLine(s string, n int) string {
 	s = clip(s, 8*n) // what lies far behind the end is not looked at
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -71,11 +71,11 @@ func oneLine(s string, n int) string {
 	return clip(s, n-len("…")) + "…"
 }
 
-// arguments are the names under which tools take what a person looks for, the
-// most telling first.
+// arguments are the names of the tool arguments that people look for, the most telling
+// first.
 var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
 
-// argument is the one argument of a tool call to show.
+// argument returns the one argument of a tool call to show.
 func argument(parameters json.RawMessage) string {
 	var all map[string]any
 	if json.Unmarshal(parameters, &all) != nil {
@@ -104,9 +104,9 @@ func faultOf(raw json.RawMessage) (kind, message string) {
 	return e.Type, e.Message
 }
 
-// mend closes the strings, arrays and objects that a cut left open, so that
-// what came before the cut can be read. Where the cut fell on a key, the result
-// does not parse, and the line is lost.
+// mend closes the strings, arrays and objects that a cut left open, so that what came
+// before the cut can be parsed. If the cut is inside a key, the result does not parse
+// and the line is lost.
 func mend(cut []byte) []byte {
 	var closers []byte
 	inString := false

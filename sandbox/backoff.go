@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// patience is how long calls that are harmless to repeat ride out a service that
-// is away.
+// patience is how long idempotent calls are retried while podman's service is
+// unreachable.
 const patience = 10 * time.Second
 
-// backoff waits 100 ms, and twice as long each time up to two seconds.
+// backoff waits 100 ms, then twice as long each time, up to two seconds.
 type backoff struct {
 	last  time.Duration
 	until time.Time // zero = for ever
@@ -26,7 +26,7 @@ func (b *backoff) wait(ctx context.Context) error {
 	return sleep(ctx, b.last)
 }
 
-// sleep waits, or returns the error of a context that ends before.
+// sleep waits for d, or returns ctx's error if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

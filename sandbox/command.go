@@ -13,8 +13,8 @@ import (
 // exitNotFound is boxinit's exit code when there is no such file.
 const exitNotFound = 3
 
-// command runs one of boxinit's commands in the container; they can all be repeated
-// without harm, so a service that is away is waited for. Verb is for the error.
+// command runs one of boxinit's commands in the container. They are all idempotent, so
+// it retries while podman's service is unreachable. Verb is for the error.
 func (c *Container) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
 	again := backoff{until: time.Now().Add(patience)}
 	for {
@@ -32,7 +32,7 @@ func (c *Container) command(ctx context.Context, verb string, input []byte, argv
 	}
 }
 
-// failure turns boxinit's exit code and words into an error.
+// failure turns boxinit's exit code and message into an error.
 func failure(r Result, verb string) error {
 	text := strings.TrimPrefix(strings.TrimSpace(string(r.Stderr)), "boxinit: ")
 	switch {

@@ -13,7 +13,7 @@ import (
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// Container is a container that belongs to one room, running when Ensure returned it.
+// Container is a room's container. It was running when Ensure returned it.
 type Container struct {
 	ID, Name, Room string
 	// Created says that this Ensure made the container, Started that it started
@@ -23,13 +23,12 @@ type Container struct {
 	podman *Podman
 }
 
-// ensureTries bounds how often Ensure looks again after a step.
+// ensureTries bounds the number of steps in one Ensure.
 const ensureTries = 8
 
-// Ensure returns the room's container, running: found and running it is used as it is,
-// stopped it is started, paused it goes on, missing or broken it is made anew on
-// its old volumes. A container of that name whose label is not Spec.Room is left
-// alone: ErrNameTaken.
+// Ensure returns the room's container, running. It starts a stopped container, resumes
+// a paused one, and recreates a missing or broken one on its old volumes. A container
+// with that name whose label is not Spec.Room is left alone: ErrNameTaken.
 func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if spec.Room == "" {
 		return nil, errors.New("ensure container: no room")
@@ -58,7 +57,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	return nil, fmt.Errorf("ensure container %s: it keeps stopping; see `podman logs %s`", spec.Name, spec.Name)
 }
 
-// ensuring is one Ensure on its way.
+// ensuring is the state of one Ensure.
 type ensuring struct {
 	*Podman
 	spec      Spec
@@ -67,8 +66,8 @@ type ensuring struct {
 	remade    bool // a broken container was removed already
 }
 
-// step looks at the container and does the one thing that is next. Done means that
-// it runs.
+// step inspects the container and takes the next step. It reports true once the
+// container runs.
 func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	data, err := containers.Inspect(e.with(ctx), e.spec.Name, nil)
 	if err != nil {
@@ -105,8 +104,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
 }
 
-// stale tells whether a container that is to be fresh was made of another image than
-// there is now. Where there is none, the old one does.
+// stale reports whether the container must be recreated from a newer image. If there is
+// no image, the existing container is used.
 func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
 	if !e.spec.Fresh {
 		return false, nil
@@ -128,7 +127,7 @@ const (
 	actRemake
 )
 
-// next decides what brings a container up.
+// next decides how to get a container running.
 func next(data *define.InspectContainerData, gateway string) action {
 	if gateway != "" && !mounts(data, gateway) {
 		return actRemake // the gateway's directory has moved: the container would have no door
@@ -146,10 +145,9 @@ func next(data *define.InspectContainerData, gateway string) action {
 	return actRemake
 }
 
-// lostDoor says whether a running container has another directory at the gateway's
-// place than the one that is there now: it was removed and made again, and what
-// listens in the new one is out of the container's reach. Where the host does not let
-// us look, nothing is lost.
+// lostDoor reports whether the gateway directory on the host was replaced since the
+// container was started: the container still sees the old one and cannot reach the new
+// socket. If the host does not let us look, it reports false.
 func lostDoor(pid int, gateway string) bool {
 	if gateway == "" {
 		return false
@@ -162,7 +160,7 @@ func lostDoor(pid int, gateway string) bool {
 	return err != nil || !os.SameFile(inside, outside)
 }
 
-// owned refuses a container that is not the room's.
+// owned returns an error if the container does not belong to the room.
 func owned(data *define.InspectContainerData, room string) error {
 	label := ""
 	if data.Config != nil {
@@ -183,8 +181,8 @@ func mounts(data *define.InspectContainerData, gateway string) bool {
 	return false
 }
 
-// makeGateway makes the gateway's directory, which a reboot may have swept away:
-// without it neither create nor start works.
+// makeGateway creates the gateway directory, which a reboot may have removed: neither
+// create nor start works without it.
 func (e *ensuring) makeGateway() error {
 	if e.spec.Gateway == "" {
 		return nil
@@ -257,15 +255,14 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	return e.remake(ctx, data.ID, err.Error())
 }
 
-// refusesLimits says whether a start failed for the sake of cgroups.
+// refusesLimits reports whether a start failed because of cgroup limits.
 func refusesLimits(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "cgroup") && (strings.Contains(text, "memory") ||
 		strings.Contains(text, "cpu") || strings.Contains(text, "pids") || strings.Contains(text, "controller"))
 }
 
-// remake removes a container that cannot be used; the next look makes a new one on
-// its volumes.
+// remake removes an unusable container; the next step creates a new one on its volumes.
 func (e *ensuring) remake(ctx context.Context, id, why string) error {
 	if e.remade {
 		return fmt.Errorf("the container was recreated and still cannot be used: %s", why)

@@ -14,14 +14,14 @@ import (
 	"github.com/containers/podman/v5/pkg/errorhandling"
 )
 
-// Error is one of this package's few kinds of failure. Its Sentence can be shown
-// to a person as it stands.
+// Error is one of this package's kinds of failure. Its Sentence can be shown to a
+// person.
 type Error struct{ text, sentence string }
 
 // Error returns the short technical text.
 func (e *Error) Error() string { return e.text }
 
-// Sentence tells a person what is wrong and what mends it.
+// Sentence says what is wrong and how to fix it.
 func (e *Error) Sentence() string { return e.sentence }
 
 // Kinds of failure; compare with errors.Is.
@@ -67,8 +67,8 @@ var texts = []struct {
 	{"no space left on device", ErrNoSpace},
 }
 
-// kindOf finds the kind of an error from podman's bindings or its socket, nil for
-// none. What podman says is text: its typed errors end at the socket.
+// kindOf returns the kind of an error from podman's bindings or its socket, or nil.
+// Podman's typed errors do not survive the socket, so it matches their text.
 func kindOf(err error) *Error {
 	var connect bindings.ConnectError
 	var op *net.OpError
@@ -92,7 +92,7 @@ func kindOf(err error) *Error {
 	return nil
 }
 
-// explain wraps an error with what was done to what, and with its kind.
+// explain wraps an error with verb, object and kind.
 func explain(err error, verb, object string) error {
 	if err == nil {
 		return nil

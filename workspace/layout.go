@@ -1,7 +1,7 @@
-// Package workspace says what lies in a room's /workspace and what the agent is
-// told about it: the layout, the first contents, the prompt, the lines of the
-// status log. It is pure text and paths: it never reads, writes or runs
-// anything, and never fails.
+// Package workspace defines what is in a room's /workspace and what the agent is told
+// about it: the layout, the initial contents, the prompt, the lines of the status log.
+// It only produces text and paths: it never reads, writes or runs anything, and never
+// fails.
 package workspace
 
 // Where things lie in the container. Source: seed 001, "Workspace file layout".
@@ -22,8 +22,8 @@ const (
 	FirstStatus  = "# Status Log\n"
 )
 
-// FirstFiles gives the path and first content of each file that a new
-// workspace has. The folders are made by whoever puts the first file there.
+// FirstFiles returns path and initial content of each file in a new workspace. Whoever
+// writes the first file in a folder creates the folder.
 func FirstFiles() map[string]string {
 	return map[string]string{ContextPath: FirstContext, StatusPath: FirstStatus}
 }

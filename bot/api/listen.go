@@ -39,8 +39,7 @@ func (e *ListenError) Sentence() string {
 	return fmt.Sprintf("Cannot listen on API_LISTEN (%s): %v.", e.Address, why)
 }
 
-// Listen takes the address, HOST:PORT. Connections wait until Serve. The error
-// is a *ListenError.
+// Listen listens on the address; a *ListenError says what is wrong with it.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

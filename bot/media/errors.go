@@ -9,16 +9,16 @@ import (
 // What may be wrong with a file. Errors that wrap them say it to a person by
 // Sentence() string.
 var (
-	// ErrTooLarge: it has more bytes than are allowed.
+	// ErrTooLarge: the file has more bytes than allowed.
 	ErrTooLarge = errors.New("file is too large")
-	// ErrGone: the server has no such file, or has it no more.
+	// ErrGone: the homeserver does not have the file (any more).
 	ErrGone = errors.New("file is gone")
-	// ErrBroken: the message names no file, or the bytes are not the ones that the
-	// message vouches for.
+	// ErrBroken: the message names no file, or the bytes do not match the message's
+	// hash.
 	ErrBroken = errors.New("file is broken")
 )
 
-// problem is an error with words for a person.
+// problem is an error with a sentence for people.
 type problem struct {
 	kind error // one of the sentinels
 	said string
@@ -55,7 +55,7 @@ func broken(name string, err error) error {
 	return &problem{ErrBroken, fmt.Sprintf("The file %s arrived damaged. Please send it again.", name), err}
 }
 
-// Bytes writes a size for people: "512 B", "1.4 kB", "50 MB", by 1024.
+// Bytes formats a size for people: "512 B", "1.4 kB", "50 MB", in units of 1024.
 func Bytes(n int64) string {
 	const units = "kMGTPE"
 	if n < 1024 {

@@ -17,13 +17,14 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// fetchPatience is how long one file may take from the server, or into a container.
+// fetchPatience bounds fetching one file from the homeserver, or copying it into a
+// container.
 const fetchPatience = 5 * time.Minute
 
-// Getter opens what the server has at an mxc URI.
+// Getter opens the content of an mxc URI.
 type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
 
-// From gets files as the client's account, with its access token.
+// From fetches files with the client's account.
 func From(client *mautrix.Client) Getter {
 	return func(ctx context.Context, uri string) (io.ReadCloser, error) {
 		mxc, err := id.ParseContentURI(uri)
@@ -38,7 +39,7 @@ func From(client *mautrix.Client) Getter {
 	}
 }
 
-// Fetched is a file that lies on this side for the moment, in the clear.
+// Fetched is a file that is temporarily on this side, decrypted.
 type Fetched struct {
 	// Path is a temporary file of mode 0600.
 	Path string
@@ -50,9 +51,10 @@ type Fetched struct {
 // Close removes the file.
 func (f *Fetched) Close() error { return os.Remove(f.Path) }
 
-// Fetch gets a file of at most max bytes into a temporary file in dir ("" = the
-// system's), decrypted where it was encrypted. Errors wrap ErrTooLarge, ErrGone
-// or ErrBroken; others mean that the server could not be asked, and may pass.
+// Fetch downloads a file of at most max bytes to a temporary file in dir ("" = the
+// system's) and decrypts it if necessary. Errors wrap ErrTooLarge, ErrGone or
+// ErrBroken; others mean that the homeserver could not be reached, and may be
+// temporary.
 func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fetched, error) {
 	name := CleanName(f.Name)
 	if f.URL == "" {
@@ -116,7 +118,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	return &Fetched{Path: tmp.Name(), Size: size, Type: Sniff(head[:n], f.Type)}, nil
 }
 
-// failed sorts what a server answered instead of a file.
+// failed classifies the homeserver's error.
 func failed(name string, max int64, err error) error {
 	var answer mautrix.HTTPError
 	switch {
@@ -130,15 +132,15 @@ func failed(name string, max int64, err error) error {
 	return fmt.Errorf("fetch a file: %w", err)
 }
 
-// Container is what a room's container must do here; [sandbox.Container] does it.
+// Container is what this package needs of a room's container; [sandbox.Container]
+// implements it.
 type Container interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }
 
-// Deliver puts a fetched file into the container's inbox under name, which is one of
-// SafeName's, and returns where it is. It may be repeated. What is too old or too
-// much in the inbox goes, but for the files that keep names: those of tasks that
-// are not over.
+// Deliver copies a fetched file into the container's inbox under name, which comes from
+// SafeName, and returns its path. It may be repeated. It removes the oldest files in
+// the inbox above the limits, except those in keep: files of unfinished tasks.
 func Deliver(ctx context.Context, container Container, name string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
 	defer cancel()

@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// found is a file or folder that lies directly in the outbox, with all that is
-// in it.
+// found is a file or folder directly in the outbox, with everything in it.
 type found struct {
 	entry  entry
 	within []entry
@@ -45,7 +44,7 @@ func (f found) size() int64 {
 	return size
 }
 
-// permitted decides by the listing alone whether something may be sent.
+// permitted decides from the listing alone whether something may be sent.
 func permitted(f found, limits Limits) error {
 	final := func(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...), true} }
 	if !f.entry.isDir() {
@@ -82,8 +81,8 @@ func permitted(f found, limits Limits) error {
 	return nil
 }
 
-// odd says why a thing is not a file that can be sent, "" for one that can. A
-// file with a second name is one that goes on changing elsewhere.
+// odd says why something is not a file that can be sent, "" if it can. A file with a
+// second link may keep changing elsewhere.
 func odd(e entry) string {
 	switch {
 	case e.mode&modeType == modeLink:

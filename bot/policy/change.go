@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Keys are what Set can set, in the order in which they are shown.
+// Keys are the keys for Set, in the order in which they are shown.
 var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "approvals"}
 
 // Values of Set that are no values.
@@ -22,11 +22,10 @@ const (
 	valueNone    = "none"    // an empty list, no persona, the model of the settings
 )
 
-// Set says something of a room, or of all rooms with room "" or "defaults".
-// Lists of people are separated by commas or spaces, approvals by commas; none
-// is an empty one, and default takes the line out. The file is read anew, so
-// what was changed by hand stays. An [Error] says what would be right; nothing
-// is changed then.
+// Set changes a setting of a room, or of all rooms with room "" or "defaults". Lists of
+// people are separated by commas or spaces, approvals by commas; none is an empty list,
+// and default removes the line. The file is read again first, so manual changes are
+// kept. On an [Error], nothing was changed; it says what would be valid.
 func (s *Source) Set(room, key, value string) error {
 	key = strings.TrimPrefix(strings.ToLower(key), "limits.")
 	if !slices.Contains(Keys, key) {
@@ -80,11 +79,11 @@ func parts(key, value string) []string {
 	return list
 }
 
-// Allow lets a user, or everybody of a server by @*:server, be heard in a room,
-// or in all rooms with room "" or "defaults". settings is who the settings
-// allow: a list that is begun here goes on from who was heard before. Being
-// blocked by the same section and in the same words ends; by other words is an
-// [Error]. Allowing again changes nothing.
+// Allow lets a user, or everyone on a server with @*:server, be heard in a room, or in
+// all rooms with room "" or "defaults". settings is the list in the settings: a new
+// list in the file starts with the people heard so far. An identical block entry in the
+// same section is removed; any other that matches is an [Error]. Allowing again changes
+// nothing.
 func (s *Source) Allow(user, room string, settings []string) error {
 	if !isEntry(user) {
 		return noUser(user)
@@ -121,7 +120,7 @@ func (s *Source) Allow(user, room string, settings []string) error {
 	})
 }
 
-// Block is the contrary of Allow. Owners are heard nevertheless: see [Decide].
+// Block is the opposite of Allow. Owners are heard all the same: see [Decide].
 func (s *Source) Block(user, room string) error {
 	if !isEntry(user) {
 		return noUser(user)
@@ -141,8 +140,8 @@ func noUser(user string) error {
 	return sayf("%s is not a full user ID: use one like @alice:example.org, or @*:example.org for everyone on a server.", code(user))
 }
 
-// Reset takes out all that is said of a room, or of all rooms with room "" or
-// "defaults".
+// Reset removes everything the file says about a room, or about all rooms with room ""
+// or "defaults".
 func (s *Source) Reset(room string) error {
 	return s.write(func(data []byte) ([]byte, error) { return reset(data, place(room)) })
 }

@@ -16,7 +16,7 @@ func (g *Gateway) dial(ctx context.Context, network, address string) (net.Conn, 
 	return d.DialContext(ctx, network, address)
 }
 
-// connect is the tunnel of CONNECT.
+// connect serves CONNECT.
 func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	address, err := target(r.Host, 0)
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	pipe(near, far, d.g.cfg.idle)
 }
 
-// forward is the proxy for plain HTTP.
+// forward proxies plain HTTP.
 func (d *door) forward(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Scheme != "http" {
 		sendError(w, http.StatusBadRequest, "only http URLs are proxied directly; use CONNECT for https")
@@ -106,7 +106,8 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 	}
 }
 
-// proxyError says why without saying what was found: a container must not learn which inner addresses exist.
+// proxyError reports a failure without details: a container must not learn which
+// internal addresses exist.
 func proxyError(w http.ResponseWriter, err error) {
 	var op net.Error
 	var bad *targetError
