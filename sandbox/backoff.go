@@ -13,7 +13,7 @@ const patience = 10 * time.Second
 // backoff waits 100 ms, then twice as long each time, up to two seconds.
 type backoff struct {
 	last  time.Duration
-	until time.Time // zero = for ever
+	until time.Time // zero = forever
 }
 
 var errPatience = errors.New("waited long enough")

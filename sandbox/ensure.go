@@ -62,8 +62,8 @@ type ensuring struct {
 	*Podman
 	spec      Spec
 	container Container
-	unlimited bool // the host refused the limits
-	remade    bool // a broken container was removed already
+	unlimited bool // the host does not support limits
+	remade    bool // a broken container has been removed
 }
 
 // step inspects the container and takes the next step. It reports true once the
@@ -130,7 +130,7 @@ const (
 // next decides how to get a container running.
 func next(data *define.InspectContainerData, gateway string) action {
 	if gateway != "" && !mounts(data, gateway) {
-		return actRemake // the gateway's directory has moved: the container would have no door
+		return actRemake // the gateway directory has moved: the container could not reach it
 	}
 	switch data.State.Status {
 	case "running":
@@ -190,7 +190,7 @@ func (e *ensuring) makeGateway() error {
 	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
 		return fmt.Errorf("create gateway directory: %w", err)
 	}
-	// Root in the container is nobody in particular outside, whatever the umask here.
+	// Root in the container is an unprivileged user on the host, so it needs these permissions.
 	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
 		return fmt.Errorf("set permissions of gateway directory: %w", err)
 	}
@@ -223,7 +223,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	_, err = containers.CreateWithSpec(e.with(ctx), e.spec.generator(imageID, slot, limits), nil)
 	err = explain(err, "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
-		return nil // somebody was faster; the next look says who
+		return nil // created concurrently; the next step inspects it
 	}
 	e.container.Created = err == nil
 	return err
@@ -243,7 +243,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory):
 		return err
 	case errors.Is(err, ErrNotFound):
-		return nil // removed meanwhile; the next look makes it anew
+		return nil // removed meanwhile; the next step recreates it
 	case !e.unlimited && refusesLimits(err):
 		e.unlimited = true
 		e.warnOnce("any", "this host cannot start containers with limits: starting without ("+err.Error()+")")

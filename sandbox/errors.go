@@ -28,9 +28,9 @@ func (e *Error) Sentence() string { return e.sentence }
 var (
 	// ErrNotFound: no such container, or no such file in the container.
 	ErrNotFound = &Error{"not found", "The container or file does not exist. Send the task again: the room's container will be recreated."}
-	// ErrNotRunning: the container is there but stopped or paused.
+	// ErrNotRunning: the container is stopped or paused.
 	ErrNotRunning = &Error{"container is not running", "The room's container is not running. Send the task again: the container will be started."}
-	// ErrNameTaken: the container or volume of that name belongs to somebody else.
+	// ErrNameTaken: the name belongs to another container or volume.
 	ErrNameTaken = &Error{"name is taken by another container or volume", "A container or volume that does not belong to this room already uses the name that this room needs. I leave it alone. The operator can find it with `podman ps -a` or `podman volume ls` and free the name with `podman rename`, `podman rm` or `podman volume rm`."}
 	// ErrUnreachable: podman's service does not answer.
 	ErrUnreachable = &Error{"podman is unreachable", "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket."}
@@ -40,9 +40,9 @@ var (
 	ErrOutOfMemory = &Error{"out of memory", "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`)."}
 	// ErrNoSpace: the host's disk is full.
 	ErrNoSpace = &Error{"no space left on the disk", "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`."}
-	// ErrNotEmpty: a room whose volumes are to be made has some already.
+	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = &Error{"the room already has volumes", "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them."}
-	// ErrNoSlot: every range of user IDs is taken by a room's volumes.
+	// ErrNoSlot: all user ID ranges are in use.
 	ErrNoSlot = &Error{"no user ID range left", "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`."}
 )
 

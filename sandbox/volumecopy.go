@@ -75,7 +75,7 @@ func (p *Podman) ImportVolumes(ctx context.Context, room, image string, r io.Rea
 // input remembers the error of a reader.
 type input struct {
 	r   io.Reader
-	err error // valid when nobody reads any more
+	err error // valid after the last Read
 }
 
 func (w *input) Read(p []byte) (int, error) {

@@ -4,7 +4,7 @@
 // fails.
 package workspace
 
-// Where things lie in the container. Source: seed 001, "Workspace file layout".
+// Paths in the container. Source: seed 001, "Workspace file layout".
 const (
 	Dir         = "/workspace"
 	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds

@@ -19,7 +19,7 @@ const (
 type Input struct {
 	Task        string // as the user wrote it
 	Asker       string // localpart of the user's ID; "" = "user"
-	Persona     []Text // who the agent is; read anew for each task
+	Persona     []Text // who the agent is; read again for each task
 	History     []Turn // oldest first; only when the agent's own session cannot go on
 	Quote       *Quote // what the task replies to; nil = nothing
 	Files       []File // what came with it; with Resumed, what the session was not told of

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/bot"
 )
 
-// send writes an answer as JSON, in one line.
+// send writes a response as JSON on one line.
 func send(w http.ResponseWriter, status int, v any) {
 	body, ok := v.(json.RawMessage)
 	if ok {
@@ -41,8 +41,8 @@ func sendError(w http.ResponseWriter, status int, text string) {
 	}{text})
 }
 
-// fail tells what went wrong. Whoever can do something about it is told what;
-// of the rest there is a name that the log has too.
+// fail writes an error response: a sentence for errors that the client can act on, for
+// all others an error ID that is also in the log.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badRequest
 	var step *agent.TransitionError
@@ -75,7 +75,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// errorID names an error in an answer and in the log.
+// errorID returns an ID for an error in a response and in the log.
 func errorID() string {
 	var id [4]byte
 	_, _ = rand.Read(id[:])

@@ -1,6 +1,5 @@
-// Package api is the bot's HTTP interface, for scripts and other programs: it
-// starts an execution, tells how it stands, answers its question, and says how
-// the bot itself is.
+// Package api is the bot's HTTP API, for scripts and other programs: it starts an
+// execution, shows its state, answers its question, and reports the bot's health.
 //
 //	POST /execute               {"room","transcript","commands"} → 202 {"session_id","state"}
 //	GET  /context/{session_id}  → 200 the execution as it is stored
@@ -8,10 +7,10 @@
 //	GET  /healthz               → 200 or 503; the only one without a token
 //	GET  /metrics               → Prometheus
 //
-// The executions are those of the rooms: what is started here is told there,
-// and a question that was asked there can be answered here. The package reads
-// requests and writes answers and decides nothing else. It never logs a body, a
-// header or the token. Source: seed 000, "Orchestrator Endpoints".
+// The executions are the rooms' own: an execution started here is reported in its room,
+// and a question asked there can be answered here. The package parses requests and
+// writes responses and decides nothing else. It never logs a body, a header or the
+// token. Source: seed 000, "Orchestrator Endpoints".
 package api
 
 import (
@@ -45,13 +44,13 @@ type service struct {
 	collectors []prometheus.Collector
 }
 
-// New answers for b those that have the token; without a token nobody gets
-// more than the bot's health.
+// New returns the handler for b. Without the token, a client can read only the bot's
+// health.
 func New(b *bot.Bot, token string, log zerolog.Logger) http.Handler {
 	return newHandler(service{b.Execute, b.Execution, b.Resume, b.Health, b.Collectors()}, token, log)
 }
 
-// handler answers all requests.
+// handler serves all requests.
 type handler struct {
 	service
 	guard    guard

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// badRequest is a request that cannot be taken, with its status.
+// badRequest is an invalid request, with its status.
 type badRequest struct {
 	status   int
 	sentence string
@@ -47,7 +47,7 @@ func readBody(w http.ResponseWriter, r *http.Request, fields map[string]any) err
 	return decode(body, fields)
 }
 
-// isJSON checks what a request says of its body.
+// isJSON checks the headers that describe the body.
 func isJSON(h http.Header) error {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := params["charset"]
@@ -60,10 +60,9 @@ func isJSON(h http.Header) error {
 	return nil
 }
 
-// decode reads one JSON object. fields has the keys that it may hold, each
-// with where the value goes: a *string or a *[]string. encoding/json alone
-// would let pass what is meant otherwise: keys in another case, a key that is
-// there twice, null. Every error is a *badRequest that names the field.
+// decode parses one JSON object. fields maps each allowed key to its destination: a
+// *string or a *[]string. encoding/json alone would accept keys in another case,
+// duplicate keys and null. Every error is a *badRequest that names the field.
 func decode(body []byte, fields map[string]any) error {
 	if !utf8.Valid(body) {
 		return malformed("The body is not valid UTF-8")
@@ -102,7 +101,7 @@ func decode(body []byte, fields map[string]any) error {
 	return nil
 }
 
-// set puts one value where it belongs.
+// set stores one value.
 func set(name string, into any, raw json.RawMessage) error {
 	switch into := into.(type) {
 	case *string:
@@ -139,7 +138,7 @@ func text(raw json.RawMessage, into *string) error {
 	return nil
 }
 
-// kind says what a JSON value is.
+// kind names the type of a JSON value.
 func kind(raw json.RawMessage) string {
 	switch raw[0] {
 	case '"':
@@ -156,7 +155,7 @@ func kind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// syntax says where JSON breaks.
+// syntax says where the JSON is invalid.
 func syntax(err error) string {
 	var wrong *json.SyntaxError
 	if errors.As(err, &wrong) {
@@ -174,7 +173,7 @@ func names(fields map[string]any) string {
 	return strings.Join(list, ", ")
 }
 
-// quoted is a stranger's word, short and on one line.
+// quoted shortens a name from the client and puts it on one line.
 func quoted(s string) string {
 	if runes := []rune(s); len(runes) > 40 {
 		s = string(runes[:39]) + "…"
@@ -182,7 +181,7 @@ func quoted(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// idempotencyKey is the header of that name, "" for none.
+// idempotencyKey returns that header, or "".
 func idempotencyKey(h http.Header) (string, error) {
 	keys := h.Values("Idempotency-Key")
 	switch {

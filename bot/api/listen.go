@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ListenError is an address that cannot be listened on.
+// ListenError is an address that the bot cannot listen on.
 type ListenError struct {
 	Address string
 	Err     error
@@ -48,7 +48,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// bounded is a listener with so many connections at once.
+// bounded is a listener with a maximum number of connections.
 type bounded struct {
 	net.Listener
 	slots chan struct{}
@@ -60,7 +60,7 @@ func newBounded(ln net.Listener, most int) *bounded {
 	return &bounded{Listener: ln, slots: make(chan struct{}, most), done: make(chan struct{})}
 }
 
-// Accept waits for a slot first.
+// Accept first waits for a slot.
 func (b *bounded) Accept() (net.Conn, error) {
 	select {
 	case b.slots <- struct{}{}:
@@ -80,7 +80,7 @@ func (b *bounded) Close() error {
 	return b.Listener.Close()
 }
 
-// slotted is a connection that gives its slot back.
+// slotted is a connection that releases its slot when it is closed.
 type slotted struct {
 	net.Conn
 	leave func()

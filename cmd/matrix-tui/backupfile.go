@@ -21,7 +21,7 @@ const (
 	maxRatio = 1100         // gzip makes no more than so many bytes of one
 )
 
-// packer writes the members of a backup and their sums.
+// packer writes the members of a backup and their checksums.
 type packer struct {
 	zip  *gzip.Writer
 	tar  *tar.Writer
@@ -33,8 +33,8 @@ func newPacker(w io.Writer) *packer {
 	return &packer{zip: zip, tar: tar.NewWriter(zip)}
 }
 
-// add writes a member of exactly size bytes from r; what r has beyond them came
-// later and is left out.
+// add writes a member of exactly size bytes from r; bytes after that were added later
+// and are left out.
 func (p *packer) add(name string, size int64, r io.Reader) error {
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: time.Now().Truncate(time.Second), Format: tar.FormatPAX}
 	if err := p.tar.WriteHeader(header); err != nil {
@@ -55,7 +55,7 @@ func (p *packer) close() error {
 	return errors.Join(p.add(sumsName, int64(len(text)), strings.NewReader(text)), p.tar.Close(), p.zip.Close())
 }
 
-// pieces writes a stream whose length nobody knows as members of a folder.
+// pieces writes a stream of unknown length as members of a folder.
 type pieces struct {
 	to     *packer
 	folder string
@@ -89,15 +89,14 @@ func (p *pieces) flush() error {
 	return p.broken
 }
 
-// memberName is what the members of a backup are called, and nothing else is
-// taken out of one.
+// memberName matches the allowed names of members; nothing else is extracted.
 var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/(transcripts/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,60}/([0-9]{6,9}|end))$`)
 
-// errDamaged is a backup that is not as it was written.
+// errDamaged means that a backup was changed or truncated.
 var errDamaged = errors.New("the backup is damaged or incomplete; use another copy")
 
-// eachMember gives the members of a backup to take, in order. What take leaves
-// unread is skipped.
+// eachMember passes the members of a backup to take, in order. What take does not read
+// is skipped.
 func eachMember(file string, take func(name string, size int64, r io.Reader) error) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -134,8 +133,8 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	}
 }
 
-// checkSums reads a backup to its end and compares each member with its sum. It
-// returns the members' names.
+// checkSums reads a whole backup and verifies the checksum of every member. It returns
+// the members' names.
 func checkSums(file string) (names map[string]bool, err error) {
 	got, said, last := map[string]string{}, "", ""
 	err = eachMember(file, func(name string, _ int64, r io.Reader) error {

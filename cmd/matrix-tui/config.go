@@ -13,8 +13,8 @@ import (
 )
 
 // Config holds every setting. The tag `env` is its name in the environment,
-// `envDefault` what holds when it is not set, `right` what it takes, in the
-// words of an error message. Secrets print as "redacted".
+// `envDefault` its default, `right` a description of valid values for error
+// messages. Secrets print as "redacted".
 type Config struct {
 	Homeserver  WebAddress `env:"MATRIX_HOMESERVER" right:"the address of the homeserver's client API, such as https://matrix.example.org"`
 	User        UserName   `env:"MATRIX_USER" right:"the bot's user ID, such as @bot:example.org"`
@@ -51,11 +51,11 @@ type Config struct {
 	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
 
-// SettingsError lists everything that is wrong with the settings, each with
-// what would be right. The process ends with code 2.
+// SettingsError lists everything that is wrong with the settings, each with what would
+// be valid. The process exits with code 2.
 type SettingsError struct{ Problems []string }
 
-// Error gives one problem a line.
+// Error puts each problem on its own line.
 func (e *SettingsError) Error() string {
 	if len(e.Problems) == 1 {
 		return "invalid configuration: " + e.Problems[0]
@@ -66,12 +66,11 @@ func (e *SettingsError) Error() string {
 // Sentence is the same: it is written for the operator and holds no secret.
 func (e *SettingsError) Sentence() string { return e.Error() }
 
-// LoadConfig reads the settings. Each source fills what the ones before it left
-// open: fixed (what a subcommand decides itself), the environment ("NAME=value"
-// each), workDir/.env, STATE_DIR/.env, and for secrets their X_FILE and then
-// $CREDENTIALS_DIRECTORY/X. An empty value is no value. The error is a
-// *SettingsError with all that is unknown or malformed; what is merely missing
-// is told by Missing.
+// LoadConfig reads the settings. Each source fills in what the earlier ones left open:
+// fixed (set by the subcommand), the environment ("NAME=value" each), workDir/.env,
+// STATE_DIR/.env, and for secrets their X_FILE and then $CREDENTIALS_DIRECTORY/X. An
+// empty value counts as unset. The error is a *SettingsError with everything unknown or
+// malformed; Missing lists what is merely missing.
 func LoadConfig(fixed map[string]string, environ []string, workDir string) (*Config, error) {
 	settings := map[string]string{}
 	overlay(settings, fixed)
@@ -104,8 +103,8 @@ func LoadConfig(fixed map[string]string, environ []string, workDir string) (*Con
 	return cfg, nil
 }
 
-// overlay adds to dst what it does not have. A secret is one thing, however it
-// is given: X in dst keeps X_FILE of a later source out, and the reverse.
+// overlay adds to dst what it lacks. A secret is one setting in either form: X in dst
+// blocks X_FILE of a later source, and vice versa.
 func overlay(dst, src map[string]string) {
 	had := map[string]bool{}
 	for name := range dst {
@@ -122,8 +121,8 @@ func overlay(dst, src map[string]string) {
 	}
 }
 
-// readSecrets puts the contents of X_FILE, or of $CREDENTIALS_DIRECTORY/X, in
-// the place of each secret X that is not set.
+// readSecrets reads each secret X that is not set from X_FILE, or from
+// $CREDENTIALS_DIRECTORY/X.
 func readSecrets(settings map[string]string) (problems []string) {
 	for _, name := range secretNames {
 		path, given := settings[name+"_FILE"], true
@@ -178,7 +177,7 @@ func parseProblems(err error, settings map[string]string) (problems []string) {
 	return problems
 }
 
-// conflicts finds settings that do not go together.
+// conflicts finds settings that do not fit together.
 func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
 		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; expected "+rightFor("API_TOKEN"))
@@ -189,8 +188,8 @@ func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	return problems
 }
 
-// Missing lists what a bot cannot do without; storedLogin tells that the state
-// folder has a login from before, which makes the password unnecessary.
+// Missing lists the required settings that are missing; storedLogin means that the
+// state folder has a login, which makes the password unnecessary.
 func (c *Config) Missing(storedLogin bool) (problems []string) {
 	need := func(set bool, name, more string) {
 		if !set {
@@ -215,7 +214,7 @@ var secretNames = func() (names []string) {
 	return names
 }()
 
-// fieldOf gives the field of a setting that exists.
+// fieldOf returns the field of an existing setting.
 func fieldOf(name string) reflect.StructField {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
 		if f.Tag.Get("env") == name {

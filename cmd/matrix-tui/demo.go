@@ -17,10 +17,10 @@ import (
 	"matrix-tui/bot/person"
 )
 
-// joinTime is how long the bot has to come up and join the demo's room.
+// joinTime is how long the bot may take to start and join the demo's room.
 const joinTime = 2 * time.Minute
 
-// demo is a bot, a person and a room between them, in one process.
+// demo is a bot, a person and a room with both, in one process.
 type demo struct {
 	app    *app
 	cfg    *Config
@@ -57,7 +57,7 @@ func demoCommand(ctx context.Context, a *app, args []string) (err error) {
 	return d.play(ctx)
 }
 
-// demoConfig takes the settings that the demo does not decide itself.
+// demoConfig reads the settings that the demo does not set itself.
 func demoConfig(a *app, homeserver, dir string) (*Config, string, error) {
 	if homeserver == "" || dir == "" {
 		return nil, "", &usageError{"demo needs -homeserver URL and -dir FOLDER (./deploy/try sets both)"}
@@ -74,7 +74,7 @@ func demoConfig(a *app, homeserver, dir string) (*Config, string, error) {
 	return cfg, dir, nil
 }
 
-// demoLog opens bot.log in the demo's folder; the one before is kept beside it.
+// demoLog opens bot.log in the demo's folder and keeps the previous one.
 func demoLog(dir string, level Level) (zerolog.Logger, func() error, error) {
 	path := filepath.Join(dir, "bot.log")
 	_ = os.Rename(path, path+".1") // there may be none
@@ -85,8 +85,7 @@ func demoLog(dir string, level Level) (zerolog.Logger, func() error, error) {
 	return logger(file, level), file.Close, nil
 }
 
-// play puts everybody into the room and chats until the person leaves; then
-// the bot ends in order.
+// play sets up the room and chats until the person leaves; then the bot shuts down.
 func (d *demo) play(parent context.Context) (err error) {
 	known, err := loadAccounts(d.dir)
 	if err != nil {
@@ -126,7 +125,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	return err
 }
 
-// serveModel starts the scripted model and makes the settings point at it.
+// serveModel starts the scripted model and points the settings at it.
 func (d *demo) serveModel(ctx context.Context, group *errgroup.Group) error {
 	d.model = scripted.New(scripted.Demo(), d.log.Level(zerolog.WarnLevel))
 	key := randomWord(20)
@@ -147,7 +146,7 @@ func (d *demo) serveModel(ctx context.Context, group *errgroup.Group) error {
 	}
 }
 
-// banner tells how to join in with another client.
+// banner explains how to join with another client.
 func (d *demo) banner(known *accounts) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -169,7 +168,7 @@ func (d *demo) banner(known *accounts) string {
 	return b.String()
 }
 
-// chat waits for the bot and hands the terminal to the person.
+// chat waits for the bot and then runs the terminal.
 func (d *demo) chat(ctx context.Context) (err error) {
 	fmt.Fprintln(d.app.stdout, "  The bot is starting …")
 	if err := d.joined(ctx); err != nil {

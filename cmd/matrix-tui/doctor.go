@@ -24,13 +24,13 @@ const (
 	podmanTime = time.Minute      // of all that podman is asked: on a slow host its first answer takes long
 	minPodman  = "4.3"
 	minSpace   = 512 << 20                                             // free bytes that a state folder needs
-	maxState   = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: a socket lies below it
+	maxState   = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: it contains sockets
 )
 
-// finding is what one check found; the zero value of bad and skipped is "ok".
+// finding is the result of one check; the zero values of bad and skipped mean "ok".
 type finding struct {
 	bad, skipped bool
-	text         string // with the mend where it is bad
+	text         string // including the fix if it is bad
 }
 
 func good(format string, args ...any) finding { return finding{text: fmt.Sprintf(format, args...)} }
@@ -41,7 +41,7 @@ func skipped(format string, args ...any) finding {
 	return finding{skipped: true, text: fmt.Sprintf(format, args...)}
 }
 
-// String is the line of the report.
+// String is the line in the report.
 func (f finding) String() string {
 	word := "ok  "
 	switch {
@@ -69,13 +69,13 @@ func doctorCommand(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-// examine makes every check, prints a line for each, and tells whether all is
-// well. It changes nothing that a running bot would notice.
+// examine runs every check, prints a line for each, and reports whether all passed. It
+// changes nothing that a running bot would notice.
 func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
-	amiss := 0
+	failed := 0
 	say := func(f finding) {
 		if f.bad {
-			amiss++
+			failed++
 		}
 		fmt.Fprintln(w, f)
 	}
@@ -128,19 +128,19 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 			cancel()
 		}
 	}
-	switch amiss {
+	switch failed {
 	case 0:
 		fmt.Fprintln(w, "All checks passed.")
 	case 1:
 		fmt.Fprintln(w, "1 check failed: its line says how to fix it.")
 	default:
-		fmt.Fprintf(w, "%d checks failed: each line says how to fix it. Start at the top.\n", amiss)
+		fmt.Fprintf(w, "%d checks failed: each line says how to fix it. Start at the top.\n", failed)
 	}
-	return amiss == 0
+	return failed == 0
 }
 
-// checkState looks whether the state folder can be written and has space. It
-// leaves nothing behind and takes no lock.
+// checkState checks that the state folder is writable and has space. It leaves nothing
+// behind and takes no lock.
 func checkState(dir string) finding {
 	if len(dir) > maxState {
 		return bad("state folder %s: the path is %d bytes long, but sockets inside it allow at most %d: set STATE_DIR to a shorter path", dir, len(dir), maxState)
@@ -183,8 +183,8 @@ func checkState(dir string) finding {
 	return good("state folder %s is writable, %s free", dir, amount(free))
 }
 
-// checkPodman looks for the socket, the service behind it, its version and the
-// image, as far as each of them leads to the next.
+// checkPodman checks the socket, the service behind it, its version and the image, as
+// far as each is reachable.
 func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	ctx, cancel := context.WithTimeout(ctx, podmanTime)
 	defer cancel()
@@ -226,7 +226,7 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	}
 }
 
-// socketURI is podman's socket, from the setting or where podman puts it.
+// socketURI returns podman's socket, from the setting or podman's default.
 func socketURI(cfg *Config) (string, finding) {
 	uri := string(cfg.ContainerHost)
 	unit := "systemctl enable --now podman.socket"
@@ -255,8 +255,7 @@ func socketURI(cfg *Config) (string, finding) {
 	return uri, good("socket %s", path)
 }
 
-// atLeast compares versions by their numbers; what follows a number, such as
-// -dev, does not count.
+// atLeast compares version numbers; a suffix such as -dev is ignored.
 func atLeast(have, want string) bool {
 	h, w := strings.Split(have, "."), strings.Split(want, ".")
 	for i := range w {
@@ -272,7 +271,7 @@ func atLeast(have, want string) bool {
 	return true
 }
 
-// amount writes bytes as people read them.
+// amount formats a number of bytes for people.
 func amount(n uint64) string {
 	if n < 1<<30 {
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -26,7 +26,7 @@ const (
 	unitName     = "matrix-tui.service"
 )
 
-// checkMemory holds what the host has against what tasks may use.
+// checkMemory compares the host's memory with what tasks may use.
 func checkMemory(cfg *Config, path string) finding {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -47,8 +47,8 @@ func checkMemory(cfg *Config, path string) finding {
 	return good("memory: %s of %s available; each container may use %s, %d tasks run at once", amount(available), amount(total), cfg.Memory, cfg.MaxParallel)
 }
 
-// checkHost looks at what podman needs of the host: a disk, and for a rootless
-// one the user's IDs and that it goes on after a logout.
+// checkHost checks what podman needs of the host: disk space, and for rootless podman
+// the user's sub-IDs and lingering.
 func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say func(finding)) {
 	storage, err := podman.Storage(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	}
 }
 
-// checkStorage looks at the disk of images, containers and volumes.
+// checkStorage checks the disk of images, containers and volumes.
 func checkStorage(stateDir, storage string) finding {
 	free, device, err := bot.FreeSpace(storage)
 	if err != nil {
@@ -88,7 +88,8 @@ func checkStorage(stateDir, storage string) finding {
 	return good("podman's storage %s, %s free", storage, amount(free))
 }
 
-// checkDriver tells where containers share nothing. The bot works with any.
+// checkDriver warns about a driver that shares nothing between containers. The bot
+// works with any.
 func checkDriver(driver string) finding {
 	if driver == "vfs" {
 		return good("podman's storage driver is vfs: each container is a full copy of the image, which costs disk space and time; " +
@@ -97,7 +98,7 @@ func checkDriver(driver string) finding {
 	return good("podman's storage driver is %s", driver)
 }
 
-// checkSubIDs looks for the IDs that the users inside of containers are outside.
+// checkSubIDs checks the IDs that users inside containers have outside.
 func checkSubIDs(me *user.User, files ...string) finding {
 	for _, file := range files {
 		if n := subIDs(file, me); n < minSubIDs {
@@ -126,7 +127,7 @@ func subIDs(file string, me *user.User) (most int) {
 	return most
 }
 
-// checkLinger looks whether a user's programs go on without a login.
+// checkLinger checks that a user's services run without a login.
 func checkLinger(name, folder string) finding {
 	if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 		return bad("lingering: podman of user %s stops when %s logs out, and does not start at boot: run `loginctl enable-linger %s`", name, name, name)
@@ -134,13 +135,13 @@ func checkLinger(name, folder string) finding {
 	return good("lingering: podman of user %s keeps running without a login", name)
 }
 
-// underSystemd tells whether systemd runs this host: sd_booted(3).
+// underSystemd reports whether this host runs systemd: sd_booted(3).
 func underSystemd() bool {
 	info, err := os.Lstat("/run/systemd/system")
 	return err == nil && info.IsDir()
 }
 
-// checkUnit looks at the bot's service, where systemd runs.
+// checkUnit checks the bot's service if the host runs systemd.
 func checkUnit(ctx context.Context, say func(finding)) {
 	if !underSystemd() {
 		return
@@ -155,7 +156,7 @@ func checkUnit(ctx context.Context, say func(finding)) {
 	say(unitFinding(string(out)))
 }
 
-// unitFinding reads what `systemctl show` tells of the bot's unit.
+// unitFinding judges the output of `systemctl show`.
 func unitFinding(shown string) finding {
 	is := map[string]string{}
 	for line := range strings.Lines(shown) {
@@ -173,8 +174,8 @@ func unitFinding(shown string) finding {
 	return good("unit %s is running and starts at boot", unitName)
 }
 
-// checkClock compares the clock with the homeserver's, by the Date of an answer:
-// tokens, certificates and the times in rooms depend on it.
+// checkClock compares the clock with the homeserver's Date header: tokens, certificates
+// and times in rooms depend on it.
 func checkClock(ctx context.Context, cfg *Config) finding {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, string(cfg.Homeserver)+"/_matrix/client/versions", nil)
 	if err != nil {
@@ -192,7 +193,7 @@ func checkClock(ctx context.Context, cfg *Config) finding {
 	return clockFinding(time.Since(theirs))
 }
 
-// clockFinding judges by how much this host's clock is ahead.
+// clockFinding judges how far this host's clock is ahead.
 func clockFinding(ahead time.Duration) finding {
 	by, way := ahead.Round(time.Second), "ahead of"
 	if by < 0 {

@@ -14,8 +14,7 @@ import (
 	"matrix-tui/bot/policy"
 )
 
-// checkPolicy looks at the policy file of the state folder, which need not be
-// there.
+// checkPolicy checks the policy file in the state folder, which is optional.
 func checkPolicy(dir string) finding {
 	path := filepath.Join(dir, "policy.yaml")
 	info, err := os.Stat(path)
@@ -47,8 +46,8 @@ func readPolicy(path string) ([]byte, error) {
 	return readAtMost(f, policy.MaxFile)
 }
 
-// checkAPI asks whoever listens at API_LISTEN how the bot is. Where nobody
-// does, it looks whether the bot could.
+// checkAPI asks the bot at API_LISTEN for its health. If nothing listens there, it
+// checks that the bot could.
 func checkAPI(ctx context.Context, cfg *Config) finding {
 	address := nearAddress(string(cfg.APIListen))
 	if address == "" {
@@ -75,8 +74,8 @@ func checkAPI(ctx context.Context, cfg *Config) finding {
 	return skipped("HTTP API: nothing listens at %s because the bot is not running", address)
 }
 
-// nearAddress is where to reach what listens on an address, from this host; ""
-// for a port that is not known before.
+// nearAddress returns where to reach a listener from this host; "" if the port is not
+// fixed.
 func nearAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "0" {

@@ -13,10 +13,10 @@ import (
 	"matrix-tui/bot/e2ee"
 )
 
-// maxAnswer bounds what a check reads of an answer.
+// maxAnswer bounds a response in bytes.
 const maxAnswer = 1 << 20
 
-// checkHomeserver asks for the versions of the client API.
+// checkHomeserver asks for the supported versions of the client API.
 func checkHomeserver(ctx context.Context, cfg *Config) finding {
 	var answer struct {
 		Versions []string `json:"versions"`
@@ -31,8 +31,8 @@ func checkHomeserver(ctx context.Context, cfg *Config) finding {
 	return good("homeserver %s supports %s", cfg.Homeserver, answer.Versions[len(answer.Versions)-1])
 }
 
-// checkLogin proves the login without leaving a device behind: a token by
-// whoami, a password by a login that is ended at once.
+// checkLogin verifies the login without leaving a device behind: a token with whoami, a
+// password with a login and logout.
 func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 	token, whose := cfg.AccessToken, "MATRIX_ACCESS_TOKEN"
 	if !token.Set() && stored.fits(cfg) {
@@ -59,8 +59,8 @@ func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 	return tryPassword(ctx, cfg)
 }
 
-// checkDevice tells how others see the session in which the bot encrypts. One
-// that is not signed works too, with a warning in their clients.
+// checkDevice reports how others see the device that the bot encrypts with. One that is
+// not cross-signed works too, but clients show a warning.
 func checkDevice(ctx context.Context, cfg *Config, stored login) finding {
 	token := cfg.AccessToken
 	if !token.Set() {
@@ -117,7 +117,7 @@ func tryPassword(ctx context.Context, cfg *Config) finding {
 	return good("login as %s with MATRIX_PASSWORD", answer.UserID)
 }
 
-// checkModel asks for the model's description, which proves key and name both.
+// checkModel asks for the model's description, which verifies both key and name.
 func checkModel(ctx context.Context, cfg *Config) finding {
 	var answer struct {
 		Error struct {
@@ -142,11 +142,11 @@ func checkModel(ctx context.Context, cfg *Config) finding {
 	return bad("model API %s answered %d (%s): check GEMINI_BASE_URL, or try again later", cfg.GeminiURL, status, said)
 }
 
-// without is conceal for what somebody else says, in a few words.
+// without conceals a secret in somebody else's text and shortens the text.
 func without(text string, secret Secret) string { return shorten(conceal(text, secret), 200) }
 
-// conceal takes secrets out of a text. One so short that it is a part of words
-// would only show itself by that.
+// conceal removes secrets from a text. It ignores very short ones: replacing them
+// inside ordinary words would reveal them.
 func conceal(text string, secrets ...Secret) string {
 	for _, secret := range secrets {
 		if len(secret.Reveal()) >= 6 {
@@ -156,7 +156,7 @@ func conceal(text string, secrets ...Secret) string {
 	return text
 }
 
-// request is one question to a web API.
+// request is one request to a web API.
 type request struct {
 	method, url       string // "" = GET
 	bearer, googleKey Secret
@@ -166,8 +166,8 @@ type request struct {
 // checkClient does not follow redirects: a secret must not go elsewhere.
 var checkClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// ask sends r and reads a JSON answer. An answer that is no JSON leaves into
-// as it is: the status says enough. Errors hold the address, no secret.
+// ask sends r and decodes a JSON response. If the response is not JSON, into stays
+// unchanged: the status says enough. Errors contain no secret.
 func ask(ctx context.Context, r request, into any) (status int, err error) {
 	var body bytes.Buffer
 	if r.body != nil {

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// maxDotenv bounds a .env file and a file that a secret is read from.
+// maxDotenv bounds a .env file and a secret's file.
 const maxDotenv = 1 << 20
 
-// readDotenv reads the .env file of a folder. A file that is not there has no
-// settings and no problems.
+// readDotenv reads the .env file in a folder. A missing file has no settings and no
+// problems.
 func readDotenv(dir string) (settings map[string]string, problems []string) {
 	path := filepath.Join(dir, ".env")
 	data, err := readBounded(path)
@@ -57,8 +57,8 @@ func parseDotenv(text string) (settings map[string]string, problems []string) {
 	return settings, problems
 }
 
-// parseDotenvLine gives "" as the name of a line without a setting. Errors do
-// not quote the value: it may be a secret.
+// parseDotenvLine returns "" as the name of a line without a setting. Errors do not
+// quote the value: it may be a secret.
 func parseDotenvLine(line string) (name, value string, err error) {
 	if line == "" || line[0] == '#' {
 		return "", "", nil

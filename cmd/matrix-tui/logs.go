@@ -22,7 +22,7 @@ const (
 	logsLate  = 5 * time.Second // so late an entry may come to be seen by the next look
 )
 
-// entry is one thing that happened in a room.
+// entry is one event in a room's log.
 type entry struct {
 	at         time.Time
 	kind, text string
@@ -56,9 +56,8 @@ func logsCommand(ctx context.Context, a *app, args []string) error {
 	return source.print(ctx, a.stdout, *n, *follow)
 }
 
-// chooseRoom finds the room that somebody means: by its ID, its container's
-// name or the name that people gave it; or by how one of these begins, where
-// only one does.
+// chooseRoom finds a room by ID, container name or display name, or by a unique prefix
+// of one of them.
 func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
 	fits := func(same func(string) bool) (found []*roomLine) {
 		for i, r := range rooms {
@@ -100,7 +99,7 @@ type logSource struct {
 	hide      []Secret
 }
 
-// print shows the newest n entries, and with follow what comes after them.
+// print shows the newest n entries, and with follow those that come later.
 func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) error {
 	head, err := s.head(ctx)
 	if err != nil {
@@ -143,8 +142,8 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 	}
 }
 
-// look gathers the room's entries since a time, oldest first. hint says why the
-// bot's own log is not among them.
+// look returns the room's entries since a time, oldest first. hint says why the bot's
+// own log is missing.
 func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hint string, err error) {
 	if s.room.Container != "" {
 		lines, err := state.ReadTranscript(s.dir, s.room.Container, logsBytes)
@@ -161,7 +160,7 @@ func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hi
 	return found, hint, nil
 }
 
-// transcriptEntry says what a line of a transcript tells.
+// transcriptEntry converts a line of a transcript.
 func transcriptEntry(line state.Line) entry {
 	e := entry{at: line.Time, kind: line.Kind, text: line.Text}
 	switch line.Kind {
@@ -179,7 +178,7 @@ func transcriptEntry(line state.Line) entry {
 	return e
 }
 
-// head says which room it is and how it stands, by the bot's books.
+// head describes the room and its state.
 func (s logSource) head(ctx context.Context) (string, error) {
 	r := s.room
 	text := "room " + r.Room
@@ -212,14 +211,14 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	return harmless(shorten(text, logsText)), nil
 }
 
-// line writes an entry: its text is other people's, and cannot break the line,
-// steer the terminal or show a secret of the bot's.
+// line formats an entry. Its text comes from other people: it must not break the line,
+// control the terminal or reveal one of the bot's secrets.
 func (s logSource) line(e entry) string {
 	text := harmless(shorten(conceal(e.text, s.hide...), logsText))
 	return fmt.Sprintf("%s  %-5s  %s", e.at.Local().Format("2006-01-02 15:04:05"), e.kind, text)
 }
 
-// knownSecrets are the secrets of this host's settings and of its login.
+// knownSecrets are the secrets in this host's settings and login.
 func knownSecrets(cfg *Config) []Secret {
 	return []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token}
 }

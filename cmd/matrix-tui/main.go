@@ -1,5 +1,5 @@
-// Command matrix-tui is a Matrix bot that has the tasks of each room done by
-// Gemini CLI in a podman container of the room's own.
+// Command matrix-tui is a Matrix bot that runs Gemini CLI in one podman container
+// per room.
 //
 //	matrix-tui run          run the bot
 //	matrix-tui demo         try the bot in this terminal, with a local homeserver
@@ -12,13 +12,13 @@
 //	matrix-tui release      build and install a release
 //	matrix-tui version      print the version
 //
-// Releases run three more themselves: trial, update-watch and update-guard.
+// Releases run three more: trial, update-watch and update-guard.
 //
-// This package reads the settings and wires the parts; what the bot does is
-// decided elsewhere. It never talks to podman or Matrix but through them.
+// This package reads the settings and wires the parts together; what the bot does
+// is decided elsewhere. It talks to podman and Matrix only through those packages.
 //
-// The exit code is 0 after an orderly end, 2 when the settings or the command
-// line are not right, 1 for everything else.
+// The exit code is 0 after an orderly exit, 2 if the settings or the command line
+// are invalid, 1 for everything else.
 package main
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// app is what a subcommand gets of the process.
+// app is what a subcommand gets from the process.
 type app struct {
 	environ        []string
 	dir            string // working folder
@@ -108,15 +108,15 @@ func (a *app) usage(w io.Writer) {
 	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
 }
 
-// errSaid ends the process with code 1 when all was said already.
+// errSaid ends the process with code 1 if everything has been printed already.
 var errSaid = errors.New("said already")
 
-// usageError is a command line that is not right.
+// usageError is an invalid command line.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
-// exitCode tells the operator what went wrong and how the process ends.
+// exitCode prints what went wrong and returns the exit code.
 func (a *app) exitCode(err error) int {
 	var settings *SettingsError
 	var usage *usageError
@@ -133,7 +133,7 @@ func (a *app) exitCode(err error) int {
 	return 1
 }
 
-// flags makes the flag set of a subcommand.
+// flags returns a subcommand's flag set.
 func (a *app) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is told once, by exitCode
@@ -164,8 +164,8 @@ func (a *app) parseFlags(flags *flag.FlagSet, args []string, more string) error 
 	return nil
 }
 
-// parseOne parses a command line with exactly one argument, before or behind
-// the flags; what names it for people.
+// parseOne parses a command line with exactly one argument, before or after the flags;
+// what is its name in messages.
 func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string, error) {
 	var given []string
 	for {
@@ -183,12 +183,12 @@ func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string,
 	return given[0], nil
 }
 
-// config reads the settings of a subcommand; fixed are those that it decides.
+// config reads a subcommand's settings; fixed are those that it sets itself.
 func (a *app) config(fixed map[string]string) (*Config, error) {
 	return LoadConfig(fixed, a.environ, a.dir)
 }
 
-// logger writes JSON lines, or lines for people when w is a terminal.
+// logger writes JSON lines, or readable lines if w is a terminal.
 func logger(w io.Writer, level Level) zerolog.Logger {
 	if f, ok := w.(*os.File); ok && isTerminal(f) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
@@ -196,9 +196,9 @@ func logger(w io.Writer, level Level) zerolog.Logger {
 	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()
 }
 
-// untilSignal gives a context that ends with the first SIGTERM or SIGINT, so
-// that everything can end in order; the second one ends the process at once.
-// The returned function ends the watching.
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT, for an
+// orderly shutdown; a second signal exits at once. The returned function stops
+// watching.
 func untilSignal(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

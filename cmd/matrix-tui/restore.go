@@ -65,7 +65,7 @@ func restoreCommand(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-// spooled keeps a backup that comes in a pipe, because it is read more than once.
+// spooled stores a backup from a pipe in a file, because it is read more than once.
 func spooled(in io.Reader, dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make state folder %s: %w", dir, reason(err))
@@ -81,7 +81,7 @@ func spooled(in io.Reader, dir string) (path string, err error) {
 	return f.Name(), nil
 }
 
-// readManifest reads what a backup says of itself.
+// readManifest reads a backup's manifest.
 func readManifest(file string) (m manifest, err error) {
 	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
 		if name != "manifest.json" {
@@ -104,7 +104,7 @@ func readManifest(file string) (m manifest, err error) {
 	return m, nil
 }
 
-// restore is one restore on its way.
+// restore is a restore in progress.
 type restore struct {
 	cfg       *Config
 	dir, file string
@@ -116,7 +116,7 @@ type restore struct {
 	aside     string // where the state that was there is now
 }
 
-// all holds the state folder, so that no bot starts on half of it.
+// all locks the state folder, so that no bot starts on a partial state.
 func (r *restore) all(ctx context.Context) (err error) {
 	lock, err := state.Lock(r.dir)
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *restore) all(ctx context.Context) (err error) {
 	return moveIn(tmp, r.dir)
 }
 
-// unpack writes the state's files to a folder and makes them fit for use.
+// unpack writes the state's files to a folder and prepares them for use.
 func (r *restore) unpack(ctx context.Context, to string) error {
 	err := eachMember(r.file, func(name string, _ int64, in io.Reader) error {
 		inner, ok := strings.CutPrefix(name, "state/")
@@ -191,7 +191,7 @@ func (r *restore) unpack(ctx context.Context, to string) error {
 	})
 }
 
-// podmanPart fills the volumes of the rooms that are whole in the backup.
+// podmanPart fills the volumes of the rooms that are complete in the backup.
 func (r *restore) podmanPart(ctx context.Context) error {
 	if r.podman == nil {
 		return nil
@@ -205,7 +205,7 @@ func (r *restore) podmanPart(ctx context.Context) error {
 	return errors.Join(err, in.finish())
 }
 
-// moveAside keeps what was there, under a name that tells when.
+// moveAside keeps the previous state in a folder named after the current time.
 func (r *restore) moveAside(held []string) error {
 	if len(held) == 0 {
 		return nil
@@ -222,8 +222,8 @@ func (r *restore) moveAside(held []string) error {
 	return ownAs(r.aside, r.dir)
 }
 
-// moveIn moves everything of a folder into another one; the login comes last. A
-// .env that is there stays: it was written for this host.
+// moveIn moves everything from one folder to another; the login comes last. An existing
+// .env stays: it was written for this host.
 func moveIn(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -249,7 +249,7 @@ func moveIn(from, to string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// heldState are the names in a folder that belong to a bot's state.
+// heldState returns the names in a folder that belong to a bot's state.
 func heldState(dir string) (held []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -263,7 +263,7 @@ func heldState(dir string) (held []string, err error) {
 	return held, err
 }
 
-// ownAs gives a file that root made to whom a folder belongs.
+// ownAs gives a file that root created to the owner of a folder.
 func ownAs(path, folder string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -278,7 +278,7 @@ func ownAs(path, folder string) error {
 	return nil
 }
 
-// farewell says what was done, and what must not be done now.
+// farewell says what was restored, and what must not be done now.
 func (r *restore) farewell() {
 	m := r.manifest
 	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", harmless(shorten(m.User, 80)), r.dir, m.Made.Local().Format(minute))

@@ -20,9 +20,8 @@ import (
 	"matrix-tui/state"
 )
 
-// gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
-// It is not a temporary one: the containers that podman brings back after a reboot
-// need it before the bot is up.
+// gatewayFolder, in STATE_DIR, has a folder with a socket for each room. It is not
+// temporary: containers that podman starts after a reboot need it before the bot is up.
 const gatewayFolder = "gateway"
 
 func runCommand(ctx context.Context, a *app, args []string) error {
@@ -55,8 +54,8 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	return err
 }
 
-// serve opens what the bot works with, runs it until ctx ends and closes
-// everything in the reverse order, also when a part cannot be opened.
+// serve opens everything the bot needs, runs it until ctx ends, and closes everything
+// in reverse order, also if a part cannot be opened.
 func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (err error) {
 	dir := string(cfg.StateDir)
 	lock, err := state.Lock(dir)
@@ -121,7 +120,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	return group.Wait()
 }
 
-// hosting is what a bot has around it; the zero value is nothing.
+// hosting is the bot's environment; the zero value means none.
 type hosting struct {
 	*installed
 	updater    *release.Updater
@@ -135,9 +134,8 @@ func (h hosting) images() release.Images {
 	return h.updater.Images
 }
 
-// listen takes the address of the HTTP interface, nil when there is to be none.
-// It comes before anything is contacted: a port that is taken is a setting that
-// is not right.
+// listen opens the HTTP API's port, or returns nil if there is none. It comes before
+// any connection is made: a port in use is a configuration error.
 func listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 	if cfg.APIListen == "" {
 		return nil, nil

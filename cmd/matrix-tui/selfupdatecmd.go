@@ -10,12 +10,12 @@ import (
 	"matrix-tui/state"
 )
 
-// outcomeTime is how long the command line waits for what comes of a switch: a
-// new release has a minute, and the way back some seconds.
+// outcomeTime is how long the command line waits for the result of a switch: a new
+// release has a minute, and a rollback takes some seconds.
 const outcomeTime = 90 * time.Second
 
-// selfUpdateCommand has the bot that runs update itself, or does it where none
-// runs.
+// selfUpdateCommand asks the running bot to update itself, or updates the release if no
+// bot is running.
 func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("self-update")
 	again := flags.Bool("again", false, "retry a release that has failed twice")
@@ -33,7 +33,7 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	if here == nil {
 		return errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
 	}
-	w := wish{flags.Arg(0), *again}
+	w := updateRequest{flags.Arg(0), *again}
 	asked := time.Now()
 	running, err := callControl(ctx, string(cfg.StateDir), w, a.stdout)
 	switch {
@@ -48,7 +48,7 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	return here.updateAlone(ctx, a, cfg, w)
 }
 
-// await tells what comes of the switch that the bot makes.
+// await reports the result of the bot's switch.
 func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, outcomeTime)
 	defer cancel()
@@ -76,8 +76,8 @@ func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 	}
 }
 
-// updateAlone puts the release in place while no bot runs.
-func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w wish) (err error) {
+// updateAlone installs the release while no bot is running.
+func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w updateRequest) (err error) {
 	lock, err := state.Lock(string(cfg.StateDir))
 	if err != nil {
 		return err

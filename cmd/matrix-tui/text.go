@@ -9,14 +9,13 @@ import (
 	"unicode"
 )
 
-// sentencer is an error that carries a sentence for a person.
+// sentencer is an error with a sentence for people.
 type sentencer interface {
 	error
 	Sentence() string
 }
 
-// sentence is what a person is told of an error: its sentence when it has one,
-// its text otherwise.
+// sentence returns the sentence of an error if it has one, its text otherwise.
 func sentence(err error) string {
 	var s sentencer
 	if errors.As(err, &s) {
@@ -25,8 +24,7 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// reason leaves the path out of an error of the file system, where the path
-// was named already.
+// reason removes the path from a file system error that is shown next to it.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -35,8 +33,8 @@ func reason(err error) error {
 	return err
 }
 
-// shorten cuts a text to so many characters and shows that it was cut; line
-// breaks and control characters become spaces, so that it stays on one line.
+// shorten cuts a text to a number of characters, marks the cut, and puts the text on
+// one line without control characters.
 func shorten(text string, most int) string {
 	line := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -51,7 +49,7 @@ func shorten(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// readAtMost reads everything, or fails when there is more than most bytes.
+// readAtMost reads everything, or fails if there are more than most bytes.
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {

@@ -11,9 +11,9 @@ import (
 	"matrix-tui/state"
 )
 
-// trialCommand starts as far as a bot can without being seen: on a copy of the
-// state, without a sync, without sending or uploading anything. The release
-// that runs asks the next one for it.
+// trialCommand starts as far as a bot can without being seen: on a copy of the state,
+// without syncing, sending or uploading anything. The running release calls it in the
+// next one.
 func trialCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("trial")
 	dir := flags.String("state", "", "a copy of the state folder, which is changed")

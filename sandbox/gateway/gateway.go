@@ -112,7 +112,7 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	sum := sha256.Sum256([]byte(room))
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-	// The container mounts the directory, so it must stay the same one; and its root is somebody else out here.
+	// The container mounts the directory, so it must stay the same one. Root in the container is another user here.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("create gateway directory: %w", err)
 	}
@@ -123,7 +123,7 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
 			return dir, nil
 		}
-		// Somebody cleaned up under our feet; nobody can reach that door any more.
+		// The socket was deleted from outside: nothing can connect to it any more.
 		delete(g.doors, room)
 		if err := old.close(ended()); err != nil {
 			return "", err
