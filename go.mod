@@ -16,11 +16,11 @@ require (
 	github.com/yuin/goldmark v1.8.2
 	go.mau.fi/util v0.9.9
 	go.podman.io/storage v1.62.0
+	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/net v0.59.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.46.0
-	gopkg.in/yaml.v3 v3.0.1
 	maunium.net/go/mautrix v0.28.0
 	modernc.org/sqlite v1.50.0
 )
@@ -150,6 +150,7 @@ require (
 	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 	tags.cncf.io/container-device-interface v1.0.1 // indirect
 )

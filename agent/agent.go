@@ -1,10 +1,12 @@
-// Package agent does one task in a room's container: it starts Gemini CLI there, reads
-// the CLI's event stream, and reports how the task ended.
+// Package agent does one task in a room's container: it starts Gemini CLI there,
+// reads the CLI's event stream and reports how the task ended.
 //
-// It decides nothing about rooms, people or policy, stores nothing on the host, and
-// never sees the real API key: the container gets a placeholder. A run belongs to the
-// container, not to the process that follows it: if that process ends, the run
-// continues, and the next process reads its output again from the beginning.
+// A run belongs to the container, not to the process that reads it. When that
+// process ends, the run continues, and the next process reads its output again
+// from the beginning.
+//
+// The package decides nothing about rooms, people or policy. It stores nothing
+// on the host and never sees the real API key: the container gets a placeholder.
 package agent
 
 import (

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 )
@@ -28,7 +28,7 @@ type real struct {
 	container *sandbox.Container
 	door      *gateway.Gateway
 	config    gateway.Config
-	model     *scripted.Server
+	model     *agenttest.Server
 	agent     *Gemini
 }
 
@@ -55,7 +55,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 		skip(t, err)
 	}
 
-	model := scripted.New(script(t, "default: {say: 'scripted answer'}"), zerolog.Nop())
+	model := agenttest.New(script(t, "default: {say: 'scripted answer'}"), zerolog.Nop())
 	model.RequireKey(testKey)
 	api := httptest.NewServer(model)
 	t.Cleanup(func() { model.Close(); api.Close() })
@@ -124,9 +124,9 @@ func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	}
 }
 
-func script(t testing.TB, yaml string) *scripted.Script {
+func script(t testing.TB, yaml string) *agenttest.Script {
 	t.Helper()
-	s, err := scripted.Load([]byte(yaml))
+	s, err := agenttest.Load([]byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +202,8 @@ func until(t *testing.T, what string, done func() bool) {
 }
 
 // questions are what the model was asked since the request of the number from.
-func (r *real) questions(from int) []scripted.Request {
-	var all []scripted.Request
+func (r *real) questions(from int) []agenttest.Request {
+	var all []agenttest.Request
 	for _, q := range r.model.Requests() {
 		if q.Seq > from && strings.HasPrefix(q.Method, "streamGenerate") {
 			all = append(all, q)

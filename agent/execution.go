@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"matrix-tui/state/sentence"
 )
 
 // State is the state of an Execution. Source: seed 000, "Execution State Machine".
@@ -96,21 +99,22 @@ func (e *TransitionError) Sentence() string {
 	return fmt.Sprintf("Session is %s, so it cannot become %s.", e.From, e.To)
 }
 
-// LimitError is something that exceeds an execution's limits.
-type LimitError struct{ ID, sentence string }
+// ErrLimit is something that an execution has no room for; it comes with a sentence.
+var ErrLimit = errors.New("over a limit")
 
-func (e *LimitError) Error() string    { return fmt.Sprintf("execution %s: %s", e.ID, e.sentence) }
-func (e *LimitError) Sentence() string { return e.sentence }
+func limitf(id, format string, args ...any) error {
+	return sentence.Newf(fmt.Errorf("execution %s: %w", id, ErrLimit), format, args...)
+}
 
-// NewExecution returns a pending execution, or a *LimitError if it would be too large.
+// NewExecution returns a pending execution, or ErrLimit if it would be too large.
 func NewExecution(b ExecutionSpec, now time.Time) (*Execution, error) {
 	for _, list := range [][]string{b.Transcript, b.Commands} {
 		if len(list) > MaxCommands {
-			return nil, &LimitError{b.ID, fmt.Sprintf("A task has at most %d parts.", MaxCommands)}
+			return nil, limitf(b.ID, "A task has at most %d parts.", MaxCommands)
 		}
 		for _, s := range list {
 			if len(s) > MaxCommand {
-				return nil, &LimitError{b.ID, fmt.Sprintf("A part of the task is longer than %d KiB.", MaxCommand>>10)}
+				return nil, limitf(b.ID, "A part of the task is longer than %d KiB.", MaxCommand>>10)
 			}
 		}
 	}
@@ -132,13 +136,13 @@ func (e *Execution) Start(now time.Time) error {
 }
 
 // Ask is running → waiting_for_input, until deadline. After MaxAnswers answers it
-// returns a *LimitError; the caller then fails the execution with its Sentence.
+// returns ErrLimit; the caller then fails the execution with its sentence.
 func (e *Execution) Ask(question, context string, deadline, now time.Time) error {
 	if err := e.step(WaitingForInput, Running); err != nil {
 		return err
 	}
 	if len(e.Answers) >= MaxAnswers {
-		return &LimitError{e.ID, fmt.Sprintf("The agent asked more than %d questions in one task.", MaxAnswers)}
+		return limitf(e.ID, "The agent asked more than %d questions in one task.", MaxAnswers)
 	}
 	e.enter(WaitingForInput, now)
 	e.CurrentQuestion, e.QuestionContext = short(question, MaxQuestion), short(context, MaxQuestion)
@@ -158,7 +162,7 @@ func (e *Execution) Posted(event string, now time.Time) error {
 
 // Resume is waiting_for_input → running, with the answer in a.Answer; the question is
 // filled in. Only the first answer succeeds: the next one is a *TransitionError. An
-// empty or too long answer is a *LimitError.
+// empty or too long answer is ErrLimit.
 func (e *Execution) Resume(a Answer, now time.Time) error {
 	if err := e.step(Running, WaitingForInput); err != nil {
 		return err
@@ -236,9 +240,9 @@ func (e *Execution) enter(s State, now time.Time) {
 func (e *Execution) fits(answer string) error {
 	switch {
 	case strings.TrimSpace(answer) == "":
-		return &LimitError{e.ID, "An empty message is not an answer."}
+		return limitf(e.ID, "An empty message is not an answer.")
 	case len(answer) > MaxAnswer:
-		return &LimitError{e.ID, fmt.Sprintf("The answer is longer than %d KiB. Put it into a file and send me that.", MaxAnswer>>10)}
+		return limitf(e.ID, "The answer is longer than %d KiB. Put it into a file and send me that.", MaxAnswer>>10)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/sentence"
 )
 
 var noon = time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC)
@@ -158,10 +160,9 @@ func TestExecutionJSON(t *testing.T) {
 }
 
 func TestExecutionBounds(t *testing.T) {
-	var full *LimitError
 	huge := strings.Repeat("é", 1<<20)
 	for _, b := range []ExecutionSpec{{Transcript: make([]string, MaxCommands+1)}, {Commands: make([]string, MaxCommands+1)}, {Transcript: []string{huge}}, {Commands: []string{huge}}} {
-		if e, err := NewExecution(b, noon); e != nil || !errors.As(err, &full) || full.Sentence() == "" {
+		if e, err := NewExecution(b, noon); e != nil || !errors.Is(err, ErrLimit) || sentence.Text(err) == err.Error() {
 			t.Errorf("%d+%d parts: %v", len(b.Transcript), len(b.Commands), err)
 		}
 	}
@@ -174,7 +175,7 @@ func TestExecutionBounds(t *testing.T) {
 			t.Fatalf("question of %d, context of %d bytes", len(e.CurrentQuestion), len(e.QuestionContext))
 		}
 		for _, answer := range []string{"", " \n", huge} {
-			if err := e.Resume(Answer{Answer: answer}, noon); !errors.As(err, &full) || e.State != WaitingForInput {
+			if err := e.Resume(Answer{Answer: answer}, noon); !errors.Is(err, ErrLimit) || e.State != WaitingForInput {
 				t.Fatalf("%.9q: %v", answer, err)
 			}
 		}
@@ -182,10 +183,10 @@ func TestExecutionBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := e.Ask("again?", "", noon, noon); !errors.As(err, &full) || e.State != Running || len(e.Answers) != MaxAnswers {
+	if err := e.Ask("again?", "", noon, noon); !errors.Is(err, ErrLimit) || e.State != Running || len(e.Answers) != MaxAnswers {
 		t.Errorf("%d answers: %v", len(e.Answers), err)
 	}
-	if done, err := e.Amend("$a", huge, noon); done || !errors.As(err, &full) {
+	if done, err := e.Amend("$a", huge, noon); done || !errors.Is(err, ErrLimit) {
 		t.Error("a huge edit was taken")
 	}
 	failed := *e

@@ -80,12 +80,12 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, cause, error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := func() {}
 	if !t.Deadline.IsZero() {
 		due := t.Deadline
 		if soonest := time.Now().Add(lateGrace); t.Attached && due.Before(soonest) {
 			due = soonest
 		}
+		var timer context.CancelFunc
 		reading, timer = context.WithDeadlineCause(reading, due, errDeadline)
 		defer timer()
 	}

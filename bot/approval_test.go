@@ -33,14 +33,3 @@ func TestTail(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 }
-
-// A command cannot end the code in which it is shown.
-func TestFenced(t *testing.T) {
-	for _, text := range []string{"git push", "echo '```'\nrm -rf /", "````\n"} {
-		got := fenced(text)
-		fence, _, _ := strings.Cut(got, "\n")
-		if strings.Contains(text, fence) || !strings.HasSuffix(got, "\n"+fence) {
-			t.Errorf("%q", got)
-		}
-	}
-}

@@ -33,3 +33,14 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+func TestMisspelt(t *testing.T) {
+	for text, want := range map[string]string{
+		"!hlep": "help", "!Stpo": "stop", "!answr production": "answer", "!polic": "policy", "!status": "", "!task": "",
+		"!important": "", "!": "", "stpo": "", "!go": "", "!!": "", "!stopp the server": "stop",
+	} {
+		if got := misspelt(text); got != want {
+			t.Errorf("%q means %q, want %q", text, got, want)
+		}
+	}
+}

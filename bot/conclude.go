@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
+	"matrix-tui/state/sentence"
 )
 
 // end has the task wait, or ends it, as its run came out; or it is errSteered:
@@ -20,11 +22,11 @@ func (t *task) end(ctx context.Context, out agent.Outcome) error {
 		if steered {
 			return errSteered
 		}
-		rec, execution := t.rec, *t.rec.Execution
+		rec, execution := t.rec, *t.exec
 		if err := t.conclusion(ctx, out); !errors.Is(err, errSteered) {
 			return err
 		}
-		t.rec, t.rec.Execution = rec, &execution // told in the last moment
+		t.rec, t.exec = rec, &execution // told in the last moment
 	}
 }
 
@@ -32,7 +34,7 @@ func (t *task) end(ctx context.Context, out agent.Outcome) error {
 func (t *task) conclusion(ctx context.Context, out agent.Outcome) (err error) {
 	t.untype()
 	if t.withdrawn() {
-		if err := t.queue(ctx, t.room.out(t.noticeTxn(0)+"-e", "", edit(txnRef+t.noticeTxn(0), notice("🗑 Taken back before it began.")))); err != nil {
+		if err := t.queue(ctx, t.closing(0, "🗑 Taken back before it began.")); err != nil {
 			return err
 		}
 		return t.giveUp(ctx, takenBack)
@@ -51,21 +53,20 @@ func (t *task) conclusion(ctx context.Context, out agent.Outcome) (err error) {
 const takenBack = "The message was taken back before the task began."
 
 // withdrawn tells a task whose message was taken back before it began.
-func (t *task) withdrawn() bool { return t.rec.Stop != nil && t.rec.Stop.Silent && t.rec.Box == "" }
+func (t *task) withdrawn() bool { return t.rec.Withdrawn && t.rec.Container == "" }
 
 // asked has the task wait for an answer; where that cannot be, the outcome is
 // why, and otherwise empty.
 func (t *task) asked(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
 	if out.Held != nil && len(out.Held.Command) > maxShown {
 		out.Ended, out.Text = agent.Crashed, ""
-		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs a yes, and that is too long to be shown to you (%s). Give me the task in smaller steps.", size(len(out.Held.Command)))
+		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs a yes, and that is too long to be shown to you (%s). Give me the task in smaller steps.", text.Size(len(out.Held.Command)))
 		return out, nil
 	}
 	err := t.ask(ctx, out)
-	var full *agent.LimitError
 	switch {
-	case errors.As(err, &full):
-		out.Ended, out.Detail, out.Text = agent.Crashed, full.Sentence(), ""
+	case errors.Is(err, agent.ErrLimit):
+		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
 		return out, nil
 	case errors.Is(err, errStopped): // in the last moment
 		out.Ended, out.Detail, out.Text = agent.Stopped, "Stopped before I asked.", ""
@@ -79,10 +80,13 @@ func (t *task) giveUp(ctx context.Context, why string) error {
 	t.projecting.Lock()
 	defer t.projecting.Unlock()
 	t.begin()
-	if err := t.rec.Execution.Fail(why, time.Now()); err == nil {
+	if err := t.exec.Fail(why, time.Now()); err == nil {
 		if err := t.put(ctx); err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("save execution")
 		}
 	}
-	return t.finish(ctx, t.row)
+	if err := t.bot.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+		return fmt.Errorf("finish task: %w", err)
+	}
+	return nil
 }

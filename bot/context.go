@@ -1,8 +1,8 @@
 package bot
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +10,6 @@ import (
 	"path"
 	"strings"
 	"time"
-
-	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/policy"
@@ -26,16 +24,11 @@ const quoteWindow = 6
 // quote is the message that the task replies to, with a few before it; nil when
 // it replies to none, or to what the agent's session knows.
 func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
-	e, _ := parseEvent(t.row.Raw)
-	m, _ := e.message()
-	about := m.RelatesTo.InReplyTo.EventID
-	if m.RelatesTo.Fallback {
-		about = m.RelatesTo.about()
-	}
+	about := cmp.Or(t.rec.ReplyTo, t.rec.Thread)
 	if about == "" {
 		return nil, nil
 	}
-	home := homeOf(t.row)
+	home := t.rec.Home
 	row, err := t.bot.Journal.Event(ctx, home, about)
 	if errors.Is(err, state.ErrNotFound) {
 		row, err = t.fetch(ctx, home, about)
@@ -68,7 +61,7 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	got, err := t.bot.client.GetEvent(call, roomID(room), id.EventID(event))
+	raw, err := t.bot.account.Event(call, room, event)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
@@ -76,15 +69,21 @@ func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, er
 		t.bot.log.Info().Err(err).Str("room", room).Msg("the quoted message cannot be had")
 		return state.Inbound{}, nil
 	}
-	if got.RoomID != roomID(room) { // some homeservers give events of other rooms, too: what was said there stays there
+	got, ok := t.bot.fromServer(room, raw)
+	if !ok {
+		return state.Inbound{}, nil
+	}
+	if got.Room != room { // some homeservers give events of other rooms, too: what was said there stays there
 		t.bot.log.Warn().Str("room", room).Msg("the quoted message is of another room")
 		return state.Inbound{}, nil
 	}
-	raw, err := json.Marshal(map[string]any{"event_id": got.ID, "type": got.Type.Type, "sender": got.Sender, "content": got.Content.VeryRaw})
-	if err != nil {
-		return state.Inbound{}, fmt.Errorf("marshal quoted event: %w", err)
+	row := t.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
+	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
+		if encrypted, err := t.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
+			return state.Inbound{}, err
+		}
 	}
-	return t.bot.plainRow(ctx, state.Inbound{Room: room, Event: event, Sender: got.Sender.String(), Type: got.Type.Type, Raw: raw}), nil
+	return row, nil
 }
 
 // saidIn is what a row says, when it is a message in words.

@@ -29,6 +29,8 @@ const (
 	kindInvite                  // we are asked to join
 )
 
+const typeTombstone = "m.room.tombstone"
+
 // Rows of these types stand for things that come without an event of their own.
 const (
 	ownTypes    = "io.matrix-tui."
@@ -49,7 +51,7 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 		if e.Sender == self {
 			return kindTask
 		}
-	case "m.room.tombstone":
+	case typeTombstone:
 		if e.StateKey != nil && *e.StateKey == "" {
 			return kindTombstone
 		}
@@ -101,7 +103,7 @@ func classifyMessage(m wireMessage) kind {
 			return kindArchive
 		}
 		return kindEdit
-	case !spoken && !m.isFile():
+	case !spoken && !m.IsFile():
 		return kindUnsupported
 	case spoken && strings.TrimSpace(m.Body) == "":
 		return kindArchive
@@ -129,10 +131,10 @@ func inbound(room string, e wireEvent, raw json.RawMessage, k kind) state.Inboun
 // before a reply; of a file, its caption.
 func taskText(m wireMessage) string {
 	body := m.Body
-	if m.isFile() {
-		body = m.caption()
+	if m.IsFile() {
+		body = m.Caption()
 	}
-	if m.RelatesTo.InReplyTo.EventID != "" && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
+	if m.RelatesTo.InReplyTo != "" && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
 		lines := strings.Split(body, "\n")
 		for len(lines) > 0 && strings.HasPrefix(lines[0], "> ") {
 			lines = lines[1:]

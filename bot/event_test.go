@@ -128,9 +128,10 @@ func TestTaskText(t *testing.T) {
 		{`{"body":"> <@ann:here> old\n> words\n\nhello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "hello"},
 		{`{"body":"> <@ann:here> old","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "> <@ann:here> old"},
 	} {
-		var m wireMessage
-		if err := json.Unmarshal([]byte(c.content), &m); err != nil {
-			t.Fatal(err)
+		e, _ := parseEvent(json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":` + strings.Replace(c.content, "{", `{"msgtype":"m.text",`, 1) + `}`))
+		m, ok := e.message()
+		if !ok {
+			t.Fatal("event does not parse")
 		}
 		if got := taskText(m); got != c.want {
 			t.Errorf("taskText(%s) = %q, want %q", c.content, got, c.want)
@@ -156,5 +157,40 @@ func FuzzEvent(f *testing.F) {
 			t.Fatal("our own message is a task")
 		}
 		whileJoined([]json.RawMessage{raw}, self)
+	})
+}
+
+// FuzzHTMLIn: whatever somebody sends as HTML and text, the task is what they
+// wrote, without what it replies to.
+func FuzzHTMLIn(f *testing.F) {
+	f.Add("> <@bob:here> old\n> words\n\nnew", "<mx-reply><blockquote>old</blockquote></mx-reply>new", true)
+	f.Add("> * <@bob:here> waves\n\nnew", "<mx-reply>"+strings.Repeat("<blockquote>", 1000), true)
+	f.Add("> quoted by hand\n\nnew", strings.Repeat("<a href=\"", 1000), false)
+	f.Add("> <@bob:here> nothing else", strings.Repeat("<a href='https://matrix.to/#/%40bot%3Ahere'>", 100), true)
+	f.Fuzz(func(t *testing.T, body, formatted string, reply bool) {
+		content := map[string]any{"msgtype": "m.text", "body": body, "format": "org.matrix.custom.html", "formatted_body": formatted}
+		if reply {
+			content["m.relates_to"] = map[string]any{"m.in_reply_to": map[string]any{"event_id": "$0"}}
+		}
+		raw, err := json.Marshal(map[string]any{"event_id": "$1", "sender": "@ann:here", "type": "m.room.message", "content": content})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := parseEvent(raw)
+		m, spoken := e.message()
+		if !ok || !spoken {
+			t.Fatalf("%s is no message", raw)
+		}
+		text := taskText(m)
+		if !strings.HasSuffix(strings.TrimSpace(m.Body), strings.TrimSpace(text)) {
+			t.Fatalf("%q became %q", m.Body, text)
+		}
+		quoted := reply && (strings.HasPrefix(text, "> <") || strings.HasPrefix(text, "> * <"))
+		if _, words, _ := strings.Cut(m.Body, "\n\n"); quoted && strings.TrimSpace(words) != "" && !strings.HasPrefix(words, ">") && !strings.Contains(words, "\n> ") {
+			if head, _, _ := strings.Cut(m.Body, "\n\n"); !strings.Contains(strings.ReplaceAll(head, "\n> ", ""), "\n") {
+				t.Fatalf("the quotation stayed: %q", text)
+			}
+		}
+		classifyMessage(m)
 	})
 }

@@ -1,6 +1,9 @@
 package bot
 
-import "matrix-tui/bot/policy"
+import (
+	"matrix-tui/bot/policy"
+	"matrix-tui/bot/text"
+)
 
 // greeting is what the bot says where it has come to.
 func (r *room) greeting() string {
@@ -16,7 +19,7 @@ func (r *room) address() string {
 
 func address(reply policy.Reply, name string) string {
 	if reply == policy.MentionOnly {
-		return "Mention me (" + code(name) + "), or reply to me, and write what you want done, in your own words."
+		return "Mention me (" + text.Code(name) + "), or reply to me, and write what you want done, in your own words."
 	}
 	return "Write me what you want done, in your own words."
 }

@@ -43,11 +43,11 @@ func (b *Bot) query(ctx context.Context, room string, e wireEvent) policy.Query 
 // isToUs tells whether a message replies to one of ours, or stands in a thread
 // of ours.
 func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
-	about := m.RelatesTo.about()
+	about := m.RelatesTo.About()
 	if about == "" {
 		return false
 	}
-	_, err := b.Journal.OutboundOf(ctx, room, about)
+	_, err := b.Journal.MessageOf(ctx, room, about)
 	return err == nil
 }
 

@@ -13,6 +13,7 @@ type counters struct {
 	seconds   prometheus.Histogram
 	tokens    prometheus.Counter
 	questions *prometheus.CounterVec
+	rejected  prometheus.Counter
 }
 
 func newCounters() *counters {
@@ -30,6 +31,9 @@ func newCounters() *counters {
 		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "matrix_tui_questions_total", Help: "Questions to people: asked, and answered.",
 		}, []string{"event"}),
+		rejected: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "matrix_tui_events_rejected_total", Help: "Malformed events from the homeserver that were left out.",
+		}),
 	}
 }
 
@@ -49,7 +53,7 @@ func (b *Bot) Collectors() []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	return []prometheus.Collector{
-		b.count.tasks, b.count.seconds, b.count.tokens, b.count.questions,
+		b.count.tasks, b.count.seconds, b.count.tokens, b.count.questions, b.count.rejected,
 		gauge("matrix_tui_tasks_running", "Tasks that are worked on now.", func() float64 { return float64(b.running()) }),
 		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.", func() float64 { return float64(b.waits.total()) }),
 		gauge("matrix_tui_containers", "Rooms that have a container.", func() float64 { return float64(len(b.Store.Containers())) }),

@@ -1,19 +1,19 @@
 package bot
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
 // carrier makes what moves to a room's successor fit to stand there: an event
 // tells where it was said, and a message speaks of nothing that was.
-func carrier(from string) state.Carrier {
+func carrier(from, to string) state.Carrier {
 	return state.Carrier{
 		Event: func(raw json.RawMessage) json.RawMessage {
 			if e, _ := parseEvent(raw); e.Room != "" {
@@ -21,6 +21,7 @@ func carrier(from string) state.Carrier {
 			}
 			return withRoom(raw, from)
 		},
+		Key:     func(event string) string { return taskKey(state.Inbound{Room: to, Event: event}) },
 		Message: carried,
 	}
 }
@@ -28,20 +29,16 @@ func carrier(from string) state.Carrier {
 // carried is an unsent message for the room's successor. What it says about an
 // event of this room cannot be said there; what it says about another message of
 // ours is looked up when it is sent.
-func carried(o state.Outbound) state.Outbound {
-	var c struct {
-		RelatesTo wireRelation `json:"m.relates_to"`
-		Redacts   string       `json:"redacts"`
-	}
+func carried(o state.Message) state.Message {
+	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
 		return o
 	}
-	stays := func(target string) bool { return target != "" && !strings.HasPrefix(target, txnRef) }
-	if !slices.ContainsFunc([]string{c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID}, stays) {
+	if o.About != "" || cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID) == "" {
 		return o
 	}
-	if c.Redacts != "" || c.RelatesTo.RelType == string(event.RelAnnotation) || c.RelatesTo.RelType == string(event.RelReplace) {
+	if c.Redacts != "" || c.RelatesTo.RelType == "m.annotation" || c.RelatesTo.RelType == "m.replace" {
 		o.Status, o.Error = state.Refused, "what it is about stays in the room before"
 		return o
 	}
@@ -65,19 +62,21 @@ func homeOf(row state.Inbound) string {
 // here can reply to it.
 func hasMoved(row state.Inbound) bool { return homeOf(row) != row.Room }
 
+func (t *task) hasMoved() bool { return t.rec.Home != t.rec.Room }
+
 // maxReminder bounds what a text reminds of a task in another room, in bytes.
 const maxReminder = 200
 
 // remindOf puts before a text what it is about, where it cannot reply to that.
-func (t *task) remindOf(text string) string {
-	if !hasMoved(t.row) {
-		return text
+func (t *task) remindOf(words string) string {
+	if !t.hasMoved() {
+		return words
 	}
-	about := cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
+	about := text.Cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
 	if asker := t.asker(); asker != "" {
 		about = localpart(asker) + ": " + about
 	}
-	return "> " + about + "\n\n" + text
+	return "> " + about + "\n\n" + words
 }
 
 // linkTo is a matrix.to link to an event of a room, by way of the servers that
@@ -89,5 +88,5 @@ func (b *Bot) linkTo(room, eventID, somebody string) string {
 			via = append(via, server)
 		}
 	}
-	return roomID(room).EventURI(id.EventID(eventID), via...).MatrixToURL()
+	return matrix.LinkTo(room, eventID, via...)
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // doStranger gives somebody who writes in a direct chat, and is not known, a
@@ -25,7 +27,7 @@ func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
 // codeFor is the message with the pairing code of a user who is not known here;
 // none while too many codes wait. Each code is told once: its message has one
 // name, so that it is not sent again, nor forgotten after a crash.
-func (r *room) codeFor(user string) ([]state.Outbound, error) {
+func (r *room) codeFor(user string) ([]state.Message, error) {
 	code, err := r.bot.pairing.Code(user, r.id, time.Now())
 	if errors.Is(err, policy.ErrTooManyCodes) {
 		return nil, nil
@@ -35,7 +37,7 @@ func (r *room) codeFor(user string) ([]state.Outbound, error) {
 	}
 	told := notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
 		"One of my owners can let you in: they write `!pair " + code + "` in their own chat with me. Then write again.")
-	return []state.Outbound{r.out(hash(r.id+"\x00"+code)+"-code", "", told)}, nil
+	return []state.Message{r.out(state.KindPairing, hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
 
 // stranger is who has this direct chat with the bot and is not known to it; ""
@@ -49,11 +51,10 @@ func (r *room) stranger() string {
 }
 
 // doPair lets in who has a code.
-func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error {
-	user, room, err := r.bot.pairing.Accept(text, time.Now())
-	var said interface{ Sentence() string }
-	if errors.As(err, &said) {
-		return r.tell(ctx, row, said.Sentence())
+func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error {
+	user, room, err := r.bot.pairing.Accept(code, time.Now())
+	if said, ok := sentence.Of(err); ok {
+		return r.tell(ctx, row, said)
 	}
 	if err != nil {
 		return fmt.Errorf("accept pairing code: %w", err)
@@ -62,19 +63,18 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, text string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(taskKey(row)+"-paired", "", notice("You are let in. Write me what you want done."))
+	hello := other.out(state.KindPairing, taskKey(row)+"-paired", notice("You are let in. Write me what you want done."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
-	return r.tell(ctx, row, code(user)+" may use me now, in every room that has no list of its own.")
+	return r.tell(ctx, row, text.Code(user)+" may use me now, in every room that has no list of its own.")
 }
 
 // refuse tells why something cannot be done, where that has a sentence; any
 // other error is our own trouble.
 func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
-	var said *policy.Error
-	if errors.As(err, &said) {
-		return r.tell(ctx, row, said.Sentence())
+	if said, ok := sentence.Of(err); ok {
+		return r.tell(ctx, row, said)
 	}
 	return fmt.Errorf("change policy: %w", err)
 }

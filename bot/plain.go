@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"maunium.net/go/mautrix/event"
-
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -32,21 +31,9 @@ func (j *journal) Commit(ctx context.Context, nextBatch string, events []state.I
 	return rows, err
 }
 
-// Unfinished is [state.Journal.Unfinished].
-func (j *journal) Unfinished(ctx context.Context, room string) ([]state.Inbound, error) {
-	rows, err := j.Journal.Unfinished(ctx, room)
-	return j.b.allPlain(ctx, rows), err
-}
-
-// Waiting is [state.Journal.Waiting].
-func (j *journal) Waiting(ctx context.Context) ([]state.Inbound, error) {
-	rows, err := j.Journal.Waiting(ctx)
-	return j.b.allPlain(ctx, rows), err
-}
-
-// WaitingIn is [state.Journal.WaitingIn].
-func (j *journal) WaitingIn(ctx context.Context, room string) ([]state.Inbound, error) {
-	rows, err := j.Journal.WaitingIn(ctx, room)
+// Pending is [state.Journal.Pending].
+func (j *journal) Pending(ctx context.Context, room string, seq int64, n int) ([]state.Inbound, error) {
+	rows, err := j.Journal.Pending(ctx, room, seq, n)
 	return j.b.allPlain(ctx, rows), err
 }
 
@@ -59,9 +46,9 @@ func (j *journal) Event(ctx context.Context, room, event string) (state.Inbound,
 	return j.b.plainRow(ctx, row), nil
 }
 
-// LastTask is [state.Journal.LastTask].
-func (j *journal) LastTask(ctx context.Context, room string) (state.Inbound, error) {
-	row, err := j.Journal.LastTask(ctx, room)
+// PendingType is [state.Journal.PendingType].
+func (j *journal) PendingType(ctx context.Context, room, eventType string) (state.Inbound, error) {
+	row, err := j.Journal.PendingType(ctx, room, eventType)
 	if err != nil {
 		return row, err
 	}
@@ -104,24 +91,27 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 	if raw, ok := b.crypt.plain.get(key); ok {
 		return inPlain(row, raw)
 	}
-	var raw json.RawMessage
-	err := b.crypt.use(func(m *e2ee.Machine) (err error) {
-		raw, err = m.Decrypt(ctx, outer.Room, row.Raw)
-		return err
-	})
+	raw, err := b.account.Decrypt(ctx, outer.Room, row.Raw)
 	switch {
 	case err == nil:
 		b.crypt.plain.put(key, raw)
 		return inPlain(row, raw)
 	case errors.Is(err, e2ee.ErrUnreadable):
 		b.log.Info().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted")
-		return standFor(row, outer.Room, typeUnreadable, nil)
+		return standFor(row, outer.Room, typeUnreadable, sealedContent{})
 	}
+	var c sealedContent
 	var noKey *e2ee.NoKeyError
-	if !errors.As(err, &noKey) && ctx.Err() == nil {
+	var untrusted *e2ee.UntrustedDeviceError
+	switch {
+	case errors.As(err, &noKey):
+		c = sealedContent{Room: noKey.Room, Session: noKey.Session}
+	case errors.As(err, &untrusted):
+		c = sealedContent{untrusted.Room, untrusted.Session, untrusted.Reason}
+	case ctx.Err() == nil:
 		b.log.Warn().Err(err).Str("room", row.Room).Str("event", row.Event).Msg("message cannot be decrypted for now")
 	}
-	return standFor(row, outer.Room, typeSealed, noKey)
+	return standFor(row, outer.Room, typeSealed, c)
 }
 
 // inPlain puts a decrypted event into its row, if it is of a kind that people
@@ -130,7 +120,7 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 func inPlain(row state.Inbound, raw json.RawMessage) state.Inbound {
 	e, _ := parseEvent(raw)
 	switch {
-	case e.Type == messageType.Type, e.Type == event.EventReaction.Type, e.Type == event.EventSticker.Type,
+	case e.Type == event.TypeMessage, e.Type == event.TypeReaction, e.Type == event.TypeSticker,
 		strings.HasPrefix(e.Type, "m.key.verification."):
 		row.Raw, row.Type = raw, e.Type
 	}
@@ -139,17 +129,14 @@ func inPlain(row state.Inbound, raw json.RawMessage) state.Inbound {
 
 // sealedContent is the content of a typeSealed event.
 type sealedContent struct {
-	Room    string `json:"room"`
-	Session string `json:"session"`
+	Room     string        `json:"room"`
+	Session  string        `json:"session"`
+	Distrust e2ee.Distrust `json:"distrust,omitempty"` // of the device; "" where the key is missing
 }
 
 // standFor puts an event of our own in the place of one that cannot be read, and
 // was said in a room.
-func standFor(row state.Inbound, room, kind string, noKey *e2ee.NoKeyError) state.Inbound {
-	content := sealedContent{}
-	if noKey != nil {
-		content = sealedContent{noKey.Room, noKey.Session}
-	}
+func standFor(row state.Inbound, room, kind string, content sealedContent) state.Inbound {
 	row.Type = kind
 	row.Raw, _ = json.Marshal(map[string]any{ // strings and numbers cannot fail
 		"event_id": row.Event, "room_id": room, "type": kind, "sender": row.Sender, "origin_server_ts": row.Time.UnixMilli(), "content": content,
@@ -203,10 +190,10 @@ func (p *plainRows) put(key string, raw json.RawMessage) {
 
 // verify gives the encryption what belongs to a verification of this device.
 func (b *Bot) verify(ctx context.Context, row state.Inbound) {
-	if row.Type != messageType.Type && !strings.HasPrefix(row.Type, "m.key.verification.") {
+	if row.Type != event.TypeMessage && !strings.HasPrefix(row.Type, "m.key.verification.") {
 		return
 	}
-	if e, _ := parseEvent(row.Raw); row.Type == messageType.Type {
+	if e, _ := parseEvent(row.Raw); row.Type == event.TypeMessage {
 		if m, ok := e.message(); !ok || m.MsgType != verificationRequest {
 			return
 		}
@@ -214,8 +201,5 @@ func (b *Bot) verify(ctx context.Context, row state.Inbound) {
 	if b.isSelf(row.Sender) || time.Since(row.Time) > 10*time.Minute {
 		return
 	}
-	_ = b.crypt.use(func(m *e2ee.Machine) error {
-		m.TakeVerification(ctx, row.Room, row.Raw)
-		return nil
-	})
+	_ = b.account.TakeVerification(ctx, row.Room, row.Raw)
 }

@@ -2,11 +2,14 @@ package bot
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
 	"sync"
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -15,6 +18,10 @@ const (
 	idleEvery  = 10 * time.Second // and so often when only the time has changed
 	lateEvery  = 30 * time.Second // and so often after a minute of that
 	typingTime = 20 * time.Second // it is renewed before
+
+	// maxNotice bounds the content of an edit of the notice, in bytes of JSON:
+	// encrypted, which makes a third more of it, it still is under 20 KB.
+	maxNotice = 13 << 10
 )
 
 // progress is the notice that a running task keeps up to date, and the typing
@@ -28,7 +35,7 @@ type progress struct {
 	done  chan struct{}
 
 	mu      sync.Mutex
-	steps   stepList
+	steps   text.Steps
 	note    string // what is unusual, if anything
 	waits   bool   // for its turn: nothing is renewed
 	changed bool
@@ -45,15 +52,12 @@ func (t *task) showProgress(ctx context.Context, waits bool) (*progress, error) 
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, waits: waits, done: make(chan struct{})}
+	p := &progress{t: t, txn: t.noticeTxn(len(t.exec.Answers)), since: since, waits: waits, done: make(chan struct{})}
 	text := "⏳ Working on it …"
 	if waits {
 		text = "⏳ In line: " + turnNote + " …"
 	}
-	var rows []state.Outbound
-	if t.row.Type == typeExecute {
-		rows = append(rows, t.arrival())
-	}
+	var rows []state.Message
 	if !waits {
 		rows = append(rows, t.begunRows()...)
 	}
@@ -75,7 +79,7 @@ func (p *progress) stop() {
 func (p *progress) tool(name, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.steps.call(name, name, detail)
+	p.steps.Call(name, name, detail)
 	p.note, p.changed = "", true
 }
 
@@ -83,13 +87,13 @@ func (p *progress) tool(name, detail string) {
 func (p *progress) event(run string, e agent.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.steps.begin(run)
+	p.steps.Begin(run)
 	switch e.Kind {
 	case agent.EventTool:
-		p.steps.call(e.ID, e.Tool, e.Detail)
+		p.steps.Call(e.ID, e.Tool, e.Detail)
 		p.note, p.changed = "", true
 	case agent.EventToolResult:
-		p.changed = p.steps.result(e) || p.changed
+		p.changed = p.steps.Result(e.ID, e.Tool, e.Detail, e.Failed) || p.changed
 	}
 }
 
@@ -99,14 +103,14 @@ func (p *progress) event(run string, e agent.Event) {
 func (p *progress) now() (step string, elapsed time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.steps.now(), time.Since(p.since)
+	return p.steps.Now(), time.Since(p.since)
 }
 
 // failed is how many steps have failed.
 func (p *progress) failed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.steps.failed
+	return p.steps.Failed()
 }
 
 // set says what is unusual; "" takes it back.
@@ -164,7 +168,7 @@ func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := p.t.bot.client.UserTyping(ctx, roomID(p.t.id), true, typingTime); err != nil {
+	if err := p.t.bot.account.Type(ctx, p.t.id, typingTime); err != nil {
 		p.t.bot.log.Debug().Err(err).Str("room", p.t.id).Msg("typing")
 	}
 	return time.Now()
@@ -179,8 +183,7 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	}
 	p.mu.Lock()
 	due := !p.waits && (p.changed || time.Since(edited) >= every)
-	steps, note := p.steps, p.note
-	steps.newest = slices.Clone(steps.newest)
+	steps, note := p.steps.Clone(), p.note
 	if due {
 		p.changed = false
 	}
@@ -188,7 +191,13 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	if !due {
 		return "", false
 	}
-	return progressText(elapsed, steps, note), true
+	return steps.Progress(elapsed, note, fitsNotice), true
+}
+
+// fitsNotice tells whether an edit that shows words is small enough.
+func fitsNotice(words string) bool {
+	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(words)))
+	return err == nil && len(data) <= maxNotice
 }
 
 // again has the notice shown at the next tick: it was not there yet.
@@ -203,14 +212,14 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	b := p.t.bot
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	sent, err := b.Journal.Outbound(ctx, p.txn)
+	sent, err := b.Journal.Message(ctx, p.txn)
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = b.send(ctx, p.t.id, messageType.Type, "", edit(sent.Event, notice(text)))
+	_, err = b.account.Send(ctx, p.t.id, event.TypeMessage, "", edit(sent.Event, notice(text)))
 	if err != nil {
 		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
-		_ = sleep(ctx, retryAfter(err, 0))
+		_ = sleep(ctx, matrix.RetryAfter(err, 0))
 	}
 	return true
 }
@@ -232,6 +241,6 @@ func (r *room) untype() {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
 		defer cancel()
-		_, _ = b.client.UserTyping(ctx, roomID(r.id), false, 0)
+		_ = b.account.Type(ctx, r.id, 0)
 	})
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
@@ -24,104 +24,111 @@ const (
 	maxParts = 6
 )
 
-var messageType = event.EventMessage
-
-// message is the content of an m.room.message of ours. It carries its
-// transaction ID, so that it is known again when it comes back by /sync, even
-// from a homeserver that has forgotten which transactions it has seen.
-type message struct {
-	event.MessageEventContent
-	Txn string `json:"io.matrix-tui.txn,omitempty"`
-}
+// message is the content of an m.room.message of ours.
+type message = matrix.Message
 
 // notice is a message that no bot answers and no phone rings for.
 func notice(text string) *message {
 	m := rendered(text)
-	m.MsgType = event.MsgNotice
+	m.MsgType = matrix.MsgNotice
 	return m
 }
 
 // rendered is a text message; nobody is mentioned.
-func rendered(text string) *message {
+func rendered(words string) *message {
 	m := &message{}
-	m.MsgType = event.MsgText
-	m.Body = visible(text)
-	m.Mentions = &event.Mentions{}
-	if formatted := toHTML(m.Body); formatted != "" {
-		m.Format, m.FormattedBody = event.FormatHTML, formatted
+	m.MsgType = matrix.MsgText
+	m.Body = text.Visible(words)
+	m.Mentions = &matrix.Mentions{}
+	if formatted := text.HTML(m.Body); formatted != "" {
+		m.Format, m.FormattedBody = matrix.FormatHTML, formatted
 	}
 	return m
 }
 
 // replyTo relates a message to the one it answers.
-func replyTo(eventID string) *event.RelatesTo {
-	return &event.RelatesTo{InReplyTo: &event.InReplyTo{EventID: id.EventID(eventID)}}
+func replyTo(eventID string) *matrix.RelatesTo {
+	return &matrix.RelatesTo{InReplyTo: &matrix.InReplyTo{EventID: eventID}}
 }
 
 // edit makes a message replace an older one. It carries a fallback for clients
 // that do not know edits.
 func edit(original string, m *message) *message {
-	inner := m.MessageEventContent
-	inner.RelatesTo = nil
+	inner := *m
+	inner.RelatesTo, inner.Txn = nil, ""
 	out := &message{}
 	out.MsgType = m.MsgType
 	out.Body = "* " + m.Body
 	if m.FormattedBody != "" {
 		out.Format, out.FormattedBody = m.Format, "* "+m.FormattedBody
 	}
-	out.Mentions = &event.Mentions{}
+	out.Mentions = &matrix.Mentions{}
 	out.NewContent = &inner
-	out.RelatesTo = &event.RelatesTo{Type: event.RelReplace, EventID: id.EventID(original)}
+	out.RelatesTo = &matrix.RelatesTo{RelType: "m.replace", EventID: original}
 	return out
 }
 
 // answer makes the messages of a text: the first replies to the task; each fits
 // into an event.
-func answer(text, task string) []*message {
+func answer(words, task string) []*message {
 	var out []*message
-	for _, part := range fitting(text, partSize) {
+	for _, part := range text.Fit(words, partSize, fits) {
 		out = append(out, rendered(part))
 	}
 	out[0].RelatesTo = replyTo(task)
 	return out
 }
 
-// fitting splits text so that each part, rendered, fits into an event and can be
-// seen. It makes at least one part.
-func fitting(text string, size int) []string {
-	var out []string
-	for _, part := range split(visible(text), size) {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
-		if encoded, _ := json.Marshal(rendered(part)); len(encoded) > maxEvent && len(part) > 512 {
-			out = append(out, fitting(part, len(part)*11/20)...) // in two, about as large as each other
-			continue
-		}
-		out = append(out, part)
-	}
-	if len(out) == 0 {
-		return []string{"…"}
-	}
-	return out
+// fits tells whether a part of a text, rendered, fits into an event.
+func fits(part string) bool {
+	encoded, _ := json.Marshal(rendered(part))
+	return len(encoded) <= maxEvent
 }
 
 // fileMessage refers to a file; where that is, is not in it yet.
 func fileMessage(name string, size int) *message {
 	m := &message{}
-	m.MsgType = event.MsgFile
+	m.MsgType = matrix.MsgFile
 	m.Body, m.FileName = name, name
-	m.Info = &event.FileInfo{MimeType: "text/markdown", Size: size}
-	m.Mentions = &event.Mentions{}
+	m.Info = &matrix.FileInfo{MimeType: "text/markdown", Size: size}
+	m.Mentions = &matrix.Mentions{}
 	return m
 }
 
-// out makes the outbox row of a message; task is the event it answers, if any.
-func (r *room) out(txn, task string, m *message) state.Outbound {
+// out makes the outbox row of a message.
+func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	m.Txn = txn
+	about := ""
+	if rel := m.RelatesTo; rel != nil {
+		about = ownTxn(rel.EventID)
+		if about == "" && rel.InReplyTo != nil {
+			about = ownTxn(rel.InReplyTo.EventID)
+		}
+	}
 	content, err := json.Marshal(m)
 	if err != nil {
 		panic(fmt.Sprintf("marshal message: %v", err)) // plain strings and numbers cannot fail
 	}
-	return state.Outbound{Txn: txn, Room: r.id, Type: messageType.Type, Content: content, Task: task}
+	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: event.TypeMessage, Content: content, About: about}
+}
+
+// ownTxn is the transaction that stands for an event, see [state.AboutRef]; ""
+// where an event stands.
+func ownTxn(event string) string {
+	txn, ok := strings.CutPrefix(event, state.AboutRef(""))
+	if !ok {
+		return ""
+	}
+	return txn
+}
+
+// out makes the outbox row of a message about the task.
+func (t *task) out(kind state.Kind, number int, txn string, m *message) state.Message {
+	return t.of(number, t.room.out(kind, txn, m))
+}
+
+// of makes a message one of the task's.
+func (t *task) of(number int, m state.Message) state.Message {
+	m.Task, m.Number = t.rec.Key, number
+	return m
 }

@@ -6,41 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
-
-func TestRendered(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"plain", "hello", ""},
-		{"markdown", "**bold** and `code`", "<strong>bold</strong> and <code>code</code>"},
-		{"HTML is shown", "*a* <img src=x onerror=alert(1)>", "<em>a</em> &lt;img src=x onerror=alert(1)&gt;"},
-		{"HTML alone is plain text", "<img src=x onerror=alert(1)>", ""},
-		{"dangerous link", "[x](javascript:alert(1)) [**y**](JaVa&Tab;script:z)", "x (javascript:alert(1)) <strong>y</strong> (JaVa&amp;Tab;script:z)"},
-		{"a path", "in [main.go](src/main.go \"the title\")", "in main.go (src/main.go)"},
-		{"links", "[a](https://b.c/?d=\"&e 'f') <https://g.h> <me@i.j> <irc://k>", `<a href="https://b.c/?d=%22&amp;e">a</a> <a href="https://g.h">https://g.h</a> <a href="mailto:me@i.j">me@i.j</a> irc://k`},
-		{"image", "![a *chart*](https://x.y/z.png) ![](https://x.y/z.png) ![c](chart.png)",
-			`🖼 <a href="https://x.y/z.png">a <em>chart</em></a> 🖼 <a href="https://x.y/z.png">https://x.y/z.png</a> 🖼 c (chart.png)`},
-		{"links in links", "[![build](https://b.c/d.svg)](https://e.f) ![a [b](https://c.d) e](https://f.g)",
-			`<a href="https://e.f">🖼 build</a> 🖼 <a href="https://f.g">a b e</a>`},
-		{"data", "![x](data:image/png;base64,iVBO)", "🖼 x (data:image/png;base64,iVBO)"},
-		{"table", "|a|b|\n|:-|-:|\n|1|2|", "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>"},
-		{"what shells say is no spoiler", "*a* || b || c", "<em>a</em> || b || c"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := rendered(c.text)
-			if m.Body != c.text {
-				t.Errorf("body %q", m.Body)
-			}
-			if diff := cmp.Diff(c.want, m.FormattedBody); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
 
 // A text that names other people pings nobody but who asked.
 func TestAnswerMentions(t *testing.T) {
@@ -48,15 +18,15 @@ func TestAnswerMentions(t *testing.T) {
 	if len(parts) < 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
-	(&task{row: state.Inbound{Sender: "@ann:here"}}).mention(parts[0])
-	if diff := cmp.Diff(&event.Mentions{UserIDs: []id.UserID{"@ann:here"}}, parts[0].Mentions); diff != "" {
+	(&task{rec: state.Task{Requester: "@ann:here"}}).mention(parts[0])
+	if diff := cmp.Diff(&matrix.Mentions{UserIDs: []string{"@ann:here"}}, parts[0].Mentions); diff != "" {
 		t.Error(diff)
 	}
-	if parts[0].RelatesTo.GetReplyTo() != "$task" {
+	if parts[0].RelatesTo.InReplyTo.EventID != "$task" {
 		t.Error("the first part does not reply to the task")
 	}
 	for _, p := range parts[1:] {
-		if diff := cmp.Diff(&event.Mentions{}, p.Mentions); diff != "" || p.RelatesTo != nil {
+		if diff := cmp.Diff(&matrix.Mentions{}, p.Mentions); diff != "" || p.RelatesTo != nil {
 			t.Errorf("a later part mentions or relates: %s", diff)
 		}
 	}
@@ -97,19 +67,17 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	limited := mautrix.RespError{ErrCode: "M_LIMIT_EXCEEDED", ExtraData: map[string]any{"retry_after_ms": 1500.0}}
-	if got := retryAfter(limited, 9); got.Milliseconds() != 1500 {
-		t.Errorf("retryAfter = %v", got)
-	}
-	if got := retryAfter(mautrix.MForbidden, 9); got != 9 {
-		t.Errorf("retryAfter = %v", got)
-	}
-}
-
 func BenchmarkAnswer(b *testing.B) {
 	text := strings.Repeat("Some *text* with `code` in it.\n\n", 100)
 	for b.Loop() {
 		answer(text, "$task")
+	}
+}
+
+// An answer of which nothing can be seen is none.
+func TestInvisibleAnswer(t *testing.T) {
+	got := finalText(agent.Outcome{Ended: agent.Completed, Text: "\x1b[2J\u202E\u0000 \r"})
+	if !strings.HasPrefix(got, "⚠️ The agent ended without an answer") {
+		t.Errorf("%q", got)
 	}
 }

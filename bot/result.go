@@ -6,18 +6,17 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
-
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 )
 
 // finals are the messages of the result.
-func (t *task) finals(ctx context.Context, text string) []state.Outbound {
+func (t *task) finals(ctx context.Context, text string) []state.Message {
 	messages := t.messages(ctx, text, "answer", t.bot.NotifyComplete)
-	rows := make([]state.Outbound, len(messages))
+	rows := make([]state.Message, len(messages))
 	for i, m := range messages {
-		rows[i] = t.room.out(fmt.Sprintf("%s-f%d", t.key, i), t.row.Event, m)
+		rows[i] = t.out(state.KindFinal, i, fmt.Sprintf("%s-f%d", t.rec.Key, i), m)
 	}
 	return rows
 }
@@ -25,37 +24,37 @@ func (t *task) finals(ctx context.Context, text string) []state.Outbound {
 // messages says a text in reply to the task, loud or as a notice that no phone
 // rings for. One that is too long for a few messages goes as a file, behind its
 // beginning.
-func (t *task) messages(ctx context.Context, text, name string, loud bool) []*message {
-	whole := text
-	text = t.remindOf(text)
+func (t *task) messages(ctx context.Context, words, name string, loud bool) []*message {
+	whole := words
+	words = t.remindOf(words)
 	var messages []*message
-	if len(text) <= maxParts*partSize { // else it takes more
-		messages = answer(text, t.anchor())
+	if len(words) <= maxParts*partSize { // else it takes more
+		messages = answer(words, t.anchor())
 	}
 	if len(messages) == 0 || len(messages) > maxParts {
-		beginning := fitting(text, partSize-512)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size(len(whole)))
+		beginning := text.Fit(words, partSize-512, fits)[0] // the note has to fit behind it
+		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, text.Size(len(whole)))
 		file, err := t.uploaded(ctx, name+".md", whole)
 		if err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
-			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size(len(whole)))
+			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, text.Size(len(whole)))
 		}
 		messages = answer(beginning+note, t.anchor())
 		if err == nil {
 			messages = append(messages, file)
 		}
 	}
-	messages[0].RelatesTo = relate(t.row, t.anchor())
+	messages[0].RelatesTo = relate(t.origin(), t.anchor())
 	for _, m := range messages[1:] {
-		m.RelatesTo = follows(t.row)
+		m.RelatesTo = follows(t.origin())
 	}
 	if loud {
 		t.mention(messages[0])
 		return messages
 	}
 	for _, m := range messages {
-		if m.MsgType == event.MsgText {
-			m.MsgType = event.MsgNotice
+		if m.MsgType == matrix.MsgText {
+			m.MsgType = matrix.MsgNotice
 		}
 	}
 	return messages
@@ -64,18 +63,18 @@ func (t *task) messages(ctx context.Context, text, name string, loud bool) []*me
 // mention has the asker's phone ring, and nobody else's.
 func (t *task) mention(m *message) {
 	if asker := t.asker(); asker != "" {
-		m.Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
+		m.Mentions = &matrix.Mentions{UserIDs: []string{asker}}
 	}
 }
 
 // finalText is what the room is told at the end.
 func (t *task) finalText(out agent.Outcome) string {
 	switch {
-	case out.Ended == agent.Stopped && t.rec.Stop != nil:
+	case out.Ended == agent.Stopped && t.rec.StopBy != "":
 		return t.stoppedText(out)
-	case t.rec.Execution.State == agent.Failed: // it waited, and nobody answered
+	case t.exec.State == agent.Failed: // it waited, and nobody answered
 		text := "⚠️ " + out.Detail + "\n\n"
-		if t.rec.Held != nil {
+		if t.isHeld() {
 			text += "The command was not run. "
 		}
 		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
@@ -91,13 +90,13 @@ func ours(text string) bool {
 
 // finalText is what the room is told of a run's outcome.
 func finalText(out agent.Outcome) string {
-	text := strings.TrimSpace(visible(out.Text))
+	said := strings.TrimSpace(text.Visible(out.Text))
 	switch {
-	case out.Ended == agent.Completed && text != "":
+	case out.Ended == agent.Completed && said != "":
 		if out.Truncated {
-			text += "\n\n… I cut the answer here: it was longer than I can keep."
+			said += "\n\n… I cut the answer here: it was longer than I can keep."
 		}
-		return text
+		return said
 	case out.Ended == agent.Interrupted:
 		return "⚠️ " + interruptedOften
 	}
@@ -105,18 +104,18 @@ func finalText(out agent.Outcome) string {
 	if detail == "" {
 		detail = "The agent ended without an answer (" + string(out.Ended) + "). Please send the task again."
 	}
-	if text != "" {
-		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + text
+	if said != "" {
+		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + said
 	}
 	return "⚠️ " + detail
 }
 
 // cost is what the whole task has used, with the run that came to out.
 func (t *task) cost(out agent.Outcome) used {
-	if t.rec.Execution.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
-		return t.rec.Used.with(t.rec.Begun, out)
+	if t.exec.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
+		return used(t.rec.Used).with(t.rec.Begun, out)
 	}
-	return t.rec.Used // it ended without a run, or while it waited
+	return used(t.rec.Used) // it ended without a run, or while it waited
 }
 
 // footer is the last line of a result: how long it took, what it used, and the
@@ -127,12 +126,12 @@ func (t *task) footer(ctx context.Context, out agent.Outcome) string {
 	if !t.bot.NotifyComplete || total == (used{}) {
 		return ""
 	}
-	parts := append([]string{short(total.Time)}, total.words()...)
+	parts := append([]string{text.Duration(total.Time)}, total.words()...)
 	link := ""
-	if t.row.Type != typeExecute {
-		link = t.bot.linkTo(homeOf(t.row), t.row.Event, t.row.Sender)
+	if t.rec.Source != state.FromHTTP {
+		link = t.bot.linkTo(t.rec.Home, t.rec.Event, t.rec.Requester)
 	} else {
-		link = t.link(ctx, t.key+"-t")
+		link = t.link(ctx, t.rec.Key+"-t")
 	}
 	if link != "" {
 		parts = append(parts, "[the task]("+link+")")

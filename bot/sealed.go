@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
 )
 
@@ -17,23 +17,30 @@ const (
 	maxSealed   = 200 // messages without a key that a room holds
 )
 
-// sealed are the messages whose keys are not there yet.
+// sealed are the messages whose keys are not there yet, or whose devices are not
+// trusted.
 type sealed struct {
-	mu   sync.Mutex
-	rows map[string]*sealedRow // by event
-	keys map[e2ee.Key]bool     // those that were asked for
+	mu     sync.Mutex
+	rows   map[string]*sealedRow  // by event
+	keys   map[e2ee.Key]bool      // those that were asked for
+	warned map[warnedOf]time.Time // when the rooms were told of senders that are not trusted
 }
 
 type sealedRow struct {
-	row   state.Inbound
-	key   e2ee.Key // empty where something else than a key was missing
-	since time.Time
-	told  bool
+	row       state.Inbound
+	key       e2ee.Key // empty where something else than a key was missing
+	since     time.Time
+	told      bool
+	untrusted bool      // the key is there, but its device is not trusted
+	looked    time.Time // when somebody last looked whether it is by now
 }
 
-// add notes a message that waits; ask tells to ask for its key, and drop that
-// the room holds too many.
-func (s *sealed) add(row state.Inbound, key e2ee.Key) (ask, drop bool) {
+// warnedOf is whom a room is told of.
+type warnedOf struct{ room, sender string }
+
+// add notes a message that waits; ask tells to ask for its key, or people for
+// trust in its device, and drop that the room holds too many.
+func (s *sealed) add(row state.Inbound, key e2ee.Key, untrusted bool) (ask, drop bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rows[row.Event] != nil {
@@ -51,7 +58,10 @@ func (s *sealed) add(row state.Inbound, key e2ee.Key) (ask, drop bool) {
 	if s.rows == nil {
 		s.rows, s.keys = map[string]*sealedRow{}, map[e2ee.Key]bool{}
 	}
-	s.rows[row.Event] = &sealedRow{row: row, key: key, since: time.Now()}
+	s.rows[row.Event] = &sealedRow{row: row, key: key, since: time.Now(), untrusted: untrusted, looked: time.Now()}
+	if untrusted {
+		return true, false
+	}
 	ask = key.Session != "" && !s.keys[key]
 	s.keys[key] = true
 	return ask, false
@@ -83,12 +93,14 @@ type dueSealed struct {
 	tell, giveUp []state.Inbound // the rooms are to be told of these; these are given up
 	again        []string        // rooms in which something may have become readable
 	ask          []sealedRow     // one for each key that could not be asked for before
+	look         []sealedRow     // one for each key whose device may be trusted by now
 }
 
 // due is what is to be done now; each thing is returned once.
 func (s *sealed) due(now time.Time) (d dueSealed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	looked := map[e2ee.Key]bool{}
 	for event, one := range s.rows {
 		switch age := now.Sub(one.since); {
 		case age >= sealedTime:
@@ -98,6 +110,14 @@ func (s *sealed) due(now time.Time) (d dueSealed) {
 		case one.key.Session == "":
 			d.again = append(d.again, one.row.Room)
 			delete(s.rows, event)
+			continue
+		case one.untrusted:
+			if now.Sub(one.looked) >= sealedTold {
+				if one.looked = now; !looked[one.key] {
+					d.look = append(d.look, *one)
+				}
+				looked[one.key] = true
+			}
 			continue
 		case age >= sealedTold && !one.told:
 			one.told = true
@@ -120,11 +140,14 @@ func (r *room) waitForKey(ctx context.Context, row state.Inbound, e wireEvent) e
 	var c sealedContent
 	_ = json.Unmarshal(e.Content, &c)
 	key := e2ee.Key{Room: c.Room, Session: c.Session}
-	ask, drop := r.bot.crypt.sealed.add(row, key)
+	ask, drop := r.bot.crypt.sealed.add(row, key, c.Distrust != "")
 	if drop {
 		return r.finish(ctx, row)
 	}
-	if ask {
+	switch {
+	case ask && c.Distrust != "":
+		r.bot.warnOf(row, c.Distrust)
+	case ask:
 		r.bot.askForKey(row, key)
 	}
 	return nil
@@ -136,7 +159,7 @@ func (b *Bot) askForKey(row state.Inbound, key e2ee.Key) {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
-		err := b.crypt.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, row.Sender, key.Session) })
+		err := b.account.RequestKey(ctx, row.Sender, key)
 		if err != nil && b.ctx.Err() == nil {
 			b.crypt.sealed.failed(key)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("ask for a key")
@@ -153,6 +176,13 @@ func (b *Bot) watchSealed(ctx context.Context) {
 		}
 		for _, one := range due.ask {
 			b.askForKey(one.row, one.key)
+		}
+		for _, one := range due.look {
+			if len(b.stillSealed(ctx, []state.Inbound{one.row})) == 0 {
+				for _, name := range b.crypt.sealed.came(one.key) {
+					b.room(name).wake()
+				}
+			}
 		}
 		for _, row := range b.stillSealed(ctx, due.tell) {
 			if err := b.room(row.Room).tellSealed(ctx, row); err != nil && ctx.Err() == nil {
@@ -183,15 +213,15 @@ func (r *room) tellSealed(ctx context.Context, row state.Inbound) error {
 	var c sealedContent
 	_ = json.Unmarshal(e.Content, &c)
 	m := notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
-	m.RelatesTo = relate(row, row.Event)
-	return r.queue(ctx, r.out(hash(c.Room+"\x00"+c.Session)+"-sealed", "", m))
+	m.RelatesTo = relate(originOf(row), row.Event)
+	return r.queue(ctx, r.out(state.KindMissingKey, hash(c.Room+"\x00"+c.Session)+"-sealed", m))
 }
 
 // doUnreadable says that a message will never be read.
 func (r *room) doUnreadable(ctx context.Context, row state.Inbound) error {
 	m := notice("🔒 I cannot decrypt this message. Please write it once more.")
-	m.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", m)); err != nil {
+	m.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindUnreadable, taskKey(row)+"-u", m)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

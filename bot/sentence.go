@@ -1,30 +1,23 @@
 package bot
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // sentence is what a person in the room is told of an error: its own sentence
 // where it has one, else an ID that the log has too.
 func (b *Bot) sentence(err error) string {
-	var said interface {
-		error
-		Sentence() string
-	}
-	if errors.As(err, &said) {
+	said, id := sentence.Tell(err)
+	if id == "" {
 		b.log.Warn().Err(err).Msg("told the room")
-		return said.Sentence()
+	} else {
+		b.log.Error().Err(err).Str("error_id", id).Msg("internal error")
 	}
-	var id [4]byte
-	_, _ = rand.Read(id[:])
-	name := hex.EncodeToString(id[:])
-	b.log.Error().Err(err).Str("error_id", name).Msg("internal error")
-	return "Something went wrong on my side (internal error " + name + "; the operator finds it in the log)."
+	return said
 }
 
 // hash is a short name for a longer one.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -13,21 +14,24 @@ import (
 // same row when the same batch comes again.
 func standIn(room, kind, sender, key string, content any) state.Inbound {
 	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
-	e := wireEvent{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}
+	e := wireEvent{event.Event{ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Time: time.Now().UnixMilli()}}
 	raw, _ := json.Marshal(map[string]any{"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": content})
 	return inbound(room, e, raw, kindInvite)
 }
 
-// inviteRow makes a row of an invite; who invited is in the stripped state.
+// inviteRow makes a row of an invite. The state that comes with an invite is
+// what the inviter's server chose to send, and may hold memberships that never
+// were. The homeserver adds the membership event itself, behind all of it: that
+// one alone says who invites.
 func (b *Bot) inviteRow(room, key string, stripped []json.RawMessage) []state.Inbound {
-	for _, raw := range stripped {
-		var e wireEvent
-		if json.Unmarshal(raw, &e) != nil {
-			continue
-		}
-		if user, m, ok := e.member(); ok && b.isSelf(user) && m.Membership == "invite" {
-			return []state.Inbound{standIn(room, typeInvite, e.Sender, key, m)}
-		}
+	if len(stripped) == 0 {
+		return nil
 	}
-	return nil
+	e, err := event.FromServer(stripped[len(stripped)-1])
+	user, m, ok := e.Member()
+	if err != nil || !ok || !b.isSelf(user) || m.Membership != "invite" {
+		b.rejectEvent(room, err)
+		return nil
+	}
+	return []state.Inbound{standIn(room, typeInvite, e.Sender, key, map[string]any{"membership": m.Membership, "is_direct": m.IsDirect})}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix/event"
-
+	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -25,10 +25,6 @@ func (r *room) doStatus(ctx context.Context, row state.Inbound, _ string) error 
 
 // workLines say what runs, what is in line, and what waits for an answer.
 func (r *room) workLines(ctx context.Context) ([]string, error) {
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return nil, fmt.Errorf("read unfinished rows: %w", err)
-	}
 	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
@@ -43,42 +39,34 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			step, elapsed := shown.now()
 			switch {
 			case shown.inLine():
-				running = "A task is " + turnNote + ", for " + short(elapsed) + "."
+				running = "A task is " + turnNote + ", for " + text.Duration(elapsed) + "."
 			case step != "":
-				running = "A task runs for " + short(elapsed) + ", now " + step + "."
+				running = "A task runs for " + text.Duration(elapsed) + ", now " + step + "."
 			default:
-				running = "A task runs for " + short(elapsed) + "."
+				running = "A task runs for " + text.Duration(elapsed) + "."
 			}
 		}
 	}
-	queued := 0
-	for _, one := range rows {
-		e, _ := parseEvent(one.Raw)
-		if (t == nil || one.Event != t.row.Event) && one.Status == state.Pending && r.classify(ctx, e) == kindTask {
-			queued++
+	queued, err := r.bot.Journal.CountTasks(ctx, r.id, state.TaskQueued)
+	if err != nil {
+		return nil, fmt.Errorf("count queued tasks: %w", err)
+	}
+	if t != nil { // it is in its container only when its run is about to start
+		rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
+		if err != nil {
+			return nil, fmt.Errorf("read running task: %w", err)
+		}
+		if rec.State == state.TaskQueued {
+			queued--
 		}
 	}
-	lines := []string{running + " " + plural(queued, "task is", "tasks are") + " in line."}
+	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
-		w, err := newTask(r, one)
-		if err != nil {
-			return nil, err
-		}
-		first, _, _ := strings.Cut(w.rec.Execution.CurrentQuestion, "\n")
-		lines = append(lines, "- I wait for an answer, until "+w.rec.Execution.Deadline.Format("15:04 MST")+": "+code(first)+" "+w.link(ctx, w.question(len(w.rec.Execution.Answers))))
+		w := newTask(r, one)
+		first, _, _ := strings.Cut(w.exec.CurrentQuestion, "\n")
+		lines = append(lines, "- I wait for an answer, until "+w.exec.Deadline.Format("15:04 MST")+": "+text.Code(first)+" "+w.link(ctx, w.question(len(w.exec.Answers))))
 	}
 	return lines, nil
-}
-
-// plural writes a number with the right words behind it.
-func plural(n int, one, many string) string {
-	switch n {
-	case 0:
-		return "No " + one
-	case 1:
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // usageScript prints bytes of memory and of disk. The memory is what the
@@ -92,7 +80,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 	if name == "" {
 		return []string{"The room has no container yet: the first task makes it."}
 	}
-	line := "The container is " + code(name)
+	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	box, err := (&task{room: r}).ensureOnce(ctx)
@@ -107,7 +95,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 	for i, what := range []string{" of memory", " of disk"} {
 		if i < len(fields) {
 			if n, err := strconv.ParseInt(fields[i], 10, 64); err == nil && n > 0 {
-				line += ", " + size(int(n)) + what
+				line += ", " + text.Size(int(n)) + what
 			}
 		}
 	}
@@ -156,31 +144,33 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	text := "I work in " + strings.ToLower(plural(len(names), "room", "rooms")) + ".\n"
+	list := "I work in " + strings.ToLower(text.Plural(len(names), "room", "rooms")) + ".\n"
 	for _, name := range names[:min(len(names), most)] {
-		text += "\n- " + r.bot.roomName(ctx, name) + " " + code(all[name])
+		list += "\n- " + r.bot.roomName(ctx, name) + " " + text.Code(all[name])
 		if other := r.bot.room(name); other.busy("") {
-			text += ", at work"
+			list += ", at work"
 		}
 		if n := r.bot.waits.count(name); n > 0 {
-			text += ", waiting for " + strings.ToLower(plural(n, "answer", "answers"))
+			list += ", waiting for " + strings.ToLower(text.Plural(n, "answer", "answers"))
 		}
 	}
 	if len(names) > most {
-		text += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(names)-most)
+		list += fmt.Sprintf("\n\n… and %d more: `matrix-tui rooms` has them all.", len(names)-most)
 	}
-	return r.tell(ctx, row, text)
+	return r.tell(ctx, row, list)
 }
 
 // roomName is what people call a room; its ID where it has no name.
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var content struct {
-		Name string `json:"name"`
+	raw, err := b.account.State(ctx, room, event.TypeName)
+	if err != nil {
+		return text.Code(room)
 	}
-	if err := b.client.StateEvent(ctx, roomID(room), event.StateRoomName, "", &content); err != nil || strings.TrimSpace(content.Name) == "" {
-		return code(room)
+	named, err := event.StateContent(event.TypeName, raw)
+	if err != nil || strings.TrimSpace(named.RoomName()) == "" {
+		return text.Code(room)
 	}
-	return code(content.Name)
+	return text.Code(named.RoomName())
 }

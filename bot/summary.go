@@ -3,23 +3,25 @@ package bot
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/text"
 )
 
 // summary is the notice at the end.
-func summary(rec record, out agent.Outcome) string {
-	text := "✅ Done in "
+func summary(begun time.Time, out agent.Outcome) string {
+	head := "✅ Done in "
 	if out.Ended != agent.Completed {
-		text = "❌ Ended after "
+		head = "❌ Ended after "
 	}
-	cost := used{}.with(rec.Begun, out)
-	return text + strings.Join(append([]string{short(cost.Time)}, cost.words()...), " · ")
+	cost := used{}.with(begun, out)
+	return head + strings.Join(append([]string{text.Duration(cost.Time)}, cost.words()...), " · ")
 }
 
 // summary is the notice at the end, with how many steps of the run failed.
 func (t *task) summary(out agent.Outcome) string {
-	text := summary(t.rec, out)
+	text := summary(t.rec.Begun, out)
 	if t.shown == nil {
 		return text
 	}
@@ -41,7 +43,7 @@ func (u used) words() (words []string) {
 		words = append(words, fmt.Sprintf("%d steps", u.Steps))
 	}
 	if u.Tokens > 0 {
-		words = append(words, thousands(u.Tokens)+" tokens")
+		words = append(words, text.Thousands(u.Tokens)+" tokens")
 	}
 	return words
 }

@@ -2,15 +2,12 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"maunium.net/go/mautrix"
-
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -26,18 +23,6 @@ func (b *Bot) follow(ctx context.Context) error {
 	}
 }
 
-// hurry ends the /sync that is held open, so that the next one tells at once
-// what the homeserver has.
-func (b *Bot) hurry() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.cutSync != nil {
-		b.cutSync(errHurry)
-	}
-}
-
-var errHurry = errors.New("the sync was hurried")
-
 // syncOnce brings one batch into the journal, however often it must ask, and
 // wakes the rooms that have something new.
 func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
@@ -50,11 +35,11 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errHurry):
+		case errors.Is(err, matrix.ErrHurried):
 		case errors.As(err, new(*notReadyError)):
 			return err
-		case errors.Is(err, mautrix.MUnknownToken):
-			if err := b.login(ctx); err != nil {
+		case matrix.IsUnknownToken(err):
+			if err := b.account.Login(ctx); err != nil {
 				return err
 			}
 			b.log.Info().Msg("logged in again")
@@ -73,40 +58,43 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
 	}
-	resp, err := b.requestSync(ctx, since, hold)
+	batch, err := b.account.Sync(ctx, since, hold)
 	if err != nil {
 		return err
 	}
-	return b.admit(ctx, since, resp)
-}
-
-func (b *Bot) setCutSync(cut context.CancelCauseFunc) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.cutSync = cut
+	return b.admit(ctx, batch)
 }
 
 // admit commits a batch: one transaction with its events and the token after
 // them. What it finds to do is done from the journal.
-func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error {
-	for _, raw := range resp.AccountData.Events {
-		var e wireEvent
-		if json.Unmarshal(raw, &e) == nil && e.Type == directType {
+func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
+	for _, raw := range batch.AccountData {
+		if e, err := event.AccountData(raw); err == nil && e.Type == directType {
 			b.direct.take(e.Content)
 		}
 	}
-	if err := b.takeKeys(ctx, since, resp); err != nil {
+	before, err := b.account.KnownEncrypted(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if err := b.account.TakeKeys(ctx, batch); err != nil {
+		return err
+	}
+	now, err := b.account.KnownEncrypted(ctx, batch)
+	if err != nil {
 		return err
 	}
 	var rows []state.Inbound
+	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
 	var echoes []echo
-	for name, joined := range resp.Rooms.Join {
-		events, old, err := b.timeline(ctx, name, since, joined)
+	for name, joined := range batch.Joined {
+		events, old, err := b.timeline(ctx, name, batch.Since, joined)
 		if err != nil {
 			return err
 		}
-		for _, raw := range events {
-			e, ok := parseEvent(raw)
+		clear := clearUntil(before[name], now[name], events)
+		for i, raw := range events {
+			e, ok := b.fromServer(name, raw)
 			if !ok {
 				continue
 			}
@@ -117,36 +105,40 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 				raw = withRoom(raw, name)
 			}
 			row := inbound(name, e, raw, kindArchive)
-			forged := strings.HasPrefix(e.Type, ownTypes) // nobody sends us our own stand-ins
+			if i >= clear && isSpoken(e.Type) && !b.isSelf(e.Sender) {
+				ignored[e.ID] = !old && b.room(name).classify(ctx, e) != kindArchive
+				rows = append(rows, asCleartext(row))
+				continue
+			}
 			if !b.isSelf(e.Sender) {
 				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
 			}
-			if !old && !forged && b.room(name).classify(ctx, e) != kindArchive {
+			if !old && b.room(name).classify(ctx, e) != kindArchive {
 				row.Status = state.Pending
 			}
 			rows = append(rows, row)
 		}
 	}
-	for name, invited := range resp.Rooms.Invite {
-		rows = append(rows, b.inviteRow(name, resp.NextBatch, invited.State.Events)...)
+	for name, stripped := range batch.Invited {
+		rows = append(rows, b.inviteRow(name, batch.Next, stripped)...)
 	}
-	for name := range resp.Rooms.Leave {
-		if since != "" {
-			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch, nil))
+	for _, name := range batch.Left {
+		if batch.Since != "" {
+			rows = append(rows, standIn(name, typeGone, b.UserID(), batch.Next, nil))
 		}
 	}
-	before := earlierLife{}
+	answered := earlierLife{}
 	for _, e := range echoes { // before the token that has them told only once
 		err := b.Journal.MarkSent(ctx, e.txn, e.event)
 		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
-			before.take(e.txn)
+			answered.take(e.txn)
 		} else if err != nil {
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
 		b.pinEchoed(ctx, e.txn)
 	}
-	before.archive(rows)
-	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
+	answered.archive(rows)
+	fresh, err := b.Journal.Commit(ctx, batch.Next, rows)
 	if err != nil {
 		b.alarmRooms(ctx, rows, err)
 		return fmt.Errorf("commit sync batch: %w", err)
@@ -157,13 +149,13 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 	}
 	b.receive(fresh)
 	for _, row := range fresh {
+		if ignored[row.Event] {
+			b.room(row.Room).tellCleartext(ctx, row)
+		}
 		b.verify(ctx, row)
 		b.dispatch(row)
 	}
-	return b.crypt.use(func(m *e2ee.Machine) error {
-		m.Tend(ctx, resp.Sync)
-		return nil
-	})
+	return b.account.Tend(ctx, batch)
 }
 
 // beReady calls Ready, the first time.
@@ -197,7 +189,6 @@ func (b *Bot) dispatch(row state.Inbound) {
 	if row.Type == typeGone {
 		r.abandon(errRoomGone)
 	}
-	r.acknowledge(row)
 	r.wake()
 }
 
@@ -209,13 +200,7 @@ func ownTransaction(e wireEvent, self string) string {
 	if e.Sender != self {
 		return ""
 	}
-	var c struct {
-		Txn string `json:"io.matrix-tui.txn"`
-	}
-	if json.Unmarshal(e.Content, &c) == nil && c.Txn != "" {
-		return c.Txn
-	}
-	return e.Unsigned.TransactionID
+	return e.Transaction
 }
 
 // crashIfTask is the crash point of a batch that holds a task.

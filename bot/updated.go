@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // tellUpdate tells the room that asked what came of the last update, once.
@@ -38,8 +40,8 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 		return err
 	}
 	m := notice(res.text(r.bot.snapshot(ctx, r.id)))
-	m.RelatesTo = relate(asked, res.Event)
-	return r.queue(ctx, r.out(taskKey(asked)+"-updated", "", m))
+	m.RelatesTo = relate(originOf(asked), res.Event)
+	return r.queue(ctx, r.out(state.KindUpdate, taskKey(asked)+"-updated", m))
 }
 
 // text says what came of an update, and whether all is as it was.
@@ -52,7 +54,7 @@ func (res UpdateResult) text(now Snapshot) string {
 		return fmt.Sprintf("⚠️ The update%s did not take place: I am `%s`, with everything as it was. %s%s", to, res.From, res.Why, fencedLines(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
-		short(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
+		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
 	for i, s := range res.Subjects {
 		if i == 0 {
 			text += "\n"
@@ -78,24 +80,15 @@ func intact(before, now Snapshot) string {
 		return "⚠️ Not all is as it was: " + strings.Join(lost, "; ") + "."
 	}
 	return fmt.Sprintf("Workspace and conversation are intact: %s, %s of conversation.",
-		strings.ToLower(plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(plural(now.Turns, "turn", "turns")))
+		strings.ToLower(text.Plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(text.Plural(now.Turns, "turn", "turns")))
 }
 
 // logLines are the last words that an error carries.
-func logLines(err error) string {
-	var said interface {
-		error
-		Lines() []string
-	}
-	if !errors.As(err, &said) {
-		return ""
-	}
-	return fencedLines(said.Lines())
-}
+func logLines(err error) string { return fencedLines(sentence.Lines(err)) }
 
 func fencedLines(lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "\n\n" + fenced(strings.Join(lines, "\n"))
+	return "\n\n" + text.Fence(strings.Join(lines, "\n"))
 }

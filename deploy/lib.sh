@@ -11,7 +11,7 @@ LOGS=$CACHE/logs
 IMAGE=${SANDBOX_IMAGE:-localhost/matrix-tui-sandbox:latest}
 mkdir -p "$BIN" "$LOGS"
 
-# The Go code does not compile without these; the README also lists them.
+# What the Go code needs to compile. deploy/README.md and .github/CONTRIBUTING.md say so too.
 export GOFLAGS="-buildvcs=false -tags=remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs"
 
 say() { printf 'deploy: %s\n' "$*"; }

@@ -77,7 +77,7 @@ func (p *Podman) converse(ctx context.Context, session string, c process) error 
 	defer conn.Close() // before the wait: it ends a copy that blocks on writing
 	if c.stdin != nil {
 		input.Go(func() {
-			io.Copy(conn, c.stdin)
+			_, _ = io.Copy(conn, c.stdin)
 			if !c.hold {
 				conn.(*net.UnixConn).CloseWrite()
 			}
@@ -110,7 +110,7 @@ func upgrade(conn net.Conn, session string) (*bufio.Reader, error) {
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	model := &errorhandling.ErrorModel{Message: string(text), ResponseCode: response.StatusCode}
-	json.Unmarshal(text, model) // what is not JSON stays the message
+	_ = json.Unmarshal(text, model) // what is not JSON stays the message
 	return nil, model
 }
 

@@ -12,44 +12,36 @@ import (
 
 	"github.com/containers/podman/v5/pkg/bindings"
 	"github.com/containers/podman/v5/pkg/errorhandling"
+
+	"matrix-tui/state/sentence"
 )
 
-// Error is one of this package's kinds of failure. Its Sentence can be shown to a
-// person.
-type Error struct{ text, sentence string }
-
-// Error returns the short technical text.
-func (e *Error) Error() string { return e.text }
-
-// Sentence says what is wrong and how to fix it.
-func (e *Error) Sentence() string { return e.sentence }
-
-// Kinds of failure; compare with errors.Is.
+// Kinds of failure, each with a sentence; compare with errors.Is.
 var (
 	// ErrNotFound: no such container, or no such file in the container.
-	ErrNotFound = &Error{"not found", "The container or file does not exist. Send the task again: the room's container will be recreated."}
+	ErrNotFound = sentence.New(errors.New("not found"), "The container or file does not exist. Send the task again: the room's container will be recreated.")
 	// ErrNotRunning: the container is stopped or paused.
-	ErrNotRunning = &Error{"container is not running", "The room's container is not running. Send the task again: the container will be started."}
+	ErrNotRunning = sentence.New(errors.New("container is not running"), "The room's container is not running. Send the task again: the container will be started.")
 	// ErrNameTaken: the name belongs to another container or volume.
-	ErrNameTaken = &Error{"name is taken by another container or volume", "A container or volume that does not belong to this room already uses the name that this room needs. I leave it alone. The operator can find it with `podman ps -a` or `podman volume ls` and free the name with `podman rename`, `podman rm` or `podman volume rm`."}
+	ErrNameTaken = sentence.New(errors.New("name is taken by another container or volume"), "A container or volume that does not belong to this room already uses the name that this room needs. I leave it alone. The operator can find it with `podman ps -a` or `podman volume ls` and free the name with `podman rename`, `podman rm` or `podman volume rm`.")
 	// ErrUnreachable: podman's service does not answer.
-	ErrUnreachable = &Error{"podman is unreachable", "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket."}
+	ErrUnreachable = sentence.New(errors.New("podman is unreachable"), "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket.")
 	// ErrImageMissing: the image is not on this host.
-	ErrImageMissing = &Error{"image is missing", "The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set SANDBOX_IMAGE to one that `podman images` shows."}
+	ErrImageMissing = sentence.New(errors.New("image is missing"), "The sandbox image is not on this host. The operator can build it with `./deploy/image/build`, or set SANDBOX_IMAGE to one that `podman images` shows.")
 	// ErrOutOfMemory: the host or the container has no memory left.
-	ErrOutOfMemory = &Error{"out of memory", "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`)."}
+	ErrOutOfMemory = sentence.New(errors.New("out of memory"), "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`).")
 	// ErrNoSpace: the host's disk is full.
-	ErrNoSpace = &Error{"no space left on the disk", "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`."}
+	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
 	// ErrNotEmpty: the room already has volumes.
-	ErrNotEmpty = &Error{"the room already has volumes", "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them."}
+	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.
-	ErrNoSlot = &Error{"no user ID range left", "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`."}
+	ErrNoSlot = sentence.New(errors.New("no user ID range left"), "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`.")
 )
 
 // texts that podman's answers hold, and what they mean. The first match counts.
 var texts = []struct {
 	part string
-	kind *Error
+	kind *sentence.Error
 }{
 	{"no such container", ErrNotFound},
 	{"no container with name or ID", ErrNotFound},
@@ -69,7 +61,7 @@ var texts = []struct {
 
 // kindOf returns the kind of an error from podman's bindings or its socket, or nil.
 // Podman's typed errors do not survive the socket, so it matches their text.
-func kindOf(err error) *Error {
+func kindOf(err error) *sentence.Error {
 	var connect bindings.ConnectError
 	var op *net.OpError
 	var model *errorhandling.ErrorModel
@@ -97,8 +89,10 @@ func explain(err error, verb, object string) error {
 	if err == nil {
 		return nil
 	}
-	var known *Error
-	if kind := kindOf(err); kind != nil && !errors.As(err, &known) {
+	if kind := kindOf(err); kind != nil {
+		if _, known := sentence.Of(err); known {
+			return fmt.Errorf("%s %s: %w", verb, object, err)
+		}
 		return fmt.Errorf("%s %s: %w: %w", verb, object, kind, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, object, err)

@@ -17,6 +17,8 @@ import (
 	"github.com/containers/podman/v5/pkg/errorhandling"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 func TestNameFor(t *testing.T) {
@@ -142,7 +144,7 @@ func TestKindOf(t *testing.T) {
 	}
 	for _, c := range []struct {
 		err  error
-		want *Error
+		want *sentence.Error
 	}{
 		{model("no such container"), ErrNotFound},
 		{model("image not known"), ErrImageMissing},
@@ -161,7 +163,7 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
 	}
-	for _, kind := range []*Error{ErrNotFound, ErrNotRunning, ErrNameTaken, ErrUnreachable, ErrImageMissing, ErrOutOfMemory, ErrNoSpace, ErrNoSlot} {
+	for _, kind := range []*sentence.Error{ErrNotFound, ErrNotRunning, ErrNameTaken, ErrUnreachable, ErrImageMissing, ErrOutOfMemory, ErrNoSpace, ErrNoSlot} {
 		if s := kind.Sentence(); !strings.HasSuffix(s, ".") || kind.Error() == "" {
 			t.Errorf("%v: %q", kind, s)
 		}

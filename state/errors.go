@@ -9,13 +9,16 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"matrix-tui/state/sentence"
 )
 
-// ErrNotFound says that there is no such event or message in the journal.
+// ErrNotFound says that there is no such event, task or message in the journal.
 var ErrNotFound = errors.New("not in the journal")
 
-// ErrFinished says that a row is answered already and must not run again.
-var ErrFinished = errors.New("already answered")
+// ErrFinished says that an event is decided, or that a task is not in a state from
+// which the step can be made.
+var ErrFinished = errors.New("already decided or answered")
 
 // ErrLocked says that another process works on the same state directory.
 var ErrLocked = errors.New("state directory is in use")
@@ -23,15 +26,9 @@ var ErrLocked = errors.New("state directory is in use")
 // ErrNewer says that a file was written by a newer release than this one.
 var ErrNewer = errors.New("written by a newer release")
 
-// told is an error that carries a sentence for the person who can mend it.
-type told struct {
-	err      error
-	sentence string
-}
-
-func (t *told) Error() string    { return t.err.Error() }
-func (t *told) Unwrap() error    { return t.err }
-func (t *told) Sentence() string { return t.sentence }
+// ErrOlder says that a file was written by an older release and cannot be read
+// before the bot of this one has opened it.
+var ErrOlder = errors.New("written by an older release")
 
 // explain adds the sentence for the operator to an error that came from the
 // file system or from SQLite while path was in use. An error whose mend is not
@@ -41,12 +38,11 @@ func explain(err error, path string) error {
 }
 
 func explainIn(err error, dir, path string) error {
-	var known interface{ Sentence() string }
-	if err == nil || errors.As(err, &known) {
+	if _, known := sentence.Of(err); known || err == nil {
 		return err
 	}
-	if sentence := sentenceFor(err, dir, path); sentence != "" {
-		return &told{err, sentence}
+	if said := sentenceFor(err, dir, path); said != "" {
+		return sentence.New(err, said)
 	}
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"matrix-tui/state/sentence"
 )
 
 // DirLock holds a state directory for one process. It ends with Close, or with
@@ -67,10 +69,8 @@ func heldBy(file *os.File, dir string) error {
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 		owner = "process " + strconv.Itoa(pid)
 	}
-	return &told{
-		fmt.Errorf("lock %s, held by %s: %w", dir, owner, ErrLocked),
-		fmt.Sprintf("A bot already runs on %s (%s): stop it first, or set STATE_DIR to another folder.", dir, owner),
-	}
+	return sentence.Newf(fmt.Errorf("lock %s, held by %s: %w", dir, owner, ErrLocked),
+		"A bot already runs on %s (%s): stop it first, or set STATE_DIR to another folder.", dir, owner)
 }
 
 // makeDir makes dir with mode 0700 when it is missing. A directory that is

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 // Tests that kill run the test binary again as a child; this is its job.
@@ -66,15 +68,12 @@ func must(t testing.TB, err error) {
 // part.
 func wantSentence(t testing.TB, err error, part string) {
 	t.Helper()
-	var told interface {
-		error
-		Sentence() string
-	}
-	if !errors.As(err, &told) {
+	said, ok := sentence.Of(err)
+	if !ok {
 		t.Fatalf("error %v has no sentence", err)
 	}
-	if !strings.Contains(told.Sentence(), part) {
-		t.Fatalf("sentence %q does not say %q", told.Sentence(), part)
+	if !strings.Contains(said, part) {
+		t.Fatalf("sentence %q does not say %q", said, part)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 // OpenStore opens state.json in dir, which is made when it is missing, and
@@ -54,8 +56,8 @@ func ReadStore(dir string) (*Store, error) {
 		return nil, explain(fmt.Errorf("read state: %w", err), s.path)
 	}
 	if s.now = c; broken != nil {
-		return nil, &told{fmt.Errorf("parse %s: %w", s.path, broken),
-			fmt.Sprintf("%s is damaged: start the bot, it moves the file aside and finds the rooms again.", s.path)}
+		return nil, sentence.Newf(fmt.Errorf("parse %s: %w", s.path, broken),
+			"%s is damaged: start the bot, it moves the file aside and finds the rooms again.", s.path)
 	}
 	return s, nil
 }

@@ -139,10 +139,10 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 			return true, nil
 		case err == io.EOF:
 			return false, nil
-		case err != nil && err != bufio.ErrBufferFull:
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
 			return false, fmt.Errorf("search transcript: %w", err)
 		}
-		tooLong = err == bufio.ErrBufferFull
+		tooLong = errors.Is(err, bufio.ErrBufferFull)
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package workspace defines what is in a room's /workspace and what the agent is told
-// about it: the layout, the initial contents, the prompt, the lines of the status log.
-// It only produces text and paths: it never reads, writes or runs anything, and never
-// fails.
+// Package workspace defines what is in a room's /workspace and what the agent is
+// told about it: the layout, the initial files, the prompt, the lines of the
+// status log. It is pure text and paths: it never reads, writes or runs
+// anything, and it never fails.
 package workspace
 
 // Paths in the container. Source: seed 001, "Workspace file layout".

@@ -3,8 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot"
+	"matrix-tui/state/sentence"
 )
 
 // send writes a response as JSON on one line.
@@ -46,7 +45,6 @@ func sendError(w http.ResponseWriter, status int, text string) {
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badRequest
 	var step *agent.TransitionError
-	var limit *agent.LimitError
 	switch {
 	case errors.As(err, &bad):
 		sendError(w, bad.status, bad.sentence)
@@ -56,28 +54,17 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		sendError(w, http.StatusNotFound, "Room not found: the bot is not in a room with this ID")
 	case errors.As(err, &step):
 		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From)) // the seed's, of each state
-	case errors.As(err, &limit):
-		sendError(w, http.StatusUnprocessableEntity, limit.Sentence())
+	case errors.Is(err, agent.ErrLimit):
+		sendError(w, http.StatusUnprocessableEntity, sentence.Text(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		sendError(w, http.StatusServiceUnavailable, "The request took too long, or the bot is shutting down: retry with the same Idempotency-Key")
 	default:
-		name := errorID()
-		h.log.Error().Err(err).Str("error_id", name).Msg("HTTP request failed")
-		var said interface {
-			error
-			Sentence() string
+		said, id := sentence.Tell(err)
+		h.log.Error().Err(err).Str("error_id", id).Msg("HTTP request failed")
+		status := http.StatusServiceUnavailable
+		if id != "" {
+			status = http.StatusInternalServerError
 		}
-		if errors.As(err, &said) {
-			sendError(w, http.StatusServiceUnavailable, said.Sentence())
-			return
-		}
-		sendError(w, http.StatusInternalServerError, "Internal error "+name+": the operator can find it in the log")
+		sendError(w, status, said)
 	}
-}
-
-// errorID returns an ID for an error in a response and in the log.
-func errorID() string {
-	var id [4]byte
-	_, _ = rand.Read(id[:])
-	return hex.EncodeToString(id[:])
 }

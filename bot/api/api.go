@@ -1,16 +1,17 @@
-// Package api is the bot's HTTP API, for scripts and other programs: it starts an
-// execution, shows its state, answers its question, and reports the bot's health.
+// Package api is the bot's HTTP API, for scripts and other programs: it starts
+// an execution, reports its state, answers its question, and reports the bot's
+// own health.
 //
 //	POST /execute               {"room","transcript","commands"} → 202 {"session_id","state"}
-//	GET  /context/{session_id}  → 200 the execution as it is stored
+//	GET  /context/{session_id}  → 200 and the execution as it is stored
 //	POST /resume/{session_id}   {"answer"} → 200 {"session_id","state":"resuming"}
-//	GET  /healthz               → 200 or 503; the only one without a token
+//	GET  /healthz               → 200 or 503; the only route that needs no token
 //	GET  /metrics               → Prometheus
 //
-// The executions are the rooms' own: an execution started here is reported in its room,
-// and a question asked there can be answered here. The package parses requests and
-// writes responses and decides nothing else. It never logs a body, a header or the
-// token. Source: seed 000, "Orchestrator Endpoints".
+// The executions are the rooms' own: an execution started here is announced in
+// its room, and a question asked in a room can be answered here. The package
+// only reads requests and writes responses; the bot decides everything else. It
+// never logs a body, a header or the token.
 package api
 
 import (

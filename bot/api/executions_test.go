@@ -88,7 +88,7 @@ func TestBrokenBot(t *testing.T) {
 		log  bool   // told to the operator
 	}{
 		{"sentence", fmt.Errorf("execute: %w", fullDisk{}), 503, said("There is no space left."), true},
-		{"internal", errors.New("secret detail"), 500, "Internal error ", true},
+		{"internal", errors.New("secret detail"), 500, "Something went wrong on my side (internal error ", true},
 		{"deadline", fmt.Errorf("execute: %w", context.DeadlineExceeded), 503, said("The request took too long, or the bot is shutting down: retry with the same Idempotency-Key"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

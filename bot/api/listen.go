@@ -8,44 +8,36 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"matrix-tui/state/sentence"
 )
-
-// ListenError is an address that the bot cannot listen on.
-type ListenError struct {
-	Address string
-	Err     error
-}
-
-func (e *ListenError) Error() string { return fmt.Sprintf("listen on %s: %v", e.Address, e.Err) }
-func (e *ListenError) Unwrap() error { return e.Err }
-
-// Sentence is for the operator.
-func (e *ListenError) Sentence() string {
-	why := e.Err
-	var call *os.SyscallError
-	var dns *net.DNSError
-	switch {
-	case errors.Is(e.Err, syscall.EADDRINUSE):
-		return fmt.Sprintf("API_LISTEN is %s, but another program is already listening there: stop it, or choose another port.", e.Address)
-	case errors.Is(e.Err, syscall.EACCES):
-		return fmt.Sprintf("API_LISTEN is %s, but the bot's user may not use that port: choose one above 1023.", e.Address)
-	case errors.Is(e.Err, syscall.EADDRNOTAVAIL):
-		return fmt.Sprintf("API_LISTEN is %s, which is not an address of this host: choose one that is, such as 127.0.0.1.", e.Address)
-	case errors.As(e.Err, &dns):
-		return fmt.Sprintf("API_LISTEN is %s, and that name has no address: use an address of this host, such as 127.0.0.1.", e.Address)
-	case errors.As(e.Err, &call):
-		why = call.Err
-	}
-	return fmt.Sprintf("Cannot listen on API_LISTEN (%s): %v.", e.Address, why)
-}
 
 // Listen listens on the address; a *ListenError says what is wrong with it.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, &ListenError{address, err}
+		return nil, sentence.Newf(fmt.Errorf("listen on %s: %w", address, err), "API_LISTEN is %s, %s.", address, whyNot(err))
 	}
 	return ln, nil
+}
+
+// whyNot says why an address cannot be listened on, and what to do about it.
+func whyNot(err error) string {
+	var call *os.SyscallError
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "but another program is already listening there: stop it, or choose another port"
+	case errors.Is(err, syscall.EACCES):
+		return "but the bot's user may not use that port: choose one above 1023"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "which is not an address of this host: choose one that is, such as 127.0.0.1"
+	case errors.As(err, &dns):
+		return "and that name has no address: use an address of this host, such as 127.0.0.1"
+	case errors.As(err, &call):
+		err = call.Err
+	}
+	return fmt.Sprintf("but the bot cannot listen there: %v", err)
 }
 
 // bounded is a listener with a maximum number of connections.

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"matrix-tui/state/sentence"
 )
 
-// What may be wrong with a file. Errors that wrap them say it to a person by
-// Sentence() string.
+// What may be wrong with a file. Errors that wrap them have a sentence.
 var (
 	// ErrTooLarge: the file has more bytes than allowed.
 	ErrTooLarge = errors.New("file is too large")
@@ -19,40 +20,23 @@ var (
 )
 
 // problem is an error with a sentence for people.
-type problem struct {
-	kind error // one of the sentinels
-	said string
-	err  error // what came of it, or nil
-}
-
-func (p *problem) Error() string {
-	if p.err == nil {
-		return p.kind.Error()
+func problem(kind, err error, format string, args ...any) error {
+	if err != nil {
+		kind = fmt.Errorf("%w: %w", kind, err)
 	}
-	return fmt.Sprintf("%v: %v", p.kind, p.err)
+	return sentence.Newf(kind, format, args...)
 }
-
-// Unwrap gives the sentinel and the cause.
-func (p *problem) Unwrap() []error {
-	if p.err == nil {
-		return []error{p.kind}
-	}
-	return []error{p.kind, p.err}
-}
-
-// Sentence is what a person in the room may read.
-func (p *problem) Sentence() string { return p.said }
 
 func tooLarge(name string, max int64, err error) error {
-	return &problem{ErrTooLarge, fmt.Sprintf("The file %s is too large: I accept up to %s.", name, Bytes(max)), err}
+	return problem(ErrTooLarge, err, "The file %s is too large: I accept up to %s.", name, Bytes(max))
 }
 
 func gone(name string, err error) error {
-	return &problem{ErrGone, fmt.Sprintf("The homeserver no longer has the file %s. Please send it again.", name), err}
+	return problem(ErrGone, err, "The homeserver no longer has the file %s. Please send it again.", name)
 }
 
 func broken(name string, err error) error {
-	return &problem{ErrBroken, fmt.Sprintf("The file %s arrived damaged. Please send it again.", name), err}
+	return problem(ErrBroken, err, "The file %s arrived damaged. Please send it again.", name)
 }
 
 // Bytes formats a size for people: "512 B", "1.4 kB", "50 MB", in units of 1024.

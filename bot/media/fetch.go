@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path"
 	"time"
 
-	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/attachment"
-	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 )
 
@@ -23,21 +21,6 @@ const fetchPatience = 5 * time.Minute
 
 // Getter opens the content of an mxc URI.
 type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
-
-// From fetches files with the client's account.
-func From(client *mautrix.Client) Getter {
-	return func(ctx context.Context, uri string) (io.ReadCloser, error) {
-		mxc, err := id.ParseContentURI(uri)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := client.Download(ctx, mxc)
-		if err != nil {
-			return nil, err
-		}
-		return resp.Body, nil
-	}
-}
 
 // Fetched is a file that is temporarily on this side, decrypted.
 type Fetched struct {
@@ -120,13 +103,10 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 
 // failed classifies the homeserver's error.
 func failed(name string, max int64, err error) error {
-	var answer mautrix.HTTPError
 	switch {
-	case errors.Is(err, mautrix.MTooLarge):
+	case matrix.IsTooLarge(err):
 		return tooLarge(name, max, err)
-	case errors.Is(err, mautrix.MNotFound):
-		return gone(name, err)
-	case errors.As(err, &answer) && (answer.IsStatus(http.StatusNotFound) || answer.IsStatus(http.StatusGone)):
+	case matrix.IsGone(err):
 		return gone(name, err)
 	}
 	return fmt.Errorf("fetch a file: %w", err)

@@ -148,7 +148,7 @@ func archived(path string) string {
 // examine finds out what a collected file is.
 func (i *Item) examine(data *os.File) error {
 	sum := sha256.New()
-	io.WriteString(sum, i.Name+"\x00"+i.source.identity()+"\x00")
+	_, _ = io.WriteString(sum, i.Name+"\x00"+i.source.identity()+"\x00")
 	size, err := io.Copy(sum, io.NewSectionReader(data, 0, 1<<62))
 	if err != nil {
 		return fmt.Errorf("examine a file: %w", err)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 // folder makes a state folder with a policy file, "" for none.
@@ -76,8 +78,7 @@ func TestAllowAndBlock(t *testing.T) {
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
 		}
-		var e *Error
-		if err != nil && !errors.As(err, &e) {
+		if _, ok := sentence.Of(err); err != nil && !ok {
 			t.Errorf("%s: %v is no sentence", c.name, err)
 		}
 		want := c.after

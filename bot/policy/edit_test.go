@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
+
+	"matrix-tui/state/sentence"
 )
 
 const byHand = `# Ours.
@@ -123,18 +125,12 @@ func TestSetRefuses(t *testing.T) {
 			}
 			continue
 		}
-		var said interface{ Sentence() string }
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q, %s %s %s: %q, %v; want %q", c.file, c.where, c.key, c.value, got, err, c.want)
-		} else if !asSentence(err, &said) {
+		} else if _, ok := sentence.Of(err); !ok {
 			t.Errorf("%v has no sentence", err)
 		}
 	}
-}
-
-func asSentence(err error, said *interface{ Sentence() string }) (ok bool) {
-	*said, ok = err.(interface{ Sentence() string })
-	return ok && (*said).Sentence() != ""
 }
 
 func TestReset(t *testing.T) {

@@ -1,13 +1,15 @@
 package policy
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
 
-// Error is for the person who wanted to change the policy: nothing was changed.
-type Error struct{ sentence string }
+	"matrix-tui/state/sentence"
+)
 
-func (e *Error) Error() string { return e.sentence }
-
-// Sentence is for people; it says what would be valid.
-func (e *Error) Sentence() string { return e.sentence }
-
-func sayf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+// sayf is what somebody is told who wants to change the policy: nothing was
+// changed, and what would be right.
+func sayf(format string, args ...any) error {
+	said := fmt.Sprintf(format, args...)
+	return sentence.New(errors.New(said), said)
+}

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // valueAt is what stands at a key of a mapping, nil for nothing.

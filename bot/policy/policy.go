@@ -1,7 +1,10 @@
-// Package policy holds the decisions that people make: policy.yaml, which says who may
-// talk to the bot, when it answers and within which limits, and the pairing codes for
-// unknown people. The decisions are pure functions; a thin layer reads and writes the
-// two files in the state folder. It knows nothing of Matrix servers or podman.
+// Package policy holds what people decide by hand: policy.yaml, which says who
+// may use the bot, when it answers and with what limits, and the pairing codes
+// that let strangers in.
+//
+// Decisions are pure functions; a thin layer around them reads and writes the
+// two files in the state directory. The package never talks to a homeserver and
+// knows nothing about podman.
 package policy
 
 import (
@@ -13,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Bounds of what the file may say.

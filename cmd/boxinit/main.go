@@ -1,5 +1,5 @@
-// Command boxinit is PID 1 of every sandbox container, and the short commands
-// that the bot runs in it; see package boxinit.
+// Command boxinit is PID 1 of every sandbox container, and the commands that the
+// bot runs in one; see package boxinit.
 package main
 
 import (

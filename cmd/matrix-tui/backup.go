@@ -17,6 +17,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // databases are the SQLite files, in the order in which they are copied: keys that are
@@ -216,7 +217,7 @@ func (b *backup) packVolumes(ctx context.Context, to *packer, name, room string)
 		return ctx.Err()
 	case err != nil:
 		b.left++
-		fmt.Fprintf(b.say, "matrix-tui: room %s: %s\n", harmless(room), sentence(err))
+		fmt.Fprintf(b.say, "matrix-tui: room %s: %s\n", harmless(room), sentence.Text(err))
 		return nil
 	}
 	b.rooms++

@@ -39,7 +39,7 @@ func TestDefaults(t *testing.T) {
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
 		Memory: 2 << 30, CPUs: 2, PIDs: 1024,
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
-		NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
+		Devices: crossSigned, NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -50,7 +50,7 @@ func TestEverySetting(t *testing.T) {
 	dir := t.TempDir()
 	got, err := load(t,
 		"MATRIX_HOMESERVER=http://[::1]:8008/", "MATRIX_USER=@bot:example.org", "MATRIX_PASSWORD= p # w ", "MATRIX_ACCESS_TOKEN=tok",
-		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*",
+		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*", "E2EE_DEVICES=All",
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
 		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
@@ -62,7 +62,7 @@ func TestEverySetting(t *testing.T) {
 	}
 	want := &Config{
 		Homeserver: "http://[::1]:8008", User: "@bot:example.org", Password: NewSecret(" p # w "), AccessToken: NewSecret("tok"),
-		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"},
+		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"}, Devices: allDevices,
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
 		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
@@ -122,6 +122,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"EXECUTION_TIMEOUT_MINUTES=1h", `is "1h"; expected a whole number of minutes from 1 to 43200 (30 days), such as 60`},
 		{"NOTIFY_ON_QUESTION=maybe", `is "maybe"; expected true or false`},
 		{"NOTIFY_ON_COMPLETE=2", `is "2"; expected true or false`},
+		{"E2EE_DEVICES=none", `is "none"; expected cross-signed or all`},
 		{"MEDIA_MAX_MB=0", `is "0"; expected a whole number of megabytes from 1 to 1024, such as 50`},
 		{"MAX_PARALLEL_TASKS=0", `is "0"; expected a whole number from 1 to 1000, such as 4`},
 		{"API_LISTEN=localhost", `is "localhost"; expected ` + isAddress},

@@ -16,7 +16,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
+	"matrix-tui/state/sentence"
 )
 
 // controlName is the socket in STATE_DIR through which the command line asks the
@@ -106,15 +107,9 @@ func saidOf(err error) string {
 	if errors.Is(err, bot.ErrNothingNew) || errors.Is(err, release.ErrNothingNew) {
 		return nothingNew
 	}
-	text := sentence(err)
-	var more interface {
-		error
-		Lines() []string
-	}
-	if errors.As(err, &more) {
-		for _, line := range more.Lines() {
-			text += "\n  " + line
-		}
+	text := sentence.Text(err)
+	for _, line := range sentence.Lines(err) {
+		text += "\n  " + line
 	}
 	return text
 }

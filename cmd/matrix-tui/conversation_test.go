@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"matrix-tui/cmd/matrix-tui/chattest"
+	"matrix-tui/bot/bottest"
 )
 
 // TestMain lets four conversations go on at once where nobody said otherwise:
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestConversations plays the scripts in testdata; package chattest has the verbs.
+// TestConversations plays the scripts in testdata; package bottest has the verbs.
 func TestConversations(t *testing.T) {
-	chattest.Run(t, "testdata")
+	bottest.Run(t, "testdata")
 }

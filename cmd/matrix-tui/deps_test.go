@@ -21,39 +21,49 @@ const module = "matrix-tui"
 // arrows are the packages of this module that each of them may import: the
 // floors of the house. A package that is not here has no place in it yet.
 var arrows = map[string][]string{
-	"cmd/matrix-tui":                {"agent", "agent/scripted", "bot", "bot/api", "bot/e2ee", "bot/person", "bot/policy", "sandbox", "cmd/matrix-tui/release", "sandbox/gateway", "state"},
-	"cmd/matrix-tui/release":        {},
-	"cmd/matrix-tui/chattest":       {"agent/scripted", "bot/person", "sandbox"}, // of sandbox the names alone
-	"cmd/boxinit":                   {"sandbox/boxinit"},
-	"cmd/scripted-model":            {"agent/scripted"},
-	"bot":                           {"agent", "bot/e2ee", "bot/media", "bot/policy", "sandbox", "sandbox/gateway", "state", "workspace"},
-	"bot/api":                       {"agent", "bot"},
-	"bot/media":                     {"sandbox"},
-	"bot/e2ee":                      {},
-	"bot/person":                    {"bot/e2ee"},
-	"bot/policy":                    {},
-	"cmd/matrix-tui/chattest/bench": {"agent", "agent/scripted", "bot/person", "cmd/matrix-tui/chattest", "sandbox", "sandbox/gateway", "state"},
-	"agent":                         {"sandbox"},
-	"agent/scripted":                {},
-	"sandbox":                       {"sandbox/boxinit"},
-	"sandbox/gateway":               {},
-	"sandbox/boxinit":               {},
-	"state":                         {},
-	"workspace":                     {},
+	"agent":              {"sandbox"},
+	"agent/agenttest":    {},
+	"bot":                {"agent", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/api":            {"agent", "bot"},
+	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "sandbox"}, // of sandbox the names alone
+	"bot/bottest/host":   {},
+	"bot/bottest/person": {"bot/matrix/e2ee"},
+	"bot/matrix":         {"bot/matrix/e2ee"},
+	"bot/matrix/e2ee":    {"bot/matrix/event"},
+	"bot/matrix/event":   {},
+	"bot/media":          {"bot/matrix", "sandbox"},
+	"bot/policy":         {},
+	"bot/text":           {},
+	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/boxinit":        {"sandbox/boxinit"},
+	"cmd/demo":           {"agent/agenttest", "bot/bottest/person"},
+	"cmd/matrix-tui":     {"agent", "bot", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/scripted-model": {"agent/agenttest"},
+	"deploy/release":     {},
+	"sandbox":            {"sandbox/boxinit"},
+	"sandbox/boxinit":    {},
+	"sandbox/gateway":    {},
+	"state":              {},
+	"state/sentence":     {},
+	"workspace":          {},
 }
+
+// leaves are the packages that every other one may import. They import nothing of
+// ours.
+var leaves = []string{"state/sentence"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{
 	"github.com/containers/podman/": {"sandbox"},
 	"github.com/coreos/go-systemd/": {"cmd/matrix-tui"},
 	"go.podman.io/":                 {"sandbox"},
-	"maunium.net/go/mautrix":        {"bot", "bot/e2ee", "bot/media", "bot/person", "cmd/matrix-tui/chattest"},
-	"go.mau.fi/util":                {"bot", "bot/e2ee"},
+	"maunium.net/go/mautrix":        {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
+	"go.mau.fi/util":                {"bot/matrix/e2ee"},
 	"github.com/prometheus/":        {"bot", "bot/api"},
 }
 
 // light may not even depend on heavy modules by way of others.
-var light = []string{"state", "workspace", "agent/scripted", "sandbox/gateway", "sandbox/boxinit", "bot/person", "cmd/boxinit", "cmd/scripted-model"}
+var light = []string{"state", "workspace", "agent/agenttest", "sandbox/gateway", "sandbox/boxinit", "bot/bottest/person", "cmd/boxinit", "cmd/scripted-model"}
 
 // listed is what `go list` tells of a package.
 type listed struct {
@@ -105,15 +115,33 @@ func TestArrows(t *testing.T) {
 			t.Errorf("package %s does not say what it is for", folder)
 		}
 		for _, imported := range p.Imports {
-			if to, ours := inside(imported); ours && !slices.Contains(allowed, to) {
+			if to, ours := inside(imported); ours && !slices.Contains(allowed, to) && !slices.Contains(leaves, to) {
 				t.Errorf("%s imports %s: the house has no such arrow", folder, to)
 			}
 		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if to, ours := inside(imported); ours && strings.HasPrefix(to, "cmd/") {
+				t.Errorf("%s imports %s: nothing imports a command", folder, to)
+			}
 			for prefix, importers := range heavy {
 				if strings.HasPrefix(imported, prefix) && !slices.Contains(importers, folder) {
 					t.Errorf("%s imports %s: only %s may", folder, imported, strings.Join(importers, ", "))
 				}
+			}
+		}
+	}
+}
+
+// testOnly are the packages, with all below them, that no program of a release
+// may hold.
+var testOnly = []string{"agent/agenttest", "bot/bottest"}
+
+func TestReleasesHoldNothingForTests(t *testing.T) {
+	for _, p := range goList(t, "-deps", "./cmd/matrix-tui", "./cmd/boxinit") {
+		folder, _ := inside(p.ImportPath)
+		for _, test := range testOnly {
+			if folder == test || strings.HasPrefix(folder, test+"/") {
+				t.Errorf("a program of a release holds %s", folder)
 			}
 		}
 	}
@@ -148,7 +176,7 @@ func TestLightPackagesStayLight(t *testing.T) {
 
 // personNeeds: mautrix brings its own helpers along.
 func personNeeds(folder, dep string) bool {
-	return folder == "bot/person" && strings.HasPrefix(dep, "go.mau.fi/util")
+	return folder == "bot/bottest/person" && strings.HasPrefix(dep, "go.mau.fi/util")
 }
 
 func TestTopLevel(t *testing.T) {

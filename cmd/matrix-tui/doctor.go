@@ -17,6 +17,7 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -114,6 +115,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.fits(cfg)), "the bot has logged in once", func(ctx context.Context, cfg *Config) finding {
 			return checkDevice(ctx, cfg, stored)
 		}},
+		{"identities", true, "", checkIdentities},
 		{"model", cfg.GeminiKey.Set(), settings, checkModel},
 	}
 	for _, c := range checks {
@@ -205,10 +207,10 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 		say(bad("podman at %s does not answer: the host may be overloaded, or podman's service may be stuck; run this again once `podman info` works for the bot's user", uri))
 		return
 	case podman == nil:
-		say(bad("podman at %s: %s", uri, sentence(err)))
+		say(bad("podman at %s: %s", uri, sentence.Text(err)))
 		return
 	case err != nil:
-		say(bad("podman at %s did not report its version: %s", uri, sentence(err)))
+		say(bad("podman at %s did not report its version: %s", uri, sentence.Text(err)))
 	case !atLeast(have, minPodman):
 		say(bad("podman %s at %s is too old: install %s or later (Debian 12 and Ubuntu 24.04 have it)", have, uri, minPodman))
 	default:
@@ -220,7 +222,7 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	case errors.Is(err, sandbox.ErrImageMissing):
 		say(bad("image %s is missing: run ./deploy/image/build, or set SANDBOX_IMAGE to one that `podman images` shows", image))
 	case err != nil:
-		say(bad("image %s: %s", image, sentence(err)))
+		say(bad("image %s: %s", image, sentence.Text(err)))
 	default:
 		say(good("image %s (%s)", image, id[:min(len(id), 12)]))
 	}

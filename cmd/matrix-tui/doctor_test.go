@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 )
 
 // closedPort is a loopback address where nobody listens.
@@ -95,7 +95,7 @@ func TestAtLeast(t *testing.T) {
 }
 
 func TestCheckModel(t *testing.T) {
-	server := scripted.New(scripted.Demo(), zerolog.Nop())
+	server := agenttest.New(agenttest.Demo(), zerolog.Nop())
 	server.RequireKey(hidden)
 	api := httptest.NewServer(server)
 	defer api.Close()

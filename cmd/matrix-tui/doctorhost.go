@@ -15,6 +15,7 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/sentence"
 )
 
 const (
@@ -52,7 +53,7 @@ func checkMemory(cfg *Config, path string) finding {
 func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say func(finding)) {
 	storage, err := podman.Storage(ctx)
 	if err != nil {
-		say(bad("podman did not report about its host: %s", sentence(err)))
+		say(bad("podman did not report about its host: %s", sentence.Text(err)))
 		return
 	}
 	say(checkStorage(string(cfg.StateDir), storage))

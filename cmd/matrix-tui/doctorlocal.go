@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/bot/api"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state/sentence"
 )
 
 // checkPolicy checks the policy file in the state folder, which is optional.
@@ -68,7 +69,7 @@ func checkAPI(ctx context.Context, cfg *Config) finding {
 	}
 	listener, taken := api.Listen(ctx, string(cfg.APIListen))
 	if taken != nil {
-		return bad("HTTP API at %s does not answer (%v): %s", address, err, sentence(taken))
+		return bad("HTTP API at %s does not answer (%v): %s", address, err, sentence.Text(taken))
 	}
 	_ = listener.Close()
 	return skipped("HTTP API: nothing listens at %s because the bot is not running", address)

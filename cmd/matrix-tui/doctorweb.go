@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 // maxAnswer bounds a response in bytes.

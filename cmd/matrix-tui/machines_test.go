@@ -5,9 +5,9 @@ package main
 import (
 	"testing"
 
-	"matrix-tui/cmd/matrix-tui/chattest"
+	"matrix-tui/bot/bottest"
 )
 
 // TestMachines plays the scripts that need a machine of their own, under qemu.
 // They take long: deploy/test --vps runs them.
-func TestMachines(t *testing.T) { chattest.Run(t, "testdata/vps") }
+func TestMachines(t *testing.T) { bottest.Run(t, "testdata/vps") }

@@ -1,24 +1,24 @@
-// Command matrix-tui is a Matrix bot that runs Gemini CLI in one podman container
-// per room.
+// Command matrix-tui is a Matrix bot. Gemini CLI does the tasks of each room, in
+// a podman container that belongs to that room.
 //
 //	matrix-tui run          run the bot
-//	matrix-tui demo         try the bot in this terminal, with a local homeserver
-//	matrix-tui doctor       check configuration and host, and say how to fix problems
+//	matrix-tui doctor       check what the bot needs, and say how to fix it
 //	matrix-tui rooms        list the rooms and their containers
-//	matrix-tui logs         show what happened in a room recently
-//	matrix-tui backup       write the bot's state into one file
-//	matrix-tui restore      restore a backup into an empty state folder
-//	matrix-tui self-update  install the newest release, or a given one
-//	matrix-tui release      build and install a release
+//	matrix-tui trust        trust the new identity of a user who has reset it
+//	matrix-tui logs         show what happened in a room
+//	matrix-tui backup       write everything the bot keeps into one file
+//	matrix-tui restore      restore a backup into an empty state directory
+//	matrix-tui self-update  install the newest release
+//	matrix-tui release      build, select and pack releases
 //	matrix-tui version      print the version
 //
 // Releases run three more: trial, update-watch and update-guard.
 //
-// This package reads the settings and wires the parts together; what the bot does
-// is decided elsewhere. It talks to podman and Matrix only through those packages.
+// This package reads the settings and connects the parts; other packages decide
+// what the bot does. It never talks to podman or Matrix except through them.
 //
-// The exit code is 0 after an orderly exit, 2 if the settings or the command line
-// are invalid, 1 for everything else.
+// The exit code is 0 after a normal end, 2 if the settings or the command line
+// are invalid, and 1 for everything else.
 package main
 
 import (
@@ -32,6 +32,9 @@ import (
 	"syscall"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/term"
+
+	"matrix-tui/state/sentence"
 )
 
 // app is what a subcommand gets from the process.
@@ -44,21 +47,22 @@ type app struct {
 
 // command is one subcommand. It reads its own flags from args.
 type command struct {
-	name, about string // about is "" for what only releases run
+	name, about string // about is "" for what people do not run
 	run         func(ctx context.Context, a *app, args []string) error
 }
 
 var commands = []command{
 	{"run", "run the bot", runCommand},
-	{"demo", "try the bot in this terminal, with a local homeserver", demoCommand},
 	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
+	{"trust", "trust a user's new identity after a reset", trustCommand},
 	{"logs", "show what happened in a room recently", logsCommand},
 	{"backup", "write the bot's state into one file", backupCommand},
 	{"restore", "restore a backup into an empty state folder", restoreCommand},
 	{"self-update", "install the newest release, or a given one", selfUpdateCommand},
 	{"release", "build and install a release", releaseCommand},
 	{"version", "print the version", versionCommand},
+	{"demo", "", demoCommand},
 	{"trial", "", trialCommand},
 	{"update-watch", "", watchCommand},
 	{"update-guard", "", guardCommand},
@@ -97,6 +101,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return 2
 }
 
+func demoCommand(context.Context, *app, []string) error {
+	return &usageError{"the chat in this terminal is ./deploy/try now"}
+}
+
 func (a *app) usage(w io.Writer) {
 	fmt.Fprint(w, "usage: matrix-tui SUBCOMMAND\n\n")
 	for _, c := range commands {
@@ -129,7 +137,7 @@ func (a *app) exitCode(err error) int {
 		fmt.Fprintf(a.stderr, "matrix-tui: %s\n", err)
 		return 2
 	}
-	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence(err))
+	fmt.Fprintf(a.stderr, "matrix-tui: %s\n", sentence.Text(err))
 	return 1
 }
 
@@ -190,7 +198,7 @@ func (a *app) config(fixed map[string]string) (*Config, error) {
 
 // logger writes JSON lines, or readable lines if w is a terminal.
 func logger(w io.Writer, level Level) zerolog.Logger {
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
 	}
 	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()

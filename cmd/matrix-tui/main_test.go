@@ -57,8 +57,7 @@ func TestCommandLine(t *testing.T) {
 		{"run", []string{state}, 2, "", "MATRIX_HOMESERVER is missing"},
 		{"run", []string{state, "LOG_LEVEL=loud"}, 2, "", `LOG_LEVEL is "loud"`},
 		{"rooms", []string{state, "MATRIX_USR=x"}, 2, "", "did you mean MATRIX_USER?"},
-		{"demo", []string{state}, 2, "", "demo needs -homeserver URL and -dir FOLDER"},
-		{"demo -homeserver nowhere -dir x", []string{state}, 2, "", `MATRIX_HOMESERVER is "nowhere"`},
+		{"demo -homeserver http://x -dir y", nil, 2, "", "matrix-tui: the chat in this terminal is ./deploy/try now\n"},
 	} {
 		t.Run(tt.args+strings.Join(tt.environ, " "), func(t *testing.T) {
 			got := play(t, t.Context(), tt.environ, strings.Fields(tt.args)...)

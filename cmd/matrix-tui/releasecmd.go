@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 )
 
 const releaseUsage = `matrix-tui release takes one of

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/e2ee"
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )

@@ -15,9 +15,10 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // gatewayFolder, in STATE_DIR, has a folder with a socket for each room. It is not
@@ -41,7 +42,7 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
 	updater := here.updater(cfg)
 	err = serve(ctx, cfg, log, hosting{here, updater, supervisor{log}})
-	if err == bot.ErrSwitch { // nothing else went wrong
+	if errors.Is(err, bot.ErrSwitch) { // nothing else went wrong
 		return takeOver(ctx, cfg, updater, append([]string{"run"}, args...), log)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -86,8 +87,8 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
 	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Log: log}
-	if on.updater != nil {
-		parts.Updates = updates{on.updater}
+	if on.releases != nil {
+		parts.Updates = updates{on.releases}
 	}
 	settings, ready := botConfig(cfg, log), make(chan struct{})
 	settings.Ready = func() error {
@@ -110,8 +111,8 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return b.Run(ctx)
 	})
 	group.Go(func() error { on.supervisor.watch(ctx, ready, b.Alive); return nil })
-	if on.updater != nil {
-		group.Go(func() error { return serveControl(ctx, dir, control{b, on.updater}, log) })
+	if on.releases != nil {
+		group.Go(func() error { return serveControl(ctx, dir, control{b, on.releases}, log) })
 	}
 	if listener == nil {
 		return group.Wait()
@@ -123,15 +124,15 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 // hosting is the bot's environment; the zero value means none.
 type hosting struct {
 	*installed
-	updater    *release.Updater
+	releases   *release.Updater
 	supervisor supervisor
 }
 
 func (h hosting) images() release.Images {
-	if h.updater == nil {
+	if h.releases == nil {
 		return release.Images{}
 	}
-	return h.updater.Images
+	return h.releases.Images
 }
 
 // listen opens the HTTP API's port, or returns nil if there is none. It comes before
@@ -141,9 +142,8 @@ func listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 		return nil, nil
 	}
 	listener, err := api.Listen(ctx, string(cfg.APIListen))
-	var wrong *api.ListenError
-	if errors.As(err, &wrong) && ctx.Err() == nil {
-		return nil, &SettingsError{[]string{wrong.Sentence()}}
+	if wrong, ok := sentence.Of(err); ok && ctx.Err() == nil {
+		return nil, &SettingsError{[]string{wrong}}
 	}
 	return listener, err
 }
@@ -152,7 +152,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 	return bot.Config{
 		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
-		Owners: cfg.Owners, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
+		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
 		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),

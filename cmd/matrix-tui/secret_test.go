@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 const hidden = "hunter2-hunter2"

@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/state"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"matrix-tui/cmd/matrix-tui/release"
+	"matrix-tui/deploy/release"
 	"matrix-tui/state"
 )
 

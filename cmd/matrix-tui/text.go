@@ -9,21 +9,6 @@ import (
 	"unicode"
 )
 
-// sentencer is an error with a sentence for people.
-type sentencer interface {
-	error
-	Sentence() string
-}
-
-// sentence returns the sentence of an error if it has one, its text otherwise.
-func sentence(err error) string {
-	var s sentencer
-	if errors.As(err, &s) {
-		return s.Sentence()
-	}
-	return err.Error()
-}
-
 // reason removes the path from a file system error that is shown next to it.
 func reason(err error) error {
 	var path *fs.PathError
@@ -56,4 +41,18 @@ func readAtMost(r io.Reader, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	return data, err
+}
+
+// harmless keeps what somebody else wrote from steering the terminal: of the
+// control characters line breaks and tabs stay, and direction marks go.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ' || r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
 }

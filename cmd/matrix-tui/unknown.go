@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"matrix-tui/bot"
+	"matrix-tui/bot/text"
 )
 
 // settingNames are all names that are read: the settings, and X_FILE for secrets.
@@ -44,7 +44,7 @@ func misspelt(name string) (closest string, looksLikeOurs bool) {
 	}
 	best := 1 << 30
 	for _, known := range settingNames {
-		if d := bot.Slips(strings.ToUpper(name), known); d < best {
+		if d := text.Distance(strings.ToUpper(name), known); d < best {
 			best, closest = d, known
 		}
 	}

@@ -26,6 +26,8 @@ type (
 	UserIDs []string
 	// UserGlobs are user IDs, and @*:server for everybody of a server.
 	UserGlobs []string
+	// Devices says which devices of people are trusted in encrypted rooms.
+	Devices string
 	// Bytes is an amount of memory; 0 means no limit.
 	Bytes int64
 	// CPUs is a number of processors; 0 means no limit.
@@ -226,6 +228,19 @@ func (s *Switch) UnmarshalText(text []byte) error {
 	case "false", "0", "no", "off":
 		*s = false
 	default:
+		return errValue
+	}
+	return nil
+}
+
+const (
+	crossSigned Devices = "cross-signed"
+	allDevices  Devices = "all"
+)
+
+func (d *Devices) UnmarshalText(text []byte) error {
+	*d = Devices(strings.ToLower(string(text)))
+	if *d != crossSigned && *d != allDevices {
 		return errValue
 	}
 	return nil

@@ -1,9 +1,9 @@
-// Command scripted-model serves the Gemini API from a script, see package matrix-tui/agent/scripted.
+// Command scripted-model serves the Gemini API from a script; see package matrix-tui/agent/agenttest.
 //
 //	scripted-model [-listen 127.0.0.1:0] [FILE]
 //
-// The first line it prints is its base URL. Without FILE it plays the demo's script. With SCRIPTED_MODEL_KEY in
-// the environment it refuses other API keys. It ends on SIGTERM and SIGINT.
+// The first line it prints is its base URL. Without FILE it uses the demo's script. If SCRIPTED_MODEL_KEY is set in
+// the environment, it refuses other API keys. It ends on SIGTERM and SIGINT.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 )
 
 func main() {
@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	script := scripted.Demo()
+	script := agenttest.Demo()
 	switch flags.NArg() {
 	case 0:
 	case 1:
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if script, err = scripted.Load(data); err != nil {
+		if script, err = agenttest.Load(data); err != nil {
 			return fmt.Errorf("%s: %w", flags.Arg(0), err)
 		}
 	default:
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	if *verbose {
 		log = zerolog.New(os.Stderr).With().Timestamp().Logger()
 	}
-	server := scripted.New(script, log)
+	server := agenttest.New(script, log)
 	server.RequireKey(os.Getenv("SCRIPTED_MODEL_KEY"))
 	return server.Serve(ctx, *listen, func(url string) { fmt.Println(url) })
 }

@@ -37,6 +37,7 @@ put() {
 		rm -f "$tmp"
 		return 0
 	fi
+	# shellcheck disable=SC2034 # for service.sh
 	RESTART=yes
 	if changing "writing $file"; then
 		say "writing $file"

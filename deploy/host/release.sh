@@ -24,6 +24,7 @@ need_release() {
 	fi
 	ensure "copying release $COMMIT to $HOME_DIR/releases" test -e "$HOME_DIR/releases/$COMMIT/release.json" -- copy_release "$from"
 	[ "$(readlink "$HOME_DIR/current" 2>/dev/null)" != "releases/$COMMIT" ] || return 0
+	# shellcheck disable=SC2034 # for service.sh
 	RESTART=yes
 	changing "switching to release $COMMIT" || return 0
 	if systemctl -q is-active matrix-tui.service 2>/dev/null; then

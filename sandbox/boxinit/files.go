@@ -59,7 +59,7 @@ func writeFile(path string, data io.Reader, size int64, mode fs.FileMode, onlyNe
 func receive(from io.Reader, path string, size int64, onlyNew bool) error {
 	// Read all that comes even where nothing is to be written, so that the sender
 	// is not cut off.
-	defer io.Copy(io.Discard, io.LimitReader(from, size))
+	defer func() { _, _ = io.Copy(io.Discard, io.LimitReader(from, size)) }()
 	return writeFile(path, io.LimitReader(from, size), size, 0, onlyNew)
 }
 

@@ -59,12 +59,12 @@ func (f forwarder) join(ctx context.Context, conn *net.TCPConn) {
 	defer stop()
 	var back sync.WaitGroup
 	back.Go(func() {
-		io.Copy(conn, gateway)
+		_, _ = io.Copy(conn, gateway)
 		conn.CloseWrite()
 		// The gateway has said all; what the client still sends has no reader.
 		conn.CloseRead()
 	})
-	io.Copy(gateway, conn)
+	_, _ = io.Copy(gateway, conn)
 	gateway.CloseWrite()
 	back.Wait()
 }

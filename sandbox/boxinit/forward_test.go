@@ -2,6 +2,7 @@ package boxinit
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"path/filepath"
@@ -97,7 +98,7 @@ func TestForwardHolds(t *testing.T) {
 		quick := time.Now().Add(3 * holdPoll)
 		conn.SetReadDeadline(quick)
 		var one [1]byte
-		if n, err := conn.Read(one[:]); err == nil || err == io.EOF {
+		if n, err := conn.Read(one[:]); err == nil || errors.Is(err, io.EOF) {
 			t.Fatalf("not held: %d, %v", n, err)
 		}
 		conn.SetReadDeadline(time.Now().Add(20 * time.Second))

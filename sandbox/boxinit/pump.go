@@ -97,7 +97,7 @@ func (p *pump) take(fd *unix.PollFd, buf []byte, to io.Writer, n int) {
 			fd.Fd, fd.Revents = -1, 0
 			return
 		}
-		to.Write(buf[:m])
+		_, _ = to.Write(buf[:m])
 		n -= m
 	}
 }

@@ -155,7 +155,7 @@ func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown b
 		return true, fmt.Errorf("supervisor of run %s ended before it answered: %w", spec.ID, err)
 	}
 	if answer.Error != "" {
-		cmd.Wait()
+		_ = cmd.Wait()
 		return false, errors.New(answer.Error)
 	}
 	return false, nil

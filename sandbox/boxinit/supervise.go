@@ -130,7 +130,7 @@ func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
 	}
 	// Short of memory, the kernel is to end the command rather than its supervisor
 	// or PID 1.
-	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
 	return pid, nil
 }
 
@@ -203,7 +203,7 @@ func (r *supervised) wait() error {
 // end keeps what the command has printed and notes how it ended.
 func (r *supervised) end(ws unix.WaitStatus) error {
 	r.pump.drain()
-	r.out.finish()
+	_ = r.out.finish() // a full disk must not keep the end from being noted
 	end := endRecord{
 		Code:  ws.ExitStatus(),
 		OOM:   oomKills() > r.begin.OOMKills,
@@ -218,9 +218,9 @@ func (r *supervised) end(ws unix.WaitStatus) error {
 	}
 	// After the record, so that a follower need not wait for the disk: a power
 	// failure before this line leaves an interrupted run.
-	r.file.Sync()
+	_ = r.file.Sync()
 	if f, err := os.Open(r.store.file(r.id, "end.json")); err == nil {
-		f.Sync()
+		_ = f.Sync()
 		f.Close()
 	}
 	return r.file.Close()

@@ -22,7 +22,7 @@ const (
 func (p *Program) tail(s store, id string, offset int64, attached bool) error {
 	if attached {
 		go func() {
-			io.Copy(io.Discard, p.Stdin)
+			_, _ = io.Copy(io.Discard, p.Stdin)
 			os.Exit(0)
 		}()
 	}
@@ -93,7 +93,7 @@ func (c *changes) wait() {
 		time.Sleep(tailPoll)
 		return
 	}
-	unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(tailLook.Milliseconds()))
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(tailLook.Milliseconds()))
 	var events [4096]byte
 	for {
 		if n, err := unix.Read(c.fd, events[:]); err != nil || n <= 0 {

@@ -45,7 +45,7 @@ rules:
 	closed := make(chan error)
 	go func() { closed <- o.Close(t.Context()) }()
 	for { // until it takes no more
-		c, err := o.dial()
+		c, err := o.connect()
 		if err != nil {
 			break
 		}
@@ -80,7 +80,7 @@ func TestConnectionCap(t *testing.T) {
 	o := open(t, script(t, "rules: []"), nil)
 	var held []net.Conn
 	for range maxConns {
-		c, err := o.dial()
+		c, err := o.connect()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,20 +1,17 @@
-// Package gateway is the only way out of a container, which has no network: a unix
-// socket in a directory of the room, mounted into the container. The socket's path
-// identifies the room.
+// Package gateway is the only way out of a container that has no network: a unix socket in a directory of its room,
+// which is mounted into the container. The path of the socket identifies the room.
 //
 // Two services listen on the socket, distinguished by the form of the request:
 //
-//   - The model route, /model/…: requests to the Gemini API. The gateway adds the API key. It allows only listing
-//     models, generating content, counting tokens and embedding.
-//   - A proxy for HTTP (absolute form) and for everything else (CONNECT). It reaches public addresses only.
+//   - The model route, /model/…: requests to the Gemini API, with the API key added on this side. Only listing models,
+//     generating, counting tokens and embedding are allowed; every other method of the API is refused.
+//   - A proxy, for HTTP (absolute form) and for everything else (CONNECT). It reaches public addresses only.
 //
-// The key never enters the container: not in an answer, an error or a header. Of a
-// request, only its kind, status and duration are logged. The package knows neither
-// podman nor Matrix.
+// The key never reaches the container: not in an answer, not in an error, not in a header. The gateway logs the kind,
+// status and duration of a request and nothing else about it. The package knows nothing about podman or Matrix.
 //
-// The gateway may go away at any moment (an update, a crash) and come back while a run
-// continues in the container. Until then boxinit holds new connections. Gemini CLI
-// retries an interrupted streaming answer, because such answers end with their
-// connection: a cut looks to the CLI like a model that stopped too early, whereas a
-// truncated chunked answer would end the run (measured with 0.61.0).
+// The gateway may disappear at any moment (an update, a crash) and come back while a run continues in the container.
+// Until then boxinit holds new connections. Gemini CLI retries a streaming answer that was cut, because such answers end
+// with their connection: a cut looks to the CLI like a model that stopped too early. If a chunked answer ended in the
+// middle, the run would end (measured with 0.61.0).
 package gateway

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent/scripted"
+	"matrix-tui/agent/agenttest"
 )
 
 const testRoom = "!room:example.org"
@@ -65,22 +65,22 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 	if o.dir, err = o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return o.dial() }}
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return o.connect() }}
 	t.Cleanup(transport.CloseIdleConnections)
 	o.client = &http.Client{Transport: transport}
 	return o
 }
 
-func (o *opened) dial() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.dir, "sock")) }
+func (o *opened) connect() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.dir, "sock")) }
 
 // script is a scripted model that takes testKey only.
 func script(t testing.TB, rules string) string {
 	t.Helper()
-	s, err := scripted.Load([]byte(rules))
+	s, err := agenttest.Load([]byte(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := scripted.New(s, zerolog.Nop())
+	model := agenttest.New(s, zerolog.Nop())
 	model.RequireKey(testKey)
 	hs := httptest.NewServer(model)
 	t.Cleanup(hs.Close)
@@ -125,7 +125,7 @@ func TestOpen(t *testing.T) {
 	if err := o.Shut(testRoom); err != nil {
 		t.Error(err)
 	}
-	if c, err := o.dial(); err == nil {
+	if c, err := o.connect(); err == nil {
 		c.Close()
 		t.Error("a shut room takes connections")
 	}
@@ -167,7 +167,7 @@ func TestOpenOverLeftovers(t *testing.T) {
 	if _, err := next.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := o.dial(); err != nil {
+	if c, err := o.connect(); err != nil {
 		t.Error(err)
 	} else {
 		c.Close()
@@ -179,7 +179,7 @@ func TestOpenOverLeftovers(t *testing.T) {
 	if _, err := next.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := o.dial(); err != nil {
+	if c, err := o.connect(); err != nil {
 		t.Error(err)
 	} else {
 		c.Close()

@@ -17,6 +17,8 @@ type listener struct {
 }
 
 // Accept waits for a slot, then for a connection.
+//
+//lint:hides it calls AcceptUnix, which is the same
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:

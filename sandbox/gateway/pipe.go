@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -37,7 +38,7 @@ func oneWay(to, from net.Conn, alive func()) {
 			}
 		}
 		if err != nil {
-			if half, ok := to.(interface{ CloseWrite() error }); !ok || err != io.EOF || half.CloseWrite() != nil {
+			if half, ok := to.(interface{ CloseWrite() error }); !ok || !errors.Is(err, io.EOF) || half.CloseWrite() != nil {
 				to.Close()
 				from.Close()
 			}

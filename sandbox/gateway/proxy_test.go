@@ -16,7 +16,7 @@ import (
 // tunnel asks for one, sending early along with the request, and gives what can be read after the answer.
 func (o *opened) tunnel(t *testing.T, address, early string) (net.Conn, *bufio.Reader, *http.Response) {
 	t.Helper()
-	c, err := o.dial()
+	c, err := o.connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestTunnelEnds(t *testing.T) {
 // proxied is a request in absolute form.
 func (o *opened) proxied(t *testing.T, raw string) (*http.Response, string) {
 	t.Helper()
-	c, err := o.dial()
+	c, err := o.connect()
 	if err != nil {
 		t.Fatal(err)
 	}

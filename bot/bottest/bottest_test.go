@@ -1,0 +1,99 @@
+package bottest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestVerbs plays scripts without a bot: people, files, hosts.
+func TestVerbs(t *testing.T) { Run(t, "testdata") }
+
+func TestRename(t *testing.T) {
+	in := "# kill it\nkill\nstop\nstopwatch\n  kill\n-- kill.txt --\nkill\n"
+	want := "# kill it\nbot-kill\nbot-stop\nstopwatch\n  kill\n-- kill.txt --\nkill\n"
+	if diff := cmp.Diff(want, rename(in)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	var v any
+	if err := json.Unmarshal([]byte(`{"containers":{"!a.b:c":"box"},"history":{"!a.b:c":[{"content":"x"},{"content":"y"}]}}`), &v); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{"den": "!a.b:c"}
+	for path, want := range map[string]any{
+		".containers[den]":          "box",
+		".history[den][0].content":  "x",
+		".history[den][-1].content": "y",
+		".history[den][7].content":  nil,
+		".containers[attic]":        nil,
+		".nothing.at.all":           nil,
+	} {
+		got, err := walk(v, path, names)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+	for _, path := range []string{"containers", ".history[den][x]", ".a..b"} {
+		if got, err := walk(v, path, names); err == nil {
+			t.Errorf("%s gave %v", path, got)
+		}
+	}
+}
+
+func TestVerbTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, v := range verbs {
+		if seen[v.name] {
+			t.Errorf("%s is there twice", v.name)
+		}
+		seen[v.name] = true
+		if v.max >= 0 && v.max < v.min {
+			t.Errorf("%s takes %d to %d arguments", v.name, v.min, v.max)
+		}
+	}
+	for from, to := range renamed {
+		if !seen[to] {
+			t.Errorf("%s is renamed to %s, which is no verb", from, to)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	for text, want := range map[string][]string{
+		"none here, https://example.org/#/!a:b/$c":                                            nil,
+		"see https://matrix.to/#/!a:b/$c.":                                                    {"!a:b/$c"},
+		"[it](https://matrix.to/#/%21a%3Ab/%24c_d-e?via=b) and <https://matrix.to/#/!x:y/$z>": {"!a:b/$c_d-e", "!x:y/$z"},
+	} {
+		if diff := cmp.Diff(want, links(text)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+func TestPinged(t *testing.T) {
+	for raw, want := range map[string][]string{
+		`{"body":"@bob:x","m.mentions":{}}`:                                        nil,
+		`{"m.mentions":{"user_ids":["@alice:x"],"room":true}}`:                     {"@alice:x", "@room"},
+		`{"m.mentions":{},"m.new_content":{"m.mentions":{"user_ids":["@bob:x"]}}}`: {"@bob:x"},
+	} {
+		got, err := pinged([]byte(raw))
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", raw, diff)
+		}
+	}
+	for _, raw := range []string{`{"body":"@bob:x"}`, `{"m.mentions":{},"m.new_content":{"body":"@bob:x"}}`, `[]`} {
+		if got, err := pinged([]byte(raw)); err == nil {
+			t.Errorf("%s pings %v", raw, got)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+// Package host runs what a test of the bot needs around it: a homeserver, a
+// podman service, and any other program. Whatever it starts dies with the test's
+// process. It never runs the bot and knows nothing of it but the names of its
+// containers' volumes.
+package host

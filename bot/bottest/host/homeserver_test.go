@@ -1,0 +1,47 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A homeserver that has ended by itself tells of it, and can be started again.
+func TestHomeserverDies(t *testing.T) {
+	bins := DendriteFolder()
+	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {
+		if os.Getenv("MATRIX_TUI_E2E") == "require" {
+			t.Fatal(err)
+		}
+		t.Skip("NOT RUN: no Dendrite: set MATRIX_TUI_DENDRITE")
+	}
+	script, err := filepath.Abs("../../../deploy/homeserver/start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := NewHomeserver(t.TempDir(), script, bins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := h.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if last := h.Died(); last != "" {
+		t.Errorf("it runs, and has died: %s", last)
+	}
+	if err := h.proc.Signal(ctx, syscall.SIGABRT); err != nil {
+		t.Fatal(err)
+	}
+	if last := h.Died(); !strings.Contains(last, "goroutine") {
+		t.Errorf("its last words: %q", last)
+	}
+	if err := h.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Stop(ctx); err != nil || h.Died() != "" {
+		t.Errorf("stopped: %v, %q", err, h.Died())
+	}
+}

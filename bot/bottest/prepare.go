@@ -1,0 +1,80 @@
+package bottest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// renamed are verbs whose names testscript has taken for commands of its own.
+// They are replaced on the way to testscript; line numbers stay.
+var renamed = map[string]string{"kill": "bot-kill", "stop": "bot-stop"}
+
+const (
+	// doubleMark, on a line of its own, has a script played a second time, in
+	// encrypted rooms.
+	doubleMark = "# also encrypted"
+	// doubleName is what the name of that second play ends with.
+	doubleName = "-in-encrypted-rooms"
+)
+
+// allSealed tells that every script is to be played in encrypted rooms, once.
+func allSealed() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
+
+// prepare copies the scripts of dir to a folder with their verbs renamed, those
+// that have a double twice, and returns the copies.
+func prepare(dir, to string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		return nil, fmt.Errorf("find scripts: %w", err)
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+	}
+	var copies []string
+	for _, path := range paths {
+		script, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read script: %w", err)
+		}
+		names := []string{filepath.Base(path)}
+		if doubles(string(script)) && !allSealed() {
+			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
+		}
+		for _, name := range names {
+			dst := filepath.Join(to, name)
+			if err := os.WriteFile(dst, []byte(rename(string(script))), 0o600); err != nil {
+				return nil, fmt.Errorf("write script: %w", err)
+			}
+			copies = append(copies, dst)
+		}
+	}
+	return copies, nil
+}
+
+// doubles tells whether the script part of a txtar archive has the mark.
+func doubles(archive string) bool { return slices.Contains(scriptLines(archive), doubleMark+"\n") }
+
+// scriptLines are the lines of the script part of a txtar archive.
+func scriptLines(archive string) []string {
+	lines := strings.SplitAfter(archive, "\n")
+	if end := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "-- ") }); end >= 0 {
+		return lines[:end]
+	}
+	return lines
+}
+
+// rename replaces the taken verbs in the script part of a txtar archive.
+func rename(archive string) string {
+	lines := scriptLines(archive)
+	files := archive[len(strings.Join(lines, "")):]
+	for i, line := range lines {
+		verb, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
+		if to, ok := renamed[verb]; ok {
+			lines[i] = strings.TrimRight(to+" "+rest, " ") + "\n"
+		}
+	}
+	return strings.Join(lines, "") + files
+}

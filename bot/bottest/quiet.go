@@ -1,0 +1,84 @@
+package bottest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // reads the bot's journal
+
+	"matrix-tui/bot/bottest/host"
+)
+
+// quiet waits until the bot's journal has every message that was said while the
+// bot was in the room, none of it is unfinished and nothing waits to be sent.
+func (sc *script) quiet(ctx context.Context) error {
+	why := "no journal"
+	err := host.Poll(ctx, func() (bool, error) {
+		now, err := sc.unfinished(ctx)
+		if ctx.Err() == nil {
+			why = now
+		}
+		if err != nil && ctx.Err() == nil {
+			why = err.Error() // a journal that is just being made
+			return false, nil
+		}
+		if why != "" && sc.machine == nil && !sc.bot.proc.Alive() && !sc.releaseRuns() {
+			return false, errors.New("the bot does not run, and " + why)
+		}
+		return why == "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("the bot does not come to rest: %w: %s", err, why)
+	}
+	return nil
+}
+
+// unfinished says what the bot still has to do, "" for nothing.
+func (sc *script) unfinished(ctx context.Context) (string, error) {
+	path := filepath.Join(sc.state(), "journal.db")
+	if _, err := os.Stat(path); err != nil {
+		if len(sc.said) == 0 {
+			return "", nil
+		}
+		return "", err
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=busy_timeout(2000)")
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for room, events := range sc.said {
+		marks := strings.TrimSuffix(strings.Repeat("?,", len(events)), ",")
+		args := []any{room}
+		for _, event := range events {
+			args = append(args, event)
+		}
+		var known int
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM inbound WHERE room = ? AND event IN ("+marks+")", args...).Scan(&known); err != nil {
+			return "", err
+		}
+		if known != len(events) {
+			return fmt.Sprintf("%d of %d messages of %s have not come", len(events)-known, len(events), room), nil
+		}
+	}
+	var tasks, unsent int
+	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM inbound WHERE status = 1) +
+		(SELECT count(*) FROM task WHERE state IN ('queued', 'running', 'answered'))`).Scan(&tasks); err != nil {
+		return "", err
+	}
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM message WHERE status = 0").Scan(&unsent); err != nil {
+		return "", err
+	}
+	if tasks+unsent > 0 {
+		return fmt.Sprintf("%d tasks are unfinished, %d messages unsent", tasks, unsent), nil
+	}
+	return "", nil
+}

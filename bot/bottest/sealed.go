@@ -1,0 +1,196 @@
+package bottest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"matrix-tui/bot/bottest/person"
+)
+
+// What may stand in clear in the events that a bot sends to an encrypted room:
+// the types that are never encrypted, and what is beside the ciphertext.
+var (
+	openTypes    = []string{"m.reaction", "m.room.redaction", "m.room.member", "org.matrix.msc4391.command_description"}
+	openKeys     = []string{"algorithm", "ciphertext", "session_id", "sender_key", "device_id", "m.relates_to", "io.matrix-tui.txn"}
+	openRelation = []string{"rel_type", "event_id", "is_falling_back", "m.in_reply_to"}
+)
+
+// forUntrusted is the one message that has to be in clear: it is for a device that
+// gets no keys.
+var forUntrusted = regexp.MustCompile(`"body":"🔒 I don't act on messages from [^"]*","[^}]*"io.matrix-tui.txn":"[0-9a-f]+-untrusted"`)
+
+// open says what an event of an encrypted room tells in clear that it should
+// not, "" for nothing.
+func open(raw json.RawMessage) string {
+	var e struct {
+		Type    string                     `json:"type"`
+		Content map[string]json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return "what is no event: " + err.Error()
+	}
+	if slices.Contains(openTypes, e.Type) || len(e.Content) == 0 { // taken back
+		return ""
+	}
+	if e.Type != "m.room.encrypted" {
+		if forUntrusted.Match(raw) {
+			return ""
+		}
+		return "a whole " + e.Type
+	}
+	for key := range e.Content {
+		if !slices.Contains(openKeys, key) {
+			return key
+		}
+	}
+	var relation map[string]json.RawMessage
+	if rel := e.Content["m.relates_to"]; rel != nil && json.Unmarshal(rel, &relation) != nil {
+		return "m.relates_to"
+	}
+	for key := range relation {
+		if !slices.Contains(openRelation, key) {
+			return "m.relates_to." + key
+		}
+	}
+	if len(e.Content["ciphertext"]) < 20 {
+		return "no ciphertext"
+	}
+	return ""
+}
+
+// openFiles lists the addresses of files in a message that are not those of
+// encrypted ones, and gives the descriptions of those that are.
+func openFiles(content any) (clear []string, sealed []json.RawMessage) {
+	switch c := content.(type) {
+	case map[string]any:
+		if url, ok := c["url"].(string); ok && c["hashes"] != nil && c["key"] != nil && strings.HasPrefix(url, "mxc:") {
+			file, _ := json.Marshal(c) // it was JSON a moment ago
+			return nil, []json.RawMessage{file}
+		}
+		for _, key := range slices.Sorted(maps.Keys(c)) {
+			more, files := openFiles(c[key])
+			clear, sealed = append(clear, more...), append(sealed, files...)
+		}
+	case []any:
+		for _, one := range c {
+			more, files := openFiles(one)
+			clear, sealed = append(clear, more...), append(sealed, files...)
+		}
+	case string:
+		if strings.HasPrefix(c, "mxc:") {
+			clear = append(clear, c)
+		}
+	}
+	return clear, sealed
+}
+
+// checkSealed looks, at the end of a script, at every event that the bot has sent
+// to an encrypted room, as the homeserver has it, and at the files: all of them
+// must be encrypted. Every room of a script that is played in encrypted rooms
+// must be one.
+func (sc *script) checkSealed(ctx context.Context) error {
+	if sc.bot.id == "" || len(sc.rooms) == 0 {
+		return nil
+	}
+	if err := sc.home.Start(ctx); err != nil { // a script may have ended without it
+		return err
+	}
+	var problems []error
+	inClear := false
+	for name, r := range sc.rooms {
+		p := sc.people[r.by]
+		events, err := p.Raw(ctx, r.id)
+		if err != nil {
+			return fmt.Errorf("look at all events of %s: %w", name, err)
+		}
+		since := slices.IndexFunc(events, isEncryption) // the newest event is the first
+		if since < 0 {
+			inClear = true
+			if sc.sealed && !r.clear {
+				problems = append(problems, fmt.Errorf("the room %s is not encrypted", name))
+			}
+			continue
+		}
+		for _, raw := range events[:since] {
+			if what := open(raw); what != "" && bytes.Contains(raw, []byte(`"sender":"`+sc.bot.id+`"`)) {
+				problems = append(problems, fmt.Errorf("in the encrypted room %s the bot tells %s in clear: %s", name, what, cut(string(raw), 500)))
+			}
+		}
+		problems = append(problems, sc.checkFiles(ctx, p, r.id))
+	}
+	if !inClear {
+		problems = append(problems, sc.checkUploads(ctx))
+	}
+	return errors.Join(problems...)
+}
+
+func isEncryption(raw json.RawMessage) bool {
+	return bytes.Contains(raw, []byte(`"type":"m.room.encryption"`))
+}
+
+// checkFiles fetches every file that the bot has sent to a room as the homeserver
+// has it.
+func (sc *script) checkFiles(ctx context.Context, p *person.Person, room string) error {
+	msgs, err := p.History(ctx, room)
+	if err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		var content any
+		if m.Sender != sc.bot.id || !m.Encrypted || json.Unmarshal(m.Content, &content) != nil {
+			continue
+		}
+		clear, sealed := openFiles(content)
+		if len(clear) > 0 {
+			return fmt.Errorf("the message %q names files that are not encrypted: %v", cut(m.Body, 100), clear)
+		}
+		for _, file := range sealed {
+			if err := p.Sealed(ctx, file); err != nil {
+				return fmt.Errorf("the message %q: %w", cut(m.Body, 100), err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkUploads looks at all that the bot has ever given to the homeserver: but
+// for its picture, all of it has neither name nor kind.
+func (sc *script) checkUploads(ctx context.Context) error {
+	avatar, err := sc.avatar(ctx)
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(sc.home.Data(), "media.db")+"?mode=ro&_pragma=busy_timeout(2000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var what string
+	err = db.QueryRowContext(ctx, `SELECT content_type || ' ' || upload_name FROM mediaapi_media_repository
+		WHERE user_id = ? AND media_id <> ? AND (content_type <> 'application/octet-stream' OR upload_name <> '')`,
+		sc.bot.id, avatar[strings.LastIndex(avatar, "/")+1:]).Scan(&what)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("list what was uploaded: %w", err)
+	}
+	return fmt.Errorf("the bot has uploaded in clear: %s", what)
+}
+
+// avatar is the address of the bot's picture, "" when it has none.
+func (sc *script) avatar(ctx context.Context) (string, error) {
+	for _, p := range sc.people {
+		return p.Avatar(ctx, sc.bot.id)
+	}
+	return "", errors.New("nobody is there to ask for the picture of the bot")
+}

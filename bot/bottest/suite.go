@@ -1,0 +1,167 @@
+package bottest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"matrix-tui/bot/bottest/host"
+)
+
+const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs,crashtest"
+
+// suite is what all scripts of one test run share.
+type suite struct {
+	root    string                 // /tmp/mtc-<pid>; short, because sockets lie below it
+	repo    string                 // the module's folder
+	program func() (string, error) // builds the bot, once
+	bins    string                 // Dendrite's programs
+	image   string
+	home    *host.Homeserver
+	counter atomic.Int32
+	shop    shop // of releases
+}
+
+// Run plays every script of dir. What is missing on the host (podman, the image,
+// the homeserver) makes it skip, and fail when MATRIX_TUI_E2E=require is set.
+func Run(t *testing.T, dir string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	s, err := newSuite(ctx)
+	if s != nil {
+		t.Cleanup(func() {
+			if err := s.close(); err != nil {
+				t.Errorf("clean up after the scripts: %v", err)
+			}
+		})
+	}
+	var missing *missingError
+	switch {
+	case errors.As(err, &missing) && os.Getenv("MATRIX_TUI_E2E") != "require":
+		t.Skipf("CONVERSATION SCRIPTS NOT RUN: %v (MATRIX_TUI_E2E=require makes this a failure)", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	files, err := prepare(dir, filepath.Join(s.root, "scripts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Files:               files,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               s.setup,
+		Cmds:                commands(),
+	})
+}
+
+// missingError says what a host lacks.
+type missingError struct{ what string }
+
+func (e *missingError) Error() string { return e.what }
+
+// newSuite looks for the parts and starts the homeserver. On an
+// error the suite, when there is one, still has to be closed.
+func newSuite(ctx context.Context) (*suite, error) {
+	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), bins: host.DendriteFolder()}
+	if s.image == "" {
+		s.image = "localhost/matrix-tui-sandbox:latest"
+	}
+	if _, err := exec.LookPath("podman"); err != nil {
+		return nil, &missingError{"podman is not installed"}
+	}
+	if _, _, code, err := host.Podman(ctx, "image", "exists", s.image); err != nil || code != 0 {
+		return nil, &missingError{fmt.Sprintf("image %s is not there: deploy/image/build makes it", s.image)}
+	}
+	if _, err := os.Stat(filepath.Join(s.bins, "dendrite")); err != nil {
+		return nil, &missingError{fmt.Sprintf("no Dendrite in %q: set MATRIX_TUI_DENDRITE", s.bins)}
+	}
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the module: %w", err)
+	}
+	s.repo = filepath.Dir(strings.TrimSpace(string(mod)))
+	sweep(ctx)
+	s.root = filepath.Join("/tmp", "mtc-"+strconv.Itoa(os.Getpid()))
+	if err := os.MkdirAll(s.root, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+	}
+	s.program = sync.OnceValues(s.build)
+	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), s.homeScript(), s.bins); err != nil {
+		return s, err
+	}
+	return s, s.home.Start(ctx)
+}
+
+func (s *suite) homeScript() string { return filepath.Join(s.repo, "deploy", "homeserver", "start") }
+
+// build compiles the bot with its crash points, and with the race detector when
+// the tests have it.
+func (s *suite) build() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	bin := filepath.Join(s.root, "matrix-tui")
+	argv := []string{"build", "-buildvcs=false", "-tags", buildTags, "-o", bin}
+	if race {
+		argv = append(argv, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(argv, "./cmd/matrix-tui")...)
+	cmd.Dir = s.repo
+	cmd.Env = os.Environ()
+	if race {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the bot: %w\n%s", err, out)
+	}
+	return bin, nil
+}
+
+// close stops the homeserver and removes the folder.
+func (s *suite) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	err := s.home.Stop(ctx)
+	if os.Getenv("MATRIX_TUI_KEEP") == "" {
+		err = errors.Join(err, os.RemoveAll(s.root))
+	}
+	return err
+}
+
+// sweep removes what an earlier run left behind that was itself killed: its
+// containers, by the list it kept, its mounts and its folder.
+func sweep(ctx context.Context) {
+	sweepMachines(ctx)
+	roots, _ := filepath.Glob("/tmp/mtc-*")
+	for _, root := range roots {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(root), "mtc-"))
+		if err != nil || syscall.Kill(pid, 0) == nil {
+			continue
+		}
+		lists, _ := filepath.Glob(filepath.Join(root, "*", "boxes"))
+		for _, list := range lists {
+			names, err := os.ReadFile(list)
+			if err != nil {
+				continue
+			}
+			if err := host.RemoveBoxes(ctx, strings.Fields(string(names))); err != nil {
+				fmt.Fprintln(os.Stderr, "bottest: sweep:", err)
+			}
+			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)
+			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "base"), syscall.MNT_DETACH)
+		}
+		_ = os.RemoveAll(root)
+	}
+}

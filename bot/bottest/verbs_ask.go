@@ -1,0 +1,200 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"matrix-tui/bot/bottest/host"
+	"matrix-tui/bot/bottest/person"
+)
+
+// How the bot's questions, and its reminders of them, are known from results.
+var (
+	askingLine   = regexp.MustCompile(`(?m)^I need your input:$`)
+	reminderLine = regexp.MustCompile(`^\W*I still wait for your input`)
+)
+
+// result tells whether the bot says what came of a task: text of its own that
+// answers something, and asks nothing.
+func (sc *script) result(m person.Msg) bool {
+	return m.Sender == sc.bot.id && m.Final() && !askingLine.MatchString(m.Body) && !reminderLine.MatchString(m.Body)
+}
+
+// asked tells whether the bot asks a question.
+func (sc *script) asked(m person.Msg) bool {
+	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingLine.MatchString(m.Body)
+}
+
+// doQuestion expects a question as it has to be: text, in reply to a message of
+// a person's, and that person is the only one it mentions.
+func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	if neg {
+		return sc.never(ctx, p, room, args[2], sc.asked)
+	}
+	m, err := sc.take(ctx, p, room, args[2], sc.asked)
+	if err != nil {
+		return err
+	}
+	if m.Kind != "m.text" {
+		return fmt.Errorf("the question is %s, not m.text", m.Kind)
+	}
+	for _, task := range p.Messages(room) {
+		if task.Event != m.ReplyTo || task.Type != "m.room.message" || task.Sender == sc.bot.id {
+			continue
+		}
+		if !slices.Equal(m.Mentions, []string{task.Sender}) {
+			return fmt.Errorf("the question mentions %v, not %s alone, who gave the task", m.Mentions, task.Sender)
+		}
+		return nil
+	}
+	return fmt.Errorf("the question replies to %q, which is no message of a person's", m.ReplyTo)
+}
+
+// doPinned waits until an execution of the room has the message as its question.
+func doPinned(ctx context.Context, sc *script, _ bool, args []string) error {
+	_, _, m, err := sc.newest(args)
+	if err != nil {
+		return err
+	}
+	err = host.Poll(ctx, func() (bool, error) {
+		value, err := sc.stateValue(".executions[" + args[1] + "]")
+		return err == nil && strings.Contains(value, `"question_event":"`+m.Event+`"`), nil
+	})
+	if err != nil {
+		return fmt.Errorf("no execution waits for an answer to %s: %w", m.Event, err)
+	}
+	return nil
+}
+
+// doReactions looks at what the bot itself has put on a message, in its order.
+func doReactions(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, m, err := sc.newest(args)
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	var keys []string
+	for _, r := range msgs {
+		if r.Type == "m.reaction" && r.Sender == sc.bot.id && r.Target == m.Event {
+			keys = append(keys, r.Key)
+		}
+	}
+	if !slices.Equal(keys, args[3:]) {
+		return fmt.Errorf("the bot's reactions are %q, not %q", keys, args[3:])
+	}
+	return nil
+}
+
+var matrixTo = regexp.MustCompile(`https://matrix\.to/#/([^\s"<>()?]+)`)
+
+// links are the room/event pairs that a text links to.
+func links(text string) []string {
+	var out []string
+	for _, m := range matrixTo.FindAllStringSubmatch(text, -1) {
+		if target, err := url.PathUnescape(strings.TrimRight(m[1], ".,")); err == nil {
+			out = append(out, target)
+		}
+	}
+	return out
+}
+
+// doLinked looks for a link from the newest message that fits to another one, of
+// the same room or of the one that it is named. It tells by which servers.
+func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
+	p, room, m, err := sc.newest(args)
+	if err != nil {
+		return err
+	}
+	where := room
+	if len(args) > 4 {
+		if _, where, err = sc.who(args[0], args[4]); err != nil {
+			return err
+		}
+	}
+	target, err := newest(p, where, args[3], false)
+	if err != nil {
+		return err
+	}
+	if have := links(m.Body); !slices.Contains(have, where+"/"+target.Event) {
+		return fmt.Errorf("it links to %q, not to %s/%s", have, where, target.Event)
+	}
+	if !strings.Contains(m.Body, target.Event+"?via=") {
+		return fmt.Errorf("the link names no server: %q", m.Body)
+	}
+	return nil
+}
+
+// doPings looks at every message of the bot's: they mention these people, each
+// of them somewhere, and nobody else.
+func doPings(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	var got, want []string
+	for _, m := range msgs {
+		if m.Type != "m.room.message" || m.Sender != sc.bot.id || m.Redacted {
+			continue
+		}
+		users, err := pinged(m.Content)
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, cut(string(m.Content), 300))
+		}
+		got = append(got, users...)
+	}
+	for _, name := range args[2:] {
+		user, err := sc.userID(ctx, name)
+		if err != nil {
+			return err
+		}
+		want = append(want, user)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		return fmt.Errorf("the bot pings %v, not %v", got, want)
+	}
+	return nil
+}
+
+func doThread(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.about(ctx, args, false, func(p *person.Person, room, root string) (string, error) {
+		last := root
+		for _, m := range p.Messages(room) {
+			if m.Thread == root {
+				last = m.Event
+			}
+		}
+		return p.Send(ctx, room, "m.room.message", inThread(root, last, args[3]))
+	})
+}
+
+// doMisreply answers, in one room, a message of another one.
+func doMisreply(ctx context.Context, sc *script, _ bool, args []string) error {
+	other := sc.rooms[args[2]]
+	if other == nil {
+		return fmt.Errorf("no room is called %s", args[2])
+	}
+	m, err := newest(sc.people[other.by], other.id, args[3], false)
+	if err != nil {
+		return err
+	}
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		return p.Reply(ctx, room, m.Event, args[4])
+	})
+}

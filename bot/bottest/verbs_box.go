@@ -1,0 +1,173 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"matrix-tui/sandbox"
+
+	"matrix-tui/bot/bottest/host"
+)
+
+// boxOf is the container's name for a room of the script.
+func (sc *script) boxOf(place string) (string, error) {
+	r := sc.rooms[place]
+	if r == nil {
+		return "", fmt.Errorf("no room is called %s", place)
+	}
+	if name, ok := sc.stateValue(".containers[" + place + "]"); ok == nil && name != "" {
+		return name, nil
+	}
+	return sandbox.NameFor(r.id), nil
+}
+
+// run is podman with its output as the verb's.
+func (sc *script) run(ctx context.Context, neg bool, argv []string) error {
+	stdout, stderr, code, err := host.Podman(ctx, argv...)
+	fmt.Fprint(sc.ts.Stdout(), stdout)
+	fmt.Fprint(sc.ts.Stderr(), stderr)
+	if err != nil {
+		return err
+	}
+	if (code != 0) != neg {
+		return fmt.Errorf("exit code %d", code)
+	}
+	return nil
+}
+
+func doBox(ctx context.Context, sc *script, neg bool, args []string) error {
+	name, err := sc.boxOf(args[0])
+	if err != nil {
+		return err
+	}
+	return sc.run(ctx, neg, append([]string{"exec", name}, args[1:]...))
+}
+
+// doPodman is podman's command line, as an operator types it. While another
+// container of the host starts, podman can find the one it removes busy: the
+// starter still holds a copy of its mounts. Podman's answer is to remove it
+// again, and so the verb does, on that one error.
+func doPodman(ctx context.Context, sc *script, neg bool, args []string) error {
+	if args[0] == "rm" && !neg {
+		return host.Poll(ctx, func() (bool, error) {
+			stdout, stderr, code, err := host.Podman(ctx, args...)
+			if err == nil && code != 0 && strings.Contains(stderr, "device or resource busy") {
+				return false, nil
+			}
+			fmt.Fprint(sc.ts.Stdout(), stdout)
+			fmt.Fprint(sc.ts.Stderr(), stderr)
+			if err == nil && code != 0 {
+				err = fmt.Errorf("exit code %d", code)
+			}
+			return true, err
+		})
+	}
+	return sc.run(ctx, neg, args)
+}
+
+func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) error {
+	switch args[0] {
+	case "stop":
+		return sc.service.Stop(ctx)
+	case "start":
+		return sc.service.Start(ctx)
+	}
+	return fmt.Errorf("usage: podman-service stop|start")
+}
+
+// geminis lists the Gemini processes of a box, one "pid start-time" a line; the
+// start time is field 22 of /proc/PID/stat, in clock ticks since boot.
+const geminis = `for d in /proc/[0-9]*; do
+	read -r exe < "$d/comm" 2>/dev/null || continue
+	case $exe in node*|gemini*|MainThread) ;; *) continue ;; esac
+	tr '\0' ' ' < "$d/cmdline" 2>/dev/null | grep -q -- '--prompt' || continue
+	rest=$(sed 's/.*) //' "$d/stat" 2>/dev/null) || continue
+	set -- $rest
+	echo "${d#/proc/} ${20}"
+done`
+
+func (sc *script) gemini(ctx context.Context, place string) (string, error) {
+	name, err := sc.boxOf(place)
+	if err != nil {
+		return "", err
+	}
+	stdout, stderr, code, err := host.Podman(ctx, "exec", name, "sh", "-c", geminis)
+	if err != nil {
+		return "", err
+	}
+	if code != 0 {
+		return "", fmt.Errorf("look for Gemini: %s", strings.TrimSpace(stderr))
+	}
+	return strings.TrimSpace(stdout), nil
+}
+
+func doBoxRunning(ctx context.Context, sc *script, neg bool, args []string) error {
+	var last error
+	err := host.Poll(ctx, func() (bool, error) {
+		found, err := sc.gemini(ctx, args[0])
+		last = err
+		return err == nil && (found != "") != neg, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w (%v)", err, last)
+	}
+	return nil
+}
+
+func doProcess(ctx context.Context, sc *script, _ bool, args []string) error {
+	err := host.Poll(ctx, func() (bool, error) {
+		found, err := sc.gemini(ctx, args[0])
+		sc.noted["process "+args[0]] = found
+		return err == nil && found != "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("Gemini does not run in the box of %s: %w", args[0], err)
+	}
+	return nil
+}
+
+func doSameProcess(ctx context.Context, sc *script, _ bool, args []string) error {
+	want := sc.noted["process "+args[0]]
+	if want == "" {
+		return fmt.Errorf("process %s comes first", args[0])
+	}
+	got, err := sc.gemini(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("pid and start were %q, are %q", want, got)
+	}
+	return nil
+}
+
+func (sc *script) containerID(ctx context.Context, place string) (string, error) {
+	name, err := sc.boxOf(place)
+	if err != nil {
+		return "", err
+	}
+	id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", name)
+	return strings.TrimSpace(id), err
+}
+
+func doContainer(ctx context.Context, sc *script, _ bool, args []string) error {
+	id, err := sc.containerID(ctx, args[0])
+	sc.noted["container "+args[0]] = id
+	return err
+}
+
+func doSameContainer(ctx context.Context, sc *script, neg bool, args []string) error {
+	want := sc.noted["container "+args[0]]
+	if want == "" {
+		return fmt.Errorf("container %s comes first", args[0])
+	}
+	got, err := sc.containerID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if (got == want) == neg {
+		return fmt.Errorf("container was %.12s, is %.12s", want, got)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package bottest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/bottest/host"
+	"matrix-tui/bot/bottest/person"
+)
+
+func doKeys(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, err := sc.person(args[0])
+	if err != nil {
+		return err
+	}
+	switch args[1] {
+	case "hold":
+		return p.HoldKeys(ctx, true)
+	case "release":
+		return p.HoldKeys(ctx, false)
+	}
+	return fmt.Errorf("hold or release, not %s", args[1])
+}
+
+// doToken logs in as the bot, as an operator does who wants a token for it; the
+// session stays.
+func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if err := sc.account(ctx); err != nil {
+		return err
+	}
+	token, err := person.Token(ctx, person.Config{
+		Homeserver: sc.home.URL(), Name: sc.bot.localpart, Password: sc.bot.password, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		return err
+	}
+	sc.token = token
+	sc.ts.Setenv("token", token)
+	return nil
+}
+
+// doEncrypt makes a room an encrypted one.
+func doEncrypt(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Encryption(ctx, room)
+}
+
+// doCleartext looks at every event of the room as the homeserver has it, and at
+// every file of the homeserver, its databases and its media among them.
+func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
+	r := sc.rooms[args[0]]
+	if r == nil {
+		return fmt.Errorf("no room is called %s", args[0])
+	}
+	re, err := regexp.Compile(args[1])
+	if err != nil {
+		return err
+	}
+	if err := sc.quiet(ctx); err != nil {
+		return err
+	}
+	events, err := sc.people[r.by].Raw(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	where := ""
+	for _, raw := range events {
+		if re.Match(raw) {
+			where = "an event: " + cut(string(raw), 500)
+			break
+		}
+	}
+	if where == "" {
+		if where, err = holds(sc.home, re); err != nil {
+			return err
+		}
+	}
+	switch {
+	case neg && where != "":
+		return fmt.Errorf("the homeserver has seen it in %s", where)
+	case !neg && where == "":
+		return fmt.Errorf("the homeserver has never seen it, in %d events and its files", len(events))
+	}
+	return nil
+}
+
+// holds names a file of the homeserver that fits, "" for none.
+func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
+	err = filepath.WalkDir(h.Data(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil // it has just been removed
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && re.Match(data) {
+			name = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return name, err
+}
+
+// doFileHas downloads the newest file that somebody else sent.
+func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	re, err := regexp.Compile(args[2])
+	if err != nil {
+		return err
+	}
+	for _, m := range slices.Backward(p.Messages(room)) {
+		if !heard(p, m) || m.URL == "" {
+			continue
+		}
+		data, err := p.Download(ctx, m)
+		if err != nil {
+			return err
+		}
+		if !re.Match(data) {
+			return fmt.Errorf("%s (%d bytes) begins with %q", m.Body, len(data), cut(string(data), 200))
+		}
+		return nil
+	}
+	return fmt.Errorf("nobody has sent a file")
+}
+
+// doVerify has a person verify the bot, by emojis that both sides show; in a
+// room where one is named.
+func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
+	p, err := sc.person(args[0])
+	if err != nil {
+		return err
+	}
+	room := ""
+	if len(args) > 1 {
+		if _, room, err = sc.who(args[0], args[1]); err != nil {
+			return err
+		}
+	}
+	if neg {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if emojis, err := p.Verify(ctx, room, sc.bot.id); err == nil {
+			return fmt.Errorf("the bot has answered, and shows %v", emojis)
+		}
+		return nil
+	}
+	emojis, err := p.Verify(ctx, room, sc.bot.id)
+	if err != nil {
+		return err
+	}
+	want, err := json.Marshal(emojis)
+	if err != nil {
+		return err
+	}
+	return host.Poll(ctx, func() (bool, error) {
+		_, since, shown := strings.Cut(sc.bot.now(), `"emojis":`+string(want))
+		return shown && strings.Contains(since, "verification done"), nil
+	})
+}

@@ -1,0 +1,164 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"matrix-tui/bot/bottest/host"
+)
+
+// doReboot takes the power from the bot and its containers. What lay on a tmpfs
+// is gone: the folders that the containers mount from outside the state folder's
+// own files. The containers come back as podman-restart.service starts them, or
+// not at all; then the bot comes up.
+func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if sc.bot.proc.Alive() {
+		if err := sc.killBot(ctx); err != nil {
+			return err
+		}
+	}
+	boxes, err := sc.standing(ctx, "--all")
+	if err != nil {
+		return err
+	}
+	for _, box := range boxes {
+		if err := sc.powerOff(ctx, box); err != nil {
+			return err
+		}
+	}
+	for _, box := range boxes {
+		// podman start --all --filter restart-policy=always, for the boxes of this script; one that
+		// cannot come up (its mount is gone) is left to the bot, as on a real host
+		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+box+"$"); err != nil {
+			return err
+		} else if code != 0 {
+			sc.ts.Logf("podman-restart: %s", strings.TrimSpace(stderr))
+		}
+	}
+	if err := sc.launchBot(ctx); err != nil {
+		return err
+	}
+	return sc.ready(ctx)
+}
+
+// powerOff kills a container and removes what it has bind-mounted from the host.
+func (sc *script) powerOff(ctx context.Context, box string) error {
+	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, box)
+	if err != nil {
+		return err
+	}
+	if _, err := host.MustPodman(ctx, "stop", "--time", "0", box); err != nil {
+		return err
+	}
+	for _, dir := range strings.Fields(binds) {
+		if !strings.Contains(dir, "matrix-tui") && !strings.HasPrefix(dir, sc.dir) {
+			return fmt.Errorf("the box mounts %s, which is not ours", dir)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("drop %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// standing are the script's containers that podman has, by name.
+func (sc *script) standing(ctx context.Context, options ...string) ([]string, error) {
+	out, err := host.MustPodman(ctx, append([]string{"ps", "--format", "{{.Names}}"}, options...)...)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range strings.Fields(out) {
+		for _, box := range sc.boxes {
+			if name == box {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error {
+	switch args[0] {
+	case "own":
+		if sc.bot.id != "" || len(sc.people) > 0 {
+			return fmt.Errorf("an own homeserver comes before the bot and its people")
+		}
+		home, err := host.NewHomeserver(filepath.Join(sc.dir, "home"), sc.suite.homeScript(), sc.suite.bins)
+		if err != nil {
+			return err
+		}
+		sc.home, sc.ownHome = home, true
+		sc.ts.Setenv("home", home.Data())
+		return home.Start(ctx)
+	case "stop", "start":
+		if !sc.ownHome {
+			return fmt.Errorf("the shared homeserver stays up: homeserver own comes first")
+		}
+		if args[0] == "stop" {
+			return sc.home.Stop(ctx)
+		}
+		return sc.home.Start(ctx)
+	}
+	return fmt.Errorf("usage: homeserver own|stop|start")
+}
+
+func doStateDir(ctx context.Context, sc *script, _ bool, args []string) error {
+	if args[0] != "tmpfs" || sc.bot.proc != nil {
+		return fmt.Errorf("usage: statedir tmpfs SIZE, before the first start")
+	}
+	if err := syscall.Mount("tmpfs", sc.state(), "tmpfs", 0, "mode=0700,size="+args[1]); err != nil {
+		return fmt.Errorf("mount a small file system (needs root): %w", err)
+	}
+	sc.tmpfs = true
+	return nil
+}
+
+func doStateFile(_ context.Context, sc *script, _ bool, args []string) error {
+	path := filepath.Join(sc.state(), "state.json")
+	filler := filepath.Join(sc.state(), "filler")
+	if args[0] != "truncate-half" && !sc.tmpfs {
+		return fmt.Errorf("%s needs a file system of its own: statedir tmpfs SIZE", args[0])
+	}
+	switch args[0] {
+	case "truncate-half":
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/2)
+	case "readonly":
+		return syscall.Mount("tmpfs", sc.state(), "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+	case "writable":
+		return syscall.Mount("tmpfs", sc.state(), "tmpfs", syscall.MS_REMOUNT, "")
+	case "resize":
+		if len(args) != 2 {
+			return fmt.Errorf("usage: statefile resize SIZE")
+		}
+		return syscall.Mount("tmpfs", sc.state(), "tmpfs", syscall.MS_REMOUNT, "size="+args[1])
+	case "free":
+		return os.Remove(filler)
+	case "fill":
+		return fill(filler)
+	}
+	return fmt.Errorf("unknown: %s", args[0])
+}
+
+// fill writes a file until the disk is full to the last byte.
+func fill(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for chunk := make([]byte, 64<<10); len(chunk) > 0; {
+		if _, err := f.Write(chunk); err != nil {
+			chunk = chunk[:len(chunk)/2]
+		}
+	}
+	return nil
+}

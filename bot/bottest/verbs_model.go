@@ -1,0 +1,77 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"matrix-tui/agent/agenttest"
+
+	"matrix-tui/bot/bottest/host"
+)
+
+func doModel(_ context.Context, sc *script, _ bool, args []string) error {
+	rules, err := agenttest.Load([]byte(sc.ts.ReadFile(args[0])))
+	if err != nil {
+		return err
+	}
+	sc.model.SetScript(rules)
+	return nil
+}
+
+func doModelSaw(ctx context.Context, sc *script, neg bool, args []string) error {
+	re, err := regexp.Compile(args[0])
+	if err != nil {
+		return err
+	}
+	if neg {
+		for _, r := range sc.model.Requests() {
+			if found := re.FindString(r.Text); found != "" {
+				return fmt.Errorf("the model was sent %q", cut(found, 300))
+			}
+		}
+		return nil
+	}
+	newest := sc.mark
+	err = host.Poll(ctx, func() (bool, error) {
+		for _, r := range sc.model.Requests() {
+			if r.Seq <= sc.mark {
+				continue
+			}
+			newest = max(newest, r.Seq)
+			if re.MatchString(r.Text) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("nothing that the model was sent fits %q: %w", args[0], err)
+	}
+	sc.mark = newest
+	return nil
+}
+
+// doModelCount counts the requests in which a person's words came to the model
+// as something new: not the rounds after a tool's answer.
+func doModelCount(_ context.Context, sc *script, _ bool, args []string) error {
+	re, err := regexp.Compile(args[0])
+	if err != nil {
+		return err
+	}
+	want, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	got := 0
+	for _, r := range sc.model.Requests() {
+		if r.Tool == "" && !r.JSON && re.MatchString(r.User) {
+			got++
+		}
+	}
+	if got != want {
+		return fmt.Errorf("%d requests fit, not %d", got, want)
+	}
+	return nil
+}

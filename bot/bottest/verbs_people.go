@@ -1,0 +1,210 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/bottest/host"
+	"matrix-tui/bot/bottest/person"
+)
+
+func (sc *script) person(name string) (*person.Person, error) {
+	if p := sc.people[name]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("nobody is called %s: user %s comes first", name, name)
+}
+
+// who finds a person and a room by their names.
+func (sc *script) who(name, place string) (*person.Person, string, error) {
+	p, err := sc.person(name)
+	if err != nil {
+		return nil, "", err
+	}
+	r := sc.rooms[place]
+	if r == nil {
+		return nil, "", fmt.Errorf("no room is called %s", place)
+	}
+	return p, r.id, nil
+}
+
+// userID is the ID of a person or of the bot.
+func (sc *script) userID(ctx context.Context, name string) (string, error) {
+	if name == "bot" {
+		err := sc.account(ctx)
+		return sc.bot.id, err
+	}
+	p, err := sc.person(name)
+	if err != nil {
+		return "", err
+	}
+	return p.ID(), nil
+}
+
+func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
+	unsigned := args[0] == "-unsigned"
+	if unsigned {
+		args = args[1:]
+	}
+	for _, name := range args {
+		keys := filepath.Join(sc.dir, "keys-"+name)
+		if err := os.MkdirAll(keys, 0o700); err != nil {
+			return fmt.Errorf("make folder for the keys of %s: %w", name, err)
+		}
+		p, err := person.Enter(ctx, person.Config{
+			Homeserver: sc.home.URL(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
+			Keys: keys, Signed: !unsigned,
+		})
+		if err != nil {
+			return err
+		}
+		sc.people[name] = p
+		sc.ts.Setenv(name, p.ID())
+	}
+	return nil
+}
+
+func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
+	name, users := args[0], args[1:]
+	spec := person.RoomSpec{Name: name, Encrypted: sc.sealed}
+	how := users[len(users)-1]
+	if how == "encrypted" || how == "clear" {
+		spec.Encrypted, users = how == "encrypted", users[:len(users)-1]
+	}
+	maker, err := sc.person(users[0])
+	if err != nil {
+		return err
+	}
+	for _, user := range users[1:] {
+		id, err := sc.userID(ctx, user)
+		if err != nil {
+			return err
+		}
+		spec.Invite = append(spec.Invite, id)
+	}
+	id, err := maker.CreateRoom(ctx, spec)
+	if err != nil {
+		return err
+	}
+	sc.enroll(name, id, users[0])
+	sc.rooms[name].clear = how == "clear"
+	for _, user := range users[1:] {
+		if err := sc.enter(ctx, user, id, maker); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enroll makes a room known to the script.
+func (sc *script) enroll(name, id, by string) {
+	sc.rooms[name] = &room{id: id, by: by}
+	box := sc.box(id)
+	volumes := host.Volumes(box)
+	sc.ts.Setenv(name, id)
+	sc.ts.Setenv(name+"_box", box)
+	sc.ts.Setenv(name+"_workspace", volumes[0])
+	sc.ts.Setenv(name+"_home", volumes[1])
+}
+
+// enter lets an invited one in: a person joins, a running bot is waited for.
+func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.Person) error {
+	if user != "bot" {
+		p, err := sc.person(user)
+		if err != nil {
+			return err
+		}
+		if err := p.WaitInvite(ctx, room); err != nil {
+			return err
+		}
+		return p.Join(ctx, room)
+	}
+	if !sc.bot.proc.Alive() {
+		return nil
+	}
+	return membership(ctx, seenBy, room, sc.bot.id, true)
+}
+
+// membership waits until the newest member event of the user says so.
+func membership(ctx context.Context, p *person.Person, room, user string, in bool) error {
+	state := ""
+	_, err := p.Wait(ctx, room, func(m person.Msg) bool {
+		if m.Type == "m.room.member" && m.Member == user {
+			state = m.Membership
+		}
+		return state != "" && (state == "join") == in
+	})
+	if err != nil {
+		return fmt.Errorf("%s in the room %v: membership is %q: %w", user, in, state, err)
+	}
+	return nil
+}
+
+func doInvite(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	id, err := sc.userID(ctx, args[2])
+	if err != nil {
+		return err
+	}
+	return p.Invite(ctx, room, id)
+}
+
+func doJoin(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Join(ctx, room)
+}
+
+func doLeave(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Leave(ctx, room)
+}
+
+func doKick(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	id, err := sc.userID(ctx, args[2])
+	if err != nil {
+		return err
+	}
+	return p.Kick(ctx, room, id)
+}
+
+func doTombstone(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	other := sc.rooms[args[2]]
+	if other == nil {
+		return fmt.Errorf("no room is called %s", args[2])
+	}
+	return p.SetState(ctx, room, "m.room.tombstone", map[string]string{"body": "moved", "replacement_room": other.id})
+}
+
+func doUpgrade(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	next, err := p.Upgrade(ctx, room, "11")
+	if err != nil {
+		return err
+	}
+	sc.enroll(args[2], next, args[0])
+	return nil
+}

@@ -1,0 +1,67 @@
+package bottest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// talkative is the policy of a script that says nothing about it: people say
+// things to the bot, also where several are together.
+const talkative = "defaults:\n  reply: all\n"
+
+// doPolicy puts a file of the script into the place of policy.yaml; $names in
+// it are put in. "none" is no file: what the bot does by itself.
+func doPolicy(_ context.Context, sc *script, _ bool, args []string) error {
+	sc.ownPolicy = true
+	path := filepath.Join(sc.state(), "policy.yaml")
+	if args[0] == "none" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text := os.Expand(sc.ts.ReadFile(args[0]), sc.ts.Getenv)
+	if err := os.MkdirAll(sc.state(), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(strings.TrimSpace(text)+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write policy: %w", err)
+	}
+	return nil
+}
+
+// defaultPolicy writes the policy of a script that has none, before its bot is
+// started for the first time.
+func (sc *script) defaultPolicy() error {
+	path := filepath.Join(sc.state(), "policy.yaml")
+	if _, err := os.Stat(path); err == nil || sc.ownPolicy {
+		return nil
+	}
+	sc.ownPolicy = true
+	if err := os.MkdirAll(sc.state(), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(talkative), 0o600)
+}
+
+var pairingCode = regexp.MustCompile("pairing code is `([^`]+)`")
+
+// doPair has somebody accept the pairing code that the bot gave in another room.
+func doPair(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[2], args[3])
+	if err != nil {
+		return err
+	}
+	m, err := newest(p, room, pairingCode.String(), false)
+	if err != nil {
+		return err
+	}
+	code := pairingCode.FindStringSubmatch(m.Body)[1]
+	return doSay(ctx, sc, false, []string{args[0], args[1], "!pair " + code})
+}

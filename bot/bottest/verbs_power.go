@@ -1,0 +1,82 @@
+package bottest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"matrix-tui/bot/bottest/host"
+)
+
+// doPower sets one level of a room: of somebody, of a type of event, or one that
+// has a name of its own.
+func doPower(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	level, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	path := []string{args[2]}
+	if strings.Contains(args[2], ".") {
+		path = []string{"events", args[2]}
+	} else if user, err := sc.userID(ctx, args[2]); err == nil {
+		path = []string{"users", user}
+	}
+	return p.SetPower(ctx, room, path, level)
+}
+
+// doGivenUp looks into the bot's journal for messages that it will never send.
+func doGivenUp(ctx context.Context, sc *script, _ bool, args []string) error {
+	r := sc.rooms[args[0]]
+	if r == nil {
+		return fmt.Errorf("no room is called %s", args[0])
+	}
+	re, err := regexp.Compile(args[1])
+	if err != nil {
+		return err
+	}
+	var have []string
+	err = host.Poll(ctx, func() (bool, error) {
+		have, err = sc.refusals(ctx, r.id)
+		for _, line := range have {
+			if re.MatchString(line) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("no message that was given up fits %q: %w: %q", args[1], err, have)
+	}
+	return nil
+}
+
+// refusals are the messages of a room that the bot has given up, each with why.
+func (sc *script) refusals(ctx context.Context, room string) ([]string, error) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(sc.state(), "journal.db")+"?mode=ro&_pragma=busy_timeout(2000)")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, "SELECT type || ' ' || content || ' ' || error FROM message WHERE room = ? AND status = 2", room)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return nil, err
+		}
+		out = append(out, line)
+	}
+	return out, rows.Err()
+}

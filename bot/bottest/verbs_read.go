@@ -1,0 +1,57 @@
+package bottest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"matrix-tui/bot/bottest/person"
+)
+
+// doReacted waits until the bot has put a key on a message; it may have taken it
+// back again.
+func doReacted(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, m, err := sc.newest(args)
+	if err != nil {
+		return err
+	}
+	_, err = p.Wait(ctx, room, func(r person.Msg) bool {
+		return r.Type == "m.reaction" && r.Sender == sc.bot.id && r.Target == m.Event && r.Key == args[3]
+	})
+	return err
+}
+
+// doOldReply answers a message as clients do that put it before the answer.
+func doOldReply(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
+		m, err := newest(p, room, args[2], false)
+		if err != nil {
+			return "", err
+		}
+		quoted := "> <" + m.Sender + "> " + strings.ReplaceAll(m.Body, "\n", "\n> ")
+		return p.Send(ctx, room, "m.room.message", map[string]any{
+			"msgtype": "m.text", "body": fmt.Sprintf("%s\n\n%s", quoted, args[3]), "m.mentions": person.Mentions(args[3]),
+			"m.relates_to": map[string]any{"m.in_reply_to": map[string]string{"event_id": m.Event}},
+		})
+	})
+}
+
+// doRead waits for the bot's read receipt. The other way round it must never
+// have stood on the message, once all is quiet.
+func doRead(ctx context.Context, sc *script, neg bool, args []string) error {
+	p, room, m, err := sc.newest(args)
+	if err != nil {
+		return err
+	}
+	if !neg {
+		return p.WaitRead(ctx, room, sc.bot.id, m.Event)
+	}
+	if err := sc.quiet(ctx); err != nil {
+		return err
+	}
+	if p.MarkedRead(room, sc.bot.id, m.Event) {
+		return errors.New("the bot has marked it as read")
+	}
+	return nil
+}

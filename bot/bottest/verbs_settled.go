@@ -1,0 +1,132 @@
+package bottest
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"matrix-tui/bot/bottest/person"
+)
+
+// never fails when a message fits, once all is quiet.
+func (sc *script) never(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) error {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		if fits(m) && re.MatchString(m.Body) {
+			return fmt.Errorf("somebody said %s", cut(m.String(), 500))
+		}
+	}
+	return nil
+}
+
+// settled is the whole room as the homeserver has it once all is quiet.
+func (sc *script) settled(ctx context.Context, p *person.Person, room string) ([]person.Msg, error) {
+	if err := sc.quiet(ctx); err != nil {
+		return nil, err
+	}
+	return p.History(ctx, room)
+}
+
+func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	re, err := regexp.Compile(args[2])
+	if err != nil {
+		return err
+	}
+	want, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	got := 0
+	for _, m := range msgs {
+		if heard(p, m) && m.EditOf == "" && re.MatchString(m.Body) {
+			got++
+		}
+	}
+	if got != want {
+		return fmt.Errorf("%d messages fit, not %d", got, want)
+	}
+	return nil
+}
+
+// doFinals counts tasks that were answered: a long answer may take several
+// messages, but they follow each other and answer one task.
+func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	want, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	answered := map[string]string{}
+	got := 0
+	for _, m := range msgs {
+		if !sc.result(m) {
+			continue
+		}
+		got++
+		if before, ok := answered[m.ReplyTo]; ok {
+			return fmt.Errorf("one task has two finals: %q and %q", cut(before, 200), cut(m.Body, 200))
+		}
+		answered[m.ReplyTo] = m.Body
+	}
+	if got != want {
+		return fmt.Errorf("%d final messages, not %d", got, want)
+	}
+	return nil
+}
+
+// doEditPace looks at the bot's edits by the homeserver's clock.
+func doEditPace(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	pace, err := time.ParseDuration(args[2])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	edits := map[string][]time.Time{}
+	for _, m := range msgs {
+		if m.Sender == sc.bot.id && m.EditOf != "" {
+			edits[m.EditOf] = append(edits[m.EditOf], m.Time)
+		}
+	}
+	if len(edits) == 0 {
+		return fmt.Errorf("the bot has edited nothing")
+	}
+	for _, times := range edits {
+		for i := 1; i < len(times)-1; i++ {
+			if apart := times[i].Sub(times[i-1]); apart < pace {
+				return fmt.Errorf("two edits are %v apart", apart)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package e2ee
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"go.mau.fi/util/dbutil"
+	"maunium.net/go/mautrix/crypto/sql_store_upgrade"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// database is crypto.db: mautrix's tables and ours.
+type database struct {
+	*dbutil.Database
+	pickle []byte // the key under which keys are kept in it
+}
+
+// ours are the tables that mautrix does not have. An encryption of NULL is not
+// known yet, an empty one means: in clear.
+const ours = `
+CREATE TABLE IF NOT EXISTS e2ee_meta (
+	key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS e2ee_room (
+	room TEXT NOT NULL PRIMARY KEY,
+	encryption TEXT,
+	visibility TEXT NOT NULL DEFAULT '',
+	members INTEGER NOT NULL DEFAULT 0 -- 1: e2ee_member holds all of them
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS e2ee_member (
+	room TEXT NOT NULL, user TEXT NOT NULL, membership TEXT NOT NULL,
+	PRIMARY KEY (room, user)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS e2ee_member_user ON e2ee_member (user);
+`
+
+// openDatabase opens crypto.db in dir, or makes it. A power cut takes nothing
+// that was committed: a message key that is used twice would give messages away.
+func openDatabase(ctx context.Context, dir string) (*database, error) {
+	path := filepath.Join(dir, "crypto.db")
+	pickle, err := pickleKey(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives its other files the same mode
+	if err != nil {
+		return nil, fmt.Errorf("make crypto.db: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{
+		"_txlock": {"immediate"}, "_time_format": {"sqlite"}, "_pragma": {
+			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
+		}}.Encode()}
+	raw, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("open crypto.db: %w", err)
+	}
+	raw.SetMaxOpenConns(4)
+	wrapped, err := dbutil.NewWithDB(raw, "sqlite3")
+	if err != nil {
+		_ = raw.Close()
+		return nil, fmt.Errorf("open crypto.db: %w", err)
+	}
+	db := &database{wrapped, pickle}
+	if err := db.migrate(ctx); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func (db *database) migrate(ctx context.Context) error {
+	keys := db.Child(sql_store_upgrade.VersionTableName, sql_store_upgrade.Table, dbutil.NoopLogger)
+	if err := keys.Upgrade(ctx); err != nil {
+		return fmt.Errorf("make tables of crypto.db: %w", err)
+	}
+	if _, err := db.Exec(ctx, ours); err != nil {
+		return fmt.Errorf("make tables of crypto.db: %w", err)
+	}
+	// Earlier releases kept the result of verifications: see keyStore.PutDevice.
+	if _, err := db.Exec(ctx, "UPDATE crypto_device SET trust=0 WHERE trust>0"); err != nil {
+		return fmt.Errorf("forget verifications of devices: %w", err)
+	}
+	return nil
+}
+
+// pickleKey reads crypto.key, or makes it when there is no crypto.db yet.
+func pickleKey(dir, path string) ([]byte, error) {
+	name := filepath.Join(dir, "crypto.key")
+	data, err := os.ReadFile(name)
+	if err == nil {
+		key, err := base64.RawStdEncoding.DecodeString(strings.TrimSpace(string(data)))
+		if err != nil || len(key) != 32 {
+			return nil, errors.New("crypto.key does not hold a key")
+		}
+		return key, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read crypto.key: %w", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		return nil, errors.New("crypto.db is there but its crypto.key is gone: bring that back, or move crypto.db away and log in anew")
+	}
+	key := make([]byte, 32)
+	rand.Read(key) // never fails
+	if err := renameio.WriteFile(name, []byte(base64.RawStdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("write crypto.key: %w", err)
+	}
+	return key, nil
+}
+
+// meta reads a value of our own; "" when there is none.
+func (db *database) meta(ctx context.Context, key string) (value string, err error) {
+	err = db.QueryRow(ctx, "SELECT value FROM e2ee_meta WHERE key=$1", key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return value, err
+}
+
+func (db *database) setMeta(ctx context.Context, key, value string) error {
+	_, err := db.Exec(ctx, "INSERT INTO e2ee_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value=excluded.value", key, value)
+	return err
+}

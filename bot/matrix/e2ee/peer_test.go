@@ -1,0 +1,205 @@
+package e2ee
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/id"
+)
+
+// peer is somebody with a device: a client, its encryption, and a sync loop
+// that the test turns by hand.
+type peer struct {
+	t     *testing.T
+	cli   *mautrix.Client
+	dir   string
+	m     *Machine
+	since string
+	tune  func(*Config)
+	seen  []seen // room events, oldest first
+	came  []Key
+	toUs  []json.RawMessage // to-device events of the last sync
+}
+
+type seen struct {
+	Room string
+	Raw  json.RawMessage
+}
+
+var people atomic.Int64
+
+// enter registers a new account and opens its encryption.
+func enter(t *testing.T, name string, tune ...func(*Config)) *peer {
+	t.Helper()
+	needHome(t)
+	cli, err := mautrix.NewClient(home, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := cli.RegisterDummy(t.Context(), &mautrix.ReqRegister[any]{
+		Username: fmt.Sprintf("%s%d", name, people.Add(1)), Password: "password",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli.UserID, cli.DeviceID, cli.AccessToken = resp.UserID, resp.DeviceID, resp.AccessToken
+	p := &peer{t: t, cli: cli, dir: t.TempDir(), tune: func(c *Config) {
+		for _, f := range tune {
+			f(c)
+		}
+	}}
+	p.open()
+	return p
+}
+
+// second logs the account in as another device.
+func (p *peer) second(tune ...func(*Config)) *peer {
+	p.t.Helper()
+	cli, err := mautrix.NewClient(home, "", "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = cli.Login(p.t.Context(), &mautrix.ReqLogin{
+		Type:       mautrix.AuthTypePassword,
+		Identifier: mautrix.UserIdentifier{Type: mautrix.IdentifierTypeUser, User: p.cli.UserID.String()},
+		Password:   "password", StoreCredentials: true,
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	other := &peer{t: p.t, cli: cli, dir: p.t.TempDir(), tune: func(c *Config) {
+		for _, f := range tune {
+			f(c)
+		}
+	}}
+	other.open()
+	return other
+}
+
+// signed logs the account in as another device, which its identity signs.
+func (p *peer) signed() *peer {
+	p.t.Helper()
+	key, err := os.ReadFile(filepath.Join(p.dir, "recovery-key"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.second(func(c *Config) { _ = os.WriteFile(filepath.Join(c.Dir, "recovery-key"), key, 0o600) })
+}
+
+func (p *peer) config() Config {
+	cfg := Config{
+		Client: p.cli, Dir: p.dir, Password: "password", Log: testLog(p.t, p.cli.UserID),
+		KeyCame: func(k Key) { p.came = append(p.came, k) },
+	}
+	p.tune(&cfg)
+	return cfg
+}
+
+func testLog(t *testing.T, user id.UserID) zerolog.Logger {
+	if os.Getenv("MATRIX_TUI_DEBUG") == "" {
+		return zerolog.Nop()
+	}
+	return zerolog.New(zerolog.NewTestWriter(t)).With().Stringer("me", user).Logger()
+}
+
+func (p *peer) open() {
+	p.t.Helper()
+	m, err := Open(p.t.Context(), p.config())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.m = m
+	p.t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			p.t.Error(err)
+		}
+	})
+}
+
+// restart opens the machine again from what is on disk.
+func (p *peer) restart() {
+	p.t.Helper()
+	if err := p.m.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.open()
+}
+
+type syncResponse struct {
+	NextBatch string `json:"next_batch"`
+	Sync
+	Rooms struct {
+		Join map[string]struct {
+			State    rawEvents `json:"state"`
+			Timeline struct {
+				rawEvents
+				Limited bool `json:"limited"`
+			} `json:"timeline"`
+		} `json:"join"`
+	} `json:"rooms"`
+}
+
+type rawEvents struct {
+	Events []json.RawMessage `json:"events"`
+}
+
+// fetch asks for a sync and takes nothing of it.
+func (p *peer) fetch() *syncResponse {
+	p.t.Helper()
+	query := map[string]string{"timeout": "0"}
+	if p.since != "" {
+		query["since"], query["timeout"] = p.since, "200"
+	}
+	var resp syncResponse
+	_, err := p.cli.MakeFullRequest(p.t.Context(), mautrix.FullRequest{
+		Method: http.MethodGet, URL: p.cli.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "sync"}, query), ResponseJSON: &resp,
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return &resp
+}
+
+// take does with a sync what a bot does.
+func (p *peer) take(resp *syncResponse) {
+	p.t.Helper()
+	ctx := p.t.Context()
+	p.toUs = resp.ToDevice.Events
+	if err := p.m.TakeSync(ctx, resp.Sync, p.since == ""); err != nil {
+		p.t.Fatal(err)
+	}
+	for room, joined := range resp.Rooms.Join {
+		events := append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...)
+		if err := p.m.TakeState(ctx, room, joined.Timeline.Limited, events); err != nil {
+			p.t.Fatal(err)
+		}
+		for _, raw := range joined.Timeline.Events {
+			p.seen = append(p.seen, seen{room, raw})
+		}
+	}
+	p.since = resp.NextBatch
+	p.m.Tend(ctx, resp.Sync)
+}
+
+func (p *peer) sync() {
+	p.t.Helper()
+	p.take(p.fetch())
+}
+
+// until syncs until it holds.
+func (p *peer) until(what string, holds func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); p.sync() {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: waited in vain for %s", p.cli.UserID, what)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/crypto/olm"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+	"modernc.org/sqlite"
+
+	wire "matrix-tui/bot/matrix/event"
+)
+
+// ErrUnreadable means that an event cannot be decrypted, now or later: it is
+// broken, removed, of another room, or a copy of another event.
+var ErrUnreadable = errors.New("the event cannot be decrypted")
+
+// NoKeyError means that the key of an event is not there yet, or not known to be
+// its sender's. KeyCame tells when to try again; RequestKey asks for it.
+type NoKeyError struct {
+	Key
+	Sender   string
+	Withheld string // the code with which the sender's device refuses it, "" when it does not
+	Unproven bool   // a key is there, but it came from no device that may speak for the sender
+}
+
+func (e *NoKeyError) Error() string {
+	if e.Withheld != "" {
+		return "the key of the event is withheld: " + e.Withheld
+	}
+	if e.Unproven {
+		return "the key of the event is of no known device of its sender"
+	}
+	return "the key of the event is not there"
+}
+
+// Decrypt reads an m.room.encrypted event of a room. It returns the event as if
+// it had been sent in clear: type and content replaced, the relation kept,
+// wire.DecryptedKey added. Errors: *NoKeyError and *UntrustedDeviceError, which
+// may go; ErrUnreadable, which stays; others are of the disk or the network. It
+// may be called again for the same event,
+// also after a restart.
+func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage) (json.RawMessage, error) {
+	e, content, err := parseEncrypted(room, raw)
+	if err != nil {
+		return nil, err
+	}
+	key := Key{room, content.SessionID.String()}
+	if m.deviceless() {
+		return nil, &NoKeyError{Key: key, Sender: e.Sender.String()}
+	}
+	plain, err := m.decrypt(ctx, e, content)
+	if waits(err) {
+		m.missing.want(key, e.Sender)
+		plain, err = m.decrypt(ctx, e, content)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.missing.got(key)
+	return replace(raw, plain)
+}
+
+func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.EncryptedEventContent, error) {
+	in, err := wire.FromServer(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if in.Type != wire.TypeEncrypted || in.StateKey != nil || in.ID == "" {
+		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
+	}
+	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time}
+	if err := json.Unmarshal(in.Content, &e.Content); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if err := e.Content.ParseRaw(e.Type); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	content, ok := e.Content.Parsed.(*event.EncryptedEventContent)
+	if !ok || content.Algorithm != id.AlgorithmMegolmV1 {
+		return nil, nil, fmt.Errorf("%w: unknown algorithm", ErrUnreadable)
+	}
+	return &e, content, nil
+}
+
+func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.EncryptedEventContent) (*event.Event, error) {
+	noKey := &NoKeyError{Key: Key{e.RoomID.String(), content.SessionID.String()}, Sender: e.Sender.String()}
+	session, err := m.keys().GetGroupSession(ctx, e.RoomID, content.SessionID)
+	if withheld := (*event.RoomKeyWithheldEventContent)(nil); errors.As(err, &withheld) {
+		noKey.Withheld = string(withheld.Code)
+		return nil, noKey
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find key: %w", err)
+	}
+	if session == nil {
+		return nil, noKey
+	}
+	proven, err := m.prove(ctx, e.Sender, session, noKey.Key)
+	if err != nil {
+		return nil, err
+	}
+	if !proven {
+		noKey.Unproven = true
+		return nil, noKey
+	}
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	plain, err := m.reader.DecryptMegolmEvent(m.log.WithContext(ctx), e)
+	switch {
+	case err == nil:
+		return plain, nil
+	case errors.Is(err, crypto.ErrNoSessionFound), errors.Is(err, olm.ErrUnknownMessageIndex):
+		return nil, noKey
+	case ofDisk(err), ctx.Err() != nil:
+		return nil, fmt.Errorf("decrypt: %w", err)
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+}
+
+func ofDisk(err error) bool {
+	var disk *sqlite.Error
+	return errors.As(err, &disk)
+}
+
+// prove tells whether a key is of a trusted device of the event's sender: the
+// homeserver alone says who sent an event. A key that came by way of another
+// device counts when that is a trusted one of the sender's, or of our own account.
+func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (bool, error) {
+	device, err := m.deviceOf(ctx, sender, session.SenderKey)
+	if err != nil || device == nil {
+		return false, err
+	}
+	if device.SigningKey != session.SigningKey {
+		return false, fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
+	}
+	if err := m.vouched(ctx, device, key); err != nil {
+		return false, err
+	}
+	if len(session.ForwardingChains) == 0 {
+		return true, nil
+	}
+	by := id.IdentityKey(session.ForwardingChains[len(session.ForwardingChains)-1])
+	for _, user := range []id.UserID{sender, m.cfg.Client.UserID} {
+		if device, err = m.deviceOf(ctx, user, by); err != nil {
+			return false, err
+		}
+		if device == nil {
+			continue
+		}
+		if err := m.vouched(ctx, device, key); err == nil || !waits(err) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// replace puts the plain type and content into the event.
+func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
+	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, wire.OwnTypes) {
+		return nil, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	var content map[string]json.RawMessage
+	if json.Unmarshal(plain.Content.VeryRaw, &content) != nil || content == nil {
+		return nil, fmt.Errorf("%w: its content is no object", ErrUnreadable)
+	}
+	all["content"] = plain.Content.VeryRaw
+	all["type"], _ = json.Marshal(plain.Type.Type)
+	all[wire.DecryptedKey] = json.RawMessage("true")
+	return json.Marshal(all)
+}
+
+// RequestKey asks the sender's devices, and our own others, for a key.
+func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) error {
+	if m.deviceless() {
+		return fmt.Errorf("ask for a key: %w", ErrNoDevice)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.mach.SendRoomKeyRequest(ctx, id.RoomID(room), "", id.SessionID(session), "", map[id.UserID][]id.DeviceID{
+		id.UserID(sender): {"*"}, m.cfg.Client.UserID: {"*"},
+	})
+	if err != nil {
+		return fmt.Errorf("ask for a key: %w", err)
+	}
+	return nil
+}

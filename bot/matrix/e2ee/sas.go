@@ -1,0 +1,271 @@
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mau.fi/util/jsontime"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/verificationhelper"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	wire "matrix-tui/bot/matrix/event"
+)
+
+// SAS is what both sides of a verification see. When the two differ, the person
+// says so in their client, and nothing is signed by it.
+type SAS struct {
+	User     string
+	Emojis   []string // seven, each with its name: "🐶 Dog"
+	Decimals []int    // three, for clients without emojis
+}
+
+// verifyTime is how long a verification may take.
+const verifyTime = 10 * time.Minute
+
+// maxVerifications bounds those that run at once.
+const maxVerifications = 20
+
+// verifier answers verifications that an owner has started. This device
+// confirms by itself: the person is the one who compares.
+type verifier struct {
+	m      *Machine
+	helper *verificationhelper.VerificationHelper
+	store  verificationhelper.VerificationStore // the helper's
+	syncer *mautrix.DefaultSyncer               // holds the helper's handlers
+	cli    *mautrix.Client                      // the helper's: encrypts by itself
+	active map[id.VerificationTransactionID]verification
+	todo   []func(context.Context) error // what callbacks want done: they hold locks
+}
+
+type verification struct {
+	user  id.UserID
+	until time.Time
+	ours  bool // started here
+}
+
+// newVerifier makes one for the machines of m; m.mu is held, as in all of its
+// methods.
+func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
+	v := &verifier{m: m, store: verificationhelper.NewInMemoryVerificationStore(), active: map[id.VerificationTransactionID]verification{}}
+	of := m.cfg.Client
+	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
+	if err != nil {
+		return nil, fmt.Errorf("make client for verifications: %w", err)
+	}
+	cli.DeviceID, cli.Client, cli.Log = of.DeviceID, of.Client, of.Log
+	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
+	cli.Crypto = sealer{m}
+	cli.StateStore = asked{mautrix.NewMemoryStateStore(), m.rooms}
+	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, v.store, callbacks{v}, false, false, true)
+	if err := v.helper.Init(ctx); err != nil {
+		return nil, fmt.Errorf("prepare verifications: %w", err)
+	}
+	return v, nil
+}
+
+// sealer has the helper's room events encrypted by the machine whose lock is
+// held already. The rest of mautrix.CryptoHelper is never called.
+type sealer struct{ m *Machine }
+
+func (s sealer) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+	return s.m.encrypt(ctx, room, kind, content)
+}
+
+func (s sealer) Decrypt(context.Context, *event.Event) (*event.Event, error) {
+	return nil, ErrUnreadable
+}
+func (s sealer) WaitForSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, time.Duration) bool {
+	return false
+}
+func (s sealer) RequestSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, id.UserID, id.DeviceID) {
+}
+func (s sealer) Init(context.Context) error { return nil }
+
+// asked is the helper's state store: of it only IsEncrypted is asked.
+type asked struct {
+	mautrix.StateStore
+	rooms *rooms
+}
+
+func (a asked) IsEncrypted(ctx context.Context, room id.RoomID) (bool, error) {
+	return a.rooms.IsEncrypted(ctx, room)
+}
+
+// take gives a to-device event, or one of a room, to the helper.
+func (v *verifier) take(ctx context.Context, e *event.Event) {
+	user, txn, request := e.Sender, transaction(e), isRequest(e)
+	now := time.Now()
+	for known, of := range v.active {
+		if now.After(of.until) {
+			delete(v.active, known)
+		}
+	}
+	of, known := v.active[txn]
+	switch {
+	case txn == "":
+		return
+	case request:
+		if known || len(v.active) >= maxVerifications || v.m.cfg.Owner == nil || !v.m.cfg.Owner(user.String()) {
+			return
+		}
+		v.active[txn] = verification{user: user, until: now.Add(verifyTime)}
+	case !known || of.user != user:
+		return
+	}
+	if e.RoomID != "" && !request {
+		e.ID = id.EventID(txn) // the helper takes the event's own ID for the transaction's
+	}
+	v.cli.AccessToken = v.m.cfg.Client.AccessToken
+	v.syncer.Dispatch(ctx, e)
+	for len(v.todo) > 0 {
+		act := v.todo[0]
+		v.todo = v.todo[1:]
+		if err := act(ctx); err != nil {
+			v.m.log.Warn().Err(err).Stringer("user", user).Msg("verification does not go on")
+		}
+	}
+}
+
+func isRequest(e *event.Event) bool {
+	return e.Type == event.ToDeviceVerificationRequest || e.Type == event.EventMessage
+}
+
+// transaction is the ID of the verification that an event belongs to; "" for an
+// event of none.
+func transaction(e *event.Event) id.VerificationTransactionID {
+	if e.Type == event.EventMessage {
+		return id.VerificationTransactionID(e.ID)
+	}
+	if e.RoomID != "" {
+		if c, ok := e.Content.Parsed.(event.Relatable); ok && c.OptionalGetRelatesTo() != nil {
+			return id.VerificationTransactionID(c.OptionalGetRelatesTo().EventID)
+		}
+		return ""
+	}
+	if c, ok := e.Content.Parsed.(event.VerificationTransactionable); ok {
+		return c.GetTransactionID()
+	}
+	return ""
+}
+
+// TakeVerification takes an event of a room that belongs to a verification, as
+// Decrypt returned it or as it came in clear, and tells whether it was one:
+// m.room.message of msgtype m.key.verification.request, m.key.verification.*.
+// Those of people who are no owners are passed over.
+func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.RawMessage) bool {
+	in, err := wire.Decode(raw)
+	if err != nil || in.StateKey != nil {
+		return false
+	}
+	e := event.Event{
+		ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time,
+		Type: event.Type{Type: in.Type, Class: event.MessageEventType},
+	}
+	ours := strings.HasPrefix(e.Type.Type, "m.key.verification.")
+	if !ours && e.Type != event.EventMessage {
+		return false
+	}
+	if json.Unmarshal(in.Content, &e.Content) != nil || e.Content.ParseRaw(e.Type) != nil {
+		return ours
+	}
+	if c, ok := e.Content.Parsed.(*event.MessageEventContent); ok && c.MsgType != event.MsgVerificationRequest {
+		return false
+	}
+	if e.Sender == m.cfg.Client.UserID || e.ID == "" || m.deviceless() {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.guard("verification", func() { m.verify.take(m.log.WithContext(ctx), &e) })
+	return true
+}
+
+// Verify starts the verification of another user's devices: in a room, as clients
+// do it in a direct chat, or from device to device where room is "". ShowSAS is
+// told what both see; it goes on, and ends, with the events that come.
+func (m *Machine) Verify(ctx context.Context, room, user string) error {
+	if m.deviceless() {
+		return fmt.Errorf("start verification of %s: %w", user, ErrNoDevice)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fetchKeys(ctx, []id.UserID{id.UserID(user)}); err != nil {
+		return fmt.Errorf("ask for the keys of %s: %w", user, err)
+	}
+	v := m.verify
+	v.cli.AccessToken = m.cfg.Client.AccessToken
+	ctx = m.log.WithContext(ctx)
+	var txn id.VerificationTransactionID
+	var err error
+	if room == "" {
+		txn, err = v.helper.StartVerification(ctx, id.UserID(user))
+	} else {
+		txn, err = v.startIn(ctx, id.RoomID(room), id.UserID(user))
+	}
+	if err != nil {
+		return fmt.Errorf("start verification of %s: %w", user, err)
+	}
+	v.active[txn] = verification{id.UserID(user), time.Now().Add(verifyTime), true}
+	return nil
+}
+
+// startIn does what the helper's StartInRoomVerification is for, which encrypts
+// its request twice.
+func (v *verifier) startIn(ctx context.Context, room id.RoomID, user id.UserID) (id.VerificationTransactionID, error) {
+	resp, err := v.cli.SendMessageEvent(ctx, room, event.EventMessage, &event.MessageEventContent{
+		MsgType: event.MsgVerificationRequest, Body: "Verify this device: your client does not know how.", To: user,
+		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
+	})
+	if err != nil {
+		return "", err
+	}
+	txn := id.VerificationTransactionID(resp.EventID)
+	return txn, v.store.SaveVerificationTransaction(ctx, verificationhelper.VerificationTransaction{
+		ExpirationTime: jsontime.UM(time.Now().Add(verifyTime)), RoomID: room, TheirUserID: user,
+		VerificationState: verificationhelper.VerificationStateRequested, TransactionID: txn,
+	})
+}
+
+// callbacks is what the helper calls, with its lock held in part: they note
+// what is to be done.
+type callbacks struct{ v *verifier }
+
+func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationTransactionID, _ id.UserID, _ id.DeviceID) {
+	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
+}
+
+func (c callbacks) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
+	if sas && c.v.active[txn].ours {
+		c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.StartSAS(ctx, txn) })
+	}
+}
+
+func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {
+	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Str("code", string(code)).Msg("verification cancelled")
+	delete(c.v.active, txn)
+}
+
+func (c callbacks) VerificationDone(_ context.Context, txn id.VerificationTransactionID, _ event.VerificationMethod) {
+	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Msg("verification done")
+	delete(c.v.active, txn)
+}
+
+func (c callbacks) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, decimals []int) {
+	sas := SAS{User: c.v.active[txn].user.String(), Decimals: decimals}
+	for i, emoji := range emojis {
+		name := ""
+		if i < len(names) {
+			name = " " + names[i]
+		}
+		sas.Emojis = append(sas.Emojis, string(emoji)+name)
+	}
+	if c.v.m.cfg.ShowSAS != nil {
+		c.v.m.cfg.ShowSAS(sas)
+	}
+	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.ConfirmSAS(ctx, txn) })
+}

@@ -1,0 +1,195 @@
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/crypto/ssss"
+	"maunium.net/go/mautrix/id"
+)
+
+// seedsKey is where crypto.db keeps the private cross-signing keys.
+const seedsKey = "cross_signing"
+
+// RecoveryKey is the recovery key that this Open has made, to be shown once; ""
+// when there was one. It stays in the file recovery-key, mode 0600.
+func (m *Machine) RecoveryKey() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.recovery
+}
+
+func (m *Machine) recoveryFile() string { return filepath.Join(m.cfg.Dir, "recovery-key") }
+
+// loadSeeds gives the machines the private cross-signing keys, if we have them.
+func (m *Machine) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) error {
+	text, err := m.db.meta(ctx, seedsKey)
+	if err != nil || text == "" {
+		return err
+	}
+	var seeds crypto.CrossSigningSeeds
+	if err := json.Unmarshal([]byte(text), &seeds); err != nil {
+		return fmt.Errorf("read cross-signing keys: %w", err)
+	}
+	for _, machine := range machines {
+		if err := machine.ImportCrossSigningKeys(seeds); err != nil {
+			return fmt.Errorf("use cross-signing keys: %w", err)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCache) error {
+	text, err := json.Marshal(crypto.CrossSigningSeeds{
+		MasterKey: keys.MasterKey.Seed(), SelfSigningKey: keys.SelfSigningKey.Seed(), UserSigningKey: keys.UserSigningKey.Seed(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.db.setMeta(ctx, seedsKey, string(text)); err != nil {
+		return fmt.Errorf("store cross-signing keys: %w", err)
+	}
+	return m.loadSeeds(ctx, m.mach, m.reader)
+}
+
+// crossSign has the account's cross-signing key sign this device. It makes that
+// key when the account has none. What the homeserver refuses is told by
+// Verified and tried again by the next Open: messages work without. m.mu is held.
+func (m *Machine) crossSign(ctx context.Context) error {
+	m.readMu.Lock()
+	defer m.readMu.Unlock()
+	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
+		return fmt.Errorf("ask for our own keys: %w", err)
+	}
+	if has, signed, err := m.mach.GetOwnVerificationStatus(ctx); err != nil {
+		return fmt.Errorf("check our own keys: %w", err)
+	} else if has && signed && m.mach.CrossSigningKeys != nil {
+		return nil
+	}
+	public, err := m.store.GetCrossSigningKeys(ctx, m.cfg.Client.UserID)
+	if err != nil {
+		return fmt.Errorf("read our own keys: %w", err)
+	}
+	master := public[id.XSUsageMaster].Key
+	switch mine := m.mach.CrossSigningKeys; {
+	case mine != nil && mine.MasterKey.PublicKey() == master:
+		err = m.signDevice(ctx)
+	case master == "":
+		err = m.makeKeys(ctx)
+	default:
+		err = m.recover(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.problem = "This device is not signed by the account's cross-signing key: " + err.Error() + "."
+		m.log.Warn().Err(err).Msg("the device is not signed")
+		return nil
+	}
+	return err
+}
+
+func (m *Machine) signDevice(ctx context.Context) error {
+	if err := m.mach.SignOwnDevice(ctx, m.mach.OwnIdentity()); err != nil {
+		return fmt.Errorf("sign this device: %w", err)
+	}
+	if err := m.mach.SignOwnMasterKey(ctx); err != nil {
+		return fmt.Errorf("sign our own cross-signing key: %w", err)
+	}
+	return nil
+}
+
+// makeKeys makes the account's cross-signing keys, or goes on with those that an
+// earlier try has made. Everything is on disk before others can see it.
+func (m *Machine) makeKeys(ctx context.Context) error {
+	if m.mach.CrossSigningKeys == nil {
+		if err := m.generate(ctx); err != nil {
+			return err
+		}
+	}
+	if err := m.mach.PublishCrossSigningKeys(ctx, m.mach.CrossSigningKeys, m.authenticate); err != nil {
+		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
+			return fmt.Errorf("the homeserver wants the password (MATRIX_PASSWORD) for new cross-signing keys: %w", err)
+		}
+		return fmt.Errorf("publish cross-signing keys: %w", err)
+	}
+	return m.signDevice(ctx)
+}
+
+func httpStatus(err error) int {
+	var http mautrix.HTTPError
+	if errors.As(err, &http) && http.Response != nil {
+		return http.Response.StatusCode
+	}
+	return 0
+}
+
+// authenticate answers a homeserver that wants the password once more.
+func (m *Machine) authenticate(resp *mautrix.RespUserInteractive) any {
+	if m.cfg.Password == "" {
+		return nil
+	}
+	return &mautrix.ReqUIAuthLogin{
+		BaseAuthData: mautrix.BaseAuthData{Type: mautrix.AuthTypePassword, Session: resp.Session},
+		User:         m.cfg.Client.UserID.String(),
+		Password:     m.cfg.Password,
+	}
+}
+
+// generate makes cross-signing keys and a recovery key, and stores the former
+// with the homeserver, encrypted with the latter.
+func (m *Machine) generate(ctx context.Context) error {
+	key, err := m.mach.SSSS.GenerateAndUploadKey(ctx, "")
+	if err != nil {
+		return fmt.Errorf("make a recovery key: %w", err)
+	}
+	if err := renameio.WriteFile(m.recoveryFile(), []byte(key.RecoveryKey()+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write recovery-key: %w", err)
+	}
+	keys, err := m.mach.GenerateCrossSigningKeys()
+	if err != nil {
+		return err
+	}
+	if err := m.mach.UploadCrossSigningKeysToSSSS(ctx, key, keys); err != nil {
+		return fmt.Errorf("store cross-signing keys with the homeserver: %w", err)
+	}
+	if err := m.mach.SSSS.SetDefaultKeyID(ctx, key.ID); err != nil {
+		return fmt.Errorf("make the recovery key the account's: %w", err)
+	}
+	m.recovery = key.RecoveryKey()
+	return m.saveSeeds(ctx, keys)
+}
+
+// recover fetches the cross-signing keys that the account has, with the key in
+// the file recovery-key.
+func (m *Machine) recover(ctx context.Context) error {
+	text, err := os.ReadFile(m.recoveryFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("the account has cross-signing keys of another program: put its recovery key into the file recovery-key and start again, or verify the device by hand")
+	}
+	if err != nil {
+		return fmt.Errorf("read recovery-key: %w", err)
+	}
+	name, data, err := m.mach.SSSS.GetDefaultKeyData(ctx)
+	if err != nil {
+		return fmt.Errorf("find what the recovery key opens: %w", err)
+	}
+	key, err := data.VerifyRecoveryKey(name, strings.TrimSpace(string(text)))
+	if err != nil && !errors.Is(err, ssss.ErrUnverifiableKey) {
+		return fmt.Errorf("the key in the file recovery-key is not the account's: %w", err)
+	}
+	if err := m.mach.FetchCrossSigningKeysFromSSSS(ctx, key); err != nil {
+		return fmt.Errorf("fetch cross-signing keys: %w", err)
+	}
+	if err := m.saveSeeds(ctx, m.mach.CrossSigningKeys); err != nil {
+		return err
+	}
+	return m.signDevice(ctx)
+}

@@ -1,0 +1,169 @@
+package e2ee
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	wire "matrix-tui/bot/matrix/event"
+)
+
+// TakeState takes the events of a room as a /sync brings them, first those of
+// `state`, then those of `timeline`; it reads m.room.encryption, m.room.member
+// and m.room.history_visibility and passes over all others. gap tells that the
+// timeline is limited: changes may be missing, so the members are asked for
+// again before the next message. Events that were fetched for the gap are not to
+// be given. When TakeState returns, all of it is on disk.
+func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []json.RawMessage) error {
+	var states []wire.Event
+	for _, raw := range events {
+		e, err := wire.FromServer(raw)
+		if err != nil || e.StateKey == nil {
+			continue
+		}
+		switch e.Type {
+		case wire.TypeEncryption, wire.TypeMember, wire.TypeVisibility:
+			states = append(states, e)
+		}
+	}
+	if len(states) == 0 && !gap {
+		return nil
+	}
+	m.mu.Lock() // a message that is being encrypted has its readers already
+	defer m.mu.Unlock()
+	err := m.changeReaders(ctx, id.RoomID(room), func(ctx context.Context) error {
+		if gap {
+			if err := m.rooms.forget(ctx, id.RoomID(room)); err != nil {
+				return err
+			}
+		}
+		for _, e := range states {
+			if err := m.takeState(ctx, id.RoomID(room), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take state of %s: %w", room, err)
+	}
+	return nil
+}
+
+func (m *Machine) takeState(ctx context.Context, room id.RoomID, e wire.Event) error {
+	user, member, ok := e.Member()
+	switch {
+	case e.Type == wire.TypeEncryption && *e.StateKey == "":
+		if len(e.Content) == 0 {
+			return nil
+		}
+		return m.rooms.setEncryption(ctx, room, e.Content)
+	case e.Type == wire.TypeVisibility && *e.StateKey == "":
+		return m.rooms.setVisibility(ctx, room, e.Visibility())
+	case ok && member.Membership != "":
+		if user == m.cfg.Client.UserID.String() { // what we know may be of an earlier stay
+			if err := m.rooms.forget(ctx, room); err != nil {
+				return err
+			}
+		}
+		return m.rooms.setMember(ctx, room, user, member.Membership)
+	}
+	return nil
+}
+
+// changeReaders runs a change of what is known of a room, in one transaction.
+// When it changes who may read, the key of our next messages is a new one.
+func (m *Machine) changeReaders(ctx context.Context, room id.RoomID, change func(context.Context) error) error {
+	return m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
+		before, err := m.rooms.readers(ctx, room)
+		if err != nil {
+			return err
+		}
+		if err := change(ctx); err != nil {
+			return err
+		}
+		after, err := m.rooms.readers(ctx, room)
+		if err != nil || slices.Equal(before, after) {
+			return err
+		}
+		return m.store.RemoveOutboundGroupSession(ctx, room)
+	})
+}
+
+// errOtherEvent is an answer that is no m.room.encryption: Dendrite gives some
+// other event of the room to who is invited and not in it yet.
+var errOtherEvent = errors.New("the homeserver answers with something else")
+
+// IsEncrypted tells whether messages to a room must be encrypted. What is not
+// known is asked of the homeserver, once; an encrypted room never becomes a
+// clear one.
+func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
+	c, known, err := m.rooms.how(ctx, id.RoomID(room))
+	if err != nil || known {
+		return c != nil, err
+	}
+	var raw json.RawMessage
+	err = m.cfg.Client.StateEvent(ctx, id.RoomID(room), event.StateEncryption, "", &raw)
+	if errors.Is(err, mautrix.MNotFound) {
+		err = m.rooms.setClear(ctx, id.RoomID(room))
+	} else if err == nil && encryption(raw).Algorithm == "" {
+		err = errOtherEvent
+	} else if err == nil {
+		err = m.rooms.setEncryption(ctx, id.RoomID(room), raw)
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask whether %s is encrypted: %w", room, err)
+	}
+	c, _, err = m.rooms.how(ctx, id.RoomID(room)) // a sync may have come in between
+	return c != nil, err
+}
+
+// KnownEncrypted tells whether a room is known to be encrypted, without asking
+// the homeserver.
+func (m *Machine) KnownEncrypted(ctx context.Context, room string) (bool, error) {
+	return m.rooms.IsEncrypted(ctx, id.RoomID(room))
+}
+
+// learnMembers asks for the members of a room unless they are known; m.mu is held.
+func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
+	visibility, known, err := m.rooms.visibility(ctx, room)
+	if err != nil || known && visibility != "" {
+		return err
+	}
+	var raw json.RawMessage
+	err = m.cfg.Client.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
+	if err != nil && !errors.Is(err, mautrix.MNotFound) {
+		return fmt.Errorf("ask who may read in %s: %w", room, err)
+	}
+	visibility = "shared" // what the specification has in its place
+	if e, err := wire.StateContent(wire.TypeVisibility, raw); err == nil && e.Visibility() != "" {
+		visibility = e.Visibility()
+	}
+	var resp struct {
+		Chunk []json.RawMessage `json:"chunk"`
+	}
+	_, err = m.cfg.Client.MakeRequest(ctx, http.MethodGet, m.cfg.Client.BuildClientURL("v3", "rooms", room, "members"), nil, &resp)
+	if err != nil {
+		return fmt.Errorf("ask for the members of %s: %w", room, err)
+	}
+	members := map[string]string{}
+	for _, raw := range resp.Chunk {
+		e, err := wire.FromServer(raw)
+		if user, member, ok := e.Member(); err == nil && ok {
+			members[user] = member.Membership
+		}
+	}
+	return m.changeReaders(ctx, room, func(ctx context.Context) error {
+		if err := m.rooms.setVisibility(ctx, room, visibility); err != nil {
+			return err
+		}
+		return m.rooms.setMembers(ctx, room, members)
+	})
+}

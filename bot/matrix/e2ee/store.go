@@ -1,0 +1,208 @@
+package e2ee
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mau.fi/util/dbutil"
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/id"
+)
+
+// keyStore is mautrix's store with rules of ours.
+type keyStore struct {
+	*crypto.SQLCryptoStore
+
+	mu     sync.Mutex
+	failed error                 // the first write since begin that did not work: mautrix only logs those
+	wedged []id.SenderKey        // devices whose olm session is broken
+	renew  map[id.SenderKey]bool // those that get a new one now
+}
+
+func newKeyStore(db *database, device id.DeviceID) *keyStore {
+	return &keyStore{
+		SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, dbutil.NoopLogger, "", device, db.pickle),
+		renew:          map[id.SenderKey]bool{},
+	}
+}
+
+// begin forgets what failed before.
+func (s *keyStore) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = nil
+}
+
+// note keeps the error of a write, for failure.
+func (s *keyStore) note(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	return err
+}
+
+// failure is the first write since begin that did not work.
+func (s *keyStore) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// PutAccount is part of crypto.Store.
+func (s *keyStore) PutAccount(ctx context.Context, account *crypto.OlmAccount) error {
+	return s.note(s.SQLCryptoStore.PutAccount(ctx, account))
+}
+
+// PutOlmHash is part of crypto.Store.
+func (s *keyStore) PutOlmHash(ctx context.Context, hash [32]byte, at time.Time) error {
+	return s.note(s.SQLCryptoStore.PutOlmHash(ctx, hash, at))
+}
+
+// GetOlmHash is part of crypto.Store.
+func (s *keyStore) GetOlmHash(ctx context.Context, hash [32]byte) (time.Time, error) {
+	at, err := s.SQLCryptoStore.GetOlmHash(ctx, hash)
+	return at, s.note(err)
+}
+
+// AddSession is part of crypto.Store.
+func (s *keyStore) AddSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
+	return s.note(s.SQLCryptoStore.AddSession(ctx, key, session))
+}
+
+// UpdateSession is part of crypto.Store.
+func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session *crypto.OlmSession) error {
+	return s.note(s.SQLCryptoStore.UpdateSession(ctx, key, session))
+}
+
+// PutDevice is part of crypto.Store. It does not keep that a device was verified:
+// this side of a verification confirms by itself, so whoever can speak as a user,
+// the homeserver, could have any device of theirs verified.
+func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Device) error {
+	kept := *device
+	if kept.Trust > id.TrustStateUnset {
+		kept.Trust = id.TrustStateUnset
+	}
+	return s.SQLCryptoStore.PutDevice(ctx, user, &kept)
+}
+
+// IsKeySignedBy is part of crypto.Store. For the same reason a signature that we
+// gave to a user counts only on the identity that was seen first.
+func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519) (bool, error) {
+	signed, err := s.SQLCryptoStore.IsKeySignedBy(ctx, user, key, signer, by)
+	if err != nil || !signed || user == signer {
+		return signed, err
+	}
+	keys, err := s.GetCrossSigningKeys(ctx, user)
+	return err == nil && keys[id.XSUsageMaster].First == key, err
+}
+
+// PutGroupSession keeps what is there when it is as good: a key that somebody
+// sends again must not take the place of the one that the author sent, and a
+// later beginning must not hide earlier messages.
+//
+//lint:hides it writes the row itself
+func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
+	return s.note(s.putGroupSession(ctx, session))
+}
+
+func (s *keyStore) putGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
+	var room id.RoomID
+	err := s.DB.QueryRow(ctx, "SELECT room_id FROM crypto_megolm_inbound_session WHERE session_id=$1 AND session IS NOT NULL", session.ID()).Scan(&room)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s.SQLCryptoStore.PutGroupSession(ctx, session)
+	}
+	if err != nil || room != session.RoomID {
+		return err
+	}
+	old, err := s.GetGroupSession(ctx, room, session.ID())
+	if err != nil || old != nil && !better(session, old) {
+		return err
+	}
+	return s.SQLCryptoStore.PutGroupSession(ctx, session)
+}
+
+// better tells whether a key should take the place of one for the same session.
+func better(session, old *crypto.InboundGroupSession) bool {
+	direct := len(session.ForwardingChains) == 0
+	if len(old.ForwardingChains) > 0 && direct {
+		return true
+	}
+	same := old.SenderKey == session.SenderKey && old.SigningKey == session.SigningKey
+	return same && session.Internal.FirstKnownIndex() < old.Internal.FirstKnownIndex()
+}
+
+// GetNewestSessionCreationTS is asked by mautrix alone, in a goroutine of its
+// own, when a device's messages cannot be read: whether to make a new olm
+// session. It notes the device and says no: TakeSync makes it, in its turn.
+func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.SenderKey) (time.Time, error) {
+	made, err := s.SQLCryptoStore.GetNewestSessionCreationTS(ctx, key)
+	if err != nil || time.Since(made) < crypto.MinUnwedgeInterval {
+		return made, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.wedged) < 100 && !slices.Contains(s.wedged, key) {
+		s.wedged = append(s.wedged, key)
+	}
+	return time.Now(), nil
+}
+
+// HasSession says no, once, for a device that gets a new olm session.
+func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
+	s.mu.Lock()
+	renew := s.renew[key]
+	delete(s.renew, key)
+	s.mu.Unlock()
+	return !renew && s.SQLCryptoStore.HasSession(ctx, key)
+}
+
+// broken takes the next device that needs a new olm session.
+func (s *keyStore) broken() (key id.SenderKey, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.wedged) == 0 {
+		return "", false
+	}
+	key, s.wedged = s.wedged[0], s.wedged[1:]
+	s.renew[key] = true
+	return key, true
+}
+
+// owner is the device that has an identity key; nil when we know of none.
+func (s *keyStore) owner(ctx context.Context, key id.SenderKey) (*id.Device, error) {
+	rows, err := s.DB.Query(ctx, "SELECT user_id FROM crypto_device WHERE identity_key=$1 AND deleted=false", key)
+	users, err := dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
+	if err != nil {
+		return nil, fmt.Errorf("find device by key: %w", err)
+	}
+	if len(users) != 1 { // two users claim the key: one of them lies
+		return nil, nil
+	}
+	return s.FindDeviceByKey(ctx, users[0], key)
+}
+
+// tracked are the users whose devices we follow.
+func (s *keyStore) tracked(ctx context.Context) ([]id.UserID, error) {
+	rows, err := s.DB.Query(ctx, "SELECT user_id FROM crypto_tracked_user")
+	return dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
+}
+
+// renewDevice forgets what belongs to a device that is no longer ours; keys to
+// read old messages stay.
+func (s *keyStore) renewDevice(ctx context.Context) error {
+	return s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
+		for _, table := range []string{"crypto_account", "crypto_olm_session", "crypto_olm_message_hash", "crypto_megolm_outbound_session", "crypto_megolm_outbound_session_shared"} {
+			if _, err := s.DB.Exec(ctx, "DELETE FROM "+table); err != nil {
+				return fmt.Errorf("empty %s: %w", table, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,162 @@
+package e2ee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/id"
+)
+
+// Distrust says why a device is not trusted.
+type Distrust string
+
+const (
+	NotSigned       Distrust = "device not cross-signed" // its user's identity has not signed it
+	NoIdentity      Distrust = "no cross-signing identity"
+	IdentityChanged Distrust = "identity changed since it was first seen"
+)
+
+// UntrustedDeviceError means that an event was encrypted by a device that is not
+// trusted to be its sender's. It goes when the user verifies the device, or when
+// the operator accepts the user's new identity. KeyCame tells when to try again
+// after the former; the latter happens in another process, so ask once in a while.
+type UntrustedDeviceError struct {
+	Key
+	Sender, Device string
+	Reason         Distrust
+}
+
+func (e *UntrustedDeviceError) Error() string {
+	return fmt.Sprintf("device %s of %s is not trusted: %s", e.Device, e.Sender, e.Reason)
+}
+
+// rule is how crypto.db names the setting that its room keys were shared by.
+func (m *Machine) rule() string {
+	if m.cfg.AllDevices {
+		return "all"
+	}
+	return "cross-signed"
+}
+
+// applyRule makes new room keys after the setting has changed: the present ones
+// may be known to devices that are no longer trusted; m.mu is held.
+func (m *Machine) applyRule(ctx context.Context) error {
+	before, err := m.db.meta(ctx, "devices")
+	if err != nil {
+		return fmt.Errorf("read crypto.db: %w", err)
+	}
+	if before == m.rule() {
+		return nil
+	}
+	return m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
+		if _, err := m.db.Exec(ctx, "DELETE FROM crypto_megolm_outbound_session"); err != nil {
+			return fmt.Errorf("forget room keys: %w", err)
+		}
+		return m.db.setMeta(ctx, "devices", m.rule())
+	})
+}
+
+// trusts tells whether a device may have room keys and speak for its user. The
+// machine is m.mach while m.mu is held, m.reader while m.readMu is held.
+func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device *id.Device) (bool, error) {
+	own := device.UserID == m.cfg.Client.UserID && device.SigningKey == machine.GetAccount().SigningKey()
+	if m.cfg.AllDevices || own {
+		return true, nil
+	}
+	trust, err := machine.ResolveTrustContext(m.log.WithContext(ctx), device)
+	if err != nil {
+		return false, fmt.Errorf("check device %s of %s: %w", device.DeviceID, device.UserID, err)
+	}
+	return trust >= id.TrustStateCrossSignedTOFU, nil
+}
+
+// vouched returns nil for the device of an author that is trusted. Where it is
+// not, the user's keys are fetched first, for they may be older than its signature.
+func (m *Machine) vouched(ctx context.Context, device *id.Device, key Key) error {
+	trusts := func() (bool, error) {
+		m.readMu.Lock()
+		defer m.readMu.Unlock()
+		return m.trusts(ctx, m.reader, device)
+	}
+	trusted, err := trusts()
+	if err != nil || trusted {
+		return err
+	}
+	if err := m.freshen(ctx, device.UserID); err != nil {
+		return err
+	}
+	if trusted, err = trusts(); err != nil || trusted {
+		return err
+	}
+	reason, err := m.distrust(ctx, device.UserID)
+	if err != nil {
+		return err
+	}
+	return &UntrustedDeviceError{Key: key, Sender: device.UserID.String(), Device: device.DeviceID.String(), Reason: reason}
+}
+
+// distrust says why a device of a user is not trusted.
+func (m *Machine) distrust(ctx context.Context, user id.UserID) (Distrust, error) {
+	keys, err := m.keys().GetCrossSigningKeys(ctx, user)
+	if err != nil {
+		return "", fmt.Errorf("read identity of %s: %w", user, err)
+	}
+	switch master, ok := keys[id.XSUsageMaster]; {
+	case !ok:
+		return NoIdentity, nil
+	case master.Key != master.First:
+		return IdentityChanged, nil
+	}
+	return NotSigned, nil
+}
+
+// waits tells whether an event that could not be decrypted may be read later.
+func waits(err error) bool {
+	return errors.As(err, new(*NoKeyError)) || errors.As(err, new(*UntrustedDeviceError))
+}
+
+// fetchKeys asks for the devices and identities of users. Whose trusted devices
+// are others than before gets new room keys; m.mu is held.
+func (m *Machine) fetchKeys(ctx context.Context, users []id.UserID) error {
+	before := make([]map[id.DeviceID]bool, len(users))
+	for i, user := range users {
+		var err error
+		if before[i], err = m.trustedDevices(ctx, user); err != nil {
+			return err
+		}
+	}
+	if _, err := m.mach.FetchKeys(ctx, users, true); err != nil {
+		return fmt.Errorf("ask for devices: %w", err)
+	}
+	for i, user := range users {
+		after, err := m.trustedDevices(ctx, user)
+		if err != nil {
+			return err
+		}
+		if !maps.Equal(before[i], after) {
+			m.mach.OnDevicesChanged(ctx, user)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) trustedDevices(ctx context.Context, user id.UserID) (map[id.DeviceID]bool, error) {
+	devices, err := m.store.GetDevices(ctx, user)
+	if err != nil {
+		return nil, fmt.Errorf("list devices of %s: %w", user, err)
+	}
+	trusted := map[id.DeviceID]bool{}
+	for _, device := range devices {
+		yes, err := m.trusts(ctx, m.mach, device)
+		if err != nil {
+			return nil, err
+		}
+		if yes {
+			trusted[device.DeviceID] = true
+		}
+	}
+	return trusted, nil
+}

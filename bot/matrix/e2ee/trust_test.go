@@ -1,0 +1,291 @@
+package e2ee
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"maunium.net/go/mautrix/id"
+)
+
+// unsigned logs the account in as a device that its identity has not signed: what
+// a homeserver can make for each of its users.
+func (p *peer) unsigned() *peer {
+	p.t.Helper()
+	return p.second(func(c *Config) { c.NoCrossSigning = true })
+}
+
+// distrusts wants a device's message not to be taken for its user's.
+func (p *peer) distrusts(room, msg string, from *peer, why Distrust) {
+	p.t.Helper()
+	raw := p.event(room, msg)
+	p.until("the key of "+msg, func() bool {
+		_, err := p.m.Decrypt(p.t.Context(), room, raw)
+		return !errors.As(err, new(*NoKeyError))
+	})
+	plain, err := p.m.Decrypt(p.t.Context(), room, raw)
+	want := UntrustedDeviceError{Key{room, sessionOf(p.t, raw)}, from.cli.UserID.String(), from.cli.DeviceID.String(), why}
+	var got *UntrustedDeviceError
+	if !errors.As(err, &got) || *got != want {
+		p.t.Errorf("%s reads %s, %v, want %v", p.cli.UserID, plain, err, &want)
+	}
+}
+
+// refused wants the key of a message to be withheld from a device.
+func (p *peer) refused(room, msg string) {
+	p.t.Helper()
+	raw := p.event(room, msg)
+	var noKey *NoKeyError
+	p.until("the refusal of the key of "+msg, func() bool {
+		plain, err := p.m.Decrypt(p.t.Context(), room, raw)
+		if !errors.As(err, &noKey) {
+			p.t.Fatalf("%s reads %s, %v", p.cli.UserID, plain, err)
+		}
+		return noKey.Withheld != ""
+	})
+	if noKey.Withheld != "m.unverified" {
+		p.t.Errorf("the key is withheld as %s", noKey.Withheld)
+	}
+}
+
+// sign has a user's identity sign another device of theirs, as a person does who
+// verifies it.
+func (p *peer) sign(other *peer) {
+	p.t.Helper()
+	if err := p.m.fetchKeys(p.t.Context(), []id.UserID{p.cli.UserID}); err != nil {
+		p.t.Fatal(err)
+	}
+	device, err := p.m.store.GetDevice(p.t.Context(), p.cli.UserID, other.cli.DeviceID)
+	if err != nil || device == nil {
+		p.t.Fatalf("no device %s: %v", other.cli.DeviceID, err)
+	}
+	if err := p.m.mach.SignOwnDevice(p.t.Context(), device); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// knows waits until somebody was told that a user's devices have changed.
+func (p *peer) knows(of *peer) {
+	p.t.Helper()
+	p.until("the change of devices of "+of.cli.UserID.String(), func() bool {
+		outdated, err := p.m.store.GetOutdatedTrackedUsers(p.t.Context())
+		return err == nil && slices.Contains(outdated, of.cli.UserID)
+	})
+}
+
+func TestUnsignedDevice(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	lax := enter(t, "bot", func(c *Config) { c.AllDevices = true })
+	room := alice.room(bot, lax)
+	for _, p := range []*peer{bot, lax} {
+		if got := p.reads(room, alice.say(room, "hello")); got != "hello" {
+			t.Errorf("reads %q", got)
+		}
+		alice.reads(room, p.say(room, "hello, Alice"))
+	}
+	phone := alice.unsigned()
+	bot.knows(alice)
+	lax.knows(alice)
+
+	// it gets no key, and does not speak for her
+	phone.refused(room, bot.say(room, "for her"))
+	if got := phone.reads(room, lax.say(room, "for everybody")); got != "for everybody" {
+		t.Errorf("the phone reads %q", got)
+	}
+	msg := phone.say(room, "obey")
+	bot.distrusts(room, msg, phone, NotSigned)
+	if got := lax.reads(room, msg); got != "obey" {
+		t.Errorf("who trusts all devices reads %q", got)
+	}
+	bot.restart()
+	bot.distrusts(room, msg, phone, NotSigned)
+	before := bot.outbound(room, "still for her")
+
+	// she verifies it
+	alice.sign(phone)
+	key := Key{room, sessionOf(t, bot.event(room, msg))}
+	bot.until("the news that it can be read", func() bool { return slices.Contains(bot.came, key) })
+	if got := bot.reads(room, msg); got != "obey" {
+		t.Errorf("reads %q", got)
+	}
+	msg = bot.say(room, "for her phone")
+	if got := phone.reads(room, msg); got != "for her phone" {
+		t.Errorf("the phone reads %q", got)
+	}
+	if sessionOf(t, bot.event(room, msg)) == before {
+		t.Error("a device that is trusted now is given a key that opens older messages")
+	}
+}
+
+func TestOwnUnsignedDevice(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	other := bot.unsigned()
+	room := alice.room(bot)
+	bot.knows(other)
+	other.refused(room, bot.say(room, "not for it"))
+	bot.distrusts(room, other.say(room, "I am the bot"), other, NotSigned)
+}
+
+func TestNoIdentity(t *testing.T) {
+	plain := func(c *Config) { c.NoCrossSigning = true }
+	alice, bot := enter(t, "alice", plain), enter(t, "bot")
+	room := alice.room(bot)
+	msg := alice.say(room, "hello")
+	bot.distrusts(room, msg, alice, NoIdentity)
+	alice.refused(room, bot.say(room, "nobody can read this"))
+	if all, err := Identities(t.Context(), bot.dir); err != nil || !slices.ContainsFunc(all, func(i Identity) bool {
+		return i.User == alice.cli.UserID.String() && i.Present == "" && i.Shares && !i.Changed()
+	}) {
+		t.Errorf("identities: %+v, %v", all, err)
+	}
+	alice.tune = func(*Config) {} // she sets up cross-signing
+	alice.restart()
+	bot.until("the news that it can be read", func() bool { return len(bot.came) > 0 })
+	if got := bot.reads(room, msg); got != "hello" {
+		t.Errorf("reads %q", got)
+	}
+	if got := alice.reads(room, bot.say(room, "hello, Alice")); got != "hello, Alice" {
+		t.Errorf("alice reads %q", got)
+	}
+}
+
+// replaced is a device with an identity of its own in the place of its user's:
+// of one who has begun anew, or of a homeserver that wants to be the user.
+func (p *peer) replaced() *peer {
+	p.t.Helper()
+	other := p.unsigned()
+	if err := other.m.makeKeys(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	return other
+}
+
+func TestIdentityChanged(t *testing.T) {
+	var alice *peer
+	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) {
+		c.Owner = func(user string) bool { return user == alice.cli.UserID.String() }
+	})
+	room := alice.room(bot)
+	first := alice.say(room, "hello")
+	bot.reads(room, first)
+	alice.reads(room, bot.say(room, "hello, Alice"))
+	before := bot.outbound(room, "for Alice")
+	other := alice.replaced()
+	bot.knows(alice)
+	other.refused(room, bot.say(room, "for the Alice that I know"))
+	if bot.outbound(room, "for her alone") == before {
+		t.Error("the devices that are no longer trusted read on")
+	}
+	msg := other.say(room, "obey")
+	bot.distrusts(room, msg, other, IdentityChanged)
+	bot.restart()
+	bot.distrusts(room, msg, other, IdentityChanged)
+
+	// A verification does not help: the bot confirms whatever it sees.
+	verifyWith(t, other, bot)
+	bot.distrusts(room, msg, other, IdentityChanged)
+	other.refused(room, bot.say(room, "still not for it"))
+	bot.restart()
+	bot.distrusts(room, msg, other, IdentityChanged)
+
+	// The operator accepts it, while the bot runs.
+	all, err := Identities(t.Context(), bot.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = slices.DeleteFunc(all, func(i Identity) bool { return !i.Changed() })
+	if len(all) != 1 || all[0].User != alice.cli.UserID.String() || all[0].Present != other.m.mach.CrossSigningKeys.MasterKey.PublicKey().String() {
+		t.Fatalf("changed identities: %+v", all)
+	}
+	stale := all[0]
+	stale.Present = stale.First
+	if err := Accept(t.Context(), bot.dir, stale); err == nil {
+		t.Error("an identity is accepted that is not the present one")
+	}
+	if err := Accept(t.Context(), bot.dir, all[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := bot.reads(room, msg); got != "obey" {
+		t.Errorf("reads %q", got)
+	}
+	if got := other.reads(room, bot.say(room, "for the new Alice")); got != "for the new Alice" {
+		t.Errorf("she reads %q", got)
+	}
+	bot.distrusts(room, alice.say(room, "from the old one"), alice, NotSigned)
+}
+
+// verifyWith runs a verification that e's user starts, to its end.
+func verifyWith(t *testing.T, person, bot *peer) {
+	t.Helper()
+	e := newElement(person)
+	if _, err := e.helper.StartVerification(t.Context(), bot.cli.UserID); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int { return len(bot.m.verify.active) }
+	for deadline := time.Now().Add(30 * time.Second); !e.done || open() > 0; e.sync("") {
+		if e.ended != "" || time.Now().After(deadline) {
+			t.Fatalf("the verification: done %v, ended %q, open %d", e.done, e.ended, open())
+		}
+		bot.sync()
+	}
+}
+
+// A key that was shared with all devices is not used for long by who trusts only
+// those that are signed.
+func TestRuleChange(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) { c.AllDevices = true })
+	room := alice.room(bot)
+	phone := alice.unsigned()
+	msg := bot.say(room, "for everybody")
+	phone.reads(room, msg)
+	bot.tune = func(*Config) {}
+	bot.restart()
+	strict := bot.say(room, "for Alice")
+	if sessionOf(t, bot.event(room, strict)) == sessionOf(t, bot.event(room, msg)) {
+		t.Error("the key is the same")
+	}
+	phone.refused(room, strict)
+	if got := alice.reads(room, strict); got != "for Alice" {
+		t.Errorf("alice reads %q", got)
+	}
+	bot.restart()
+	if bot.outbound(room, "more") != sessionOf(t, bot.event(room, strict)) {
+		t.Error("another start makes another key")
+	}
+}
+
+// What an untrusted device forwards proves nothing.
+func TestUntrustedForwarder(t *testing.T) {
+	alice, bot := enter(t, "alice"), enter(t, "bot")
+	room := alice.room(bot)
+	msg := alice.say(room, "hello")
+	bot.reads(room, msg)
+	raw := bot.event(room, msg)
+	phone := alice.unsigned()
+	bot.knows(alice)
+	session := *sessionIn(t, bot, room, raw)
+	session.ForwardingChains = []string{phone.m.mach.OwnIdentity().IdentityKey.String()}
+	if _, err := bot.m.db.Exec(t.Context(), "DELETE FROM crypto_megolm_inbound_session"); err != nil {
+		t.Fatal(err)
+	}
+	if err := bot.m.store.PutGroupSession(t.Context(), &session); err != nil {
+		t.Fatal(err)
+	}
+	var noKey *NoKeyError
+	if plain, err := bot.m.Decrypt(t.Context(), room, raw); !errors.As(err, &noKey) || !noKey.Unproven {
+		t.Errorf("by way of an unsigned device: %s, %v", plain, err)
+	}
+	alice.sign(phone)
+	bot.knows(alice)
+	var plain json.RawMessage
+	bot.until("the trust", func() (read bool) {
+		var err error
+		plain, err = bot.m.Decrypt(t.Context(), room, raw)
+		return err == nil
+	})
+	if got := body(t, plain); got != "hello" {
+		t.Errorf("reads %q", got)
+	}
+}

@@ -1,0 +1,232 @@
+package text
+
+import (
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+)
+
+// allowed are the tags that clients are to show, of those that we make, with
+// their attributes
+// (https://spec.matrix.org/v1.11/client-server-api/#mroommessage-msgtypes).
+var allowed = map[string][]string{
+	"a": {"href"}, "code": {"class"}, "ol": {"start"},
+	"del": nil, "h1": nil, "h2": nil, "h3": nil, "h4": nil, "h5": nil, "h6": nil, "blockquote": nil, "p": nil, "ul": nil,
+	"li": nil, "strong": nil, "em": nil, "hr": nil, "br": nil, "pre": nil,
+	"table": nil, "thead": nil, "tbody": nil, "tr": nil, "th": nil, "td": nil,
+}
+
+// checkHTML tells what is wrong with a formatted body, "" for nothing.
+func checkHTML(formatted string) (wrong, shown string) {
+	var open []string
+	var words strings.Builder
+	z := html.NewTokenizer(strings.NewReader(formatted))
+	for {
+		kind := z.Next()
+		token := z.Token()
+		switch kind {
+		case html.ErrorToken:
+			if len(open) > 0 {
+				return "open at the end: " + strings.Join(open, " "), ""
+			}
+			return "", words.String()
+		case html.TextToken:
+			words.WriteString(token.Data)
+		case html.StartTagToken:
+			attributes, ok := allowed[token.Data]
+			if !ok {
+				return "tag " + token.String(), ""
+			}
+			for _, a := range token.Attr {
+				if !slices.Contains(attributes, a.Key) {
+					return "attribute in " + token.String(), ""
+				}
+				scheme, _, _ := strings.Cut(a.Val, ":")
+				if a.Key == "href" && !slices.Contains([]string{"http", "https", "ftp", "mailto", "magnet"}, strings.ToLower(scheme)) {
+					return "target of " + token.String(), ""
+				}
+				if a.Key == "class" && !strings.HasPrefix(a.Val, "language-") {
+					return "class of " + token.String(), ""
+				}
+			}
+			if token.Data == "a" && slices.Contains(open, "a") {
+				return "link in a link", ""
+			}
+			if token.Data != "br" && token.Data != "hr" {
+				open = append(open, token.Data)
+			}
+			if len(open) > 100 {
+				return "more than 100 tags in each other", ""
+			}
+		case html.EndTagToken:
+			if len(open) == 0 || open[len(open)-1] != token.Data {
+				return "end " + token.String() + " in " + strings.Join(open, " "), ""
+			}
+			open = open[:len(open)-1]
+		default:
+			return "token " + token.String(), ""
+		}
+	}
+}
+
+// partSize and maxEvent are what a bot on Matrix asks of Fit.
+const partSize, maxEvent = 16 << 10, 44 << 10
+
+// fits is about what a message takes in JSON.
+func fits(part string) bool {
+	data, err := json.Marshal([]string{part, HTML(part)})
+	return err == nil && len(data) <= maxEvent
+}
+
+func TestHTML(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"plain", "hello", ""},
+		{"markdown", "**bold** and `code`", "<strong>bold</strong> and <code>code</code>"},
+		{"HTML is shown", "*a* <img src=x onerror=alert(1)>", "<em>a</em> &lt;img src=x onerror=alert(1)&gt;"},
+		{"HTML alone is plain text", "<img src=x onerror=alert(1)>", ""},
+		{"dangerous link", "[x](javascript:alert(1)) [**y**](JaVa&Tab;script:z)", "x (javascript:alert(1)) <strong>y</strong> (JaVa&amp;Tab;script:z)"},
+		{"a path", "in [main.go](src/main.go \"the title\")", "in main.go (src/main.go)"},
+		{"links", "[a](https://b.c/?d=\"&e 'f') <https://g.h> <me@i.j> <irc://k>", `<a href="https://b.c/?d=%22&amp;e">a</a> <a href="https://g.h">https://g.h</a> <a href="mailto:me@i.j">me@i.j</a> irc://k`},
+		{"image", "![a *chart*](https://x.y/z.png) ![](https://x.y/z.png) ![c](chart.png)",
+			`🖼 <a href="https://x.y/z.png">a <em>chart</em></a> 🖼 <a href="https://x.y/z.png">https://x.y/z.png</a> 🖼 c (chart.png)`},
+		{"links in links", "[![build](https://b.c/d.svg)](https://e.f) ![a [b](https://c.d) e](https://f.g)",
+			`<a href="https://e.f">🖼 build</a> 🖼 <a href="https://f.g">a b e</a>`},
+		{"data", "![x](data:image/png;base64,iVBO)", "🖼 x (data:image/png;base64,iVBO)"},
+		{"table", "|a|b|\n|:-|-:|\n|1|2|", "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>"},
+		{"what shells say is no spoiler", "*a* || b || c", "<em>a</em> || b || c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, HTML(c.text)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// FuzzHTML: whatever the agent says, each part of it is one that clients show, and
+// that fits.
+func FuzzHTML(f *testing.F) {
+	for _, text := range bombs() {
+		f.Add(text[:min(len(text), 4<<10)])
+	}
+	for _, text := range []string{
+		"# a\n\n1. b\n2. c\n   - d\n\n> e\n\n```go\" onx=\"\nf\n```\n\n---\n~~g~~ **h** `i` <b>j</b> <!-- k --> &lt;l&gt; &#106;",
+		"[a](javascript:b) [c](<data:text/html,d>) [e]: https://f \"g\"\n\n[e] ![h](mxc://i/j) <k:l> <javascript:m>",
+		"[@bob:here](https://matrix.to/#/@bob:here) @room @bob:here",
+		"a\u202Eb\x1b[31mc\x1b]0;d\x07e\r\nf\rg\u2028h\x00\xff",
+		"|a|b|\n|-|:-:|\n|[c](d)|`e|f`|\n", "a\\\n*b\nc*\n\n\n* * *\n+ d\n\n\n\n    e",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 32<<10 {
+			return
+		}
+		var parts []string
+		if took := spent(t, func() { parts = Fit(text, partSize, fits) }); took > 5*time.Second {
+			t.Fatalf("it took %v", took)
+		}
+		for i, part := range parts {
+			if !fits(part) && len(part) > 512 {
+				t.Fatalf("part %d of %d does not fit", i, len(parts))
+			}
+			if part != Visible(part) || !utf8.ValidString(part) {
+				t.Fatalf("the part is not what can be seen: %q", part)
+			}
+			if strings.TrimSpace(part) == "" {
+				t.Fatalf("part %d of %d is empty", i, len(parts))
+			}
+			formatted := HTML(part)
+			if formatted == "" {
+				continue
+			}
+			wrong, shown := checkHTML(formatted)
+			if wrong != "" {
+				t.Fatalf("%s: %q of %q", wrong, formatted, part)
+			}
+			if more := beyond(shown, part); more != "" {
+				t.Fatalf("%q is shown, which is not in the text %q", more, part)
+			}
+		}
+	})
+}
+
+// beyond are the letters in shown that there are not as many of in body: what one
+// client shows and another does not. Entities make letters.
+func beyond(shown, body string) string {
+	if strings.Contains(body, "&") {
+		return ""
+	}
+	left := map[rune]int{}
+	for _, r := range body {
+		left[r]++
+	}
+	var more []rune
+	for _, r := range shown {
+		if left[r]--; left[r] < 0 && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9') {
+			more = append(more, r)
+		}
+	}
+	return string(more)
+}
+
+// bombs are texts of up to 16 KiB that are made to become much more.
+func bombs() []string {
+	const n = 16 << 10
+	wide := strings.Repeat("|a", 2000) + "|\n" + strings.Repeat("|-", 2000) + "|\n"
+	stairs, ticks := "", ""
+	for i := 0; len(stairs) < n; i++ {
+		stairs += strings.Repeat(" ", 2*i) + "- a\n"
+	}
+	for i := 1; len(ticks) < n; i++ {
+		ticks += strings.Repeat("`", i) + "a"
+	}
+	return []string{
+		wide + strings.Repeat("|\n", (n-len(wide))/2), "> " + strings.ReplaceAll(wide, "\n", "\n> ") + strings.Repeat("|\n> ", 2000),
+		strings.Repeat("|a|b|\n|-|-|\n", n/12), stairs, ticks,
+		strings.Repeat(">", n), strings.Repeat("> ", n/2), strings.Repeat("> - ", n/4), strings.Repeat("1. ", n/3),
+		strings.Repeat("[", n), strings.Repeat("[a](", n/4), strings.Repeat("![", n/2), strings.Repeat("[a]: b\n", n/14) + strings.Repeat("[a]", n/6),
+		strings.Repeat("*a **b ", n/7), strings.Repeat("*", n/2) + "a" + strings.Repeat("*", n/2-1), strings.Repeat("~a ~~b", n/6),
+		strings.Repeat("<a ", n/3), strings.Repeat("<![CDATA[", n/9), strings.Repeat("&", n), strings.Repeat("a\n=\n", n/4), strings.Repeat("\\", n),
+	}
+}
+
+// spent is the processor's time that something takes: on a host that has much
+// else to do, the clock says little.
+func spent(t *testing.T, do func()) time.Duration {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	now := func() time.Duration {
+		var used syscall.Rusage
+		if err := syscall.Getrusage(1, &used); err != nil { // RUSAGE_THREAD
+			t.Fatal(err)
+		}
+		return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	begun := now()
+	do()
+	return now() - begun
+}
+
+// A text that is made to be a burden is one no more than another.
+func TestBombs(t *testing.T) {
+	for _, text := range bombs() {
+		var parts []string
+		took := spent(t, func() { parts = Fit(text, partSize, fits) })
+		if took > 5*time.Second || len(parts) > 128 {
+			t.Errorf("%.20q… took %v and %d parts", text, took, len(parts))
+		}
+		if n := len(HTML(text)); n > 20*len(text) {
+			t.Errorf("%.20q… makes %d bytes", text, n)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package text
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	gmtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+const (
+	// maxDepth bounds how deep one thing stands in another. The specification has
+	// clients cut at 100 tags
+	// (https://spec.matrix.org/v1.11/client-server-api/#mroommessage-msgtypes).
+	maxDepth = 40
+	// maxCells bounds the cells of the tables of a text, counted as if it were one
+	// table: a short text can say that it has very many.
+	maxCells = 20_000
+)
+
+// markdown renders what the agent wrote, of tags and attributes that the
+// specification lets clients show. HTML in it is shown, not obeyed.
+var markdown = goldmark.New(
+	goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
+	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 0))),
+)
+
+// HTML renders markdown that is [Visible]; "" where its source says it as well,
+// or where it is built so that HTML of it would be a burden.
+func HTML(text string) string {
+	if cells(text) > maxCells || nesting(text) > maxDepth {
+		return ""
+	}
+	source := []byte(text)
+	doc := markdown.Parser().Parse(gmtext.NewReader(source))
+	depth := 0
+	err := ast.Walk(doc, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			depth--
+		} else if depth++; depth > maxDepth {
+			return ast.WalkStop, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	var out bytes.Buffer
+	if err == nil && depth == 0 {
+		err = markdown.Renderer().Render(&out, source, doc)
+	}
+	if err != nil || depth > 0 {
+		return ""
+	}
+	rendered := strings.TrimRight(out.String(), "\n")
+	if inner, ok := strings.CutPrefix(rendered, "<p>"); ok && strings.HasSuffix(inner, "</p>") && !strings.Contains(inner, "<p>") {
+		rendered = strings.TrimSuffix(inner, "</p>") // one paragraph alone needs no tags
+	}
+	if rendered == string(util.EscapeHTML(source)) {
+		return ""
+	}
+	return rendered
+}
+
+// cells is how many cells the tables of a text can have at most.
+func cells(text string) int {
+	lines, widest := 0, 0
+	for line := range strings.Lines(text) {
+		lines++
+		if n := strings.Count(line, "|"); n > widest && strings.Contains(line, "-") && !strings.ContainsFunc(line, unicode.IsLetter) {
+			widest = n
+		}
+	}
+	return widest * lines
+}
+
+// nesting is how many quotations and lists the lines of a text begin, at most, in
+// each other: to read very many takes longer than they are worth.
+func nesting(text string) (most int) {
+	for line := range strings.Lines(text) {
+		n := 0
+		for i := range len(line) {
+			c := line[i]
+			if !strings.ContainsRune("> \t-+*.)0123456789", rune(c)) {
+				break
+			}
+			if c == '>' || c != ' ' && c != '\t' && (c < '0' || c > '9') && i+1 < len(line) && (line[i+1] == ' ' || line[i+1] == '\t') {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// safe renders links, images and HTML. Matrix clients show no images from
+// elsewhere, so that an image is a link to it; what is no address for a client to
+// open is shown as what it is, and so is HTML.
+type safe struct{}
+
+func (s safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindLink, s.link)
+	reg.Register(ast.KindImage, s.image)
+	reg.Register(ast.KindAutoLink, s.auto)
+	reg.Register(ast.KindRawHTML, s.rawHTML)
+	reg.Register(ast.KindHTMLBlock, s.htmlBlock)
+}
+
+func (safe) rawHTML(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		writeEscaped(w, source, node.(*ast.RawHTML).Segments)
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func (safe) htmlBlock(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	n := node.(*ast.HTMLBlock)
+	if entering {
+		writeEscaped(w, source, n.Lines())
+	} else if n.HasClosure() {
+		html.DefaultWriter.RawWrite(w, n.ClosureLine.Value(source))
+	}
+	return ast.WalkContinue, nil
+}
+
+// writeEscaped shows a piece of the source as it stands there.
+func writeEscaped(w util.BufWriter, source []byte, segments *gmtext.Segments) {
+	for i := range segments.Len() {
+		segment := segments.At(i)
+		html.DefaultWriter.RawWrite(w, segment.Value(source))
+	}
+}
+
+func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	tag(w, node, node.(*ast.Link).Destination, entering)
+	return ast.WalkContinue, nil
+}
+
+func (safe) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	n := node.(*ast.Image)
+	if entering {
+		_, _ = w.WriteString("🖼 ")
+	}
+	tag(w, n, n.Destination, entering)
+	return ast.WalkContinue, nil
+}
+
+func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	n := node.(*ast.AutoLink)
+	target := n.URL(source)
+	if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(target), []byte("mailto:")) {
+		target = append([]byte("mailto:"), target...)
+	}
+	href := within(n, opens(target))
+	begin(w, href)
+	_, _ = w.Write(util.EscapeHTML(n.Label(source)))
+	if href != nil {
+		_, _ = w.WriteString("</a>")
+	}
+	return ast.WalkContinue, nil
+}
+
+// tag writes the begin or the end of a link; of one that cannot be opened, its
+// target behind its words, and of one without words its target alone.
+func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
+	open := opens(target)
+	href := within(n, open)
+	if entering {
+		begin(w, href)
+		return
+	}
+	shown := string(util.EscapeHTML(target))
+	if !n.HasChildren() {
+		_, _ = w.WriteString(shown)
+	} else if open == nil && shown != "" {
+		_, _ = w.WriteString(" (" + shown + ")")
+	}
+	if href != nil {
+		_, _ = w.WriteString("</a>")
+	}
+}
+
+// begin writes the begin of a link that leads somewhere.
+func begin(w util.BufWriter, href []byte) {
+	if href != nil {
+		_, _ = w.WriteString(`<a href="` + string(util.EscapeHTML(href)) + `">`)
+	}
+}
+
+// within is href, or nil for what stands in another link: there it cannot be one.
+func within(n ast.Node, href []byte) []byte {
+	for up := n.Parent(); up != nil; up = up.Parent() {
+		if up.Kind() == ast.KindLink || up.Kind() == ast.KindImage {
+			return nil
+		}
+	}
+	return href
+}
+
+// opens is a link's target as an attribute, before it is escaped; nil for one of
+// a kind that clients are not to open.
+func opens(target []byte) []byte {
+	href := util.URLEscape(target, true)
+	parsed, err := url.Parse(string(href))
+	if err != nil || !slices.Contains([]string{"https", "http", "ftp", "mailto", "magnet"}, parsed.Scheme) {
+		return nil
+	}
+	return href
+}

@@ -1,0 +1,214 @@
+package text
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// shownSteps is how many steps the notice shows, and how many are kept.
+	shownSteps = 10
+	// detailSize and faultSize bound what is kept of a step's argument and of
+	// its error, noteSize what is shown of a note, in bytes.
+	detailSize, faultSize, noteSize = 200, 80, 200
+)
+
+// stepState says how a step stands.
+type stepState int
+
+const (
+	stepRunning stepState = iota
+	stepDone
+	stepFailed
+	stepOver // how it ended is not known
+)
+
+// step is one call of a tool. Its words are fit to be shown; see [OneLine].
+type step struct {
+	number              int
+	id                  string
+	tool, detail, fault string
+	state               stepState
+}
+
+// Steps is what a run has done so far: its newest steps, and how many there
+// were. The zero value is a run that has done nothing.
+type Steps struct {
+	run    string // the run whose steps these are; "" before one has begun
+	first  string // ID of its first call
+	newest []step
+	total  int
+	failed int
+}
+
+// Begin says that a run goes on: what went before another one is forgotten, as
+// a restart of the bot would. What the bot did itself before the run is over.
+func (l *Steps) Begin(run string) {
+	switch l.run {
+	case run:
+	case "":
+		l.run = run
+		for i := range l.newest {
+			if l.newest[i].state == stepRunning {
+				l.newest[i].state = stepOver
+			}
+		}
+	default:
+		*l = Steps{run: run}
+	}
+}
+
+// Call adds a step. The ID of the run's first call, once more, is a run that
+// is read from its beginning again.
+func (l *Steps) Call(id, tool, detail string) {
+	if id != "" && id == l.first {
+		*l = Steps{run: l.run}
+	}
+	if l.first == "" && l.run != "" {
+		l.first = id
+	}
+	if id != "" && slices.ContainsFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning }) {
+		return // told twice
+	}
+	if len(l.newest) == shownSteps {
+		l.newest = append(l.newest[:0], l.newest[1:]...)
+	}
+	l.total++
+	l.newest = append(l.newest, step{number: l.total, id: id, tool: OneLine(tool, 64), detail: OneLine(detail, detailSize)})
+}
+
+// Result ends a step, with what went wrong if it failed, and tells whether that is
+// news.
+func (l *Steps) Result(id, tool, fault string, failed bool) bool {
+	at := slices.IndexFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning })
+	lost := at < 0 && tool != "" // of a step that is not kept any more
+	if failed && (at >= 0 || lost) {
+		l.failed++
+	}
+	if at < 0 {
+		return false
+	}
+	l.newest[at].state = stepDone
+	if failed {
+		l.newest[at].state, l.newest[at].fault = stepFailed, OneLine(fault, faultSize)
+	}
+	return true
+}
+
+// Now is the newest step that runs, as in the notice but without its icon;
+// "" when none does.
+func (l *Steps) Now() string {
+	for _, s := range slices.Backward(l.newest) {
+		if s.state == stepRunning {
+			return s.words(detailSize)
+		}
+	}
+	return ""
+}
+
+// Total is how many steps there were.
+func (l *Steps) Total() int { return l.total }
+
+// Failed is how many of them failed.
+func (l *Steps) Failed() int { return l.failed }
+
+// Clone is a copy that no longer changes.
+func (l *Steps) Clone() Steps {
+	c := *l
+	c.newest = slices.Clone(l.newest)
+	return c
+}
+
+// lines are the newest steps, at most so many; width bounds what each shows of
+// others' words, in bytes.
+func (l *Steps) lines(most, width int) (lines []string) {
+	shown := l.newest[max(0, len(l.newest)-most):]
+	switch earlier := l.total - len(shown); earlier {
+	case 0:
+	case 1:
+		lines = append(lines, "… 1 earlier step")
+	default:
+		lines = append(lines, fmt.Sprintf("… %d earlier steps", earlier))
+	}
+	for _, s := range shown {
+		lines = append(lines, s.line(width))
+	}
+	return lines
+}
+
+// words name the step: "step 3: run_shell_command `ls`".
+func (s step) words(width int) string {
+	words := fmt.Sprintf("step %d: %s", s.number, toolName(s.tool, width))
+	if detail := Code(Cut(s.detail, width)); detail != "" {
+		words += " " + detail
+	}
+	return words
+}
+
+// line is the step in the notice: its icon, its words, and how it stands.
+func (s step) line(width int) string {
+	line := toolIcon(s.tool) + " " + s.words(width)
+	switch s.state {
+	case stepRunning:
+		return line + " …"
+	case stepDone:
+		return line + " ✓"
+	case stepFailed:
+		return strings.TrimSpace(line + " ✗ " + Code(Cut(s.fault, width)))
+	}
+	return line
+}
+
+// markdownSafe is a name in which markdown finds nothing.
+var markdownSafe = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
+
+// toolName is a tool's name in markdown; width is for what is no plain name.
+func toolName(name string, width int) string {
+	switch {
+	case name == "":
+		return "a tool"
+	case markdownSafe.MatchString(name):
+		return name
+	}
+	return Code(Cut(name, width))
+}
+
+// toolIcon is the sign of a tool. Source: the built-in tools of Gemini CLI.
+func toolIcon(name string) string {
+	switch name {
+	case "run_shell_command", "approved":
+		return "💻"
+	case "write_file", "replace", "edit":
+		return "✏️"
+	case "read_file", "read_many_files":
+		return "📖"
+	case "list_directory", "glob", "grep_search", "search_file_content":
+		return "🔎"
+	case "google_web_search", "web_fetch":
+		return "🌐"
+	case "save_memory":
+		return "🧠"
+	}
+	return "🔧"
+}
+
+// Progress is the notice while the task runs: as much of it as fits accepts.
+func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice string) bool) string {
+	head := "⏳ Working on it · " + Duration(elapsed)
+	if l.total > 0 {
+		head += fmt.Sprintf(" · step %d", l.total)
+	}
+	if note = Cut(strings.TrimSpace(note), noteSize); note != "" {
+		note = "\n\n" + note
+	}
+	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 12}, {3, 12}} {
+		notice := strings.Join(append([]string{head}, l.lines(room.steps, room.width)...), "\n") + note
+		if fits(notice) {
+			return notice
+		}
+	}
+	return head
+}

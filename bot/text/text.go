@@ -1,0 +1,90 @@
+// Package text prepares what a room is shown: it renders Markdown as the HTML
+// that Matrix clients support, splits long answers into parts that fit, removes
+// from other people's text what could hide or disguise something, and writes
+// numbers as words. Everything is pure: no Matrix types, no files, no clock, and
+// none of our other packages.
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Cut keeps at most max bytes of s, and says when there was more.
+func Cut(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	const more = " …"
+	end := max - len(more)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + more
+}
+
+// Code quotes one line of somebody else's text, at most 200 bytes of it, so that
+// Markdown leaves it alone; "" for an empty one.
+func Code(s string) string {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "�"))
+	if s == "" {
+		return ""
+	}
+	s = strings.ReplaceAll(Cut(s, 200), "\n", " ")
+	ticks := strings.Repeat("`", longestRun(s, '`')+1)
+	if s[0] == '`' || s[len(s)-1] == '`' {
+		return ticks + " " + s + " " + ticks
+	}
+	return ticks + s + ticks
+}
+
+// longestRun is the length of the longest run of one character.
+func longestRun(s string, of byte) (longest int) {
+	run := 0
+	for i := range len(s) {
+		if run++; s[i] != of {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// Fence shows s as a code block, whatever is in it.
+func Fence(s string) string {
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimRight(s, "\n") + "\n" + fence
+}
+
+// OneLine makes one line of at most max bytes of somebody else's text, without
+// characters that are invisible or reorder the text around them.
+func OneLine(s string, max int) string {
+	s = Cut(s, 8*max) // what lies far behind the end is not looked at
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), unicode.IsControl(r):
+			return ' '
+		case !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return Cut(strings.Join(strings.Fields(s), " "), max)
+}
+
+// Plural writes a number with the right word behind it: "No task", "1 task",
+// "2 tasks".
+func Plural(n int, one, many string) string {
+	switch n {
+	case 0:
+		return "No " + one
+	case 1:
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

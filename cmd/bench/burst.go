@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/bot/bottest/person"
+)
+
+const many = 20 // rooms, and messages
+
+// measureRooms has many rooms say one message each, all at once.
+func measureRooms(ctx context.Context, b *bench) (err error) {
+	s, err := b.open(ctx, "rooms")
+	if err != nil {
+		return err
+	}
+	defer s.close(&err)
+	if _, err := s.start(ctx); err != nil {
+		return err
+	}
+	rooms := make([]string, many)
+	for i := range rooms {
+		if rooms[i], err = s.room(ctx); err != nil {
+			return err
+		}
+	}
+	var walls []float64
+	for round := range b.rounds + 1 {
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+		begun := time.Now()
+		group, ctx := errgroup.WithContext(ctx)
+		for i, room := range rooms {
+			group.Go(func() error {
+				number := 1000*(round+1) + i
+				_, err := s.ask(ctx, room, fmt.Sprint("number ", number), fmt.Sprint("got ", number))
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		walls = append(walls, time.Since(begun).Seconds())
+		b.say("%d rooms at once: %.1f s", many, walls[round])
+	}
+	b.table.add("20 rooms at once, one message each → all answered", "s", 12, walls[1:]...)
+	b.table.add("the same with the first message of each (boxes are made)", "s", 0, walls[0])
+	return nil
+}
+
+// measureBurst says many messages in one room as fast as the server takes them.
+func measureBurst(ctx context.Context, b *bench) (err error) {
+	s, err := b.open(ctx, "burst")
+	if err != nil {
+		return err
+	}
+	defer s.close(&err)
+	if _, err := s.start(ctx); err != nil {
+		return err
+	}
+	room, err := s.room(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := s.ask(ctx, room, "number 1", "got 1"); err != nil {
+		return err
+	}
+	var walls, missing []float64
+	for round := range b.rounds {
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+		wall, right, err := s.burst(ctx, room, 1000*(round+1))
+		if err != nil {
+			return err
+		}
+		b.say("%d messages at once: %.1f s, %d answers in order", many, wall.Seconds(), right)
+		walls, missing = append(walls, wall.Seconds()), append(missing, float64(right))
+	}
+	b.table.add("20 messages at once in one room → all answered", "s", 0, walls...)
+	b.table.add("  of them answered once, in order (20 is all)", "", 0, missing...)
+	return nil
+}
+
+// burst says many messages and waits for their answers. It returns the time of
+// all of it and how many of the bot's answers are the right one at their place.
+func (s *scene) burst(ctx context.Context, room string, from int) (time.Duration, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	seen := len(s.finals(room))
+	begun := time.Now()
+	var last string
+	for i := range many {
+		event, err := s.alice.Say(ctx, room, fmt.Sprint("number ", from+i))
+		if err != nil {
+			return 0, 0, err
+		}
+		last = event
+	}
+	if _, err := s.final(ctx, room, last); err != nil {
+		return 0, 0, err
+	}
+	wall := time.Since(begun)
+	if err := s.settle(ctx); err != nil { // what comes too often, or late
+		return 0, 0, err
+	}
+	right := 0
+	for i, m := range s.finals(room)[seen:] {
+		if says(m, fmt.Sprint("got ", from+i)) {
+			right++
+		}
+	}
+	return wall, right, nil
+}
+
+// finals are the bot's answers in the room, in their order.
+func (s *scene) finals(room string) []person.Msg {
+	var finals []person.Msg
+	for _, m := range s.alice.Messages(room) {
+		if m.Sender == s.ID() && m.Final() {
+			finals = append(finals, m)
+		}
+	}
+	return finals
+}

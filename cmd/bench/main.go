@@ -1,0 +1,111 @@
+// Command bench measures the bot on this host and prints a table: what was
+// measured, how often, the median with minimum and maximum, and the goal.
+// deploy/bench builds the bot and runs this command.
+//
+// Homeserver, podman and Gemini CLI are real; only the model is scripted and
+// answers at once. It reports nothing it has not measured. A missed goal is not
+// a failure: the exit code only tells whether something broke. It removes
+// whatever it starts.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"matrix-tui/bot/bottest"
+)
+
+// bench is one run of the program.
+type bench struct {
+	host   *bottest.Host
+	n      int // samples of a number
+	rounds int // samples of what takes long
+	rooms  int // that the largest bot knows
+	boxes  int // that it has, at most one a room
+	begun  time.Time
+	table  table
+}
+
+// section measures a few numbers that belong together.
+type section struct {
+	name string
+	do   func(context.Context, *bench) error
+}
+
+var sections = []section{
+	{"state", measureState},
+	{"message", measureMessage},
+	{"reply", measureReply},
+	{"answer", measureAnswer},
+	{"rooms", measureRooms},
+	{"crowd", measureCrowd},
+	{"burst", measureBurst},
+	{"waiting", measureWaiting},
+	{"update", measureUpdate},
+	{"idle", measureIdle}, // memory and start, with many rooms
+}
+
+func main() {
+	var (
+		program = flag.String("program", "", "the bot's binary `file`, as users run it")
+		n       = flag.Int("n", 10, "samples of each number")
+		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
+		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
+		boxes   = flag.Int("boxes", 200, "containers that it has")
+		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state message reply answer rooms crowd burst waiting idle")
+		limit   = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
+	)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), boxes: max(10, *boxes), begun: time.Now()}
+	err := b.run(ctx, *program, *only)
+	b.table.print(os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures what fits only. What one section breaks is no reason to leave
+// the others out.
+func (b *bench) run(ctx context.Context, program, only string) (err error) {
+	wanted, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("read -only: %w", err)
+	}
+	if program == "" {
+		return errors.New("-program is missing")
+	}
+	b.table.host = describeHost(ctx)
+	b.host, err = bottest.OpenHost(ctx, program)
+	if err != nil {
+		return fmt.Errorf("prepare the host: %w", err)
+	}
+	defer func() { err = errors.Join(err, b.host.Close()) }()
+	for _, s := range sections {
+		if !wanted.MatchString(s.name) || ctx.Err() != nil {
+			continue
+		}
+		b.say("section %s", s.name)
+		if failed := s.do(ctx, b); failed != nil {
+			err = errors.Join(err, fmt.Errorf("section %s: %w", s.name, failed))
+		}
+	}
+	b.say("done")
+	return errors.Join(err, ctx.Err())
+}
+
+// say tells on stderr how far it is.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: %4.0f s  %s\n", time.Since(b.begun).Seconds(), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest"
+	"matrix-tui/bot/bottest/person"
+)
+
+// rules are the model's: it answers at once, but for "hold" and "ponder", during
+// which the CLI can be looked at. What answers a question comes first: its
+// prompt tells of the task, too.
+const rules = `
+rules:
+  - when: '\]: choice (\d+)'
+    say: 'chose {{1}}'
+  - when: '\]: ponder (\d+)'
+    delay: 5s
+    say: 'pondered {{1}}'
+  - when: '\]: question (\d+)'
+    say: "<<<NEED_INPUT>>>\nWhich one for {{1}}?\n<<<CONTEXT>>>\nThere are several.\n<<<END_INPUT>>>"
+  - when: '\]: number (\d+)'
+    say: 'got {{1}}'
+  - when: '\]: hold (\d+)'
+    delay: 5s
+    say: 'held {{1}}'
+`
+
+// scene is a bot and a person who talks to it.
+type scene struct {
+	*bottest.Bot
+	alice *person.Person
+}
+
+// open makes a bot, which is not launched yet, and its person.
+func (b *bench) open(ctx context.Context, name string) (*scene, error) {
+	script, err := agenttest.Load([]byte(rules))
+	if err != nil {
+		return nil, err
+	}
+	bot, err := b.host.NewBot(ctx, "bench-"+name, map[string]string{"LOG_LEVEL": "info"})
+	if err != nil {
+		return nil, err
+	}
+	bot.Model().SetScript(script)
+	alice, err := b.host.Person(ctx, "alice-"+name, "password-alice")
+	if err != nil {
+		return nil, errors.Join(err, bot.Close())
+	}
+	return &scene{bot, alice}, nil
+}
+
+// close adds what goes wrong at the end to the error of the function that
+// defers it.
+func (s *scene) close(err *error) {
+	s.alice.Close()
+	*err = errors.Join(*err, s.Bot.Close())
+}
+
+// start launches the bot and returns how long it took to be ready.
+func (s *scene) start(ctx context.Context) (time.Duration, error) {
+	begun := time.Now()
+	if err := s.Launch(ctx); err != nil {
+		return 0, err
+	}
+	for !strings.Contains(s.Log(), "ready") {
+		if !s.Alive() {
+			return 0, fmt.Errorf("the bot ended: %s", s.Log())
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return 0, fmt.Errorf("the bot is not ready: %w\n%s", err, s.Log())
+		}
+	}
+	return time.Since(begun), nil
+}
+
+// room makes a room and waits until the running bot has said hello there.
+func (s *scene) room(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	room, err := s.alice.CreateRoom(ctx, person.RoomSpec{Invite: []string{s.ID()}})
+	if err != nil {
+		return "", err
+	}
+	s.Own(room)
+	_, err = s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.Kind == "m.notice" })
+	return room, err
+}
+
+// ask says something and returns the time until its answer was seen, which has
+// to be want.
+func (s *scene) ask(ctx context.Context, room, text, want string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	begun := time.Now()
+	event, err := s.alice.Say(ctx, room, text)
+	if err != nil {
+		return 0, err
+	}
+	final, err := s.final(ctx, room, event)
+	took := time.Since(begun)
+	if err == nil && !says(final, want) {
+		err = fmt.Errorf("%q was answered by %q, not by %q", text, final.Body, want)
+	}
+	return took, err
+}
+
+// says tells whether an answer is that, but for its last line, which tells what
+// it took.
+func says(m person.Msg, want string) bool {
+	return m.Body == want || strings.HasPrefix(m.Body, want+"\n")
+}
+
+// final waits for the answer to an event.
+func (s *scene) final(ctx context.Context, room, event string) (person.Msg, error) {
+	return s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.Final() && m.ReplyTo == event })
+}
+
+// joined makes rooms in which the bot, and those of more scenes, are members,
+// while none of them runs: a second session of each account joins.
+func (s *scene) joined(ctx context.Context, b *bench, n int, more ...*scene) (rooms []string, err error) {
+	var bots []string
+	var selves []*person.Person
+	for _, one := range append([]*scene{s}, more...) {
+		name, password := one.Login()
+		self, err := b.host.Person(ctx, name, password)
+		if err != nil {
+			return nil, err
+		}
+		defer self.Close()
+		bots, selves = append(bots, one.ID()), append(selves, self)
+	}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
+	for range n {
+		group.Go(func() error {
+			room, err := s.alice.CreateRoom(ctx, person.RoomSpec{Invite: bots})
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			rooms = append(rooms, room)
+			mu.Unlock()
+			for _, self := range selves {
+				if err := self.Join(ctx, room); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return rooms, group.Wait()
+}
+
+// seed writes a state.json that knows rooms with 50 turns of 200 characters
+// each, and the containers of some of them.
+func (s *scene) seed(rooms []string, containers map[string]string) error {
+	type turn struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Event   string `json:"event"`
+	}
+	history, sessions := map[string][]turn{}, map[string]string{}
+	text := strings.Repeat("Created utils.py with is_prime(). ", 6)[:200]
+	for i, room := range rooms {
+		for t := range 50 {
+			event := fmt.Sprintf("$%032x%08x%03d", i*7919, i, t/2)
+			history[room] = append(history[room], turn{[]string{"user", "assistant"}[t%2], text, event})
+		}
+		sessions[room] = fmt.Sprintf("00000000-0000-4000-8000-%012x", i)
+	}
+	data, err := json.Marshal(map[string]any{"containers": containers, "history": history, "sessions": sessions})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.StateDir(), "state.json"), data, 0o600)
+}
+
+// pause waits for d or for the end of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

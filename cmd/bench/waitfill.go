@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+)
+
+// patience is how long a question waits: so long that nothing is due while it
+// is measured.
+const patience = 24 * time.Hour
+
+// fillWaiting gives the bot, which must not run, a task in each room that has
+// asked and waits.
+func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
+	store, err := state.OpenStore(s.StateDir(), zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	journal, err := state.OpenJournal(ctx, filepath.Join(s.StateDir(), "journal.db"), zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, journal.Close(), store.Flush(ctx)) }()
+	var group errgroup.Group // at once, so that they share a write
+	for i, room := range rooms {
+		w, err := s.waitingTask(room, i)
+		if err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		if _, err := journal.Commit(ctx, "", []state.Inbound{w.row}); err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		if err := errors.Join(journal.Enqueue(ctx, w.task), journal.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		group.Go(func() error { return store.PutExecution(ctx, room, w.execution) })
+	}
+	return group.Wait()
+}
+
+// waitingTask is a task that waits, in all the places where it stands.
+type waitingTask struct {
+	row       state.Inbound
+	task      state.Task
+	question  state.Message
+	execution json.RawMessage
+}
+
+// waitingTask makes the n-th: of some 2 KB, with a question that is in the room
+// and one that was answered before.
+func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
+	now, event := time.Now(), fmt.Sprintf("$task%039d", n)
+	task := strings.Repeat("Back up the production database to the other site. ", 8)
+	e, err := agent.NewExecution(agent.ExecutionSpec{
+		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: event, Asker: s.alice.ID(), Transcript: []string{task},
+	}, now)
+	if err != nil {
+		return w, err
+	}
+	asked := fmt.Sprintf("$question%035d", n)
+	err = errors.Join(
+		e.Start(now),
+		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(patience), now),
+		e.Resume(agent.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
+		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(patience), now),
+		e.Posted(asked, now))
+	if err != nil {
+		return w, err
+	}
+	key := fmt.Sprintf("%016x", n)
+	if w.execution, err = json.Marshal(e); err != nil {
+		return w, err
+	}
+	w.task = state.Task{
+		Key: key, Room: room, Event: event, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(), Execution: e.ID, Text: task,
+		Attempt: 2, Tries: 1, Run: key + "-2", Session: e.ID, Begun: now.UTC(), Deadline: now.Add(time.Hour).UTC(),
+		Question: e.CurrentQuestion, QuestionContext: e.QuestionContext, QuestionRoom: room, QuestionEvent: asked, QuestionDeadline: e.Deadline,
+		Resumable: true, Created: e.CreatedAt, Updated: e.UpdatedAt, Details: state.Details{Answers: []state.Answer{state.Answer(e.Answers[0])}},
+	}
+	raw, err := json.Marshal(map[string]any{
+		"event_id": event, "type": "m.room.message", "sender": s.alice.ID(), "origin_server_ts": now.UnixMilli(),
+		"content": map[string]any{"msgtype": "m.text", "body": task},
+	})
+	if err != nil {
+		return w, err
+	}
+	w.row = state.Inbound{Room: room, Event: event, Sender: s.alice.ID(), Type: "m.room.message", Time: now, Raw: raw, Status: state.Pending}
+	content, err := json.Marshal(map[string]any{"msgtype": "m.text", "body": e.CurrentQuestion})
+	w.question = state.Message{
+		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Type: "m.room.message", Content: content, Event: asked, Status: state.Sent,
+	}
+	return w, err
+}

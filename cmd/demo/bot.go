@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// endTime is how long the bot may take to end in order.
+const endTime = time.Minute
+
+// state is the bot's STATE_DIR.
+func (d *demo) state() string { return filepath.Join(d.dir, "state") }
+
+// logPath is where the bot's log goes; the one before is kept beside it.
+func (d *demo) logPath() string { return filepath.Join(d.dir, "bot.log") }
+
+func (d *demo) openLog() (*os.File, error) {
+	_ = os.Rename(d.logPath(), d.logPath()+".1") // there may be none
+	file, err := os.OpenFile(d.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the demo's log: %w", err)
+	}
+	return file, nil
+}
+
+// setting is the value of an environment variable, "" when it is not set.
+func (d *demo) setting(name string) (value string) {
+	for _, pair := range d.environ {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+var keyLine = regexp.MustCompile(`(?m)^\s*(export\s+)?GEMINI_API_KEY(_FILE)?\s*=\s*[^\s#]`)
+
+// hasKey tells whether the bot finds a key for the Gemini API: in the
+// environment, or in a .env file here or in its state folder.
+func (d *demo) hasKey() bool {
+	if d.setting("GEMINI_API_KEY") != "" || d.setting("GEMINI_API_KEY_FILE") != "" {
+		return true
+	}
+	for _, dir := range []string{".", d.state()} {
+		if data, err := os.ReadFile(filepath.Join(dir, ".env")); err == nil && keyLine.Match(data) {
+			return true
+		}
+	}
+	return false
+}
+
+// patience is how long an answer may take.
+func (d *demo) patience() time.Duration {
+	seconds, _ := strconv.Atoi(d.setting("CODING_TIMEOUT_SECONDS")) // the bot refuses what is no number
+	return time.Duration(cmp.Or(seconds, 2400))*time.Second + time.Minute
+}
+
+// serve runs the bot until ctx ends, and then until it has ended in order.
+func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
+	set := map[string]string{
+		"STATE_DIR": d.state(), "MATRIX_HOMESERVER": d.homeserver, "MATRIX_USER": d.bot, "MATRIX_PASSWORD": known.Bot.Password,
+		"MATRIX_OWNERS": d.you.ID(), "MATRIX_ALLOW": d.you.ID(), "DEBOUNCE_MILLISECONDS": "0", // each line has its answer here
+	}
+	if d.model != nil {
+		set["GEMINI_API_KEY"], set["GEMINI_BASE_URL"] = d.modelKey, d.modelURL
+	}
+	cmd := exec.CommandContext(ctx, d.program, "run")
+	for _, pair := range d.environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if _, ours := set[strings.TrimSuffix(name, "_FILE")]; !ours && !strings.HasPrefix(name, "MATRIX_ACCESS_TOKEN") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	for name, value := range set {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // the terminal's signals go to the demo alone
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = endTime
+	err := cmd.Run()
+	if ctx.Err() != nil && cmd.ProcessState != nil && cmd.ProcessState.Success() {
+		return nil
+	}
+	return fmt.Errorf("the bot has ended (its log is %s): %w", d.logPath(), errors.Join(err, lastWords(d.logPath())))
+}
+
+// lastWords is what the bot has told the operator before it ended.
+func lastWords(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	const most = 4 << 10
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		_, _ = file.Seek(-most, io.SeekEnd)
+	}
+	end, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return err
+	}
+	_, said, found := bytes.Cut(append([]byte("\n"), end...), []byte("\nmatrix-tui: "))
+	if !found {
+		return nil
+	}
+	return errors.New(strings.TrimSpace(harmless(string(said))))
+}

@@ -1,0 +1,159 @@
+package release
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"matrix-tui/state/sentence"
+)
+
+// maxOutput bounds what is kept of a program's output.
+const maxOutput = 1 << 20
+
+// program is another program that is run to its end, with all that it starts.
+type program struct {
+	dir   string
+	env   []string
+	stdin io.Reader
+	out   io.Writer // nil: kept
+	log   io.Writer // stderr goes here too
+	limit time.Duration
+}
+
+// run runs argv. Its stdout is returned where out is nil. After the limit it
+// and its children are killed.
+func (p program) run(ctx context.Context, argv ...string) (stdout string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Dir, cmd.Env, cmd.Stdin = p.dir, p.env, p.stdin
+	kept, errs := &head{max: maxOutput}, &ring{max: 8 << 10}
+	cmd.Stdout, cmd.Stderr = p.out, io.Writer(errs)
+	if p.out == nil {
+		cmd.Stdout = kept
+	}
+	if p.log != nil {
+		cmd.Stderr = io.MultiWriter(errs, p.log)
+	}
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return kept.String(), nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = fmt.Errorf("%s: not done after %s", argv[0], p.limit)
+	default:
+		err = fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return kept.String(), &runError{err, telling(kept.String() + "\n" + errs.String())}
+}
+
+// runError is a program that did not do what it should, with its last words.
+type runError struct {
+	error
+	lines []string
+}
+
+func (e *runError) Unwrap() error { return e.error }
+
+// linesOf are the last words in an error.
+func linesOf(err error) []string {
+	var said *sentence.Error
+	var ran *runError
+	switch {
+	case errors.As(err, &said):
+		return sentence.Lines(err)
+	case errors.As(err, &ran):
+		return ran.lines
+	}
+	return nil
+}
+
+// environ is this process's environment without what is for it alone, and with
+// some settings on top.
+func environ(set ...string) []string {
+	var env []string
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		switch name {
+		case "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "INVOCATION_ID", "LISTEN_FDS", "LISTEN_PID", "MATRIX_TUI_KILL_AT":
+			continue
+		}
+		env = append(env, pair)
+	}
+	return append(env, set...)
+}
+
+// telling are the ten lines of a program's last words that say most: its last
+// ones, or from where it panicked.
+func telling(text string) []string {
+	lines := lastLines(text, 200)
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
+			lines = lines[max(0, i-2):]
+			return lines[:min(len(lines), 10)]
+		}
+	}
+	return lines[max(0, len(lines)-10):]
+}
+
+// lastLines are the last n lines of a text that say something, each cut to a
+// length that a message can hold.
+func lastLines(text string, n int) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.ToValidUTF8(strings.Map(printable, line), ""))
+		if line == "" {
+			continue
+		}
+		if len(line) > 300 {
+			line = strings.ToValidUTF8(line[:300], "") + "…"
+		}
+		lines = append(lines, line)
+	}
+	return lines[max(0, len(lines)-n):]
+}
+
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return -1
+	}
+	return r
+}
+
+// head keeps the first bytes that are written to it.
+type head struct {
+	bytes.Buffer
+	max int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.Buffer.Write(p[:max(0, min(len(p), h.max-h.Len()))])
+	return len(p), nil
+}
+
+// ring keeps the last bytes that are written to it.
+type ring struct {
+	data []byte
+	max  int
+}
+
+func (r *ring) Write(p []byte) (int, error) {
+	r.data = append(r.data, p...)
+	if over := len(r.data) - r.max; over > 0 {
+		r.data = append(r.data[:0], r.data[over:]...)
+	}
+	return len(p), nil
+}
+
+func (r *ring) String() string { return string(r.data) }

@@ -1,0 +1,238 @@
+package release
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"matrix-tui/state/sentence"
+)
+
+// notState are entries of a state folder that are not copied: sockets, locks
+// and files on their way are made anew, and the rest is this package's own,
+// where STATE_DIR and the folder of the releases are one.
+var notState = []string{
+	"gateway", "tmp", "lock", "control.sock",
+	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
+}
+
+// transcripts is the folder of what only ever grows.
+const transcripts = "transcripts"
+
+// copyState copies the state folder to a folder that is made, with every file
+// synced. While a bot works on it (live), databases are copied by SQLite, which
+// gives what was committed; otherwise they are files like the others. The
+// folder may hold earlier copies of transcripts, which only ever grow: those of
+// the same size and time are left as they are.
+func copyState(ctx context.Context, from, to string, live bool) error {
+	if err := roomFor(from, filepath.Dir(to)); err != nil {
+		return err
+	}
+	err := walkState(from, func(name string, d fs.DirEntry) error {
+		src, dst := filepath.Join(from, name), filepath.Join(to, name)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case d.IsDir():
+			return os.MkdirAll(dst, 0o700)
+		case !d.Type().IsRegular():
+			return nil
+		case live && isDatabase(name):
+			return copyDatabase(ctx, src, dst)
+		case live && isSidecar(name):
+			return nil
+		}
+		return copyFile(src, dst, filepath.Dir(name) == transcripts)
+	})
+	if err != nil {
+		return fmt.Errorf("copy state to %s: %w", to, err)
+	}
+	return syncTree(to)
+}
+
+// copyTranscripts copies the transcripts alone, while a bot may add to them:
+// copyState then copies those that have grown.
+func copyTranscripts(from, to string) error {
+	if err := roomFor(from, to); err != nil {
+		return err
+	}
+	err := os.MkdirAll(filepath.Join(to, transcripts), 0o700)
+	entries, readErr := os.ReadDir(filepath.Join(from, transcripts))
+	if errors.Is(readErr, fs.ErrNotExist) {
+		return nil
+	}
+	err = errors.Join(err, readErr)
+	for _, e := range entries {
+		if err == nil && e.Type().IsRegular() {
+			err = copyFile(filepath.Join(from, transcripts, e.Name()), filepath.Join(to, transcripts, e.Name()), true)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copy transcripts: %w", err)
+	}
+	return nil
+}
+
+// walkState visits what belongs to the state, folders before what is in them;
+// "." is the state folder itself. What vanishes meanwhile is left out.
+func walkState(dir string, visit func(name string, d fs.DirEntry) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(dir, path)
+		switch {
+		case err != nil && name != "." && errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil || relErr != nil:
+			return errors.Join(err, relErr)
+		case slices.Contains(notState, name) && d.IsDir():
+			return filepath.SkipDir
+		case slices.Contains(notState, name):
+			return nil
+		}
+		if err := visit(name, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+func isDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
+
+// isSidecar tells the files that SQLite keeps beside an open database.
+func isSidecar(name string) bool {
+	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") || strings.HasSuffix(name, ".db-journal")
+}
+
+// copyDatabase copies what was committed to a database that is in use.
+func copyDatabase(ctx context.Context, src, dst string) error {
+	if err := os.Remove(dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL, 0o600) // SQLite would make it readable for all
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	dsn := url.URL{Scheme: "file", Path: src, RawQuery: url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err = db.ExecContext(ctx, "VACUUM INTO ?", dst); err != nil {
+		return fmt.Errorf("copy database %s: %w", filepath.Base(src), err)
+	}
+	return nil
+}
+
+// copyFile copies a file with its mode and time.
+func copyFile(src, dst string, known bool) error {
+	from, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if have, err := os.Stat(dst); known && err == nil && have.Size() == info.Size() && have.ModTime().Equal(info.ModTime()) {
+		return nil
+	}
+	to, err := os.OpenFile(dst, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	return os.Chtimes(dst, info.ModTime(), info.ModTime())
+}
+
+// roomFor tells whether the disk of a folder holds another copy of the state.
+func roomFor(state, where string) error {
+	var need uint64
+	err := walkState(state, func(_ string, d fs.DirEntry) error {
+		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
+			need += uint64(info.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("measure state: %w", err)
+	}
+	if err := os.MkdirAll(where, 0o700); err != nil {
+		return fmt.Errorf("make folder for a copy of the state: %w", err)
+	}
+	var space unix.Statfs_t
+	if err := unix.Statfs(where, &space); err != nil {
+		return fmt.Errorf("measure free space: %w", err)
+	}
+	if free := space.Bavail * uint64(space.Bsize); free < need+need/8 {
+		return sentence.Newf(unix.ENOSPC, "There is no room for a copy of the state: it takes %d MiB, and %d are free under %s.", need>>20+1, free>>20, where)
+	}
+	return nil
+}
+
+// restoreState makes the state folder what its copy is. It may be cut off and
+// done again. Nobody works on the folder meanwhile.
+func restoreState(from, to string) error {
+	var there []string
+	err := walkState(to, func(name string, d fs.DirEntry) error {
+		if !d.IsDir() {
+			there = append(there, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("restore state: %w", err)
+	}
+	for _, name := range there { // what SQLite would play into an older database goes first
+		if _, err := os.Lstat(filepath.Join(from, name)); isSidecar(name) || errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("restore state: %w", err)
+			}
+		}
+	}
+	err = walkState(from, func(name string, d fs.DirEntry) error {
+		src, dst := filepath.Join(from, name), filepath.Join(to, name)
+		if d.IsDir() {
+			return os.MkdirAll(dst, 0o700)
+		}
+		part := filepath.Join(filepath.Dir(dst), ".restore")
+		if err := copyFile(src, part, false); err != nil {
+			return err
+		}
+		if err := syncDir(part); err != nil {
+			return err
+		}
+		return os.Rename(part, dst)
+	})
+	if err != nil {
+		return fmt.Errorf("restore state: %w", err)
+	}
+	return syncTreeOf(to)
+}
+
+// syncTreeOf makes the entries of the state's folders durable.
+func syncTreeOf(dir string) error {
+	return walkState(dir, func(name string, d fs.DirEntry) error {
+		if d.IsDir() {
+			return syncDir(filepath.Join(dir, name))
+		}
+		return nil
+	})
+}

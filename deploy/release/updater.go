@@ -1,0 +1,132 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"matrix-tui/state/sentence"
+)
+
+// Updater brings newer releases to a base, for the release that runs from it.
+type Updater struct {
+	Base    Base
+	Running string // commit, 12 digits
+	State   string // STATE_DIR
+	Source  string // UPDATE_SOURCE: a git remote, or archive+ before the address of a folder of archives
+	Key     string // UPDATE_KEY: file of the key that releases must be signed with, "" for none
+	Images  Images
+	Secrets []string // what nobody may be shown, whatever a program prints
+	Offline bool     // no bot runs, and the state's lock is held
+
+	mu   sync.Mutex
+	busy bool
+}
+
+// Order is somebody's wish for an update.
+type Order struct {
+	Ref   string // "" = the newest
+	Again bool   // although it has failed twice
+	Room  string // where to tell what comes of it, "" for nowhere
+	Event string // the message that asked
+}
+
+// Begin notes an order. The event of an order that was noted before is known:
+// nothing is done for it again. While another one is at work it is refused with
+// a sentence.
+func (u *Updater) Begin(o Order) (known bool, err error) {
+	if u.Source == "" {
+		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator sets UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and starts me again.")
+	}
+	if o.Ref != "" && !ValidRef(o.Ref) {
+		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is no name of a tag, a branch or a commit.")
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	last, err := u.Base.Read()
+	if err != nil {
+		return false, err
+	}
+	if o.Event != "" && last.Event == o.Event {
+		return true, nil
+	}
+	if u.busy {
+		return false, sentence.Newf(errors.New("busy"), "I am at an update already; wait for its end.")
+	}
+	r := Record{Phase: Asked, Ref: o.Ref, Room: o.Room, Event: o.Event, From: u.Running, State: u.State, Begun: time.Now().UTC(), Failures: last.Failures}
+	if err := u.Base.Write(r); err != nil {
+		return false, err
+	}
+	u.busy = true
+	crash("asked")
+	return false, nil
+}
+
+// Prepare does all that can be done while the old release works: it brings the
+// new one to this host, verified, tries it, and builds its sandbox image. say
+// is told how far it is. ErrNothingNew ends it well; every other error has the
+// old release go on, and is written down.
+func (u *Updater) Prepare(ctx context.Context, o Order, say func(string)) (Plan, error) {
+	plan, image, err := u.prepare(ctx, o, say)
+	if err != nil {
+		return plan, u.drop(ctx, plan, err)
+	}
+	r, err := u.Base.Read()
+	if err == nil {
+		r.Phase, r.To, r.Subjects, r.Image = Prepared, plan.To, plan.Subjects, image
+		err = u.Base.Write(r)
+	}
+	if err != nil {
+		return plan, u.drop(ctx, plan, err)
+	}
+	crash("prepared")
+	return plan, nil
+}
+
+func (u *Updater) prepare(ctx context.Context, o Order, say func(string)) (Plan, string, error) {
+	log, err := os.OpenFile(u.Base.path("cache", "update-build.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.MkdirAll(u.Base.path("cache"), 0o700); err == nil {
+			log, err = os.Create(u.Base.path("cache", "update-build.log"))
+		}
+	}
+	if err != nil {
+		return Plan{}, "", full(fmt.Errorf("open build log: %w", err), u.Base)
+	}
+	defer log.Close()
+	plan, err := u.fetch(ctx, o, log, say)
+	if err != nil {
+		return plan, "", err
+	}
+	crash("built")
+	say("Release `" + plan.To + "` is built: trying it on a copy of my state.")
+	if err := u.try(ctx, plan.To); err != nil {
+		return plan, "", err
+	}
+	crash("tried")
+	image, err := u.Images.build(ctx, u.Base, u.Running, plan.To, log, say)
+	return plan, image, err
+}
+
+// drop ends an order that does not lead to a switch, and hands its error on. An
+// order that was cut off stays as it is: the next start tells so.
+func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.busy = false
+	err = u.clean(full(err, u.Base))
+	r, readErr := u.Base.Read()
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+	r.To = plan.To
+	r.fail(Failed, err.Error(), nil, errors.Is(err, errTrial))
+	r.Told = true // by who asked
+	return errors.Join(err, u.Base.Write(r), u.Base.prune())
+}
