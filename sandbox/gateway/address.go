@@ -10,10 +10,11 @@ import (
 	"syscall"
 )
 
-var errNotPublic = errors.New("only public addresses are reached from here")
+var errNotPublic = errors.New("only public addresses are allowed")
 
-// notPublic are the ranges that netip has no method for. Source: IANA's special-purpose address registries, and
-// the address of Azure's metadata service, which looks public.
+// notPublic are the non-public ranges that netip has no method for. Source: IANA's
+// special-purpose address registries, and the address of Azure's metadata service,
+// which looks public.
 var notPublic = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32",
@@ -34,8 +35,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public tells whether an address belongs to the internet at large. Addresses that stand for an IPv4 address
-// (mapped, NAT64, 6to4) are judged by that one.
+// public reports whether an address is on the public internet. Addresses that embed an
+// IPv4 address (mapped, NAT64, 6to4) are judged by that address.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -92,7 +93,8 @@ func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// targetError says what is wrong with what a container asked for, in words of our own.
+// targetError says what is wrong with the target of a container's request, in our own
+// words.
 type targetError struct{ what string }
 
 // Error is fit for the container.
@@ -100,13 +102,13 @@ func (e *targetError) Error() string { return e.what }
 
 func bad(what string) error { return &targetError{what} }
 
-// target reads where a proxy request wants to go: a host with a port, or without one where the scheme has one
-// (port 0 = a port is needed). The answer can be dialled.
+// target returns the address that a proxy request wants to reach, ready to dial: a host
+// with a port, or with the scheme's default port (port 0 = a port is required).
 func target(authority string, port uint16) (string, error) {
 	host, p, err := net.SplitHostPort(authority)
 	if err != nil {
 		if port == 0 {
-			return "", bad("host and port are needed")
+			return "", bad("host and port are required")
 		}
 		host, p = authority, strconv.Itoa(int(port))
 		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -118,7 +120,7 @@ func target(authority string, port uint16) (string, error) {
 		return "", bad("the port is not a number from 1 to 65535")
 	}
 	if n == 25 {
-		return "", fmt.Errorf("no mail is sent from here: %w", errNotPublic)
+		return "", fmt.Errorf("sending mail is not allowed: %w", errNotPublic)
 	}
 	if !isHost(host) {
 		return "", bad("the host is neither a name nor an address")
@@ -126,7 +128,8 @@ func target(authority string, port uint16) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
 
-// isHost takes addresses without zone, and names of letters, digits, dots, hyphens and underscores.
+// isHost accepts addresses without a zone, and names of letters, digits, dots, hyphens
+// and underscores.
 func isHost(s string) bool {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a.Zone() == ""
