@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"cmd/demo":           {"agent/agenttest", "bot/bottest/person"},
 	"cmd/matrix-tui":     {"agent", "bot", "bot/api", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
 	"cmd/scripted-model": {"agent/agenttest"},
-	"deploy/release":     {},
+	"deploy/release":     {"state"},
 	"sandbox":            {"sandbox/boxinit"},
 	"sandbox/boxinit":    {},
 	"sandbox/gateway":    {},
