@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state/retry"
 )
 
@@ -50,10 +51,10 @@ func patiently(ctx context.Context, do func() error) error {
 	until := time.Now().Add(carryPatience)
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		err := do()
-		if err == nil || !transient(err) || time.Now().After(until) {
+		if err == nil || !matrix.Transient(err) || time.Now().After(until) {
 			return err
 		}
-		if err := retry.Sleep(ctx, retryAfter(err, again.Next())); err != nil {
+		if err := retry.Sleep(ctx, matrix.RetryAfter(err, again.Next())); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/term"
-
-	"matrix-tui/state/clean"
 )
 
 // typing plays what a terminal sends and gives the messages that come of it.

@@ -197,15 +197,19 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rows, err := journal.Unfinished(ctx, r.Room)
-	unsent, err2 := journal.Unsent(ctx, r.Room)
-	if err := errors.Join(err, err2, journal.Close()); err != nil {
+	unfinished := 0
+	unsent, errs := journal.Unsent(ctx, r.Room)
+	for _, one := range []state.TaskState{state.TaskQueued, state.TaskRunning, state.TaskAnswered} {
+		n, err := journal.CountTasks(ctx, r.Room, one)
+		unfinished, errs = unfinished+n, errors.Join(errs, err)
+	}
+	if err := errors.Join(errs, journal.Close()); err != nil {
 		return "", err
 	}
 	for _, has := range []struct {
 		n    int
 		what string
-	}{{len(rows), "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
+	}{{unfinished, "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
 		if has.n > 0 {
 			text += fmt.Sprintf("; %d %s", has.n, has.what)
 		}
