@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"matrix-tui/bot/text"
 )
 
 // Collect copies what lies in the container's outbox to this side: regular files with
@@ -148,7 +150,7 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, err
 	}
 	if f.size() > left {
-		return nil, &refusal{why: "stays in the outbox for the next time: with it, it would be more than " + Bytes(limits.Total) + " at once"}
+		return nil, &refusal{why: "stays in the outbox for the next time: with it, it would be more than " + text.Size(limits.Total) + " at once"}
 	}
 	tmp, err := os.CreateTemp(limits.Dir, "outbox-*")
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"matrix-tui/bot/text"
 )
 
 // found is a file or folder that lies directly in the outbox, with all that is
@@ -56,7 +58,7 @@ func permitted(f found, limits Limits) error {
 			return final("is empty")
 		}
 		if f.entry.size > limits.Item {
-			return final("has %s; I send up to %s", Bytes(f.entry.size), Bytes(limits.Item))
+			return final("has %s; I send up to %s", text.Size(f.entry.size), text.Size(limits.Item))
 		}
 		return nil
 	}
@@ -72,7 +74,7 @@ func permitted(f found, limits Limits) error {
 			continue
 		}
 		if files++; e.size > left {
-			return final("holds more than I send: up to %s", Bytes(limits.Item))
+			return final("holds more than I send: up to %s", text.Size(limits.Item))
 		}
 		left -= e.size
 	}

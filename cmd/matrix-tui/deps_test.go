@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"bot/matrix":         {"bot/matrix/e2ee"},
 	"bot/matrix/e2ee":    {"bot/matrix/event"},
 	"bot/matrix/event":   {},
-	"bot/media":          {"bot/matrix", "sandbox"},
+	"bot/media":          {"bot/matrix", "bot/text", "sandbox"},
 	"bot/policy":         {},
 	"bot/text":           {},
 	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
