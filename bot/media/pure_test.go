@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"maunium.net/go/mautrix/crypto/attachment"
-
-	"matrix-tui/bot/text"
 )
 
 func hashOf(s string) string {
@@ -198,14 +196,6 @@ func TestSniff(t *testing.T) {
 	} {
 		if got := Sniff([]byte(c.head), c.claimed); got != c.want {
 			t.Errorf("Sniff(%q, %q) = %q, want %q", c.head, c.claimed, got, c.want)
-		}
-	}
-}
-
-func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1 kB", 1500: "1.5 kB", 50 << 20: "50 MB", 1<<20 - 1: "1 MB", 1 << 40: "1 TB", 1<<63 - 1: "8 EB"} {
-		if got := text.Size(n); got != want {
-			t.Errorf("%d bytes are %q, want %q", n, got, want)
 		}
 	}
 }
