@@ -98,7 +98,7 @@ func TestInputIsStopped(t *testing.T) {
 		if !errors.Is(err, io.EOF) {
 			t.Errorf("stopped Read: %v, want io.EOF", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("Stop did not end a Read that waits")
 	}
 	if err := in.Close(); err != nil {
