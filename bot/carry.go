@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"matrix-tui/bot/matrix"
 )
 
 const (
@@ -48,10 +50,10 @@ func patiently(ctx context.Context, do func() error) error {
 	until := time.Now().Add(carryPatience)
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
-		if err == nil || !transient(err) || time.Now().After(until) {
+		if err == nil || !matrix.Transient(err) || time.Now().After(until) {
 			return err
 		}
-		if err := sleep(ctx, retryAfter(err, wait)); err != nil {
+		if err := sleep(ctx, matrix.RetryAfter(err, wait)); err != nil {
 			return err
 		}
 	}

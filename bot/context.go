@@ -3,11 +3,9 @@ package bot
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path"
 	"strings"
@@ -63,8 +61,7 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var raw json.RawMessage
-	_, err := t.bot.client.MakeRequest(call, http.MethodGet, t.bot.client.BuildClientURL("v3", "rooms", room, "event", event), nil, &raw)
+	raw, err := t.bot.account.Event(call, room, event)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
@@ -82,7 +79,7 @@ func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, er
 	}
 	row := t.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
 	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
-		if encrypted, err := t.bot.encrypted(ctx, room); err != nil || encrypted {
+		if encrypted, err := t.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Inbound{}, err
 		}
 	}

@@ -46,16 +46,16 @@ func TestRelate(t *testing.T) {
 	plain := originOf(row)
 	row.Raw = []byte(strings.Replace(string(row.Raw), `"body":"x"`, `"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$root"}`, 1))
 	thread := originOf(row)
-	if rel := relate(plain, "$answer"); rel.GetReplyTo() != "$answer" || rel.GetThreadParent() != "" {
+	if rel := relate(plain, "$answer"); rel.InReplyTo.EventID != "$answer" || rel.RelType != "" {
 		t.Errorf("a plain reply is %+v", rel)
 	}
-	if rel := relate(thread, "$answer"); rel.GetReplyTo() != "$task" || rel.GetThreadParent() != "$root" || rel.IsFallingBack {
+	if rel := relate(thread, "$answer"); rel.InReplyTo.EventID != "$task" || rel.RelType != "m.thread" || rel.EventID != "$root" || rel.IsFallingBack {
 		t.Errorf("a reply in a thread is %+v", rel)
 	}
 	if rel := follows(plain); rel != nil {
 		t.Errorf("what follows is %+v", rel)
 	}
-	if rel := follows(thread); rel.GetThreadParent() != "$root" || !rel.IsFallingBack {
+	if rel := follows(thread); rel.RelType != "m.thread" || rel.EventID != "$root" || !rel.IsFallingBack {
 		t.Errorf("what follows in a thread is %+v", rel)
 	}
 }

@@ -175,7 +175,7 @@ func (t *task) bringOne(ctx context.Context, box media.Container, event string, 
 	defer t.shown.set("")
 	var fetched *media.Fetched
 	err = patiently(ctx, func() (err error) {
-		fetched, err = media.Fetch(ctx, media.From(t.bot.client), f, t.bot.tmp(), t.bot.MediaMax)
+		fetched, err = media.Fetch(ctx, t.bot.account.Download, f, t.bot.tmp(), t.bot.MediaMax)
 		return err
 	})
 	if err == nil {

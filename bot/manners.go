@@ -3,14 +3,10 @@ package bot
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -58,13 +54,13 @@ func (t *task) endedRows(how agent.Ended) []state.Message {
 // reaction is the row of a reaction to an event.
 func (t *task) reaction(kind state.Kind, number int, txn, about, key string) state.Message {
 	content, err := json.Marshal(map[string]any{
-		"m.relates_to":      event.RelatesTo{Type: event.RelAnnotation, EventID: id.EventID(about), Key: key},
+		"m.relates_to":      map[string]string{"rel_type": "m.annotation", "event_id": about, "key": key},
 		"io.matrix-tui.txn": txn,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
 	}
-	return t.of(number, state.Message{Txn: txn, Room: t.id, Kind: kind, Type: event.EventReaction.Type, Content: content, About: ownTxn(id.EventID(about))})
+	return t.of(number, state.Message{Txn: txn, Room: t.id, Kind: kind, Type: event.TypeReaction, Content: content, About: ownTxn(about)})
 }
 
 // redaction is the row that takes the event of a transaction back, if there is
@@ -74,7 +70,7 @@ func (t *task) redaction(txn string) state.Message {
 	if err != nil {
 		panic(fmt.Sprintf("marshal redaction: %v", err)) // plain strings cannot fail
 	}
-	return t.of(0, state.Message{Txn: txn + "-x", Room: t.id, Kind: state.KindRedaction, Type: event.EventRedaction.Type, Content: content, About: txn})
+	return t.of(0, state.Message{Txn: txn + "-x", Room: t.id, Kind: state.KindRedaction, Type: event.TypeRedaction, Content: content, About: txn})
 }
 
 // introduce gives the account a name and a picture where it has none. A person
@@ -82,23 +78,20 @@ func (t *task) redaction(txn string) state.Message {
 func (b *Bot) introduce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	profile, err := b.client.GetProfile(ctx, b.client.UserID)
-	if err != nil && !errors.Is(err, mautrix.MNotFound) {
+	name, picture, err := b.account.Profile(ctx)
+	if err != nil {
 		b.log.Debug().Err(err).Msg("read own profile")
 		return
 	}
-	if err != nil {
-		profile = &mautrix.RespUserProfile{}
-	}
-	b.called.Store(profile.DisplayName)
-	if profile.DisplayName == "" || profile.DisplayName == b.client.UserID.Localpart() {
-		if err := b.client.SetDisplayName(ctx, displayName); err != nil {
+	b.called.Store(name)
+	if name == "" || name == b.account.Localpart() {
+		if err := b.account.SetName(ctx, displayName); err != nil {
 			b.log.Warn().Err(err).Msg("set display name")
 		} else {
 			b.called.Store(displayName)
 		}
 	}
-	if profile.AvatarURL.IsEmpty() {
+	if !picture {
 		if err := b.setAvatar(ctx); err != nil {
 			b.log.Warn().Err(err).Msg("set avatar")
 		}
@@ -110,9 +103,5 @@ func (b *Bot) setAvatar(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	uploaded, err := b.client.UploadBytes(ctx, picture, "image/png")
-	if err != nil {
-		return fmt.Errorf("upload avatar: %w", err)
-	}
-	return b.client.SetAvatarURL(ctx, uploaded.ContentURI)
+	return b.account.SetPicture(ctx, picture, "image/png")
 }

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"maunium.net/go/mautrix"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -35,13 +34,13 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	}
 	if !welcome {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: its sender may not use the bot")
-		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
+		if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Transient(err) {
 			return &outsideError{fmt.Errorf("decline invite: %w", err)}
 		}
 		return r.finish(ctx, row)
 	}
 	if err := r.enter(call); err != nil {
-		if transient(err) && time.Since(row.Time) < inviteTime {
+		if matrix.Transient(err) && time.Since(row.Time) < inviteTime {
 			return &outsideError{fmt.Errorf("join room: %w", err)}
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("the invite is no longer good")
@@ -66,7 +65,7 @@ func (r *room) welcomes(user string, direct bool) (bool, error) {
 // as when a room and its successor's invite come at once: it is asked again.
 func (r *room) enter(ctx context.Context) (err error) {
 	for range 3 {
-		if _, err = r.bot.client.JoinRoomByID(ctx, roomID(r.id)); !errors.Is(err, mautrix.MForbidden) {
+		if err = r.bot.account.Join(ctx, r.id); !matrix.IsForbidden(err) {
 			return err
 		}
 		if sleep(ctx, time.Second) != nil {
@@ -82,7 +81,7 @@ func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
 		return nil
 	}
 	err := r.bot.markDirect(ctx, invite.Sender, r.id)
-	if err != nil && !transient(err) {
+	if err != nil && !matrix.Transient(err) {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("remember direct chat")
 		return nil
 	}
@@ -110,20 +109,20 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	members, err := r.bot.client.JoinedMembers(call, roomID(r.id))
+	members, err := r.bot.account.Members(call, r.id)
 	if err != nil {
-		if transient(err) {
+		if matrix.Transient(err) {
 			return fmt.Errorf("list members: %w", err)
 		}
 		return r.finish(ctx, row)
 	}
-	for user := range members.Joined {
-		if !r.bot.isSelf(user.String()) {
+	for _, user := range members {
+		if !r.bot.isSelf(user) {
 			return r.finish(ctx, row)
 		}
 	}
 	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving too")
-	if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
+	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Transient(err) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)

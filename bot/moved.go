@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -40,7 +38,7 @@ func carried(o state.Message) state.Message {
 	if o.About != "" || cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID) == "" {
 		return o
 	}
-	if c.Redacts != "" || c.RelatesTo.RelType == string(event.RelAnnotation) || c.RelatesTo.RelType == string(event.RelReplace) {
+	if c.Redacts != "" || c.RelatesTo.RelType == "m.annotation" || c.RelatesTo.RelType == "m.replace" {
 		o.Status, o.Error = state.Refused, "what it is about stays in the room before"
 		return o
 	}
@@ -90,5 +88,5 @@ func (b *Bot) linkTo(room, eventID, somebody string) string {
 			via = append(via, server)
 		}
 	}
-	return roomID(room).EventURI(id.EventID(eventID), via...).MatrixToURL()
+	return matrix.LinkTo(room, eventID, via...)
 }

@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -42,7 +41,7 @@ func TestCarried(t *testing.T) {
 // A row that moves knows where it was said, however often it moves.
 func TestHomeOf(t *testing.T) {
 	row := state.Inbound{Room: "!a:x", Event: "$1", Sender: "@ann:y", Raw: json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
-	if homeOf(row) != "!a:x" || hasMoved(row) || relate(originOf(row), "$1").GetReplyTo() != "$1" {
+	if homeOf(row) != "!a:x" || hasMoved(row) || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
 		t.Error("it has moved before it moves")
 	}
 	for _, next := range []string{"!b:x", "!c:x"} {
@@ -51,7 +50,7 @@ func TestHomeOf(t *testing.T) {
 			t.Errorf("in %s it was said in %s", next, homeOf(row))
 		}
 	}
-	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).GetReplyTo() != id.EventID(state.AboutRef("q")) || relate(originOf(row), "$here").GetReplyTo() != "$here" {
+	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).InReplyTo.EventID != state.AboutRef("q") || relate(originOf(row), "$here").InReplyTo.EventID != "$here" {
 		t.Error("relations to where it was said")
 	}
 	rec, err := taskFrom(row)
@@ -69,11 +68,11 @@ func TestHomeOf(t *testing.T) {
 }
 
 func TestLinkTo(t *testing.T) {
-	client, err := mautrix.NewClient("http://x", "@bot:x", "")
+	account, err := matrix.New(matrix.Config{Homeserver: "http://x", User: "@bot:x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Bot{client: client}
+	b := &Bot{account: account}
 	for room, want := range map[string]string{
 		"!a:x": "https://matrix.to/#/%21a:x/$1?via=x&via=y",
 		"!a:z": "https://matrix.to/#/%21a:z/$1?via=x&via=y&via=z",

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -42,7 +40,7 @@ func (o *outbox) drain() {
 		if err == nil {
 			coming := b.synced.coming()
 			err = o.send(ctx, row)
-			if err != nil && ambiguous(err) {
+			if err != nil && matrix.Ambiguous(err) {
 				wait = o.afterSync(ctx, coming, wait)
 				continue
 			}
@@ -54,7 +52,7 @@ func (o *outbox) drain() {
 		if ctx.Err() != nil {
 			return
 		}
-		pause := retryAfter(err, wait)
+		pause := matrix.RetryAfter(err, wait)
 		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("message is held up")
 		if sleep(ctx, pause) != nil {
 			return
@@ -66,7 +64,7 @@ func (o *outbox) drain() {
 // afterSync waits until a sync has been committed since the send, so that the
 // echo of a message that was taken has marked its row.
 func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, wait time.Duration) time.Duration {
-	o.room.bot.hurry()
+	o.room.bot.account.Hurry()
 	select {
 	case <-coming:
 	case <-ctx.Done():
@@ -88,12 +86,11 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	resp, err := b.put(call, row, content)
-	var sealed *sealError
+	sent, err := b.put(call, row, content)
 	switch {
 	case err == nil:
 		crashAfter(row, "sent")
-		if err := b.Journal.MarkSent(ctx, row.Txn, resp.EventID.String()); err != nil {
+		if err := b.Journal.MarkSent(ctx, row.Txn, sent); err != nil {
 			return err
 		}
 		crashAfter(row, "marked")
@@ -101,15 +98,15 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 			return o.room.look(ctx, row.Task)
 		}
 		return nil
-	case errors.Is(err, mautrix.MTooLarge):
+	case matrix.IsTooLarge(err):
 		return o.tooLarge(ctx, row, err)
-	case errors.As(err, &sealed), transient(err), ctx.Err() != nil, errors.Is(err, mautrix.MUnknownToken):
+	case matrix.IsNotEncrypted(err), matrix.Transient(err), ctx.Err() != nil, matrix.IsUnknownToken(err):
 		return err
 	}
 	if o.room.moving(ctx) {
 		return err // the successor will have it
 	}
-	if errors.Is(err, mautrix.MForbidden) {
+	if matrix.IsForbidden(err) {
 		return o.forbidden(ctx, row, err)
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver refuses the message")
@@ -128,18 +125,16 @@ type references struct {
 	} `json:"m.relates_to"`
 }
 
-// put sends the content of a row: an event, or the taking back of one.
-func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessage) (*mautrix.RespSendEvent, error) {
-	if row.Type != event.EventRedaction.Type {
-		return b.send(ctx, row.Room, row.Type, row.Txn, content)
+// put sends the content of a row, an event or a redaction, and returns its ID.
+func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessage) (string, error) {
+	if row.Type != event.TypeRedaction {
+		return b.account.Send(ctx, row.Room, row.Type, row.Txn, content)
 	}
-	var c struct {
-		Redacts id.EventID `json:"redacts"`
-	}
+	var c references
 	if err := json.Unmarshal(content, &c); err != nil {
-		return nil, fmt.Errorf("read redaction: %w", err)
+		return "", fmt.Errorf("read redaction: %w", err)
 	}
-	return b.client.RedactEvent(ctx, roomID(row.Room), c.Redacts, mautrix.ReqRedact{TxnID: row.Txn})
+	return b.account.Redact(ctx, row.Room, row.Txn, c.Redacts)
 }
 
 // tooLarge has a sentence sent in the place of an answer that the homeserver
@@ -191,26 +186,6 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessag
 func (r *room) moving(ctx context.Context) bool {
 	_, err := r.bot.Journal.PendingType(ctx, r.id, typeTombstone)
 	return err == nil
-}
-
-// ambiguous tells an answer that did not arrive: the message may have.
-func ambiguous(err error) bool {
-	var http mautrix.HTTPError
-	if !errors.As(err, &http) {
-		return false
-	}
-	return http.Response == nil || http.Response.StatusCode >= 500
-}
-
-// retryAfter is how long the homeserver wants us to wait, or the default.
-func retryAfter(err error, otherwise time.Duration) time.Duration {
-	var resp mautrix.RespError
-	if errors.As(err, &resp) && resp.ErrCode == mautrix.MLimitExceeded.ErrCode {
-		if ms, ok := resp.ExtraData["retry_after_ms"].(float64); ok && ms > 0 {
-			return min(time.Duration(ms)*time.Millisecond, 5*time.Minute)
-		}
-	}
-	return otherwise
 }
 
 // crashAfter is the crash point behind the sending of a result or a question.

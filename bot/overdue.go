@@ -54,7 +54,7 @@ func (r *room) overdue(ctx context.Context) {
 		return
 	}
 	coming := r.bot.synced.coming()
-	r.bot.hurry()
+	r.bot.account.Hurry()
 	select {
 	case <-coming:
 	case <-ctx.Done():

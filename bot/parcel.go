@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix"
-
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -106,18 +106,17 @@ func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	err := patiently(ctx, func() (err error) {
 		call, cancel := context.WithTimeout(ctx, uploadPatience)
 		defer cancel()
-		encrypted, err := t.bot.encrypted(call, t.id)
+		encrypted, err := t.bot.account.IsEncrypted(call, t.id)
 		if err != nil {
 			return err
 		}
-		up, err = media.Upload(call, media.To(t.bot.client), item, encrypted)
+		up, err = media.Upload(call, t.bot.account.Upload, item, encrypted)
 		return err
 	})
-	var http mautrix.HTTPError
 	switch {
 	case errors.Is(err, media.ErrTooLarge):
 		return &refusedFile{"is larger (" + media.Bytes(item.Size) + ") than the homeserver takes", true, err}
-	case errors.As(err, &http):
+	case matrix.IsAnswer(err):
 		return &refusedFile{"stays in the outbox for the next time: the homeserver does not take it now", false, err}
 	case err != nil:
 		return err
@@ -129,7 +128,7 @@ func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	if content, err = withTxn(content, txn); err != nil {
 		return err
 	}
-	return t.queue(ctx, t.of(0, state.Message{Txn: txn, Room: t.id, Kind: state.KindFile, Type: messageType.Type, Content: content}))
+	return t.queue(ctx, t.of(0, state.Message{Txn: txn, Room: t.id, Kind: state.KindFile, Type: event.TypeMessage, Content: content}))
 }
 
 // withTxn puts the transaction ID into a message, see [message].

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"maunium.net/go/mautrix/event"
-
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -92,11 +91,7 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 	if raw, ok := b.crypt.plain.get(key); ok {
 		return inPlain(row, raw)
 	}
-	var raw json.RawMessage
-	err := b.crypt.use(func(m *e2ee.Machine) (err error) {
-		raw, err = m.Decrypt(ctx, outer.Room, row.Raw)
-		return err
-	})
+	raw, err := b.account.Decrypt(ctx, outer.Room, row.Raw)
 	switch {
 	case err == nil:
 		b.crypt.plain.put(key, raw)
@@ -125,7 +120,7 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 func inPlain(row state.Inbound, raw json.RawMessage) state.Inbound {
 	e, _ := parseEvent(raw)
 	switch {
-	case e.Type == messageType.Type, e.Type == event.EventReaction.Type, e.Type == event.EventSticker.Type,
+	case e.Type == event.TypeMessage, e.Type == event.TypeReaction, e.Type == event.TypeSticker,
 		strings.HasPrefix(e.Type, "m.key.verification."):
 		row.Raw, row.Type = raw, e.Type
 	}
@@ -195,10 +190,10 @@ func (p *plainRows) put(key string, raw json.RawMessage) {
 
 // verify gives the encryption what belongs to a verification of this device.
 func (b *Bot) verify(ctx context.Context, row state.Inbound) {
-	if row.Type != messageType.Type && !strings.HasPrefix(row.Type, "m.key.verification.") {
+	if row.Type != event.TypeMessage && !strings.HasPrefix(row.Type, "m.key.verification.") {
 		return
 	}
-	if e, _ := parseEvent(row.Raw); row.Type == messageType.Type {
+	if e, _ := parseEvent(row.Raw); row.Type == event.TypeMessage {
 		if m, ok := e.message(); !ok || m.MsgType != verificationRequest {
 			return
 		}
@@ -206,8 +201,5 @@ func (b *Bot) verify(ctx context.Context, row state.Inbound) {
 	if b.isSelf(row.Sender) || time.Since(row.Time) > 10*time.Minute {
 		return
 	}
-	_ = b.crypt.use(func(m *e2ee.Machine) error {
-		m.TakeVerification(ctx, row.Room, row.Raw)
-		return nil
-	})
+	_ = b.account.TakeVerification(ctx, row.Room, row.Raw)
 }

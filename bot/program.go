@@ -93,16 +93,11 @@ func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	joined, err := b.client.JoinedRooms(call)
+	joined, err := b.account.IsIn(call, room)
 	if err != nil {
 		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer at the moment; try again in a minute")
 	}
-	for _, one := range joined.JoinedRooms {
-		if one.String() == room {
-			return true, nil
-		}
-	}
-	return false, nil
+	return joined, nil
 }
 
 // Execution is an execution as it stands, or ErrNoExecution.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -166,7 +168,7 @@ func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := p.t.bot.client.UserTyping(ctx, roomID(p.t.id), true, typingTime); err != nil {
+	if err := p.t.bot.account.Type(ctx, p.t.id, typingTime); err != nil {
 		p.t.bot.log.Debug().Err(err).Str("room", p.t.id).Msg("typing")
 	}
 	return time.Now()
@@ -214,10 +216,10 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = b.send(ctx, p.t.id, messageType.Type, "", edit(sent.Event, notice(text)))
+	_, err = b.account.Send(ctx, p.t.id, event.TypeMessage, "", edit(sent.Event, notice(text)))
 	if err != nil {
 		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
-		_ = sleep(ctx, retryAfter(err, 0))
+		_ = sleep(ctx, matrix.RetryAfter(err, 0))
 	}
 	return true
 }
@@ -239,6 +241,6 @@ func (r *room) untype() {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
 		defer cancel()
-		_, _ = b.client.UserTyping(ctx, roomID(r.id), false, 0)
+		_ = b.account.Type(ctx, r.id, 0)
 	})
 }

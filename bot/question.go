@@ -142,7 +142,7 @@ func answering(options []agent.Option, approval, byReply bool) string {
 // inEncryptedRoom tells whether reactions in the task's room prove nothing: they
 // are never encrypted. Where it is not known, they prove nothing either.
 func (t *task) inEncryptedRoom(ctx context.Context) bool {
-	encrypted, err := t.bot.encrypted(ctx, t.id)
+	encrypted, err := t.bot.account.IsEncrypted(ctx, t.id)
 	return err != nil || encrypted
 }
 
@@ -189,7 +189,7 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 			break
 		}
 		if t.isHeld() && isYes(answer) && !e.Decrypted {
-			encrypted, err := r.bot.encrypted(ctx, r.id)
+			encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 			if err != nil {
 				return err
 			}

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/state"
 )
 
@@ -71,7 +69,7 @@ func (b *Bot) sendReceipts() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
-		if err := b.client.MarkRead(ctx, roomID(room), id.EventID(event)); err != nil && b.ctx.Err() == nil {
+		if err := b.account.MarkRead(ctx, room, event); err != nil && b.ctx.Err() == nil {
 			b.log.Debug().Err(err).Str("room", room).Msg("read receipt")
 		}
 		cancel()

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -25,54 +24,47 @@ const (
 	maxParts = 6
 )
 
-var messageType = event.EventMessage
-
-// message is the content of an m.room.message of ours. It carries its
-// transaction ID, so that it is known again when it comes back by /sync, even
-// from a homeserver that has forgotten which transactions it has seen.
-type message struct {
-	event.MessageEventContent
-	Txn string `json:"io.matrix-tui.txn,omitempty"`
-}
+// message is the content of an m.room.message of ours.
+type message = matrix.Message
 
 // notice is a message that no bot answers and no phone rings for.
 func notice(text string) *message {
 	m := rendered(text)
-	m.MsgType = event.MsgNotice
+	m.MsgType = matrix.MsgNotice
 	return m
 }
 
 // rendered is a text message; nobody is mentioned.
 func rendered(words string) *message {
 	m := &message{}
-	m.MsgType = event.MsgText
+	m.MsgType = matrix.MsgText
 	m.Body = text.Visible(words)
-	m.Mentions = &event.Mentions{}
+	m.Mentions = &matrix.Mentions{}
 	if formatted := text.HTML(m.Body); formatted != "" {
-		m.Format, m.FormattedBody = event.FormatHTML, formatted
+		m.Format, m.FormattedBody = matrix.FormatHTML, formatted
 	}
 	return m
 }
 
 // replyTo relates a message to the one it answers.
-func replyTo(eventID string) *event.RelatesTo {
-	return &event.RelatesTo{InReplyTo: &event.InReplyTo{EventID: id.EventID(eventID)}}
+func replyTo(eventID string) *matrix.RelatesTo {
+	return &matrix.RelatesTo{InReplyTo: &matrix.InReplyTo{EventID: eventID}}
 }
 
 // edit makes a message replace an older one. It carries a fallback for clients
 // that do not know edits.
 func edit(original string, m *message) *message {
-	inner := m.MessageEventContent
-	inner.RelatesTo = nil
+	inner := *m
+	inner.RelatesTo, inner.Txn = nil, ""
 	out := &message{}
 	out.MsgType = m.MsgType
 	out.Body = "* " + m.Body
 	if m.FormattedBody != "" {
 		out.Format, out.FormattedBody = m.Format, "* "+m.FormattedBody
 	}
-	out.Mentions = &event.Mentions{}
+	out.Mentions = &matrix.Mentions{}
 	out.NewContent = &inner
-	out.RelatesTo = &event.RelatesTo{Type: event.RelReplace, EventID: id.EventID(original)}
+	out.RelatesTo = &matrix.RelatesTo{RelType: "m.replace", EventID: original}
 	return out
 }
 
@@ -96,10 +88,10 @@ func fits(part string) bool {
 // fileMessage refers to a file; where that is, is not in it yet.
 func fileMessage(name string, size int) *message {
 	m := &message{}
-	m.MsgType = event.MsgFile
+	m.MsgType = matrix.MsgFile
 	m.Body, m.FileName = name, name
-	m.Info = &event.FileInfo{MimeType: "text/markdown", Size: size}
-	m.Mentions = &event.Mentions{}
+	m.Info = &matrix.FileInfo{MimeType: "text/markdown", Size: size}
+	m.Mentions = &matrix.Mentions{}
 	return m
 }
 
@@ -117,13 +109,13 @@ func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	if err != nil {
 		panic(fmt.Sprintf("marshal message: %v", err)) // plain strings and numbers cannot fail
 	}
-	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: messageType.Type, Content: content, About: about}
+	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: event.TypeMessage, Content: content, About: about}
 }
 
 // ownTxn is the transaction that stands for an event, see [state.AboutRef]; ""
 // where an event stands.
-func ownTxn(event id.EventID) string {
-	txn, ok := strings.CutPrefix(string(event), state.AboutRef(""))
+func ownTxn(event string) string {
+	txn, ok := strings.CutPrefix(event, state.AboutRef(""))
 	if !ok {
 		return ""
 	}

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
-
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 )
 
 // finals are the messages of the result.
@@ -55,8 +53,8 @@ func (t *task) messages(ctx context.Context, words, name string, loud bool) []*m
 		return messages
 	}
 	for _, m := range messages {
-		if m.MsgType == event.MsgText {
-			m.MsgType = event.MsgNotice
+		if m.MsgType == matrix.MsgText {
+			m.MsgType = matrix.MsgNotice
 		}
 	}
 	return messages
@@ -65,7 +63,7 @@ func (t *task) messages(ctx context.Context, words, name string, loud bool) []*m
 // mention has the asker's phone ring, and nobody else's.
 func (t *task) mention(m *message) {
 	if asker := t.asker(); asker != "" {
-		m.Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
+		m.Mentions = &matrix.Mentions{UserIDs: []string{asker}}
 	}
 }
 

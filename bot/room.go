@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
@@ -308,7 +309,7 @@ func (r *room) alarm(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	text := r.bot.sentence(err) + " I keep trying; nothing is lost."
-	if _, err := r.bot.send(ctx, r.id, messageType.Type, "", notice(text)); err != nil {
+	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", notice(text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell the room of trouble")
 	}
 }

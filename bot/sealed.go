@@ -159,7 +159,7 @@ func (b *Bot) askForKey(row state.Inbound, key e2ee.Key) {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
-		err := b.crypt.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, row.Sender, key.Session) })
+		err := b.account.RequestKey(ctx, row.Sender, key)
 		if err != nil && b.ctx.Err() == nil {
 			b.crypt.sealed.failed(key)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("ask for a key")

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix/event"
-
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -165,11 +164,13 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var content struct {
-		Name string `json:"name"`
-	}
-	if err := b.client.StateEvent(ctx, roomID(room), event.StateRoomName, "", &content); err != nil || strings.TrimSpace(content.Name) == "" {
+	raw, err := b.account.State(ctx, room, event.TypeName)
+	if err != nil {
 		return text.Code(room)
 	}
-	return text.Code(content.Name)
+	named, err := event.StateContent(event.TypeName, raw)
+	if err != nil || strings.TrimSpace(named.RoomName()) == "" {
+		return text.Code(room)
+	}
+	return text.Code(named.RoomName())
 }

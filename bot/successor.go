@@ -2,13 +2,11 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	mautrixevent "maunium.net/go/mautrix/event"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -34,7 +32,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 		return err
 	}
 	if user := r.bot.direct.user(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, successor); err != nil && transient(err) {
+		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Transient(err) {
 			return err
 		}
 	}
@@ -96,8 +94,8 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 	if err != nil {
 		return false, err
 	}
-	if _, err := r.bot.client.JoinRoomByID(ctx, roomID(successor)); err != nil {
-		if transient(err) {
+	if err := r.bot.account.Join(ctx, successor); err != nil {
+		if matrix.Transient(err) {
 			return false, fmt.Errorf("join successor: %w", err)
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("successor cannot be joined yet: an invite will do")
@@ -108,7 +106,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		return err == nil, err
 	}
 	if !was {
-		if _, err := r.bot.client.LeaveRoom(ctx, roomID(successor)); err != nil && transient(err) {
+		if err := r.bot.account.Leave(ctx, successor); err != nil && matrix.Transient(err) {
 			return false, fmt.Errorf("leave what is no successor: %w", err)
 		}
 	}
@@ -117,9 +115,8 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 
 // predecessor is the room that a room goes on from, "" for none.
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
-	var raw json.RawMessage
-	err := b.client.StateEvent(ctx, roomID(room), mautrixevent.StateCreate, "", &raw)
-	if err != nil && transient(err) {
+	raw, err := b.account.State(ctx, room, event.TypeCreate)
+	if err != nil && matrix.Transient(err) {
 		return "", fmt.Errorf("read what the room goes on from: %w", err)
 	}
 	created, err := event.StateContent(event.TypeCreate, raw)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -34,7 +32,7 @@ func (t *task) origin() origin { return origin{t.rec.Event, t.rec.Thread, t.hasM
 // relate is the relation of a message that answers an event: a reply, in the
 // thread of the origin, if it stands in one. Nil when the event is the origin's,
 // and stands in another room.
-func relate(o origin, about string) *event.RelatesTo {
+func relate(o origin, about string) *matrix.RelatesTo {
 	rel := replyTo(about)
 	if o.moved {
 		if about == o.event {
@@ -44,19 +42,19 @@ func relate(o origin, about string) *event.RelatesTo {
 	}
 	if o.thread != "" {
 		rel = replyTo(o.event) // in a thread every relation must be sendable as it is
-		rel.Type, rel.EventID = event.RelThread, id.EventID(o.thread)
+		rel.RelType, rel.EventID = "m.thread", o.thread
 	}
 	return rel
 }
 
 // follows is the relation of what comes behind a first message: in a thread it
 // stands there, too.
-func follows(o origin) *event.RelatesTo {
+func follows(o origin) *matrix.RelatesTo {
 	if o.thread == "" || o.moved {
 		return nil
 	}
 	rel := replyTo(o.event)
-	rel.Type, rel.EventID, rel.IsFallingBack = event.RelThread, id.EventID(o.thread), true
+	rel.RelType, rel.EventID, rel.IsFallingBack = "m.thread", o.thread, true
 	return rel
 }
 

@@ -55,7 +55,7 @@ var verbs = []verb{
 	{"releases-disk", "SIZE", 1, 1, false, doReleasesDisk}, // before `releases`: $base is a file system of its own; later: its size is another one
 
 	// people
-	{"user", "NAME…", 1, -1, false, doUser},
+	{"user", "[-unsigned] NAME…", 1, -1, false, doUser},            // -unsigned: without a cross-signing identity
 	{"room", "ROOM USER… [encrypted|clear]", 2, -1, false, doRoom}, // the first one makes it, the others are invited and join; clear: also where the script is played in encrypted rooms
 	{"invite", "USER ROOM WHO", 3, 3, false, doInvite},
 	{"join", "USER ROOM", 2, 2, false, doJoin},

@@ -46,6 +46,10 @@ func (sc *script) userID(ctx context.Context, name string) (string, error) {
 }
 
 func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
+	unsigned := args[0] == "-unsigned"
+	if unsigned {
+		args = args[1:]
+	}
 	for _, name := range args {
 		keys := filepath.Join(sc.dir, "keys-"+name)
 		if err := os.MkdirAll(keys, 0o700); err != nil {
@@ -53,7 +57,7 @@ func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 		}
 		p, err := person.Enter(ctx, person.Config{
 			Homeserver: sc.home.URL(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
-			Keys: keys, Signed: true,
+			Keys: keys, Signed: !unsigned,
 		})
 		if err != nil {
 			return err

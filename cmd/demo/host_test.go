@@ -171,8 +171,8 @@ func (h *bench) devices(t *testing.T, ctx context.Context, state string) int {
 	return len(answer.Devices)
 }
 
-// removeBox removes the room's container and volumes.
-func (h *bench) removeBox(t *testing.T) {
+// removeContainer removes the room's container and volumes.
+func (h *bench) removeContainer(t *testing.T) {
 	known, err := loadAccounts(filepath.Join(h.dir, "demo"))
 	if err != nil || known.Room == "" {
 		return

@@ -30,7 +30,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	}
 	p.cli.Client.Transport = &p.holding
 	m, err := e2ee.Open(ctx, e2ee.Config{
-		Client: p.cli, Dir: cfg.Keys, Password: cfg.Password, NoCrossSigning: !cfg.Signed, Log: cfg.Log,
+		Client: p.cli, Dir: cfg.Keys, Password: cfg.Password, NoCrossSigning: !cfg.Signed, AllDevices: true, Log: cfg.Log,
 		KeyCame: func(e2ee.Key) { p.keyCame = true },
 		ShowSAS: func(s e2ee.SAS) {
 			select {
