@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"agent/agenttest":    {},
 	"bot":                {"agent", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":            {"agent", "bot"},
-	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox"}, // of sandbox the names alone
+	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // of sandbox the names alone, of state what a script writes into a journal
 	"bot/bottest/host":   {},
 	"bot/bottest/person": {},
 	"bot/bottest/proxy":  {},
