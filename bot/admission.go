@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -84,7 +85,7 @@ func (r *room) tellCleartext(ctx context.Context, row state.Inbound) {
 	m := notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
 		"If you wrote it, check your client's encryption settings and send it again.")
 	m.RelatesTo = relate(originOf(row), row.Event)
-	if err := r.queue(ctx, r.out(state.KindCleartext, taskKey(row)+"-clear", m)); err != nil && ctx.Err() == nil {
+	if err := r.queue(ctx, r.out(state.KindCleartext, task.KeyOf(row)+"-clear", m)); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of a cleartext message")
 	}
 }

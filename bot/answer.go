@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
-	"matrix-tui/workspace"
 )
 
 // doRouted does a message that speaks to a question.
@@ -58,7 +57,7 @@ func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) err
 	}
 	var own []state.Task
 	for _, waiting := range all {
-		if askerOf(waiting) == row.Sender {
+		if task.AskerOf(waiting) == row.Sender {
 			own = append(own, waiting)
 		}
 	}
@@ -88,7 +87,7 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 			given.Answer = edited
 		}
 		if f, ok := fileOf(row); ok {
-			given.Answer = fileAnswer(f, row.Event, given.Answer)
+			given.Answer = task.FileAnswer(f, row.Event, given.Answer)
 		}
 	}
 	t, err := r.resume(ctx, key, given, row.Event)
@@ -97,65 +96,29 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 	case errors.Is(err, agent.ErrLimit):
 		return r.tell(ctx, row, sentence.Text(err)+" I still wait for an answer.")
 	case errors.As(err, &over):
-		return r.tooLate(ctx, row, t.rec, isLate)
+		return r.tooLate(ctx, row, t.Row(), isLate)
 	}
 	return err
 }
 
-// resume binds an answer and has the task go on, in one transaction; closes are
-// the rows that it ends. It is a *agent.TransitionError when the task does not
-// wait, and agent.ErrLimit for an answer that is none.
-func (r *room) resume(ctx context.Context, key string, given agent.Answer, closes ...string) (*task, error) {
-	r.books.Lock()
-	defer r.books.Unlock()
-	rec, err := r.bot.Journal.Task(ctx, key)
+// resume binds an answer and has the task go on: see [task.Env.Resume].
+func (r *room) resume(ctx context.Context, key string, given agent.Answer, closes ...string) (*task.Task, error) {
+	t, err := r.env.Resume(ctx, key, given, r.busy, closes...)
 	if err != nil {
-		return nil, fmt.Errorf("read task: %w", err)
-	}
-	t := newTask(r, rec)
-	if rec.State != state.TaskWaiting { // its execution may lag behind for a moment
-		return t, &agent.TransitionError{ID: t.exec.ID, From: t.exec.State, To: agent.Running}
-	}
-	if err := t.exec.Resume(given, time.Now()); err != nil {
 		return t, err
 	}
-	t.plan(agent.NeedsInput)
-	going := t.noticeRow(goingOn(t.exec.Answers[len(t.exec.Answers)-1], r.busy(t.rec.Key)))
-	if err := r.bot.Journal.Resume(ctx, t.row(), []state.Message{going}, closes...); err != nil {
-		return t, fmt.Errorf("bind answer: %w", err)
-	}
-	crash("bound")
-	r.bot.waits.drop(t.rec.Key)
-	r.bot.count.answered()
 	r.tasks.wake()
-	r.outbox.wake()
-	r.bot.log.Info().Str("room", r.id).Str("execution", t.exec.ID).Msg("question answered")
-	r.bot.start(func() { t.noteAnswer(); t.projectSoon(r.bot.ctx) })
+	r.bot.start(func() { t.NoteAnswer(r.bot.ctx) })
 	return t, nil
 }
 
-// noteAnswer puts the newest answer into the transcript.
-func (t *task) noteAnswer() {
-	last := len(t.exec.Answers) - 1
-	a := t.exec.Answers[last]
-	t.noteOnce(state.Line{Kind: state.KindUser, Room: t.id, Event: answerEvent(t.rec.Key, last, a), Text: a.Answer})
-}
-
-// answerEvent names an answer: its message, or what stands for it.
-func answerEvent(key string, n int, a agent.Answer) string {
-	if a.Event != "" {
-		return a.Event
-	}
-	return fmt.Sprintf("%s-a%d", key, n)
-}
-
 // tooLate tells that a question has its answer, or that nobody waits for one.
-func (r *room) tooLate(ctx context.Context, row state.Inbound, task state.Task, v verdict) error {
+func (r *room) tooLate(ctx context.Context, row state.Inbound, rec state.Task, v verdict) error {
 	if v == isClosed {
 		return r.tell(ctx, row, "That question is closed: the task is over. Write it again if you still want it done.")
 	}
 	by := "by HTTP"
-	if answers := task.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
+	if answers := rec.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
 		by = "by " + text.Code(answers[len(answers)-1].By)
 	}
 	return r.tell(ctx, row, "That question is answered already, "+by+": the first answer stands. `!task` with a text gives me other work.")
@@ -165,28 +128,7 @@ func (r *room) tooLate(ctx context.Context, row state.Inbound, task state.Task, 
 func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Task) error {
 	ask := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
-		t := newTask(r, waiting)
-		first, _, _ := strings.Cut(t.exec.CurrentQuestion, "\n")
-		ask += "\n- " + text.Code(first) + " " + t.link(ctx, t.question(len(t.exec.Answers)))
+		ask += "\n- " + r.env.Task(waiting).Line(ctx)
 	}
 	return r.tell(ctx, row, ask)
-}
-
-// answered is what the agent is told of its questions.
-func (t *task) answered() []workspace.Answered {
-	var out []workspace.Answered
-	for i, a := range t.exec.Answers {
-		text := a.Answer
-		if i == len(t.exec.Answers)-1 && t.isHeld() {
-			text = t.verdictOn(a)
-		}
-		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: localpart(a.By)})
-	}
-	return out
-}
-
-// localpart is the short name of a user ID.
-func localpart(user string) string {
-	local, _, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
-	return local
 }

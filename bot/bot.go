@@ -19,11 +19,10 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/semaphore"
 
-	"matrix-tui/agent"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/task"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -63,12 +62,6 @@ type Config struct {
 	Log   zerolog.Logger
 }
 
-// Agent does one task in a box. [agent.Gemini] is the one there is; its
-// makers may replace it, and others speak ACP.
-type Agent interface {
-	Run(ctx context.Context, box agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
-}
-
 // Parts are what the bot works with; whoever made them closes them, after
 // [Bot.Run] has returned.
 type Parts struct {
@@ -77,7 +70,7 @@ type Parts struct {
 	Transcripts *state.Transcripts
 	Podman      *sandbox.Podman
 	Gateway     *gateway.Gateway
-	Agent       Agent
+	Agent       task.Agent
 	Updates     Updates // nil where there are no releases
 }
 
@@ -89,10 +82,10 @@ type Bot struct {
 	crypt   crypt
 	account *matrix.Account
 	log     zerolog.Logger
-	slots   *semaphore.Weighted // one for each task that may run
-	synced  gate                // opened by each sync that was committed
-	asked   gate                // opened by each sync that is asked for
-	waits   *waits              // the tasks that wait for an answer
+	tasks   *task.Deps  // what the tasks of all rooms work with
+	synced  gate        // opened by each sync that was committed
+	asked   gate        // opened by each sync that is asked for
+	waits   *task.Waits // the tasks that wait for an answer
 	policy  *policy.Source
 	direct  directs
 	called  atomic.Value // string: the display name
@@ -100,7 +93,6 @@ type Bot struct {
 	pairing *policy.Pairing
 	count   *counters
 
-	carrying *semaphore.Weighted // one for each task that may carry files
 	receipts receipts
 	watch    hostWatch
 
@@ -129,17 +121,15 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Config:  cfg,
 		Parts:   parts,
 		log:     cfg.Log,
-		slots:   semaphore.NewWeighted(int64(cfg.MaxParallel)),
 		synced:  newGate(),
 		asked:   newGate(),
-		waits:   newWaits(),
+		waits:   task.NewWaits(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   newCounters(),
 		rooms:   map[string]*room{},
-
-		carrying: semaphore.NewWeighted(carriers),
 	}
 	b.Journal = &journal{parts.Journal, b}
+	b.tasks = b.deps()
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Log: cfg.Log,

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
@@ -32,18 +32,17 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 		return err
 	}
 	for _, rec := range tasks {
-		t := newTask(r, rec)
-		if i := t.unheard(target, row.Sender); i >= 0 {
-			return r.rewritePart(ctx, row, t, i, words)
+		if i := task.Unheard(rec, target, row.Sender); i >= 0 {
+			return r.rewritePart(ctx, row, rec, i, words)
 		}
-		answers := t.exec.Answers
-		if len(answers) == 0 || answers[len(answers)-1].Event != target || answers[len(answers)-1].By != row.Sender {
+		t := r.env.Task(rec)
+		if given := t.Given(); given.Event != target || given.By != row.Sender {
 			continue
 		}
 		text := answerText(words)
 		if source, err := r.bot.Journal.Event(ctx, r.id, target); err == nil {
 			if f, ok := fileOf(source); ok {
-				text = fileAnswer(f, target, text)
+				text = task.FileAnswer(f, target, text)
 			}
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read answer: %w", err)
@@ -79,38 +78,27 @@ func (r *room) rewrite(ctx context.Context, row state.Inbound, rec state.Task, w
 			return fmt.Errorf("read the task's message: %w", err)
 		}
 		if f, ok := fileOf(source); ok {
-			words = fileTask(f, words)
+			words = task.WithFile(f, words)
 		}
 	}
 	if words == "" {
 		return r.finish(ctx, row)
 	}
 	rec.Text, rec.Edited = words, true
-	if err := r.note(ctx, rec); err != nil {
+	if err := r.env.Note(ctx, rec); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
 }
 
-// unheard is which of the texts that were said to the task came by an event of
-// sender's and was told to no run yet, -1 for none.
-func (t *task) unheard(event, sender string) int {
-	for i := t.rec.Given; i < len(t.rec.Said); i++ {
-		if t.rec.Said[i].Event == event && t.rec.Said[i].By == sender {
-			return i
-		}
-	}
-	return -1
-}
-
 // rewritePart changes a text that was said to a task. The caller holds the books.
-func (r *room) rewritePart(ctx context.Context, row state.Inbound, t *task, part int, words string) error {
-	said := &t.rec.Said[part]
+func (r *room) rewritePart(ctx context.Context, row state.Inbound, rec state.Task, part int, words string) error {
+	said := &rec.Said[part]
 	if words = strings.TrimSpace(words); words == "" && !said.File {
 		return r.finish(ctx, row)
 	}
 	said.Text, said.Edited = words, true
-	if err := t.note(ctx); err != nil {
+	if err := r.env.Note(ctx, rec); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
@@ -125,7 +113,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
 		rec.StopBy, rec.Withdrawn = row.Sender, true
-		if err := r.note(ctx, rec); err != nil {
+		if err := r.env.Note(ctx, rec); err != nil {
 			return err
 		}
 		r.signalStop(rec.Key, "")
@@ -170,22 +158,19 @@ func answerText(body string) string {
 
 // amend changes the newest answer of a task, which came as the event edited.
 // The caller holds the books.
-func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, text string) error {
-	if answers := t.exec.Answers; answers[len(answers)-1].Answer == text {
+func (r *room) amend(ctx context.Context, row state.Inbound, t *task.Task, edited, text string) error {
+	if t.Given().Answer == text {
 		return r.finish(ctx, row) // it was taken so already
 	}
-	if t.rec.Container != "" || t.rec.Approved != nil {
+	if t.WentOn() {
 		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
 	}
-	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {
-		if errors.Is(err, agent.ErrLimit) {
-			return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
-		}
+	err := t.Amend(ctx, edited, text)
+	if errors.Is(err, agent.ErrLimit) {
+		return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
+	}
+	if err != nil {
 		return err
 	}
-	if err := t.note(ctx); err != nil {
-		return fmt.Errorf("note the changed answer: %w", err)
-	}
-	t.projectSoon(ctx)
 	return r.finish(ctx, row)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -132,7 +133,7 @@ func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
 }
 
 // toldTxn is the transaction ID of what tell says to a row.
-func toldTxn(row state.Inbound) string { return taskKey(row) + "-a" }
+func toldTxn(row state.Inbound) string { return task.KeyOf(row) + "-a" }
 
 // reply queues messages and ends rows, at once.
 func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {

@@ -1,6 +1,8 @@
 package bot
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestParseCommand(t *testing.T) {
 	for _, c := range []struct {

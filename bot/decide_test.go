@@ -90,7 +90,7 @@ func (d *deciding) line() (line []string) {
 			text += " + " + said.Text
 		}
 		if _, err := d.bot.Journal.Message(d.t.Context(), task.Key+"-queued"); err == nil {
-			text += " " + queuedKey
+			text += " ⏳"
 		}
 		if task.Withdrawn {
 			text += " withdrawn"
@@ -147,10 +147,10 @@ func TestTombstoneInLine(t *testing.T) {
 	if !d.moving(t.Context()) {
 		t.Error("the tombstone is not known")
 	}
-	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.text != "first" {
+	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.Text() != "first" {
 		t.Fatalf("at work: %v, %v", d.current, err)
 	}
-	key := d.current.rec.Key
+	key := d.current.Key()
 	d.leave(d.current)
 	if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
 		t.Fatal(err)

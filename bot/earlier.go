@@ -1,6 +1,9 @@
 package bot
 
-import "matrix-tui/state"
+import (
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+)
 
 // earlierLife are the events that this account has answered by messages which
 // the journal knows nothing of, by their keys. It is empty but after a restore
@@ -20,7 +23,7 @@ func (l earlierLife) take(txn string) {
 // archive takes the rows that were answered out of the work.
 func (l earlierLife) archive(rows []state.Inbound) {
 	for i := range rows {
-		if rows[i].Status == state.Pending && l[taskKey(rows[i])] {
+		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i])] {
 			rows[i].Status = state.Archived
 		}
 	}

@@ -3,6 +3,7 @@ package bot
 import (
 	"testing"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -14,7 +15,7 @@ func TestEarlierLife(t *testing.T) {
 	life := earlierLife{}
 	for i, end := range []string{"-f0", "-a", "-q0", "-n", ""} {
 		if end != "" {
-			life.take(taskKey(rows[i]) + end)
+			life.take(task.KeyOf(rows[i]) + end)
 		}
 	}
 	life.take("") // an edit without a transaction

@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/agent"
-	"matrix-tui/bot/media"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -22,7 +21,7 @@ func fileRow(eventType, content string) state.Inbound {
 }
 
 func TestTaskOfAFile(t *testing.T) {
-	r := &room{bot: &Bot{}, id: "!den:here"}
+	r := newRoom(&Bot{}, "!den:here")
 	for _, c := range []struct{ name, eventType, content, want string }{
 		{"alone", "m.room.message", `{"msgtype":"m.image","body":"cat.png","url":"mxc://here/a"}`, "A file came."},
 		{"with the same name twice", "m.room.message", `{"msgtype":"m.file","body":"a","filename":"a"}`, "A file came."},
@@ -38,7 +37,7 @@ func TestTaskOfAFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, newTask(r, rec).text); diff != "" {
+			if diff := cmp.Diff(c.want, r.env.Task(rec).Text()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -51,7 +50,7 @@ func TestFileAnswer(t *testing.T) {
 	if !ok {
 		t.Fatal("no file")
 	}
-	if diff := cmp.Diff("this one\n/workspace/inbox/e1-a_b.png", fileAnswer(f, "$e1", f.Caption)); diff != "" {
+	if diff := cmp.Diff("this one\n/workspace/inbox/e1-a_b.png", task.FileAnswer(f, "$e1", f.Caption)); diff != "" {
 		t.Error(diff)
 	}
 	if _, ok := fileOf(fileRow("m.room.message", `{"msgtype":"m.text","body":"this one"}`)); ok {
@@ -59,63 +58,13 @@ func TestFileAnswer(t *testing.T) {
 	}
 }
 
-// A session that goes on hears of the files that it does not know.
-func TestPromptFiles(t *testing.T) {
-	const answer = media.InboxDir + "/c-c"
-	asked := &agent.Execution{Answers: []agent.Answer{{Answer: answer, Event: "$c"}}}
-	files := []state.File{{Event: "$e1"}, {Event: "$a"}, {Event: "$b"}, {Event: "$c"}}
-	for i := range files {
-		files[i].Path = files[i].Event
-	}
-	steer := []state.Said{{Event: "$a", File: true}, {Event: "$x"}, {Event: "$b", File: true}}
-	for _, c := range []struct {
-		name    string
-		rec     state.Details
-		asked   *agent.Execution
-		resumed bool
-		want    string
-	}{
-		{"a new session", state.Details{Files: files, Said: steer, Told: 2}, asked, false, "$e1 $a $b $c"},
-		{"steered", state.Details{Files: files, Said: steer, Told: 2}, &agent.Execution{}, true, "$b"},
-		{"nothing told yet", state.Details{Files: files[:3], Said: steer}, &agent.Execution{}, true, "$e1 $a $b"},
-		{"answered", state.Details{Files: files, Said: steer, Told: 3}, asked, true, "$c"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			task := &task{room: &room{}, exec: c.asked, rec: state.Task{Event: "$e1", HasFile: true, Details: c.rec}}
-			var got []string
-			for _, f := range task.promptFiles(c.resumed) {
-				got = append(got, f.Path)
-			}
-			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff([]string{"$e1", "$a", "$b"}, task.fileEvents()[:3]); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestSpokenWithFiles(t *testing.T) {
-	task := &task{room: &room{}, text: fileCame, rec: state.Task{Details: state.Details{Said: []state.Said{
-		{File: true, Joined: true}, {Text: "look at both", Joined: true}, {File: true},
-	}}}}
-	text, later := task.spoken()
-	if diff := cmp.Diff("A file came.\nlook at both", text); diff != "" {
-		t.Error(diff)
-	}
-	if len(later) != 1 || wordsOf(later[0]) != fileCame {
-		t.Errorf("later: %v", later)
-	}
-}
-
 // A file joins the task before it as a text does; in a room where the bot must be
 // mentioned, too.
 func TestFileJoins(t *testing.T) {
 	at := time.UnixMilli(1_000_000)
-	r := &room{bot: &Bot{Config: Config{Debounce: time.Second}}, id: "!den:here"}
-	r.current = &task{room: r, rec: state.Task{Key: "k", Requester: "@ann:here", Seq: 4}}
-	r.current.lastPart.Store(at.UnixMilli())
+	b := &Bot{Config: Config{Debounce: time.Second}, tasks: &task.Deps{Config: task.Config{Debounce: time.Second}}}
+	r := newRoom(b, "!den:here")
+	r.setCurrent(r.env.Work(t.Context(), state.Task{Key: "k", Requester: "@ann:here", Seq: 4, Time: at}))
 	event := func(sender, content string, after time.Duration) wireEvent {
 		e, ok := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,
 			sender, at.Add(after).UnixMilli(), content)))
@@ -139,7 +88,7 @@ func TestFileJoins(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	r.bot.Debounce = 0
+	b.Debounce = 0
 	if r.couldJoin(t.Context(), event("@ann:here", image, 0)) {
 		t.Error("it joins without debounce")
 	}
@@ -153,16 +102,6 @@ func TestWithTxn(t *testing.T) {
 	e, _ := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
 	if txn := ownTransaction(e, "@bot:here"); txn != "k-o1" {
 		t.Errorf("%q in %s", txn, got)
-	}
-}
-
-func TestRefusedText(t *testing.T) {
-	if got := refusedText(nil); got != "" {
-		t.Errorf("of nothing: %q", got)
-	}
-	want := "Not everything in the outbox was sent:\n\n- `a_b` is a link.\n- 3 others stay."
-	if diff := cmp.Diff(want, refusedText([]media.Refusal{{Name: "a_b", Why: "is a link"}, {Why: "3 others stay"}})); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -200,9 +139,11 @@ func TestFilesRepliedTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := newTask(&room{bot: &Bot{}, id: "!den:here"}, rec)
-		if diff := cmp.Diff(want, strings.Join(task.fileEvents(), " ")); diff != "" {
-			t.Errorf("%s: %s", content, diff)
+		if want := strings.HasPrefix(want, "$e1"); rec.HasFile != want {
+			t.Errorf("%s has a file: %v, want %v", content, rec.HasFile, want)
+		}
+		if !strings.HasSuffix(want, rec.ReplyTo) || rec.ReplyTo == "" && want != "" {
+			t.Errorf("%s replies to %q, want %q", content, rec.ReplyTo, want)
 		}
 	}
 }

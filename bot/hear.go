@@ -58,7 +58,7 @@ func (r *room) couldAnswer(e wireEvent) bool {
 	if m, ok := e.message(); ok && m.RelatesTo.RelType == "m.thread" {
 		thread = m.RelatesTo.EventID
 	}
-	return r.bot.waits.askedOf(r.id, e.Sender, thread)
+	return r.bot.waits.AskedOf(r.id, e.Sender, thread)
 }
 
 // name is what the bot is called.

@@ -1,6 +1,8 @@
 package bot
 
-import "sync"
+import (
+	"sync"
+)
 
 // lane is a worker whose goroutine lives only while there is work: wake starts
 // it, or has it look once more before it ends. The queue itself is the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -96,10 +97,10 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 		row.Sender = user
 		return r.doStranger(ctx, row)
 	}
-	if err := r.askAgain(ctx); err != nil { // what came here from the room before this one
+	if err := r.env.AskAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, taskKey(row)+"-g", notice(r.greeting()))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row)+"-g", notice(r.greeting()))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
@@ -149,7 +150,7 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
 	}
-	if err := r.giveUpWaiting(ctx); err != nil {
+	if err := r.env.GiveUpWaiting(ctx); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
@@ -173,7 +174,7 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
 	c := notice("I can read texts and files, and that is neither: please write what you want done.")
 	c.RelatesTo = relate(originOf(row), row.Event)
-	if err := r.queue(ctx, r.out(state.KindUnreadable, taskKey(row)+"-u", c)); err != nil {
+	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", c)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"matrix-tui/agent"
+	"matrix-tui/state"
 )
 
 // counters are what the bot counts since its start. Nothing in them names a
@@ -37,11 +38,12 @@ func newCounters() *counters {
 	}
 }
 
-func (c *counters) asked()    { c.questions.WithLabelValues("asked").Inc() }
-func (c *counters) answered() { c.questions.WithLabelValues("answered").Inc() }
+// Asked and Answered count questions.
+func (c *counters) Asked()    { c.questions.WithLabelValues("asked").Inc() }
+func (c *counters) Answered() { c.questions.WithLabelValues("answered").Inc() }
 
-// ended counts a task at its end.
-func (c *counters) ended(how agent.Ended, cost used) {
+// Ended counts a task at its end.
+func (c *counters) Ended(how agent.Ended, cost state.Usage) {
 	c.tasks.WithLabelValues(string(how)).Inc()
 	c.seconds.Observe(cost.Time.Seconds())
 	c.tokens.Add(float64(cost.Tokens))
@@ -55,7 +57,7 @@ func (b *Bot) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		b.count.tasks, b.count.seconds, b.count.tokens, b.count.questions, b.count.rejected,
 		gauge("matrix_tui_tasks_running", "Tasks that are worked on now.", func() float64 { return float64(b.running()) }),
-		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.", func() float64 { return float64(b.waits.total()) }),
+		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.", func() float64 { return float64(b.waits.Total()) }),
 		gauge("matrix_tui_containers", "Rooms that have a container.", func() float64 { return float64(len(b.Store.Containers())) }),
 		gauge("matrix_tui_last_sync_timestamp_seconds", "When the newest batch of the homeserver was stored; 0 before the first.", func() float64 {
 			if at := b.synced.last(); !at.IsZero() {

@@ -3,11 +3,8 @@ package bot
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
-	"strings"
 
-	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/text"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -21,7 +18,7 @@ func carrier(from, to string) state.Carrier {
 			}
 			return withRoom(raw, from)
 		},
-		Key:     func(event string) string { return taskKey(state.Inbound{Room: to, Event: event}) },
+		Key:     func(event string) string { return task.KeyOf(state.Inbound{Room: to, Event: event}) },
 		Message: carried,
 	}
 }
@@ -61,32 +58,3 @@ func homeOf(row state.Inbound) string {
 // hasMoved tells a row whose event stands in a room before this one: nothing
 // here can reply to it.
 func hasMoved(row state.Inbound) bool { return homeOf(row) != row.Room }
-
-func (t *task) hasMoved() bool { return t.rec.Home != t.rec.Room }
-
-// maxReminder bounds what a text reminds of a task in another room, in bytes.
-const maxReminder = 200
-
-// remindOf puts before a text what it is about, where it cannot reply to that.
-func (t *task) remindOf(words string) string {
-	if !t.hasMoved() {
-		return words
-	}
-	about := text.Cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
-	if asker := t.asker(); asker != "" {
-		about = localpart(asker) + ": " + about
-	}
-	return "> " + about + "\n\n" + words
-}
-
-// linkTo is a matrix.to link to an event of a room, by way of the servers that
-// we know to be in it: our own, and that of somebody.
-func (b *Bot) linkTo(room, eventID, somebody string) string {
-	var via []string
-	for _, name := range []string{b.UserID(), somebody, room} {
-		if _, server, ok := strings.Cut(name, ":"); ok && !slices.Contains(via, server) {
-			via = append(via, server)
-		}
-	}
-	return matrix.LinkTo(room, eventID, via...)
-}

@@ -57,13 +57,8 @@ func TestHomeOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := newTask(&room{}, rec)
-	if got := moved.remindOf("done"); got != "> ann: paint the shed\n\ndone" {
-		t.Errorf("%q", got)
-	}
-	moved.rec.Room = "!a:x"
-	if got := moved.remindOf("done"); got != "done" {
-		t.Errorf("%q", got)
+	if rec.Home != "!a:x" || rec.Room != "!c:x" {
+		t.Errorf("the task is of %s, in %s", rec.Home, rec.Room)
 	}
 }
 
@@ -78,7 +73,7 @@ func TestLinkTo(t *testing.T) {
 		"!a:z": "https://matrix.to/#/%21a:z/$1?via=x&via=y&via=z",
 		"!a":   "https://matrix.to/#/%21a/$1?via=x&via=y",
 	} {
-		if got := b.linkTo(room, "$1", "@ann:y"); got != want {
+		if got := (taskRoom{newRoom(b, "")}).Link(room, "$1", "@ann:y"); got != want {
 			t.Errorf("%s: %s, want %s", room, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
@@ -191,8 +192,8 @@ func (r *room) moving(ctx context.Context) bool {
 func crashAfter(m state.Message, point string) {
 	switch m.Kind {
 	case state.KindQuestion:
-		crash("question-" + point)
+		crash.At("question-" + point)
 	case state.KindFinal, state.KindTooLarge:
-		crash(point)
+		crash.At(point)
 	}
 }

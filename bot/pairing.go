@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -37,7 +38,7 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 	}
 	told := notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
 		"One of my owners can let you in: they write `!pair " + code + "` in their own chat with me. Then write again.")
-	return []state.Message{r.out(state.KindPairing, hash(r.id+"\x00"+code)+"-code", told)}, nil
+	return []state.Message{r.out(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
 
 // stranger is who has this direct chat with the bot and is not known to it; ""
@@ -63,7 +64,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(state.KindPairing, taskKey(row)+"-paired", notice("You are let in. Write me what you want done."))
+	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", notice("You are let in. Write me what you want done."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}

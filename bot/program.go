@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/text"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
@@ -55,35 +55,30 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	}
 	id := uuid.NewString()
 	if s.Key != "" {
-		id = executionID(s.Room, "key:"+s.Key)
+		id = task.ExecutionID(s.Room, "key:"+s.Key)
 	}
 	if raw, err := b.Execution(id); err == nil {
 		return raw, nil
 	}
 	now := time.Now().UTC()
 	row := state.Inbound{Room: s.Room, Event: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now, Raw: json.RawMessage("{}")}
-	rec, err := born(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript, Details: state.Details{Commands: s.Commands}}, row)
+	rec, err := task.New(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript, Details: state.Details{Commands: s.Commands}}, row)
 	if err != nil {
 		return nil, err
 	}
 	r := b.room(s.Room)
-	t := newTask(r, rec)
-	if err := b.Journal.Submit(ctx, row, rec, t.arrival()); err != nil {
+	t := r.env.Task(rec)
+	if err := b.Journal.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Arrival())...); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
-	t.projectSoon(ctx)
-	data, err := json.Marshal(t.exec)
+	t.ProjectSoon(ctx)
+	data, err := json.Marshal(t.Execution())
 	if err != nil {
 		return nil, fmt.Errorf("marshal execution: %w", err)
 	}
 	r.outbox.wake()
 	r.tasks.wake()
 	return data, nil
-}
-
-// arrival shows a task that came by HTTP in its room, once.
-func (t *task) arrival() state.Message {
-	return t.out(state.KindArrival, 0, t.rec.Key+"-t", notice("📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(t.text, 4<<10))))
 }
 
 // isIn asks the homeserver whether we are in a room.
@@ -135,7 +130,7 @@ func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(t.exec)
+	return json.Marshal(t.Execution())
 }
 
 // Health is how the bot is.

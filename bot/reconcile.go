@@ -102,8 +102,7 @@ func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 				if ctx.Err() != nil {
 					return nil
 				}
-				t := &task{room: b.room(name)}
-				if _, err := t.ensureOnce(ctx); err != nil && ctx.Err() == nil {
+				if _, err := b.room(name).env.Ensure(ctx, false); err != nil && ctx.Err() == nil {
 					b.log.Warn().Err(err).Str("room", name).Msg("start container")
 				}
 				return nil

@@ -121,14 +121,3 @@ func ownTxn(event string) string {
 	}
 	return txn
 }
-
-// out makes the outbox row of a message about the task.
-func (t *task) out(kind state.Kind, number int, txn string, m *message) state.Message {
-	return t.of(number, t.room.out(kind, txn, m))
-}
-
-// of makes a message one of the task's.
-func (t *task) of(number int, m state.Message) state.Message {
-	m.Task, m.Number = t.rec.Key, number
-	return m
-}

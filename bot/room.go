@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
@@ -17,7 +18,7 @@ import (
 
 // Reasons for which a running task is left.
 var (
-	errRoomGone = errors.New("the bot is no longer in the room")
+	errRoomGone = task.ErrRoomGone
 )
 
 // room is one room's work: a lane that decides its events, in order, and does at
@@ -33,25 +34,20 @@ type room struct {
 	// where both lanes may: what is an answer, what stops, what is claimed. No
 	// call to the homeserver or to podman is made meanwhile.
 	books sync.Mutex
+	env   *task.Env // of the room's tasks
 
 	tombstone *state.Inbound // waits for the tasks before it; the books are held
 
-	projecting sync.Mutex // see project
-
-	// bootstrap is whether /workspace was last seen to have bootstrap files. Most
-	// rooms have none, and are not asked before each run: see run.
-	bootstrap atomic.Bool
-
 	mu        sync.Mutex
-	current   *task                   // the one that the tasks' lane has taken up
-	cancel    context.CancelCauseFunc // of the running task; nil when none runs
-	alarms    time.Time               // when the room was last told of trouble on our side
-	cleartext time.Time               // when it was last told of a message in clear
-	refused   map[string]bool         // types of events that the homeserver did not take here
+	current   *task.Work      // the one that the tasks' lane has taken up
+	alarms    time.Time       // when the room was last told of trouble on our side
+	cleartext time.Time       // when it was last told of a message in clear
+	refused   map[string]bool // types of events that the homeserver did not take here
 }
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
+	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.books}
 	r.tasks = lane{start: b.startLane, work: func() { r.drain(r.nextTask) }}
 	r.control = lane{start: b.startLane, work: func() {
 		r.drain(r.undecided())
@@ -69,10 +65,8 @@ func (r *room) wake() {
 
 // abandon ends the running task, whose run is stopped with its box.
 func (r *room) abandon(cause error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cancel != nil {
-		r.cancel(cause)
+	if t := r.atWork(); t != nil {
+		t.Abandon(cause)
 	}
 }
 
@@ -134,9 +128,12 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if next.State == state.TaskQueued && !r.allowed(next) {
 		return func() error { return r.bot.Journal.FinishTask(ctx, next.Key) }, nil
 	}
-	t := newTask(r, next)
-	r.take(ctx, t)
-	return func() error { return r.doTask(ctx, t) }, nil
+	t := r.env.Work(ctx, next)
+	r.setCurrent(t)
+	return func() error {
+		defer r.leave(t)
+		return t.Do(ctx)
+	}, nil
 }
 
 // allowed tells whether a task may still begin: who asked for it may have been
@@ -205,10 +202,10 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) erro
 		return err
 	}
 	var out []state.Message
-	if t := newTask(r, rec); !t.hasMoved() {
+	if t := r.env.Task(rec); !t.Moved() {
 		_, err := r.bot.Journal.NextTask(ctx, r.id)
 		if err == nil {
-			out = append(out, t.queuedRow())
+			out = r.env.Room.Render(ctx, t.InLine())
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read next task: %w", err)
 		}
@@ -220,7 +217,7 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) erro
 	if err != nil {
 		return err
 	}
-	crash("queued")
+	crash.At("queued")
 	if len(out) > 0 {
 		r.outbox.wake()
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -60,7 +60,7 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 	} else if key != "" {
 		return route{verdict: isPart}, nil
 	}
-	if r.bot.waits.count(r.id) == 0 {
+	if r.bot.waits.Count(r.id) == 0 {
 		return route{}, nil
 	}
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
@@ -69,7 +69,7 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 	}
 	var own []state.Task
 	for i := range tasks {
-		if askerOf(tasks[i]) != row.Sender {
+		if task.AskerOf(tasks[i]) != row.Sender {
 			continue
 		}
 		before, err := r.askedBefore(ctx, tasks[i], row)
@@ -120,8 +120,7 @@ func ofQuestion(stands state.TaskState, n, answers int) verdict {
 // message in the room's timeline: what was written before it was asked is no
 // answer to it.
 func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Inbound) (bool, error) {
-	t := newTask(r, waiting)
-	sent, err := r.bot.Journal.Message(ctx, t.question(len(t.exec.Answers)))
+	sent, err := r.bot.Journal.Message(ctx, r.env.Task(waiting).QuestionTxn())
 	if err == nil && sent.Event != "" {
 		var echo state.Inbound
 		if echo, err = r.bot.Journal.Event(ctx, r.id, sent.Event); err == nil {
@@ -165,8 +164,3 @@ func (r *room) taskOf(ctx context.Context, event string) (task *state.Task, told
 func asks(m state.Message) bool {
 	return m.Kind == state.KindQuestion || m.Kind == state.KindQuestionPart || m.Kind == state.KindReminder
 }
-
-// question is the transaction ID of the task's question after n answers. What
-// does not fit into one message goes on as …-qN-1 and so on; the options are
-// …-qN-rI, the reminder is …-qN-w.
-func (t *task) question(n int) string { return t.rec.Key + "-q" + strconv.Itoa(n) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -215,14 +216,14 @@ func (r *room) tellSealed(ctx context.Context, row state.Inbound) error {
 	_ = json.Unmarshal(e.Content, &c)
 	m := notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
 	m.RelatesTo = relate(originOf(row), row.Event)
-	return r.queue(ctx, r.out(state.KindMissingKey, hash(c.Room+"\x00"+c.Session)+"-sealed", m))
+	return r.queue(ctx, r.out(state.KindMissingKey, task.Hash(c.Room+"\x00"+c.Session)+"-sealed", m))
 }
 
 // doUnreadable says that a message will never be read.
 func (r *room) doUnreadable(ctx context.Context, row state.Inbound) error {
 	m := notice("🔒 I cannot decrypt this message. Please write it once more.")
 	m.RelatesTo = relate(originOf(row), row.Event)
-	if err := r.queue(ctx, r.out(state.KindUnreadable, taskKey(row)+"-u", m)); err != nil {
+	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", m)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -1,10 +1,6 @@
 package bot
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
-	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
 
@@ -19,13 +15,3 @@ func (b *Bot) sentence(err error) string {
 	}
 	return said
 }
-
-// hash is a short name for a longer one.
-func hash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:10])
-}
-
-// taskKey names what belongs to a row: its runs and its messages. The same
-// row has the same key in each life of the bot.
-func taskKey(row state.Inbound) string { return hash(row.Room + "\x00" + row.Event) }

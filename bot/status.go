@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -30,20 +31,17 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
 	running := "Nothing runs."
-	r.mu.Lock()
-	t := r.current
-	r.mu.Unlock()
+	t := r.atWork()
 	if t != nil {
 		running = "A task runs."
-		if shown := t.showing(); shown != nil {
-			step, elapsed := shown.now()
+		if p, shown := t.Stands(); shown {
 			switch {
-			case shown.inLine():
-				running = "A task is " + turnNote + ", for " + text.Duration(elapsed) + "."
-			case step != "":
-				running = "A task runs for " + text.Duration(elapsed) + ", now " + step + "."
+			case p.InLine:
+				running = "A task is " + task.TurnNote + ", for " + text.Duration(p.Elapsed) + "."
+			case p.Step != "":
+				running = "A task runs for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
 			default:
-				running = "A task runs for " + text.Duration(elapsed) + "."
+				running = "A task runs for " + text.Duration(p.Elapsed) + "."
 			}
 		}
 	}
@@ -52,7 +50,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("count queued tasks: %w", err)
 	}
 	if t != nil { // it is in its container only when its run is about to start
-		rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
+		rec, err := r.bot.Journal.Task(ctx, t.Key())
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
 		}
@@ -62,9 +60,8 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	}
 	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
-		w := newTask(r, one)
-		first, _, _ := strings.Cut(w.exec.CurrentQuestion, "\n")
-		lines = append(lines, "- I wait for an answer, until "+w.exec.Deadline.Format("15:04 MST")+": "+text.Code(first)+" "+w.link(ctx, w.question(len(w.exec.Answers))))
+		w := r.env.Task(one)
+		lines = append(lines, "- I wait for an answer, until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Line(ctx))
 	}
 	return lines, nil
 }
@@ -83,7 +80,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	box, err := (&task{room: r}).ensureOnce(ctx)
+	box, err := r.env.Ensure(ctx, false)
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}
@@ -150,7 +147,7 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 		if other := r.bot.room(name); other.busy("") {
 			list += ", at work"
 		}
-		if n := r.bot.waits.count(name); n > 0 {
+		if n := r.bot.waits.Count(name); n > 0 {
 			list += ", waiting for " + strings.ToLower(text.Plural(n, "answer", "answers"))
 		}
 	}

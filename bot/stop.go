@@ -2,51 +2,46 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"matrix-tui/agent"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
-
-var errStopped = errors.New("the task was told to stop")
 
 // stopKey is the reaction that stops a task.
 const stopKey = "🛑"
 
-// take makes t the room's current task. The caller holds the books.
-func (r *room) take(ctx context.Context, t *task) {
-	t.stopping, t.stopNow = context.WithCancel(ctx)
-	t.left = make(chan struct{})
-	t.lastPart.Store(newestPart(t.rec).UnixMilli())
-	if t.rec.StopBy != "" || len(t.rec.Said) > t.rec.Given { // the run waits for the rest of what is said: see steered
-		t.stopNow()
-	}
+// setCurrent makes t the task that the worker has taken up.
+func (r *room) setCurrent(t *task.Work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.current = t
 }
 
-// leave ends what take began.
-func (r *room) leave(t *task) {
+// leave ends what nextTask began.
+func (r *room) leave(t *task.Work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.stopNow()
-	close(t.left)
+	t.Close()
 	r.current = nil
+}
+
+// atWork is the task that the worker has taken up, nil for none.
+func (r *room) atWork() *task.Work {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current
 }
 
 // settled waits until a task whose result is out has been written down, too.
 func (r *room) settled(ctx context.Context) error {
-	r.mu.Lock()
-	t := r.current
-	r.mu.Unlock()
+	t := r.atWork()
 	if t == nil {
 		return nil
 	}
-	rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
+	rec, err := r.bot.Journal.Task(ctx, t.Key())
 	if err != nil {
 		return fmt.Errorf("read running task: %w", err)
 	}
@@ -56,7 +51,7 @@ func (r *room) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	select {
-	case <-t.left:
+	case <-t.Left():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the end of a task: %w", ctx.Err())
@@ -67,7 +62,7 @@ func (r *room) settled(ctx context.Context) error {
 func (r *room) busy(other string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.current != nil && r.current.rec.Key != other
+	return r.current != nil && r.current.Key() != other
 }
 
 // signalStop tells the current task to stop, if it is the one of that key, and
@@ -75,24 +70,9 @@ func (r *room) busy(other string) bool {
 func (r *room) signalStop(key, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.current; t != nil && t.rec.Key == key {
-		if t.shown != nil {
-			t.shown.set(note)
-		}
-		t.stopNow()
+	if t := r.current; t != nil && t.Key() == key {
+		t.Stop(note)
 	}
-}
-
-// stoppable is a context that ends when the task is to stop, too.
-func (t *task) stoppable(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	unhook := context.AfterFunc(t.stopping, cancel)
-	return ctx, func() { unhook(); cancel() }
-}
-
-// stoppedEarly is the outcome of a task that was stopped before its run began.
-func (t *task) stoppedEarly() agent.Outcome {
-	return agent.Outcome{Ended: agent.Stopped, Detail: "Nothing of it had begun."}
 }
 
 // candidate is a task that can be stopped.
@@ -105,7 +85,7 @@ type candidate struct {
 // somebody else's and the user's own question waits; else the user's own
 // newest question; else the only one. nil is nothing.
 func toStop(all []candidate, user string) *candidate {
-	own := func(c candidate) bool { return askerOf(c.task) == user }
+	own := func(c candidate) bool { return task.AskerOf(c.task) == user }
 	running := slices.IndexFunc(all, func(c candidate) bool { return c.running })
 	mine := -1
 	for i, c := range all {
@@ -136,7 +116,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	t := r.current
 	r.mu.Unlock()
 	if t != nil {
-		rec, err := r.bot.Journal.Task(ctx, t.rec.Key) // it may have ended, and be tidying up
+		rec, err := r.bot.Journal.Task(ctx, t.Key()) // it may have ended, and be tidying up
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
 		}
@@ -149,7 +129,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
 	for _, rec := range running { // in line again, with their answers
-		if t == nil || rec.Key != t.rec.Key {
+		if t == nil || rec.Key != t.Key() {
 			waiting = append(waiting, rec)
 		}
 	}
@@ -202,28 +182,16 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
-		t := newTask(r, rec)
-		return t.expire(ctx, agent.Outcome{Ended: agent.Stopped}, func(now time.Time) error {
-			return t.exec.Fail("Given up by "+order.Sender+".", now)
-		}, order.Event)
+		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.Event); err != nil {
+			return err
+		}
+		r.tasks.wake()
+		return nil
 	}
-	if err := r.note(ctx, rec); err != nil {
+	if err := r.env.Note(ctx, rec); err != nil {
 		return fmt.Errorf("note the stop: %w", err)
 	}
 	r.signalStop(rec.Key, "🛑 stopping, until none of its processes is left")
 	r.tasks.wake()
 	return r.finish(ctx, order)
-}
-
-// stoppedText is what the room is told when a task was stopped.
-func (t *task) stoppedText(out agent.Outcome) string {
-	by := localpart(t.rec.StopBy)
-	switch {
-	case t.exec.State == agent.Failed, // before this outcome: it waited
-		t.rec.Container == "" && t.rec.Approved == nil && len(t.exec.Answers) > 0:
-		return "🛑 Given up, as " + by + " asked. What was changed so far stays in /workspace."
-	case t.rec.Container == "" && t.rec.Approved == nil:
-		return "🛑 Stopped, as " + by + " asked, before it began."
-	}
-	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; what it changed stays in /workspace."
 }

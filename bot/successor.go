@@ -51,7 +51,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	if err := r.moveRows(ctx, row, successor); err != nil {
 		return err
 	}
-	r.bot.waits.dropRoom(r.id)
+	r.bot.waits.DropRoom(r.id)
 	next := r.bot.room(successor)
 	if !joined { // by the invite, perhaps, and else see doGreeting
 		var err error // the rows are there already: a homeserver that is away is waited for
@@ -62,7 +62,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 		}
 	}
 	if joined {
-		if err := next.askAgain(ctx); err != nil {
+		if err := next.env.AskAgain(ctx); err != nil {
 			return err
 		}
 		next.outbox.wake()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
@@ -209,7 +210,7 @@ func ownTransaction(e wireEvent, self string) string {
 func crashIfTask(fresh []state.Inbound, point string) {
 	for _, row := range fresh {
 		if row.Status == state.Pending && row.Type == "m.room.message" {
-			crash(point)
+			crash.At(point)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -18,43 +19,36 @@ func threadOf(row state.Inbound) string {
 	return ""
 }
 
-// origin is where something was said: what is answered to it relates to that.
-type origin struct {
-	event  string
-	thread string // its root, or ""
-	moved  bool   // it was said in a room before this one: nothing here can reply to it
+func originOf(row state.Inbound) task.Origin {
+	return task.Origin{Event: row.Event, Thread: threadOf(row), Moved: hasMoved(row)}
 }
-
-func originOf(row state.Inbound) origin { return origin{row.Event, threadOf(row), hasMoved(row)} }
-
-func (t *task) origin() origin { return origin{t.rec.Event, t.rec.Thread, t.hasMoved()} }
 
 // relate is the relation of a message that answers an event: a reply, in the
 // thread of the origin, if it stands in one. Nil when the event is the origin's,
 // and stands in another room.
-func relate(o origin, about string) *matrix.RelatesTo {
+func relate(o task.Origin, about string) *matrix.RelatesTo {
 	rel := replyTo(about)
-	if o.moved {
-		if about == o.event {
+	if o.Moved {
+		if about == o.Event {
 			return nil
 		}
 		return rel // to what was said here
 	}
-	if o.thread != "" {
-		rel = replyTo(o.event) // in a thread every relation must be sendable as it is
-		rel.RelType, rel.EventID = "m.thread", o.thread
+	if o.Thread != "" {
+		rel = replyTo(o.Event) // in a thread every relation must be sendable as it is
+		rel.RelType, rel.EventID = "m.thread", o.Thread
 	}
 	return rel
 }
 
 // follows is the relation of what comes behind a first message: in a thread it
 // stands there, too.
-func follows(o origin) *matrix.RelatesTo {
-	if o.thread == "" || o.moved {
+func follows(o task.Origin) *matrix.RelatesTo {
+	if o.Thread == "" || o.Moved {
 		return nil
 	}
-	rel := replyTo(o.event)
-	rel.RelType, rel.EventID, rel.IsFallingBack = "m.thread", o.thread, true
+	rel := replyTo(o.Event)
+	rel.RelType, rel.EventID, rel.IsFallingBack = "m.thread", o.Thread, true
 	return rel
 }
 
@@ -62,7 +56,7 @@ func follows(o origin) *matrix.RelatesTo {
 // its question, whoever wrote it.
 func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, error) {
 	root := threadOf(row)
-	if root == "" || r.bot.waits.count(r.id) == 0 {
+	if root == "" || r.bot.waits.Count(r.id) == 0 {
 		return nil, nil
 	}
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)

@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
@@ -50,7 +51,7 @@ func (b *Bot) warnOf(row state.Inbound, why e2ee.Distrust) {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
 		hour := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // a restart does not repeat it
-		txn := hash(row.Room+"\x00"+row.Sender+"\x00"+hour) + "-untrusted"
+		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+hour) + "-untrusted"
 		m := notice(distrustSentence(row.Sender, why))
 		m.RelatesTo, m.Txn = relate(originOf(row), row.Event), txn
 		_, err := b.account.SendClear(ctx, row.Room, event.TypeMessage, txn, m)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -114,7 +115,7 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string)
 // selfUpdate does an order of a room, and shows in the answer to it how far it
 // is.
 func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound) {
-	key, n := taskKey(row), 0
+	key, n := task.KeyOf(row), 0
 	say := func(text string) {
 		n++
 		m := edit(state.AboutRef(toldTxn(row)), notice("🔄 "+text))
@@ -173,7 +174,7 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 // awaitTasks waits for the tasks that run now, as long as the operator allows,
 // and returns how many still do.
 func (b *Bot) awaitTasks(ctx context.Context) int {
-	var running []*task
+	var running []*task.Work
 	b.mu.Lock()
 	for _, r := range b.rooms {
 		r.mu.Lock()
@@ -187,7 +188,7 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	defer cancel()
 	for i, t := range running {
 		select {
-		case <-t.left:
+		case <-t.Left():
 		case <-ctx.Done():
 			return len(running) - i
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -41,7 +42,7 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 	}
 	m := notice(res.text(r.bot.snapshot(ctx, r.id)))
 	m.RelatesTo = relate(originOf(asked), res.Event)
-	return r.queue(ctx, r.out(state.KindUpdate, taskKey(asked)+"-updated", m))
+	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked)+"-updated", m))
 }
 
 // text says what came of an update, and whether all is as it was.

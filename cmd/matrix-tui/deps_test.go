@@ -23,8 +23,9 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":              {"sandbox"},
 	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                {"agent", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/api":            {"agent", "bot"},
+	"bot/crash":          {},
 	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // of sandbox the names alone, of state what a script writes into a journal
 	"bot/bottest/host":   {},
 	"bot/bottest/person": {},
@@ -34,6 +35,7 @@ var arrows = map[string][]string{
 	"bot/matrix/event":   {},
 	"bot/media":          {"bot/matrix", "bot/text", "sandbox"},
 	"bot/policy":         {},
+	"bot/task":           {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/text":           {},
 	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":        {"sandbox/boxinit"},
@@ -54,7 +56,7 @@ var arrows = map[string][]string{
 
 // leaves are the packages that every other one may import. They import nothing of
 // ours.
-var leaves = []string{"state/archive", "state/clean", "state/retry", "state/sentence"}
+var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/retry", "state/sentence"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{

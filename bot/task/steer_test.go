@@ -1,4 +1,4 @@
-package bot
+package task
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestSpoken(t *testing.T) {
 		{"steered, in a new session", state.Task{Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write\nand a list", []string{"only half"}},
 		{"told already", state.Task{Resume: true, Details: state.Details{Told: 2, Said: []state.Said{part, later}}}, "write", nil},
 	} {
-		task := &task{text: "write", rec: c.rec}
+		task := &Task{text: "write", rec: c.rec}
 		text, said := task.spoken()
 		var words []string
 		for _, one := range said {

@@ -1,4 +1,4 @@
-package bot
+package task
 
 import (
 	"strings"
@@ -8,12 +8,12 @@ import (
 // Nothing but a plain yes is one.
 func TestIsYes(t *testing.T) {
 	for _, yes := range []string{"✅", "✅\uFE0F", "👍", "yes", " Yes! ", "ok.", "Go ahead", "approved"} {
-		if !isYes(yes) {
+		if !IsYes(yes) {
 			t.Errorf("%q is no yes", yes)
 		}
 	}
 	for _, no := range []string{"", "❌", "no", "yes, but not to main", "yesterday", "not ok", "ok?", "sure, if the tests pass", "don't"} {
-		if isYes(no) {
+		if IsYes(no) {
 			t.Errorf("%q is a yes", no)
 		}
 	}

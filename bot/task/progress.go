@@ -1,17 +1,12 @@
-package bot
+package task
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
-	"matrix-tui/state"
-	"matrix-tui/state/retry"
 )
 
 const (
@@ -19,17 +14,16 @@ const (
 	idleEvery  = 10 * time.Second // and so often when only the time has changed
 	lateEvery  = 30 * time.Second // and so often after a minute of that
 	typingTime = 20 * time.Second // it is renewed before
-
-	// maxNotice bounds the content of an edit of the notice, in bytes of JSON:
-	// encrypted, which makes a third more of it, it still is under 20 KB.
-	maxNotice = 13 << 10
 )
 
 // progress is the notice that a running task keeps up to date, and the typing
 // sign beside it. Its goroutine ends with stop.
 type progress struct {
-	t     *task
-	txn   string // of the notice
+	env   *Env
+	begun []Message // shows that the task is worked on
+	fits  func(string) bool
+	life  context.Context // ends with the bot
+	txn   string          // of the notice
 	since time.Time
 	ctx   context.Context
 	end   context.CancelFunc
@@ -42,27 +36,34 @@ type progress struct {
 	changed bool
 }
 
-// turnNote is what a task does that is not at work yet.
-const turnNote = "waiting for other rooms' tasks to end"
+// Progress is how far a task at work is.
+type Progress struct {
+	InLine  bool          // it waits for its turn
+	Step    string        // that runs, in Markdown; "" when none does
+	Elapsed time.Duration // since it began
+}
+
+// TurnNote is what a task does that is not at work yet.
+const TurnNote = "waiting for other rooms' tasks to end"
 
 // showProgress queues the notice and keeps it up to date until stop. While the
 // task waits for its turn, until resume, that one message is all there is: with
 // hundreds of rooms in line, more would keep the homeserver busy.
-func (t *task) showProgress(ctx context.Context, waits bool) (*progress, error) {
-	since := t.rec.Begun
+func (w *Work) showProgress(ctx context.Context, waits bool) (*progress, error) {
+	since := w.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{t: t, txn: t.noticeTxn(len(t.exec.Answers)), since: since, waits: waits, done: make(chan struct{})}
+	p := &progress{env: w.env, begun: w.begun(), fits: w.env.Room.Fits, life: w.life, txn: w.noticeTxn(len(w.exec.Answers)), since: since, waits: waits, done: make(chan struct{})}
 	text := "⏳ Working on it …"
 	if waits {
-		text = "⏳ In line: " + turnNote + " …"
+		text = "⏳ In line: " + TurnNote + " …"
 	}
-	var rows []state.Message
+	var said []Message
 	if !waits {
-		rows = append(rows, t.begunRows()...)
+		said = append(said, p.begun...)
 	}
-	if err := t.queue(ctx, append(rows, t.noticeRow(text))...); err != nil {
+	if err := w.env.Room.Queue(ctx, append(said, w.notice(text))...); err != nil {
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
@@ -128,7 +129,7 @@ func (p *progress) resume(ctx context.Context) error {
 	p.mu.Lock()
 	p.waits, p.changed = false, true
 	p.mu.Unlock()
-	return p.t.queue(ctx, p.t.begunRows()...)
+	return p.env.Room.Queue(ctx, p.begun...)
 }
 
 // inLine tells whether the task waits for its turn.
@@ -169,8 +170,8 @@ func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := p.t.bot.account.Type(ctx, p.t.id, typingTime); err != nil {
-		p.t.bot.log.Debug().Err(err).Str("room", p.t.id).Msg("typing")
+	if err := p.env.Room.Type(ctx, typingTime); err != nil {
+		p.env.Log.Debug().Err(err).Str("room", p.env.ID).Msg("typing")
 	}
 	return time.Now()
 }
@@ -192,13 +193,7 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	if !due {
 		return "", false
 	}
-	return steps.Progress(elapsed, note, fitsNotice), true
-}
-
-// fitsNotice tells whether an edit that shows words is small enough.
-func fitsNotice(words string) bool {
-	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(words)))
-	return err == nil && len(data) <= maxNotice
+	return steps.Progress(elapsed, note, p.fits), true
 }
 
 // again has the notice shown at the next tick: it was not there yet.
@@ -210,25 +205,15 @@ func (p *progress) again() {
 
 // edit shows text in the notice, if the notice is there yet.
 func (p *progress) edit(ctx context.Context, text string) bool {
-	b := p.t.bot
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	sent, err := b.Journal.Message(ctx, p.txn)
-	if err != nil || sent.Event == "" {
-		return false
-	}
-	_, err = b.account.Send(ctx, p.t.id, event.TypeMessage, "", edit(sent.Event, notice(text)))
-	if err != nil {
-		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
-		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
-	}
-	return true
+	return p.env.Room.Edit(ctx, p.txn, text)
 }
 
 // farewell says so when it is the bot that goes down and not the task that
 // ends.
 func (p *progress) farewell() {
-	if p.t.bot.ctx.Err() == nil {
+	if p.life.Err() == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
@@ -237,11 +222,10 @@ func (p *progress) farewell() {
 }
 
 // untype takes the typing sign back; the answer does not wait for it.
-func (r *room) untype() {
-	b := r.bot
-	b.start(func() {
-		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+func (w *Work) untype() {
+	w.env.Start(func() {
+		ctx, cancel := context.WithTimeout(w.life, 5*time.Second)
 		defer cancel()
-		_ = b.account.Type(ctx, r.id, 0)
+		_ = w.env.Room.Type(ctx, 0)
 	})
 }

@@ -1,7 +1,6 @@
-package bot
+package task
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -25,6 +24,9 @@ func returned(id, tool string) agent.Event {
 func broke(id, tool, detail string) agent.Event {
 	return agent.Event{Kind: agent.EventToolResult, ID: id, Tool: tool, Detail: detail, Failed: true}
 }
+
+// short tells a text that an edit of a notice can hold.
+func short(text string) bool { return len(text) < 4<<10 }
 
 const shell = "run_shell_command"
 
@@ -50,7 +52,7 @@ func TestTaskSummary(t *testing.T) {
 				c.shown.event("run", called(fmt.Sprint(i), shell, "false"))
 				c.shown.event("run", broke(fmt.Sprint(i), shell, "no"))
 			}
-			task := &task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}, shown: c.shown}
+			task := &Work{Task: &Task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}}, shown: c.shown}
 			if diff := cmp.Diff(c.want, task.summary(c.out)); diff != "" {
 				t.Error(diff)
 			}
@@ -60,7 +62,7 @@ func TestTaskSummary(t *testing.T) {
 
 // The notice is edited when there is news, and now and then for the time.
 func TestProgressDue(t *testing.T) {
-	p := &progress{since: time.Now()}
+	p := &progress{since: time.Now(), fits: short}
 	fresh, old := time.Now(), time.Now().Add(-idleEvery)
 	due := func(what string, edited time.Time, want bool) {
 		t.Helper()
@@ -87,7 +89,7 @@ func TestProgressDue(t *testing.T) {
 
 // Whoever asks what runs does not disturb the run.
 func TestProgressNowWhileRunning(t *testing.T) {
-	p := &progress{since: time.Now().Add(-time.Minute)}
+	p := &progress{since: time.Now().Add(-time.Minute), fits: short}
 	var both sync.WaitGroup
 	both.Go(func() {
 		for i := range 1000 {
@@ -106,52 +108,5 @@ func TestProgressNowWhileRunning(t *testing.T) {
 	both.Wait()
 	if step, _ := p.now(); step != "" || p.steps.Total() != 1000 {
 		t.Errorf("%q of %d steps", step, p.steps.Total())
-	}
-}
-
-// Most of it is shown that fits into an edit, whatever it is.
-func TestProgressFits(t *testing.T) {
-	if encrypted := maxNotice*4/3 + 1000; encrypted >= 20_000 {
-		t.Fatalf("%d bytes encrypted", encrypted)
-	}
-	for _, c := range []struct {
-		name, detail string
-		steps        int // shown of 20
-	}{
-		{"letters", strings.Repeat("x", 200), 10},
-		{"backticks", strings.Repeat("`", 200), 10},
-		{"quotes", strings.Repeat(`"`, 200), 10},
-		{"HTML", strings.Repeat("<&>", 70), 10},
-		{"four bytes each", strings.Repeat("😀", 200), 10},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := &progress{}
-			for i := range 20 {
-				p.event("run", called(fmt.Sprint(i), strings.Repeat("<", 64), c.detail))
-				p.event("run", broke(fmt.Sprint(i), "x", c.detail))
-			}
-			text := p.steps.Progress(time.Hour, strings.Repeat("slow ", 300), fitsNotice)
-			data, err := json.Marshal(edit("$e", notice(text)))
-			if err != nil || len(data) > maxNotice {
-				t.Errorf("%d bytes, %v", len(data), err)
-			}
-			if n := strings.Count(text, "🔧 step "); n != c.steps {
-				t.Errorf("%d steps are shown", n)
-			}
-		})
-	}
-}
-
-// A client that knows no edits, or no HTML, shows the steps too.
-func TestProgressEdit(t *testing.T) {
-	p := &progress{}
-	p.event("run", called("a", shell, "echo <b>"))
-	p.event("run", returned("a", shell))
-	m := edit("$e", notice(p.steps.Progress(12*time.Second, "", fitsNotice)))
-	const fallback = "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `echo <b>` ✓"
-	const rich = "⏳ Working on it · 12 s · step 1<br>\n💻 step 1: run_shell_command <code>echo &lt;b&gt;</code> ✓"
-	got := []string{m.Body, m.FormattedBody, m.NewContent.Body, m.NewContent.FormattedBody}
-	if diff := cmp.Diff([]string{"* " + fallback, "* " + rich, fallback, rich}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -1,4 +1,4 @@
-package bot
+package task
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
@@ -16,7 +17,7 @@ import (
 )
 
 // The answers to a command that needs a yes.
-const yesKey, noKey = "✅", "❌"
+const YesKey, NoKey = "✅", "❌"
 
 // maxApproved bounds what is told of an approved command's output, in bytes: its
 // beginning is dropped.
@@ -26,10 +27,10 @@ const maxApproved = 16 << 10
 // it must be seen before the yes.
 const maxShown = 32 << 10
 
-// isHeld tells whether the newest question is about a command.
-func (t *task) isHeld() bool { return t.rec.HeldCommand != "" }
+// IsHeld tells whether the newest question is about a command.
+func (t *Task) IsHeld() bool { return t.rec.HeldCommand != "" }
 
-func (t *task) held() agent.Held {
+func (t *Task) held() agent.Held {
 	return agent.Held{Command: t.rec.HeldCommand, Dir: t.rec.HeldDir}
 }
 
@@ -38,49 +39,57 @@ func approvalQuestion(h agent.Held) string {
 	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(h.Dir), text.Fence(text.Reveal(h.Command)))
 }
 
-// isYes tells a plain yes from everything else, which runs nothing.
-func isYes(answer string) bool {
+// IsYes tells a plain yes from everything else, which runs nothing.
+func IsYes(answer string) bool {
 	answer = strings.ToLower(strings.TrimRight(strings.TrimSpace(answer), "!.\uFE0F"))
-	return slices.Contains([]string{yesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"}, answer)
+	return slices.Contains([]string{YesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"}, answer)
 }
 
 // verdictOn is what the agent is told of a person's answer about a command.
-func (t *task) verdictOn(a agent.Answer) string {
+func (t *Task) verdictOn(a agent.Answer) string {
 	switch {
 	case t.rec.Approved != nil:
 		return "yes. The command was run for you, once: do not run it again. " + t.rec.Approved.Result + "\n" + t.rec.Approved.Output
-	case a.Answer == noKey || strings.EqualFold(a.Answer, "no"):
+	case a.Answer == NoKey || strings.EqualFold(a.Answer, "no"):
 		return "no: the command was not run. Do not run it, nor do the same in another way; say what is left undone."
 	}
 	return "the command was not run, because the answer is not a plain yes: " + a.Answer
 }
 
-// runApproved runs the command that somebody has said yes to, exactly once,
+// approval is a command that somebody was asked to allow, in the container that it
+// is run in.
+type approval struct {
+	work *Work
+	box  *sandbox.Container
+}
+
+// run runs the command that somebody has said yes to, exactly once,
 // and keeps what came of it in the record. An outcome is returned when the task
 // was told to stop.
-func (t *task) runApproved(ctx context.Context, box *sandbox.Container) (agent.Outcome, error) {
-	answers := t.exec.Answers
-	if !t.isHeld() || len(answers) == 0 || t.rec.Approved != nil && t.rec.Approved.Over {
+func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
+	w, box := a.work, a.box
+	answers := w.exec.Answers
+	if !w.IsHeld() || len(answers) == 0 || w.rec.Approved != nil && w.rec.Approved.Over {
 		return agent.Outcome{}, nil
 	}
-	if t.rec.Approved == nil {
-		run, err := t.claimApproved(ctx, box.ID)
+	if w.rec.Approved == nil {
+		run, err := a.claim(ctx)
 		if errors.Is(err, errStopped) {
-			return t.stoppedEarly(), nil
+			return stoppedEarly(), nil
 		}
 		if err != nil || !run {
 			return agent.Outcome{}, err
 		}
 	}
-	id := t.question(len(answers)-1) + "-run"
-	t.shown.tool("approved", t.rec.HeldCommand)
+	id := w.question(len(answers)-1) + "-run"
+	w.shown.tool("approved", w.rec.HeldCommand)
 	output := &tail{max: maxApproved}
 	status := sandbox.RunStatus{State: sandbox.RunNone}
-	if t.rec.Approved.Container == box.ID {
-		_, err := box.StartRun(ctx, agent.ApprovedRun(id, t.held(), gateway.Placeholder))
+	if w.rec.Approved.Container == box.ID {
+		_, err := box.StartRun(ctx, agent.ApprovedRun(id, w.held(), gateway.Placeholder))
 		if err == nil {
-			crash("approved")
-			status, err = t.followApproved(ctx, box, id, output)
+			crash.At("approved")
+			status, err = a.follow(ctx, id, output)
 		}
 		if ctx.Err() != nil {
 			return agent.Outcome{}, ctx.Err()
@@ -89,61 +98,53 @@ func (t *task) runApproved(ctx context.Context, box *sandbox.Container) (agent.O
 			return agent.Outcome{}, &lostRun{err}
 		}
 	}
-	t.rec.Approved.Over, t.rec.Approved.Output, t.rec.Approved.Result = true, output.String(), approvedResult(status)
-	if err := t.noteRecord(ctx); err != nil && !errors.Is(err, errStopped) {
+	w.rec.Approved.Over, w.rec.Approved.Output, w.rec.Approved.Result = true, output.String(), approvedResult(status)
+	if err := a.note(ctx); err != nil && !errors.Is(err, errStopped) {
 		return agent.Outcome{}, err
 	} else if err != nil {
-		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the command that was allowed. " + t.rec.Approved.Result}, nil
+		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the command that was allowed. " + w.rec.Approved.Result}, nil
 	}
 	if err := box.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
-		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("tidy up after a command")
+		w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("tidy up after a command")
 	}
 	return agent.Outcome{}, nil
 }
 
-// claimApproved writes down that the command is about to be run in a box, if
+// claim writes down that the command is about to be run in the container, if
 // the newest answer is a yes.
-func (t *task) claimApproved(ctx context.Context, boxID string) (bool, error) {
-	t.books.Lock()
-	defer t.books.Unlock()
-	if err := t.reread(ctx); err != nil {
+func (a *approval) claim(ctx context.Context) (bool, error) {
+	w := a.work
+	w.env.Books.Lock()
+	defer w.env.Books.Unlock()
+	if err := w.reread(ctx); err != nil {
 		return false, err
 	}
-	answers := t.exec.Answers
-	if !isYes(answers[len(answers)-1].Answer) {
+	answers := w.exec.Answers
+	if !IsYes(answers[len(answers)-1].Answer) {
 		return false, nil
 	}
-	t.rec.Approved = &state.Command{Container: boxID}
-	return true, t.note(ctx)
+	w.rec.Approved = &state.Command{Container: a.box.ID}
+	return true, w.Note(ctx)
 }
 
-// noteRecord stores the record as it stands.
-func (t *task) noteRecord(ctx context.Context) error {
-	t.books.Lock()
-	defer t.books.Unlock()
-	if err := t.reread(ctx); err != nil {
+// note stores the record as it stands.
+func (a *approval) note(ctx context.Context) error {
+	w := a.work
+	w.env.Books.Lock()
+	defer w.env.Books.Unlock()
+	if err := w.reread(ctx); err != nil {
 		return err
 	}
-	return t.note(ctx)
+	return w.Note(ctx)
 }
 
-// note stores the task as it stands. The caller holds the books.
-func (t *task) note(ctx context.Context) error { return t.room.note(ctx, t.row()) }
-
-// note stores a task that has no result yet. The caller holds the books.
-func (r *room) note(ctx context.Context, rec state.Task) error {
-	if err := r.bot.Journal.Note(ctx, rec); err != nil {
-		return fmt.Errorf("note task: %w", err)
-	}
-	return nil
-}
-
-// followApproved reads the command's run to its end, or ends it when the task's
+// follow reads the command's run to its end, or ends it when the task's
 // time is over or somebody wants it to stop.
-func (t *task) followApproved(ctx context.Context, box *sandbox.Container, id string, output *tail) (sandbox.RunStatus, error) {
-	reading, cancel := t.stoppable(ctx)
+func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox.RunStatus, error) {
+	w, box := a.work, a.box
+	reading, cancel := w.stoppable(ctx)
 	defer cancel()
-	reading, timer := context.WithTimeout(reading, t.runTime())
+	reading, timer := context.WithTimeout(reading, w.runTime())
 	defer timer()
 	status, err := box.FollowRun(reading, id, 0, output)
 	if err == nil || reading.Err() == nil || ctx.Err() != nil {

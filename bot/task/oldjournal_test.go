@@ -1,4 +1,4 @@
-package bot
+package task
 
 import (
 	"database/sql"
@@ -16,7 +16,7 @@ import (
 // The executions of a journal that the release before has written are the same,
 // byte for byte, when they are made of its tasks: state.json keeps its shape.
 func TestExecutionsOfTheReleaseBefore(t *testing.T) {
-	dump, err := os.ReadFile("../state/testdata/journal2.sql")
+	dump, err := os.ReadFile("../../state/testdata/journal2.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestExecutionsOfTheReleaseBefore(t *testing.T) {
 		if rec.Edited { // its execution followed when it began
 			rec.Text = id.Transcript[0]
 		}
-		task := newTask(&room{id: rec.Room}, rec)
+		task := (&Env{ID: rec.Room}).Task(rec)
 		after, err := json.Marshal(task.exec)
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestExecutionsOfTheReleaseBefore(t *testing.T) {
 		if diff := cmp.Diff(one, string(after)); diff != "" {
 			t.Errorf("%s: %s", rec.Event, diff)
 		}
-		if diff := cmp.Diff(rec, task.row()); diff != "" {
+		if diff := cmp.Diff(rec, task.Row()); diff != "" {
 			t.Errorf("%s is not stored as it was read: %s", rec.Event, diff)
 		}
 	}

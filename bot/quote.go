@@ -1,0 +1,92 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"matrix-tui/bot/media"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+	"matrix-tui/workspace"
+)
+
+// quoteWindow is how many messages before the one that is replied to are told.
+const quoteWindow = 6
+
+// Quote is part of [task.Room].
+func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quote, error) {
+	row, err := r.bot.Journal.Event(ctx, room, about)
+	if errors.Is(err, state.ErrNotFound) {
+		row, err = r.fetch(ctx, room, about)
+	}
+	if err != nil {
+		return nil, err
+	}
+	quoted, ok := saidIn(row)
+	if !ok {
+		return nil, nil
+	}
+	q := &workspace.Quote{Sender: quoted.Sender, Text: quoted.Text}
+	if row.Seq == 0 { // older than the journal
+		return q, nil
+	}
+	before, err := r.bot.Journal.Before(ctx, room, row.Seq, quoteWindow)
+	if err != nil {
+		return nil, fmt.Errorf("read what was said before: %w", err)
+	}
+	for _, older := range before {
+		if line, ok := saidIn(older); ok {
+			q.Before = append(q.Before, line)
+		}
+	}
+	return q, nil
+}
+
+// fetch asks the homeserver for an event of a room that the journal does not
+// have. One that cannot be had is an empty row.
+func (r taskRoom) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	raw, err := r.bot.account.Event(call, room, event)
+	if err != nil {
+		if ctx.Err() != nil {
+			return state.Inbound{}, ctx.Err()
+		}
+		r.bot.log.Info().Err(err).Str("room", room).Msg("the quoted message cannot be had")
+		return state.Inbound{}, nil
+	}
+	got, ok := r.bot.fromServer(room, raw)
+	if !ok {
+		return state.Inbound{}, nil
+	}
+	if got.Room != room { // some homeservers give events of other rooms, too: what was said there stays there
+		r.bot.log.Warn().Str("room", room).Msg("the quoted message is of another room")
+		return state.Inbound{}, nil
+	}
+	row := r.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
+	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
+		if encrypted, err := r.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
+			return state.Inbound{}, err
+		}
+	}
+	return row, nil
+}
+
+// saidIn is what a row says, when it is a message in words.
+func saidIn(row state.Inbound) (workspace.Message, bool) {
+	e, ok := parseEvent(row.Raw)
+	if !ok {
+		return workspace.Message{}, false
+	}
+	m, ok := e.message()
+	if !ok || m.RelatesTo.RelType == "m.replace" || strings.TrimSpace(m.Body) == "" {
+		return workspace.Message{}, false
+	}
+	text := taskText(m)
+	if f, ok := fileOf(row); ok {
+		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
+	}
+	return workspace.Message{Sender: task.Localpart(e.Sender), Text: text}, true
+}

@@ -1,0 +1,74 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
+)
+
+// ensure brings the room's box up. Podman's service may just be restarting:
+// it is waited for, longer when a run of ours is in there.
+func (w *Work) ensure(ctx context.Context, begun bool) (*sandbox.Container, error) {
+	patience := time.Now().Add(30 * time.Second)
+	if begun && w.rec.Deadline.After(patience) {
+		patience = w.rec.Deadline
+	}
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(patience); ; {
+		box, err := w.env.Ensure(ctx, w.fresh)
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
+			return box, err
+		}
+		w.shown.set("podman does not answer, I keep trying")
+		if err := again.Wait(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Ensure has the room's container run; a fresh one is replaced where there is a
+// newer image.
+func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
+	dir, err := e.Gateway.Open(e.ID)
+	if err != nil {
+		return nil, fmt.Errorf("open gateway: %w", err)
+	}
+	name := e.Store.Container(e.ID)
+	box, err := e.Podman.Ensure(ctx, sandbox.Spec{
+		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs,
+		Gateway: dir, Version: e.Version, Fresh: fresh,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ensure box: %w", err)
+	}
+	if name == "" {
+		if err := e.Store.SetContainer(ctx, e.ID, box.Name); err != nil {
+			e.Log.Warn().Err(err).Str("room", e.ID).Msg("save container name") // goes with the next write
+		}
+	}
+	return box, nil
+}
+
+// runStatus asks the box for the run, over a restart of podman's service.
+func (w *Work) runStatus(ctx context.Context, box *sandbox.Container) (sandbox.RunStatus, error) {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(w.rec.Deadline); ; {
+		status, err := box.RunStatus(ctx, w.rec.Run)
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
+			return status, err
+		}
+		if err := again.Wait(ctx, err); err != nil {
+			return status, err
+		}
+	}
+}
+
+// Container names the room's container, and its transcript.
+func (e *Env) Container() string {
+	if name := e.Store.Container(e.ID); name != "" {
+		return name
+	}
+	return sandbox.NameFor(e.ID)
+}

@@ -1,0 +1,94 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"matrix-tui/agent"
+	"matrix-tui/state"
+)
+
+// project brings state.json up to an execution as the journal has it now,
+// whoever changed it. The journal's record is the truth; this is what people
+// and programs read, and what is left when the journal is lost.
+func (e *Env) project(ctx context.Context, key string) error {
+	e.projecting.Lock() // what is read first must not be written last
+	defer e.projecting.Unlock()
+	rec, err := e.Journal.Task(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read task: %w", err)
+	}
+	return e.Task(rec).put(ctx)
+}
+
+// put writes the task's execution into state.json.
+func (t *Task) put(ctx context.Context) error {
+	data, err := json.Marshal(t.exec)
+	if err != nil {
+		return fmt.Errorf("marshal execution: %w", err)
+	}
+	if err := t.env.Store.PutExecution(ctx, t.env.ID, data); err != nil {
+		return fmt.Errorf("save execution: %w", err)
+	}
+	return nil
+}
+
+// ProjectSoon is project where the walk does not depend on it: what could not
+// be written goes with the next write, or is made up at the next start.
+func (t *Task) ProjectSoon(ctx context.Context) {
+	if err := t.env.project(ctx, t.rec.Key); err != nil && ctx.Err() == nil {
+		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("execution is saved later")
+	}
+}
+
+// executionOf is a task as state.json and the HTTP API show it.
+func executionOf(rec state.Task) *agent.Execution {
+	e := &agent.Execution{
+		ID: rec.Execution, State: executionState(rec), Transcript: transcript(rec), Commands: append([]string{}, rec.Commands...),
+		Results: []agent.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
+		Answers: []agent.Answer{}, Topics: []string{}, ErrorMessage: rec.Error,
+		Room: rec.Room, QuestionEvent: rec.QuestionEvent, Deadline: rec.QuestionDeadline,
+		CreatedAt: rec.Created, UpdatedAt: rec.Updated,
+	}
+	if rec.Source != state.FromHTTP {
+		e.TaskEvent, e.Asker = rec.Event, rec.Requester
+	}
+	if e.State == agent.WaitingForInput { // after a room upgrade, until it is asked again: see askAgain
+		e.Room = rec.QuestionRoom
+	}
+	if e.State == agent.Done {
+		e.Results = append(e.Results, agent.Result{Output: rec.Result})
+	}
+	for _, a := range rec.Answers {
+		e.Answers = append(e.Answers, agent.Answer(a))
+	}
+	return e
+}
+
+func executionState(rec state.Task) agent.State {
+	switch rec.State {
+	case state.TaskQueued:
+		return agent.Pending
+	case state.TaskRunning:
+		return agent.Running
+	case state.TaskWaiting:
+		return agent.WaitingForInput
+	}
+	if rec.Ended == string(agent.Completed) {
+		return agent.Done
+	}
+	return agent.Failed
+}
+
+// Note stores the task as it stands, which has no result yet. The caller holds the
+// books.
+func (t *Task) Note(ctx context.Context) error { return t.env.Note(ctx, t.Row()) }
+
+// Note stores a task that has no result yet. The caller holds the books.
+func (e *Env) Note(ctx context.Context, rec state.Task) error {
+	if err := e.Journal.Note(ctx, rec); err != nil {
+		return fmt.Errorf("note task: %w", err)
+	}
+	return nil
+}

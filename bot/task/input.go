@@ -1,0 +1,138 @@
+package task
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"matrix-tui/agent"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/workspace"
+)
+
+// agentTask is the attempt as the agent gets it.
+func (w *Work) agentTask(attached bool) agent.Task {
+	text, later := w.spoken()
+	in := workspace.Input{
+		Task: text, Asker: Localpart(w.Asker()), Interrupted: w.rec.Interrupted,
+		Instruction: agent.Instruction, Answers: w.answered(), Resumed: w.rec.Resume && len(w.exec.Answers)+len(later) > 0,
+	}
+	for _, one := range later {
+		in.Steer = append(in.Steer, workspace.Message{Sender: Localpart(one.By), Text: WordsOf(one)})
+	}
+	in.Persona, in.Quote = w.who, w.quoted
+	in.Files = w.promptFiles(in.Resumed)
+	history := w.env.Store.History(w.env.ID)
+	if !w.rec.Resume {
+		for _, turn := range history {
+			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
+		}
+	} else if last := len(history) - 1; last >= 0 && ours(history[last].Content) {
+		in.Ended = history[last].Content
+	}
+	return agent.Task{
+		Run: w.rec.Run, Session: w.rec.Session, Resume: w.rec.Resume,
+		Prompt: workspace.Prompt(in), Model: cmp.Or(w.env.rules().Model, w.env.Model), Deadline: w.rec.Deadline,
+		Files:     workspaceFiles(text),
+		Watch:     []string{workspace.StatusPath},
+		Attached:  attached,
+		Stop:      w.stopping.Done(),
+		Approvals: w.env.rules().Approvals,
+	}
+}
+
+// workspaceFiles are what the box must have before the run: task.md anew, the
+// two memories only where they are missing.
+func workspaceFiles(text string) []sandbox.File {
+	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}
+	for path, first := range workspace.FirstFiles() {
+		files = append(files, sandbox.File{Path: path, Data: []byte(first), Mode: 0o644, New: true})
+	}
+	return files
+}
+
+// answered is what the agent is told of its questions.
+func (t *Task) answered() []workspace.Answered {
+	var out []workspace.Answered
+	for i, a := range t.exec.Answers {
+		text := a.Answer
+		if i == len(t.exec.Answers)-1 && t.IsHeld() {
+			text = t.verdictOn(a)
+		}
+		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: Localpart(a.By)})
+	}
+	return out
+}
+
+// spoken are the task as the agent is to hear it now, with the parts that came
+// right behind it, and what was said later.
+func (t *Task) spoken() (text string, later []state.Said) {
+	text = t.text
+	for i, one := range t.rec.Said {
+		switch {
+		case one.Joined && (t.rec.Told == 0 || !t.rec.Resume):
+			if one.Text != "" {
+				text += "\n" + one.Text
+			}
+		case i >= t.rec.Told || !t.rec.Resume:
+			later = append(later, one)
+		}
+	}
+	return text, later
+}
+
+// WordsOf is what was said, or what stands for a file without words.
+func WordsOf(s state.Said) string {
+	if s.File && s.Text == "" {
+		return FileCame
+	}
+	return s.Text
+}
+
+// Localpart is the short name of a user ID.
+func Localpart(user string) string {
+	local, _, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
+	return local
+}
+
+const (
+	// maxCaption bounds what the record keeps of a file's caption, in bytes.
+	maxCaption = 1000
+	// FileCame stands for the words that a file came without.
+	FileCame = "A file came."
+)
+
+// promptFiles are the files that the agent is to hear of; with resumed, those
+// that its session was not told of.
+func (t *Task) promptFiles(resumed bool) []workspace.File {
+	fresh := map[string]bool{}
+	answers := t.exec.Answers
+	if len(answers) > 0 {
+		fresh[answers[len(answers)-1].Event] = true
+	}
+	for i, said := range t.rec.Said {
+		fresh[said.Event] = fresh[said.Event] || i >= t.rec.Told
+	}
+	fresh[t.rec.Event] = len(answers) == 0 && t.rec.Told == 0
+	if t.rec.ReplyTo != "" {
+		fresh[t.rec.ReplyTo] = fresh[t.rec.Event]
+	}
+	edited := func(event string) bool { // its words are told already, as they are now
+		return event == t.rec.Event && t.rec.Edited ||
+			slices.ContainsFunc(t.rec.Said, func(s state.Said) bool { return s.Event == event && s.Edited })
+	}
+	var files []workspace.File
+	for _, f := range t.rec.Files {
+		if resumed && !fresh[f.Event] {
+			continue
+		}
+		if edited(f.Event) {
+			f.Caption = ""
+		}
+		files = append(files, workspace.File{
+			Path: f.Path, Type: f.Type, Name: f.Name, Size: f.Size, Caption: f.Caption, Voice: f.Voice, Missing: f.Missing,
+		})
+	}
+	return files
+}

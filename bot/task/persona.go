@@ -1,0 +1,103 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"matrix-tui/sandbox"
+	"matrix-tui/workspace"
+)
+
+// personaScript prints the bootstrap files of a box that are regular files, each
+// behind a line with its name and size.
+const personaScript = `cd /workspace && for f in "$@"; do
+	[ -f "$f" ] && [ ! -L "$f" ] || continue
+	n=$(head -c ` + personaBytes + ` -- "$f" | wc -c)
+	printf '%s %s\n' "$f" "$n"; head -c "$n" -- "$f"; printf '\n'
+done`
+
+const personaBytes = "8192" // workspace.MaxPersonaFile
+
+// persona is who the agent is in this room: the policy's persona file and the
+// bootstrap files, as they are now.
+func (w *Work) persona(ctx context.Context, box *sandbox.Container) []workspace.Text {
+	own := map[string]string{}
+	var first workspace.Text
+	root, err := os.OpenRoot(w.env.StateDir) // a link that leads out of it is refused
+	if err == nil {
+		defer root.Close()
+		for _, name := range workspace.BootstrapFiles() {
+			own[name] = w.readPersona(root, name)
+		}
+		if name := w.env.Policy.Room(w.env.ID).Persona; name != "" {
+			first = workspace.Text{Name: path.Base(name), Content: w.readPersona(root, name)}
+		}
+	}
+	if !w.env.bootstrap.Load() {
+		return workspace.Persona(first, nil, own)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	res, err := box.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
+	if err != nil {
+		w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("read bootstrap files")
+		return workspace.Persona(first, nil, own)
+	}
+	files := personaFiles(res.Stdout)
+	w.env.bootstrap.Store(len(files) > 0)
+	return workspace.Persona(first, files, own)
+}
+
+// bootstrapPaths are the bootstrap files in the box.
+func bootstrapPaths() []string {
+	paths := workspace.BootstrapFiles()
+	for i, name := range paths {
+		paths[i] = "/workspace/" + name
+	}
+	return paths
+}
+
+// personaFiles reads what personaScript prints. The box may print anything.
+func personaFiles(out []byte) map[string]string {
+	files := map[string]string{}
+	known := workspace.BootstrapFiles()
+	for rest := string(out); rest != ""; {
+		head, body, _ := strings.Cut(rest, "\n")
+		var name string
+		var n int
+		if _, err := fmt.Sscanf(head, "%s %d", &name, &n); err != nil || n < 0 || n > len(body) {
+			return files
+		}
+		for _, one := range known {
+			if one == name {
+				files[name] = body[:n]
+			}
+		}
+		rest = strings.TrimPrefix(body[n:], "\n")
+	}
+	return files
+}
+
+// readPersona reads a file of the state folder; "" for what is none.
+func (w *Work) readPersona(root *os.Root, name string) string {
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		w.env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
+		return ""
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, workspace.MaxPersonaFile))
+	if err != nil {
+		w.env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
+	}
+	return string(data)
+}

@@ -1,0 +1,37 @@
+package task
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWaits(t *testing.T) {
+	w := NewWaits()
+	now := time.Now()
+	w.Set("a", Wait{Room: "!r", Due: now.Add(time.Minute)})
+	w.Set("b", Wait{Room: "!r", Due: now.Add(-time.Second)})
+	w.Set("c", Wait{Room: "!s", Due: now.Add(2 * time.Second)})
+	w.Set("c", Wait{Room: "!s", Due: now.Add(3 * time.Second)}) // a new time is no second task
+	rooms, at := w.Next(now)
+	if diff := cmp.Diff([]string{"!r"}, rooms); diff != "" || !at.Equal(now.Add(3*time.Second)) {
+		t.Errorf("%s; next in %s", diff, at.Sub(now))
+	}
+	if w.Count("!r") != 2 || w.Count("!s") != 1 || w.Count("!t") != 0 || w.Total() != 3 {
+		t.Errorf("%d, %d, %d of %d", w.Count("!r"), w.Count("!s"), w.Count("!t"), w.Total())
+	}
+	if !w.Overdue("!r", now) || w.Overdue("!s", now) {
+		t.Error("what is overdue")
+	}
+	w.Set("a", Wait{Room: "!s", Due: now.Add(time.Minute)}) // its room has moved
+	w.Drop("b")
+	w.Drop("b")
+	if w.Count("!r") != 0 || w.Count("!s") != 2 {
+		t.Errorf("%d and %d after a move", w.Count("!r"), w.Count("!s"))
+	}
+	w.DropRoom("!s")
+	if w.Total() != 0 || len(w.rooms) != 0 {
+		t.Errorf("%d tasks, %d rooms left", w.Total(), len(w.rooms))
+	}
+}

@@ -1,0 +1,162 @@
+package bot
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/media"
+	"matrix-tui/bot/task"
+	"matrix-tui/bot/text"
+	"matrix-tui/state"
+	"matrix-tui/state/retry"
+)
+
+const (
+	// carryPatience is how long a homeserver that is away is waited for, with one
+	// file.
+	carryPatience = 2 * time.Minute
+	// uploadPatience is how long one file may take to the homeserver.
+	uploadPatience = 5 * time.Minute
+)
+
+// tmp is the folder of what is on its way between a room and a box.
+func (b *Bot) tmp() string { return filepath.Join(b.StateDir, "tmp") }
+
+// emptyTmp makes the folder anew: what a former life left there is in the clear.
+func (b *Bot) emptyTmp() error {
+	if err := os.RemoveAll(b.tmp()); err != nil {
+		return fmt.Errorf("empty folder of temporary files: %w", err)
+	}
+	if err := os.MkdirAll(b.tmp(), 0o700); err != nil {
+		return fmt.Errorf("make folder of temporary files: %w", err)
+	}
+	return nil
+}
+
+// patiently does something with the homeserver, again while that is away. Each
+// try has its own time.
+func patiently(ctx context.Context, do func() error) error {
+	until := time.Now().Add(carryPatience)
+	for again := retry.New(time.Second, 30*time.Second); ; {
+		err := do()
+		if err == nil || !matrix.Transient(err) || time.Now().After(until) {
+			return err
+		}
+		if err := retry.Sleep(ctx, matrix.RetryAfter(err, again.Next())); err != nil {
+			return err
+		}
+	}
+}
+
+// fileOf is the file that a row carries.
+func fileOf(row state.Inbound) (media.File, bool) {
+	e, _ := parseEvent(row.Raw)
+	m, ok := e.message()
+	if !ok || m.RelatesTo.RelType == "m.replace" {
+		return media.File{}, false
+	}
+	return media.Describe(e.Content, e.Type)
+}
+
+// File is part of [task.Room].
+func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, ok bool, err error) {
+	row, err := r.bot.Journal.Event(ctx, room, event)
+	if errors.Is(err, state.ErrNotFound) {
+		return f, false, nil
+	}
+	if err != nil {
+		return f, false, fmt.Errorf("look up a file's message: %w", err)
+	}
+	f, ok = fileOf(row)
+	return f, ok, nil
+}
+
+// Fetch is part of [task.Room].
+func (r taskRoom) Fetch(ctx context.Context, f media.File) (fetched *media.Fetched, err error) {
+	err = patiently(ctx, func() (err error) {
+		fetched, err = media.Fetch(ctx, r.bot.account.Download, f, r.bot.tmp(), r.bot.MediaMax)
+		return err
+	})
+	return fetched, err
+}
+
+// Send is part of [task.Room].
+func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) error {
+	var up media.Uploaded
+	err := patiently(ctx, func() (err error) {
+		call, cancel := context.WithTimeout(ctx, uploadPatience)
+		defer cancel()
+		encrypted, err := r.bot.account.IsEncrypted(call, r.id)
+		if err != nil {
+			return err
+		}
+		up, err = media.Upload(call, r.bot.account.Upload, item, encrypted)
+		return err
+	})
+	switch {
+	case errors.Is(err, media.ErrTooLarge):
+		return &task.RefusedFile{Said: "is larger (" + text.Size(item.Size) + ") than the homeserver takes", Final: true, Err: err}
+	case matrix.IsAnswer(err):
+		return &task.RefusedFile{Said: "stays in the outbox for the next time: the homeserver does not take it now", Err: err}
+	case err != nil:
+		return err
+	}
+	content, err := media.Content(item, up)
+	if err != nil {
+		return err
+	}
+	if content, err = withTxn(content, txn); err != nil {
+		return err
+	}
+	return r.queue(ctx, state.Message{Txn: txn, Room: r.id, Kind: state.KindFile, Type: event.TypeMessage, Content: content, Task: key})
+}
+
+// withTxn puts the transaction ID into a message, see [message].
+func withTxn(content json.RawMessage, txn string) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(content, &fields); err != nil {
+		return nil, fmt.Errorf("read a file's message: %w", err)
+	}
+	fields["io.matrix-tui.txn"], _ = json.Marshal(txn) // a string cannot fail
+	return json.Marshal(fields)
+}
+
+// uploaded gives the homeserver a text as a file, encrypted where the room is,
+// and returns the message that refers to it. Of an encrypted one neither the
+// name nor the kind is told outside of that message.
+func (r taskRoom) uploaded(ctx context.Context, name, text string) (*message, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	m := fileMessage(name, len(text))
+	if !encrypted {
+		if m.URL, err = r.bot.account.Upload(ctx, strings.NewReader(text), int64(len(text)), "text/markdown", name); err != nil {
+			return nil, fmt.Errorf("upload %s: %w", name, err)
+		}
+		return m, nil
+	}
+	data := []byte(text)
+	file, err := e2ee.EncryptFile(data)
+	if err != nil {
+		return nil, err
+	}
+	uri, err := r.bot.account.Upload(ctx, bytes.NewReader(data), int64(len(data)), "application/octet-stream", "")
+	if err != nil {
+		return nil, fmt.Errorf("upload %s: %w", name, err)
+	}
+	m.File, err = e2ee.FileAt(file, uri)
+	return m, err
+}

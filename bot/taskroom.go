@@ -1,0 +1,216 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/task"
+	"matrix-tui/bot/text"
+	"matrix-tui/state"
+	"matrix-tui/state/retry"
+)
+
+// taskRoom is a room as its tasks see it: it makes Matrix events of what they say,
+// and answers what they ask about the room. It implements [task.Room].
+type taskRoom struct{ *room }
+
+// Queue is part of [task.Room].
+func (r taskRoom) Queue(ctx context.Context, out ...task.Message) error {
+	return r.queue(ctx, r.Render(ctx, out...)...)
+}
+
+// Wake is part of [task.Room].
+func (r taskRoom) Wake() { r.outbox.wake() }
+
+// Render is part of [task.Room].
+func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Message {
+	var rows []state.Message
+	for _, m := range out {
+		from := len(rows)
+		switch {
+		case m.Reaction != "":
+			rows = append(rows, r.reaction(m))
+		case m.Redacts != "":
+			rows = append(rows, r.redaction(m))
+		case m.Long != nil:
+			rows = append(rows, r.long(ctx, m)...)
+		default:
+			rows = append(rows, r.out(m.Kind, m.Txn, short(m)))
+		}
+		for i := from; i < len(rows); i++ {
+			rows[i].Task = m.Task
+			if m.Kind != state.KindFinal {
+				rows[i].Number = m.Number
+			}
+		}
+	}
+	return rows
+}
+
+// short is a message whose text fits into one.
+func short(m task.Message) *message {
+	c := rendered(m.Text)
+	if m.Notice {
+		c = notice(m.Text)
+	}
+	switch {
+	case m.Edits != "":
+		c = edit(state.AboutRef(m.Edits), c)
+	case m.About != "":
+		c.RelatesTo = relate(m.Origin, m.About)
+	}
+	mention(c, m.Mention)
+	return c
+}
+
+// mention has a user's phone ring, and nobody else's.
+func mention(c *message, user string) {
+	if user != "" {
+		c.Mentions = &matrix.Mentions{UserIDs: []string{user}}
+	}
+}
+
+// long makes the rows of a text, loud or as a notice that no phone rings for. One
+// that is too long for a few messages goes as a file, behind its beginning.
+func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
+	messages := r.parts(ctx, m)
+	messages[0].RelatesTo = relate(m.Origin, m.About)
+	for _, c := range messages[1:] {
+		c.RelatesTo = follows(m.Origin)
+	}
+	mention(messages[0], m.Mention)
+	rows := make([]state.Message, len(messages))
+	for i, c := range messages {
+		if m.Notice && c.MsgType == matrix.MsgText {
+			c.MsgType = matrix.MsgNotice
+		}
+		kind, txn := m.Kind, m.Txn
+		if i > 0 {
+			kind, txn = m.Long.Kind, m.Long.Txn+strconv.Itoa(i)
+		}
+		rows[i] = r.out(kind, txn, c)
+		if m.Kind == state.KindFinal {
+			rows[i].Number = i
+		}
+	}
+	return rows
+}
+
+// parts are the messages of a long text.
+func (r taskRoom) parts(ctx context.Context, m task.Message) []*message {
+	words := m.Long.Before + m.Text
+	if len(words) <= maxParts*partSize { // else it takes more
+		if messages := answer(words, m.About); len(messages) <= maxParts {
+			return messages
+		}
+	}
+	beginning := text.Fit(words, partSize-512, fits)[0] // the note has to fit behind it
+	size := text.Size(int64(len(m.Text)))
+	file, err := r.uploaded(ctx, m.Long.Name+".md", m.Text)
+	if err != nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("upload " + m.Long.Name)
+		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", m.Long.Name, size)
+		return answer(beginning+note, m.About)
+	}
+	note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", m.Long.Name, size)
+	return append(answer(beginning+note, m.About), file)
+}
+
+// reaction is the row of a reaction to an event.
+func (r taskRoom) reaction(m task.Message) state.Message {
+	content, err := json.Marshal(map[string]any{
+		"m.relates_to":      map[string]string{"rel_type": "m.annotation", "event_id": m.About, "key": m.Reaction},
+		"io.matrix-tui.txn": m.Txn,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
+	}
+	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: event.TypeReaction, Content: content, About: ownTxn(m.About)}
+}
+
+// redaction is the row that takes the event of a transaction back, if there is
+// one.
+func (r taskRoom) redaction(m task.Message) state.Message {
+	content, err := json.Marshal(map[string]any{"redacts": state.AboutRef(m.Redacts)})
+	if err != nil {
+		panic(fmt.Sprintf("marshal redaction: %v", err)) // plain strings cannot fail
+	}
+	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: event.TypeRedaction, Content: content, About: m.Redacts}
+}
+
+// maxNotice bounds the content of an edit of a notice, in bytes of JSON:
+// encrypted, which makes a third more of it, it still is under 20 KB.
+const maxNotice = 13 << 10
+
+// Fits is part of [task.Room].
+func (r taskRoom) Fits(words string) bool {
+	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(words)))
+	return err == nil && len(data) <= maxNotice
+}
+
+// Edit is part of [task.Room].
+func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
+	sent, err := r.bot.Journal.Message(ctx, txn)
+	if err != nil || sent.Event == "" {
+		return false
+	}
+	_, err = r.bot.account.Send(ctx, r.id, event.TypeMessage, "", edit(sent.Event, notice(words)))
+	if err != nil {
+		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("edit progress")
+		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
+	}
+	return true
+}
+
+// Type is part of [task.Room].
+func (r taskRoom) Type(ctx context.Context, d time.Duration) error {
+	return r.bot.account.Type(ctx, r.id, d)
+}
+
+// ReactionsProve is part of [task.Room]. Reactions are never encrypted: in an
+// encrypted room they prove nothing. Where it is not known, they prove nothing
+// either.
+func (r taskRoom) ReactionsProve(ctx context.Context) bool {
+	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	return err == nil && !encrypted
+}
+
+// Link is part of [task.Room]: a matrix.to link, by way of the servers that we
+// know to be in the room: our own, and that of the user.
+func (r taskRoom) Link(room, eventID, user string) string {
+	var via []string
+	for _, name := range []string{r.bot.UserID(), user, room} {
+		if _, server, ok := strings.Cut(name, ":"); ok && !slices.Contains(via, server) {
+			via = append(via, server)
+		}
+	}
+	return matrix.LinkTo(room, eventID, via...)
+}
+
+// carriers is how many tasks carry files at once, over all rooms.
+const carriers = 2
+
+// deps is what the tasks of all rooms work with.
+func (b *Bot) deps() *task.Deps {
+	return &task.Deps{
+		Config: task.Config{
+			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,
+			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
+			Model: b.Model, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
+			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
+		},
+		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Gateway: b.Gateway, Agent: b.Agent,
+		Policy: b.policy, Waits: b.waits, Count: b.count,
+		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Carrying: semaphore.NewWeighted(carriers),
+		Start: b.start, Sentence: b.sentence, Log: b.log,
+	}
+}
