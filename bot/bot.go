@@ -95,6 +95,7 @@ type Bot struct {
 	waits   *waits              // the tasks that wait for an answer
 	policy  *policy.Source
 	direct  directs
+	company company
 	called  atomic.Value // string: the display name
 
 	pairing *policy.Pairing

@@ -86,6 +86,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	if err != nil {
 		return err
 	}
+	b.noteMembers(batch)
 	var rows []state.Inbound
 	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
 	var echoes []echo
@@ -108,14 +109,14 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			}
 			row := inbound(name, e, raw, kindArchive)
 			if i >= clear && isSpoken(e.Type) && !b.isSelf(e.Sender) {
-				ignored[e.ID] = !old && b.room(name).classify(ctx, e) != kindArchive
+				ignored[e.ID] = !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive
 				rows = append(rows, asCleartext(row))
 				continue
 			}
 			if !b.isSelf(e.Sender) {
 				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
 			}
-			if !old && b.room(name).classify(ctx, e) != kindArchive {
+			if !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive {
 				row.Status = state.Pending
 			}
 			rows = append(rows, row)
