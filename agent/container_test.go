@@ -112,7 +112,7 @@ func skip(t *testing.T, why error) {
 
 // remove leaves nothing of the container.
 func remove(t *testing.T, podman *sandbox.Podman, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := podman.Destroy(ctx, name); err != nil {
 		t.Error(err)
@@ -194,9 +194,9 @@ func (r *real) asked(t *testing.T, from, n int) {
 // until waits for something that is to come true.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited a minute until %s", what)
+			t.Fatalf("waited five minutes until %s", what)
 		}
 	}
 }

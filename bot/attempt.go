@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
 	"matrix-tui/workspace"
 )
 
@@ -123,13 +124,13 @@ func (t *task) ensure(ctx context.Context, begun bool) (*sandbox.Container, erro
 	if begun && t.rec.Deadline.After(patience) {
 		patience = t.rec.Deadline
 	}
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(patience); ; {
 		box, err := t.ensureOnce(ctx)
-		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(patience) {
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return box, err
 		}
 		t.shown.set("podman does not answer, I keep trying")
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return nil, err
 		}
 	}
@@ -167,12 +168,12 @@ func (r *room) boxName() string {
 
 // runStatus asks the box for the run, over a restart of podman's service.
 func (t *task) runStatus(ctx context.Context, box *sandbox.Container) (sandbox.RunStatus, error) {
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(t.rec.Deadline); ; {
 		status, err := box.RunStatus(ctx, t.rec.Run)
-		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(t.rec.Deadline) {
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return status, err
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return status, err
 		}
 	}

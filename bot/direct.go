@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/state/retry"
 )
 
 // directType is the account data that says which rooms are direct chats
@@ -66,7 +67,7 @@ func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 // loadDirects asks the homeserver which rooms are direct chats; while it does
 // not answer it is asked again. Afterwards /sync tells what changes.
 func (b *Bot) loadDirects(ctx context.Context) error {
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		content, err := b.account.AccountData(call, directType)
 		cancel()
@@ -80,7 +81,7 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 			}
 			return nil
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return err
 		}
 	}

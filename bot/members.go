@@ -9,6 +9,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -68,7 +69,7 @@ func (r *room) enter(ctx context.Context) (err error) {
 		if err = r.bot.account.Join(ctx, r.id); !matrix.IsForbidden(err) {
 			return err
 		}
-		if sleep(ctx, time.Second) != nil {
+		if retry.Sleep(ctx, time.Second) != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // outbox sends a room's queued messages, in order, each exactly once: the row
@@ -32,7 +33,7 @@ func (o *outbox) init(r *room) {
 func (o *outbox) drain() {
 	b := o.room.bot
 	ctx := b.ctx
-	for wait := time.Second; ctx.Err() == nil; {
+	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
 		row, err := b.Journal.NextMessage(ctx, o.room.id)
 		if errors.Is(err, state.ErrNotFound) {
 			return
@@ -41,37 +42,35 @@ func (o *outbox) drain() {
 			coming := b.synced.coming()
 			err = o.send(ctx, row)
 			if err != nil && matrix.Ambiguous(err) {
-				wait = o.afterSync(ctx, coming, wait)
+				o.afterSync(ctx, coming, again.Next())
 				continue
 			}
 		}
 		if err == nil {
-			wait = time.Second
+			again.Reset()
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		pause := matrix.RetryAfter(err, wait)
+		pause := matrix.RetryAfter(err, again.Next())
 		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("message is held up")
-		if sleep(ctx, pause) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
-		wait = min(2*wait, 30*time.Second)
 	}
 }
 
 // afterSync waits until a sync has been committed since the send, so that the
 // echo of a message that was taken has marked its row.
-func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, wait time.Duration) time.Duration {
+func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, pause time.Duration) {
 	o.room.bot.account.Hurry()
 	select {
 	case <-coming:
 	case <-ctx.Done():
-		return wait
+		return
 	}
-	_ = sleep(ctx, wait)
-	return min(2*wait, 30*time.Second)
+	_ = retry.Sleep(ctx, pause)
 }
 
 // send sends one row and marks it. An error means: not sent as far as we know.

@@ -11,6 +11,7 @@ import (
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -219,7 +220,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	_, err = b.account.Send(ctx, p.t.id, event.TypeMessage, "", edit(sent.Event, notice(text)))
 	if err != nil {
 		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
-		_ = sleep(ctx, matrix.RetryAfter(err, 0))
+		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // When more rooms than receiptsCalm wait for a read receipt, it is one every
@@ -74,7 +75,7 @@ func (b *Bot) sendReceipts() {
 		}
 		cancel()
 		if all > receiptsCalm {
-			_ = sleep(b.ctx, receiptsPause)
+			_ = retry.Sleep(b.ctx, receiptsPause)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -80,7 +81,7 @@ func (r *room) abandon(cause error) {
 // never skipped.
 func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
-	for wait := time.Second; ctx.Err() == nil; {
+	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
 		do, err := next(ctx)
 		if err == nil && do == nil {
 			return
@@ -89,20 +90,20 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 			err = do()
 		}
 		if err == nil {
-			wait = time.Second
+			again.Reset()
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", wait).Msg("room work is held up")
+		pause := again.Next()
+		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room work is held up")
 		if out := (*outsideError)(nil); !errors.As(err, &out) {
 			r.alarm(ctx, err)
 		}
-		if sleep(ctx, wait) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
-		wait = min(2*wait, 30*time.Second)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -169,7 +170,7 @@ func (b *Bot) askForKey(row state.Inbound, key e2ee.Key) {
 
 // watchSealed tells the rooms of messages whose keys do not come, until ctx ends.
 func (b *Bot) watchSealed(ctx context.Context) {
-	for sleep(ctx, sealedRetry) == nil {
+	for retry.Sleep(ctx, sealedRetry) == nil {
 		due := b.crypt.sealed.due(time.Now())
 		for _, name := range due.again {
 			b.room(name).wake()

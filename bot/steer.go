@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // wordsOf is what was said, or what stands for a file without words.
@@ -199,7 +200,7 @@ func (t *task) settleDown(ctx context.Context) error {
 		return nil
 	}
 	if wait := time.Until(last.At.Add(t.bot.Debounce)); wait > 0 && wait <= t.bot.Debounce {
-		return sleep(ctx, wait)
+		return retry.Sleep(ctx, wait)
 	}
 	return nil
 }

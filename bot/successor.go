@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // doTombstone follows the room to its successor: the binding, the history and
@@ -55,7 +56,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	if !joined { // by the invite, perhaps, and else see doGreeting
 		var err error // the rows are there already: a homeserver that is away is waited for
 		for joined, err = r.bot.isIn(ctx, successor); err != nil; joined, err = r.bot.isIn(ctx, successor) {
-			if sleep(ctx, time.Second) != nil {
+			if retry.Sleep(ctx, time.Second) != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // syncTimeout is how long the homeserver may hold one /sync open.
@@ -26,7 +27,7 @@ func (b *Bot) follow(ctx context.Context) error {
 // syncOnce brings one batch into the journal, however often it must ask, and
 // wakes the rooms that have something new.
 func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+	for again := retry.New(250*time.Millisecond, 10*time.Second); ; {
 		err := b.trySync(ctx, hold)
 		hold = 0 // after trouble we want to know where we are, at once
 		switch {
@@ -44,8 +45,9 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 			}
 			b.log.Info().Msg("logged in again")
 		default:
-			b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg("sync did not work")
-			if err := sleep(ctx, wait); err != nil {
+			pause := again.Next()
+			b.log.Warn().Err(err).Dur("again_in_ms", pause).Msg("sync did not work")
+			if err := retry.Sleep(ctx, pause); err != nil {
 				return err
 			}
 		}

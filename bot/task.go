@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 	"matrix-tui/workspace"
 )
 
@@ -137,7 +138,7 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 		if errors.As(err, &gone) {
 			if lost++; lost < maxAttempts {
 				t.bot.log.Warn().Err(err).Str("room", t.id).Msg("looking for the run again")
-				if err := sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
+				if err := retry.Sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
 					return out, err
 				}
 				continue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // Updates puts newer releases of the program in its place. What it does is on
@@ -163,7 +164,7 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
 	for room != "" {
-		if _, err := b.Journal.NextMessage(ctx, room); err != nil || sleep(ctx, sentLook) != nil {
+		if _, err := b.Journal.NextMessage(ctx, room); err != nil || retry.Sleep(ctx, sentLook) != nil {
 			return
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -36,7 +37,7 @@ type hostWatch struct {
 func (b *Bot) watchHost(ctx context.Context) {
 	for ctx.Err() == nil {
 		b.lookAfterHost(ctx)
-		_ = sleep(ctx, watchEvery)
+		_ = retry.Sleep(ctx, watchEvery)
 	}
 }
 

@@ -33,7 +33,7 @@ var (
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	remove, err := prepare(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func prepare(ctx context.Context) (remove func(), err error) {
 	}
 	testPodman, testImage = p, image
 	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), hung)
 		defer cancel()
 		images.Remove(p.with(ctx), []string{image}, nil)
 		p.Close()
@@ -158,7 +158,7 @@ func testRoom(t testing.TB) string {
 }
 
 func sweep(t testing.TB, p *Podman, room, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	containers.Remove(p.with(ctx), name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true))
 	for _, volume := range []string{workspaceVolume(room), homeVolume(room)} {
@@ -224,15 +224,19 @@ func pause(t testing.TB, container *Container) {
 	}
 }
 
+// hung is how long a test waits for what is sure to come: far more than it takes
+// on the busiest host.
+const hung = 5 * time.Minute
+
 // until waits for something that another process brings about.
 func until(t testing.TB, what string, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hung); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if true() {
 			return
 		}
 	}
-	t.Fatal("not within 20 s: ", what)
+	t.Fatalf("not within %v: %s", hung, what)
 }
 
 func volumeOptions(name string) types.VolumeCreateOptions {

@@ -23,6 +23,7 @@ import (
 	"matrix-tui/agent/agenttest"
 	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
+	"matrix-tui/bot/bottest/proxy"
 	"matrix-tui/sandbox"
 )
 
@@ -40,7 +41,7 @@ type script struct {
 
 	home    *host.Homeserver // the suite's, or the script's own
 	ownHome bool
-	proxy   *proxy // nil: the bot talks to the homeserver itself
+	proxy   *proxy.Proxy // nil: the bot talks to the homeserver itself
 	service *host.PodmanService
 	machine *machine // nil: the bot runs on the test's own host
 	model   *agenttest.Server
@@ -75,7 +76,7 @@ type scriptKey struct{}
 
 // setup makes the surroundings of one script.
 func (s *suite) setup(env *testscript.Env) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	if err := s.home.Start(ctx); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (sc *script) state() string {
 // end stops everything of the script, tells what happened when it failed, and
 // removes what it made.
 func (sc *script) end() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	if sc.tb != nil && !sc.tb.Failed() {
 		if err := sc.checkSealed(ctx); err != nil {
@@ -168,7 +169,7 @@ func (sc *script) clear(ctx context.Context) error {
 		sc.api.CloseClientConnections()
 		sc.api.Close()
 	}
-	sc.proxy.close()
+	sc.proxy.Close()
 	if sc.service != nil {
 		err = errors.Join(err, sc.service.Stop(ctx))
 	}

@@ -26,7 +26,7 @@ var (
 
 // forUntrusted is the one message that has to be in clear: it is for a device that
 // gets no keys.
-var forUntrusted = regexp.MustCompile(`"body":"🔒 I don't act on messages from [^"]*","[^}]*"io.matrix-tui.txn":"[0-9a-f]+-untrusted"`)
+var forUntrusted = regexp.MustCompile(`"body":"🔒 I don't act on messages from [^"]*",[^}]*"io.matrix-tui.txn":"[0-9a-f]+-untrusted"`)
 
 // open says what an event of an encrypted room tells in clear that it should
 // not, "" for nothing.

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -37,7 +36,7 @@ type suite struct {
 // Run plays every script of dir. What is missing on the host (podman, the image,
 // the homeserver) makes it skip, and fail when MATRIX_TUI_E2E=require is set.
 func Run(t *testing.T, dir string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
 	s, err := newSuite(ctx)
 	if s != nil {
@@ -52,6 +51,9 @@ func Run(t *testing.T, dir string) {
 	case errors.As(err, &missing) && os.Getenv("MATRIX_TUI_E2E") != "require":
 		t.Skipf("CONVERSATION SCRIPTS NOT RUN: %v (MATRIX_TUI_E2E=require makes this a failure)", err)
 	case err != nil:
+		t.Fatal(err)
+	}
+	if _, err := s.program(); err != nil { // in no script's time
 		t.Fatal(err)
 	}
 	files, err := prepare(dir, filepath.Join(s.root, "scripts"))
@@ -110,7 +112,7 @@ func (s *suite) homeScript() string { return filepath.Join(s.repo, "deploy", "ho
 // build compiles the bot with its crash points, and with the race detector when
 // the tests have it.
 func (s *suite) build() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*hung)
 	defer cancel()
 	bin := filepath.Join(s.root, "matrix-tui")
 	argv := []string{"build", "-buildvcs=false", "-tags", buildTags, "-o", bin}
@@ -131,7 +133,7 @@ func (s *suite) build() (string, error) {
 
 // close stops the homeserver and removes the folder.
 func (s *suite) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	err := s.home.Stop(ctx)
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {

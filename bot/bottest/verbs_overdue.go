@@ -22,20 +22,18 @@ func doOverdue(ctx context.Context, sc *script, _ bool, args []string) error {
 		if err := json.Unmarshal([]byte(value), &executions); err != nil {
 			return fmt.Errorf("read executions of %s: %w", place, err)
 		}
-		waiting := 0
 		for _, e := range executions {
 			if e.State != "waiting_for_input" {
 				continue
 			}
-			waiting++
 			select {
 			case <-time.After(time.Until(e.Deadline)):
 			case <-ctx.Done():
 				return fmt.Errorf("a question of %s has time until %s: %w", place, e.Deadline, ctx.Err())
 			}
 		}
-		if waiting == 0 {
-			return fmt.Errorf("nothing waits in %s", place)
+		if len(executions) == 0 { // one that is over already was overdue
+			return fmt.Errorf("nothing ever waited in %s", place)
 		}
 	}
 	return nil

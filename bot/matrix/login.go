@@ -15,6 +15,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -32,7 +33,7 @@ type session struct {
 // waits. It may be called again when the token is no longer good.
 func (a *Account) Login(ctx context.Context) error {
 	stored := a.loadAccount()
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		what := "homeserver does not answer"
 		err := a.tryLogin(ctx, stored)
 		if err == nil {
@@ -53,8 +54,9 @@ func (a *Account) Login(ctx context.Context) error {
 			return sentence.Newf(fmt.Errorf("log in: %w", err),
 				"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
 		}
-		a.log.Warn().Err(err).Dur("again_in_ms", wait).Msg(what)
-		if err := sleep(ctx, wait); err != nil {
+		pause := again.Next()
+		a.log.Warn().Err(err).Dur("again_in_ms", pause).Msg(what)
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -140,18 +142,6 @@ func (a *Account) saveAccount(s session) error {
 		return fmt.Errorf("save the login: %w", err)
 	}
 	return nil
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Try proves that the account could log in and read its keys, in a copy of the

@@ -49,7 +49,7 @@ func skip(t *testing.T, why error) {
 
 // remove leaves nothing of the container.
 func remove(t *testing.T, podman *sandbox.Podman, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := podman.Destroy(ctx, name); err != nil {
 		t.Error(err)

@@ -69,7 +69,7 @@ func account(t *testing.T) (*matrix.Account, *mautrix.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if _, err = client.Versions(t.Context()); err == nil {
 			break
 		}

@@ -80,7 +80,7 @@ func begin(t *testing.T, part interface {
 	Stop(context.Context) error
 }) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := part.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func (h *bench) removeContainer(t *testing.T) {
 	if err != nil || known.Room == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := host.RemoveBoxes(ctx, []string{sandbox.NameFor(known.Room)}); err != nil {
 		t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/clean"
 )
 
 // maxAnswer bounds a response in bytes.
@@ -143,7 +144,7 @@ func checkModel(ctx context.Context, cfg *Config) finding {
 }
 
 // without conceals a secret in somebody else's text and shortens the text.
-func without(text string, secret Secret) string { return shorten(conceal(text, secret), 200) }
+func without(text string, secret Secret) string { return clean.Short(conceal(text, secret), 200) }
 
 // conceal removes secrets from a text. It ignores very short ones: replacing them
 // inside ordinary words would reveal them.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -86,10 +87,10 @@ func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
 				names[i] = cmp.Or(r.Container, r.Room)
 			}
 			slices.Sort(names)
-			return nil, &usageError{fmt.Sprintf("%q matches %s; use the container name or the room ID", shorten(wanted, 80), harmless(shorten(strings.Join(names, ", "), 400)))}
+			return nil, &usageError{fmt.Sprintf("%q matches %s; use the container name or the room ID", clean.Short(wanted, 80), clean.Short(strings.Join(names, ", "), 400))}
 		}
 	}
-	return nil, &usageError{fmt.Sprintf("no room named %q; `matrix-tui rooms` lists them", shorten(wanted, 80))}
+	return nil, &usageError{fmt.Sprintf("no room named %q; `matrix-tui rooms` lists them", clean.Short(wanted, 80))}
 }
 
 // logSource is where the entries of one room come from.
@@ -190,7 +191,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
-		return harmless(shorten(text, logsText)), nil
+		return clean.Short(text, logsText), nil
 	}
 	if err != nil {
 		return "", err
@@ -212,13 +213,13 @@ func (s logSource) head(ctx context.Context) (string, error) {
 			text += fmt.Sprintf("; %d %s", has.n, has.what)
 		}
 	}
-	return harmless(shorten(text, logsText)), nil
+	return clean.Short(text, logsText), nil
 }
 
 // line formats an entry. Its text comes from other people: it must not break the line,
 // control the terminal or reveal one of the bot's secrets.
 func (s logSource) line(e entry) string {
-	text := harmless(shorten(conceal(e.text, s.hide...), logsText))
+	text := clean.Short(conceal(e.text, s.hide...), logsText)
 	return fmt.Sprintf("%s  %-5s  %s", e.at.Local().Format("2006-01-02 15:04:05"), e.kind, text)
 }
 

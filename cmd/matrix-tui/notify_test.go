@@ -28,7 +28,7 @@ func TestSupervisorIsToldThatTheBotLives(t *testing.T) {
 	next := func(want string) {
 		t.Helper()
 		data := make([]byte, 1<<10)
-		if err := socket.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := socket.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		n, err := socket.Read(data)

@@ -19,6 +19,7 @@ import (
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 )
 
 func restoreCommand(ctx context.Context, a *app, args []string) error {
@@ -99,7 +100,7 @@ func readManifest(file string) (m manifest, err error) {
 	case m.Format == 0:
 		return m, errDamaged
 	case m.Format > backupFormat:
-		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version", harmless(shorten(m.Version, 80)))
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version", clean.Short(m.Version, 80))
 	}
 	return m, nil
 }
@@ -281,7 +282,7 @@ func ownAs(path, folder string) error {
 // farewell says what was restored, and what must not be done now.
 func (r *restore) farewell() {
 	m := r.manifest
-	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", harmless(shorten(m.User, 80)), r.dir, m.Made.Local().Format(minute))
+	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", clean.Short(m.User, 80), r.dir, m.Made.Local().Format(minute))
 	if r.aside != "" {
 		fmt.Fprintf(r.say, "The previous state is in %s.\n", r.aside)
 	}

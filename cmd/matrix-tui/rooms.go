@@ -16,6 +16,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 )
 
 // minute is how the table writes a time.
@@ -205,9 +206,9 @@ func printRooms(w io.Writer, lines []roomLine) error {
 			task = "(not in this STATE_DIR)"
 		}
 		if !l.Task.IsZero() {
-			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, harmless(shorten(l.Text, 40)))
+			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(name, 30)), container, l.State, questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, questions, task)
 	}
 	return table.Flush()
 }

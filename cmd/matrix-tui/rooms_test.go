@@ -91,12 +91,12 @@ func TestRoomsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-ROOM  NAME             CONTAINER  STATE    QUESTIONS                 LAST TASK
-!c:x  -                sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks   the last that asks
-!a:x  the kitchen [2J  sandbox-a  running  -                         2026-01-02 03:03  done   the newest
-!b:x  -                sandbox-b  exited   -                         2026-01-02 03:02  runs   make it [31mred [0m long long long long…
-!d:x  -                -          none     -                         -
-!e:x  -                sandbox-e  running  -                         (not in this STATE_DIR)
+ROOM  NAME         CONTAINER  STATE    QUESTIONS                 LAST TASK
+!c:x  -            sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks   the last that asks
+!a:x  the kitchen  sandbox-a  running  -                         2026-01-02 03:03  done   the newest
+!b:x  -            sandbox-b  exited   -                         2026-01-02 03:02  runs   make it red long long long long long lo…
+!d:x  -            -          none     -                         -
+!e:x  -            sandbox-e  running  -                         (not in this STATE_DIR)
 `
 	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

@@ -3,16 +3,17 @@ module matrix-tui/deploy/tools
 go 1.26.0
 
 tool (
-	golang.org/x/vuln/cmd/govulncheck
 	honnef.co/go/tools/cmd/staticcheck
 	matrix-tui/deploy/tools/gotest
 	matrix-tui/deploy/tools/lint
+	matrix-tui/deploy/tools/vulns
 )
 
 require (
 	github.com/kisielk/errcheck v1.30.0
 	github.com/polyfloyd/go-errorlint v1.8.0
 	golang.org/x/tools v0.51.0
+	golang.org/x/vuln v1.8.0
 )
 
 require (
@@ -22,6 +23,5 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/telemetry v0.0.0-20260924152758-ed294f943157 // indirect
-	golang.org/x/vuln v1.8.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )

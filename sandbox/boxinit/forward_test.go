@@ -62,7 +62,7 @@ func ask(t *testing.T, address, text string) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestForwardHolds(t *testing.T) {
 		if n, err := conn.Read(one[:]); err == nil || errors.Is(err, io.EOF) {
 			t.Fatalf("not held: %d, %v", n, err)
 		}
-		conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		conn.SetReadDeadline(time.Now().Add(5 * time.Minute))
 		gateway, err := net.Listen("unix", socket)
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func (o *opened) tunnel(t *testing.T, address, early string) (net.Conn, *bufio.R
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(5 * time.Minute))
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n%s", address, address, early)
 	r := bufio.NewReader(c)
 	resp, err := http.ReadResponse(r, &http.Request{Method: "CONNECT"})
@@ -116,7 +116,7 @@ func TestTunnelEnds(t *testing.T) {
 	t.Run("close does not wait for tunnels", func(t *testing.T) {
 		o := open(t, "http://127.0.0.1:1", anywhere)
 		o.tunnel(t, server(t, silent), "")
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := o.Close(ctx); err != nil || ctx.Err() != nil {
 			t.Errorf("%v, %v", err, ctx.Err())
@@ -132,7 +132,7 @@ func (o *opened) proxied(t *testing.T, raw string) (*http.Response, string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(5 * time.Minute))
 	io.WriteString(c, raw)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {

@@ -41,7 +41,7 @@ func (p *Person) see(room string, msgs ...Msg) {
 }
 
 func TestWaitSeesThePastAndTheFuture(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p := someone()
 	p.see("!den", Msg{Event: "$1", Body: "past"})

@@ -104,7 +104,7 @@ func TestMautrixResponse(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	msg := alice.say(room, "by way of mautrix")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for since := bot.since; ; { // what was just said may come with a later answer
 		resp, err := bot.cli.FullSyncRequest(ctx, mautrix.ReqSync{Since: since, Timeout: 10_000})

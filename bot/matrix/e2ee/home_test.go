@@ -72,7 +72,7 @@ func startHome(dir string) (stop func(), err error) {
 	home = "http://127.0.0.1:" + strconv.Itoa(port)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		select {
 		case err := <-ended:
 			return nil, fmt.Errorf("homeserver ended: %v", err)

@@ -197,7 +197,7 @@ func (p *peer) sync() {
 // until syncs until it holds.
 func (p *peer) until(what string, holds func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); p.sync() {
+	for deadline := time.Now().Add(5 * time.Minute); !holds(); p.sync() {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%s: waited in vain for %s", p.cli.UserID, what)
 		}

@@ -140,7 +140,7 @@ func TestVerification(t *testing.T) {
 				t.Fatal(err)
 			}
 			open := func() int { return len(bot.m.verify.active) }
-			for deadline := time.Now().Add(30 * time.Second); (!e.done || open() > 0) && e.ended == ""; e.sync(room) {
+			for deadline := time.Now().Add(5 * time.Minute); (!e.done || open() > 0) && e.ended == ""; e.sync(room) {
 				if time.Now().After(deadline) {
 					t.Fatalf("the verification does not end: done %v, open %d", e.done, open())
 				}

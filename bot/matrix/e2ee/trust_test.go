@@ -224,7 +224,7 @@ func verifyWith(t *testing.T, person, bot *peer) {
 		t.Fatal(err)
 	}
 	open := func() int { return len(bot.m.verify.active) }
-	for deadline := time.Now().Add(30 * time.Second); !e.done || open() > 0; e.sync("") {
+	for deadline := time.Now().Add(5 * time.Minute); !e.done || open() > 0; e.sync("") {
 		if e.ended != "" || time.Now().After(deadline) {
 			t.Fatalf("the verification: done %v, ended %q, open %d", e.done, e.ended, open())
 		}

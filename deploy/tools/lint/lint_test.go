@@ -1,0 +1,19 @@
+package main
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+// TestOwn reads what testdata expects of both analyzers that are our own.
+func TestOwn(t *testing.T) {
+	both := &analysis.Analyzer{Name: "both", Doc: "both", Run: func(pass *analysis.Pass) (any, error) {
+		if _, err := findHidden(pass); err != nil {
+			return nil, err
+		}
+		return findUnseen(pass)
+	}, Requires: unseen.Requires}
+	analysistest.Run(t, analysistest.TestData(), both, "a")
+}
