@@ -15,8 +15,8 @@ import (
 // exitNotFound is boxinit's exit code when there is no such file.
 const exitNotFound = 3
 
-// patience is how long idempotent calls are retried while podman's service is
-// unreachable.
+// patience is how long calls that are harmless to repeat wait for a service that is
+// away.
 const patience = 10 * time.Second
 
 // pauses returns the backoff between two calls of podman.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"matrix-tui/bot/text"
 )
 
 // Collect copies the contents of the container's outbox to this side: regular files
@@ -148,7 +150,7 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, err
 	}
 	if f.size() > left {
-		return nil, &refusal{why: "stays in the outbox for next time: together the files would exceed " + Bytes(limits.Total)}
+		return nil, &refusal{why: "stays in the outbox for next time: together the files would exceed " + text.Size(limits.Total)}
 	}
 	tmp, err := os.CreateTemp(limits.Dir, "outbox-*")
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"maunium.net/go/mautrix/crypto/attachment"
+
+	"matrix-tui/bot/text"
 )
 
 // Kind is how a file was sent.
@@ -52,19 +54,19 @@ func Describe(content json.RawMessage, eventType string) (f File, ok bool) {
 	if f.Kind, ok = kindOf(fields, eventType); !ok {
 		return File{}, false
 	}
-	f.URL = contentURI(text(fields["url"]))
+	f.URL = contentURI(str(fields["url"]))
 	if file := object(fields["file"]); file != nil {
 		f.URL = ""
 		var secret attachment.EncryptedFile
 		if json.Unmarshal(fields["file"], &secret) == nil {
-			f.URL, f.Secret = contentURI(text(file["url"])), &secret
+			f.URL, f.Secret = contentURI(str(file["url"])), &secret
 		}
 	}
 	info := object(fields["info"])
 	f.Size = count(info["size"])
-	f.Type = mediaType(text(info["mimetype"]))
-	body := text(fields["body"])
-	if f.Name = text(fields["filename"]); f.Name == "" {
+	f.Type = mediaType(str(info["mimetype"]))
+	body := str(fields["body"])
+	if f.Name = str(fields["filename"]); f.Name == "" {
 		f.Name = body
 	} else if body != f.Name {
 		f.Caption = body
@@ -80,7 +82,7 @@ func kindOf(fields map[string]json.RawMessage, eventType string) (Kind, bool) {
 	if eventType != "m.room.message" {
 		return "", false
 	}
-	switch text(fields["msgtype"]) {
+	switch str(fields["msgtype"]) {
 	case "m.image":
 		return Image, true
 	case "m.file":
@@ -114,7 +116,7 @@ func (f File) FileName(event, contentType string) string {
 // Line is what a prompt says about the file at path, such as "[Image]
 // /workspace/inbox/e-cat.png (image/png, 12 kB)".
 func (f File) Line(path, contentType string, size int64) string {
-	return f.Placeholder() + " " + path + " (" + contentType + ", " + Bytes(size) + ")"
+	return f.Placeholder() + " " + path + " (" + contentType + ", " + text.Size(size) + ")"
 }
 
 // contentURI gives back an mxc URI that names a server and a file, else "".
@@ -156,8 +158,8 @@ func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// text is a JSON string, "" for anything else.
-func text(raw json.RawMessage) (s string) {
+// str is a JSON string, "" for anything else.
+func str(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}

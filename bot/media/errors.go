@@ -3,8 +3,8 @@ package media
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state/sentence"
 )
 
@@ -28,7 +28,7 @@ func problem(kind, err error, format string, args ...any) error {
 }
 
 func tooLarge(name string, max int64, err error) error {
-	return problem(ErrTooLarge, err, "The file %s is too large: I accept up to %s.", name, Bytes(max))
+	return problem(ErrTooLarge, err, "The file %s is too large: I accept up to %s.", name, text.Size(max))
 }
 
 func gone(name string, err error) error {
@@ -37,20 +37,4 @@ func gone(name string, err error) error {
 
 func broken(name string, err error) error {
 	return problem(ErrBroken, err, "The file %s arrived damaged. Please send it again.", name)
-}
-
-// Bytes formats a size for people: "512 B", "1.4 kB", "50 MB", in units of 1024.
-func Bytes(n int64) string {
-	const units = "kMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	size, unit := float64(n)/1024, 0
-	for size >= 1023.5 && unit < len(units)-1 {
-		size, unit = size/1024, unit+1
-	}
-	if size >= 10 {
-		return fmt.Sprintf("%.0f %cB", size, units[unit])
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + fmt.Sprintf(" %cB", units[unit])
 }

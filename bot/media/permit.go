@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"matrix-tui/bot/text"
 )
 
 // found is a file or folder directly in the outbox, with everything in it.
@@ -55,7 +57,7 @@ func permitted(f found, limits Limits) error {
 			return final("is empty")
 		}
 		if f.entry.size > limits.Item {
-			return final("is %s; I send up to %s", Bytes(f.entry.size), Bytes(limits.Item))
+			return final("is %s; I send up to %s", text.Size(f.entry.size), text.Size(limits.Item))
 		}
 		return nil
 	}
@@ -71,7 +73,7 @@ func permitted(f found, limits Limits) error {
 			continue
 		}
 		if files++; e.size > left {
-			return final("is larger than the %s that I send", Bytes(limits.Item))
+			return final("is larger than the %s that I send", text.Size(limits.Item))
 		}
 		left -= e.size
 	}

@@ -15,6 +15,7 @@ import (
 	"maunium.net/go/mautrix/crypto/attachment"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 )
 
 // Putter uploads a file and returns its mxc URI. The name may be "".
@@ -60,7 +61,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
 	}
 	if matrix.IsTooLarge(err) {
-		err = problem(ErrTooLarge, err, "The homeserver rejects %s: %s is too large.", item.Name, Bytes(item.Size))
+		err = problem(ErrTooLarge, err, "The homeserver rejects %s: %s is too large.", item.Name, text.Size(item.Size))
 	}
 	if err != nil {
 		return Uploaded{}, fmt.Errorf("upload %s: %w", item.Name, err)

@@ -251,25 +251,20 @@ func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
 // stateFiles are the files in a state folder that a restart needs, except the
 // databases. Anything else, such as releases and sockets, belongs to the host.
 func stateFiles(dir string) (paths []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && isState(e.Name(), info.Size()) {
-			paths = append(paths, e.Name())
+	err = state.Walk(dir, func(name string, d fs.DirEntry) error {
+		if d.IsDir() {
+			if name != "." && name != state.TranscriptFolder {
+				return fs.SkipDir
+			}
+			return nil
 		}
-	}
-	transcripts, err := os.ReadDir(filepath.Join(dir, "transcripts"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range transcripts {
-		if e.Type().IsRegular() {
-			paths = append(paths, filepath.Join("transcripts", e.Name()))
+		info, err := d.Info()
+		if err == nil && info.Mode().IsRegular() && (filepath.Dir(name) != "." || isState(name, info.Size())) {
+			paths = append(paths, name)
 		}
-	}
-	return paths, nil
+		return err
+	})
+	return paths, err
 }
 
 // isState reports whether a file in the state folder is part of a backup.
@@ -277,8 +272,6 @@ func isState(name string, size int64) bool {
 	switch name {
 	case "state.json", "account.json", "crypto.key", "recovery-key", "policy.yaml", "pairing.json", ".env":
 		return true
-	case "lock", "update.json", "update.log", "watch.lock":
-		return false
 	}
 	return size <= maxExtra && !strings.HasPrefix(name, ".") && !strings.Contains(name, ".corrupt-") &&
 		!slices.ContainsFunc(databases, func(db string) bool { return strings.HasPrefix(name, db) }) &&

@@ -252,15 +252,19 @@ func moveIn(from, to string) error {
 
 // heldState returns the names in a folder that belong to a bot's state.
 func heldState(dir string) (held []string, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		name := e.Name()
+	err = state.Walk(dir, func(name string, d fs.DirEntry) error {
 		switch {
-		case name == "transcripts" && e.IsDir(), e.Type().IsRegular() && name != ".env" && isState(name, 0),
+		case name == ".":
+			return nil
+		case name == state.TranscriptFolder && d.IsDir(), d.Type().IsRegular() && name != ".env" && isState(name, 0),
 			strings.HasPrefix(name, "journal.db"), strings.HasPrefix(name, "crypto.db"):
 			held = append(held, name)
 		}
-	}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
 	return held, err
 }
 

@@ -8,60 +8,29 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"code.dny.dev/ssrf"
 )
 
 var errNotPublic = errors.New("only public addresses are allowed")
 
-// notPublic are the non-public ranges that netip has no method for. Source: IANA's
-// special-purpose address registries, and the address of Azure's metadata service,
-// which looks public.
-var notPublic = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
-	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32",
-	"2001::/23", "2001:db8::/32", "3fff::/20",
-)
+// registry denies what IANA's special-purpose address registries list, and what is not yet given to anybody; and the
+// address of Azure's metadata service, which looks public.
+var registry = ssrf.New(ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
-var (
-	unicast6  = netip.MustParsePrefix("2000::/3")
-	nat64     = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFour = netip.MustParsePrefix("2002::/16")
-)
-
-func prefixes(list ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, s := range list {
-		out[i] = netip.MustParsePrefix(s)
-	}
-	return out
-}
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
 // public reports whether an address is on the public internet. Addresses that embed an
-// IPv4 address (mapped, NAT64, 6to4) are judged by that address.
+// IPv4 address (mapped, NAT64) are judged by that address.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
 	}
-	a = a.Unmap()
-	if a.Is6() {
+	if a = a.Unmap(); nat64.Contains(a) {
 		b := a.As16()
-		switch {
-		case nat64.Contains(a):
-			return public(netip.AddrFrom4([4]byte(b[12:16])))
-		case sixToFour.Contains(a):
-			return public(netip.AddrFrom4([4]byte(b[2:6])))
-		case !unicast6.Contains(a):
-			return false
-		}
+		a = netip.AddrFrom4([4]byte(b[12:16]))
 	}
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return registry.SafeAddr(a) == nil
 }
 
 // foreign is public, and not an address of this host: what listens here is behind no firewall for us.
