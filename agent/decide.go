@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state/clean"
 )
 
 // Exit codes of Gemini CLI, from its ExitCodes; errors of the API end it with
@@ -114,7 +115,7 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	if said == "" {
 		return ModelError, "The model's API broke off without saying why. Send the task again."
 	}
-	return ModelError, "The model's API answered with an error: " + oneLine(said, 300)
+	return ModelError, "The model's API answered with an error: " + clean.Line(said, 300)
 }
 
 // byCode knows the exit codes that the CLI keeps for itself, and those that are

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"matrix-tui/state/clean"
 	"matrix-tui/state/sentence"
 )
 
@@ -252,9 +253,5 @@ func (e *Execution) fits(answer string) error {
 
 // short is a text of the agent's, valid UTF-8, n bytes at most.
 func short(s string, n int) string {
-	s = strings.ToValidUTF8(clip(s, n+utf8.UTFMax), "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	return clip(s, n-len("…")) + "…"
+	return clean.Cut(strings.ToValidUTF8(clean.Clip(s, n+utf8.UTFMax), "\uFFFD"), n)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state/clean"
 )
 
 // DefaultModel is used when a Task names none.
@@ -71,7 +72,7 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 		done = log.Warn()
 	}
 	if o.Ended == Crashed {
-		done = done.Str("stderr", oneLine(st.Stderr, 600)) // the CLI's, on its own failure
+		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's, on its own failure
 	}
 	done.Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
 		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run is over")

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -118,7 +120,7 @@ func (s *stream) take(l line) {
 	switch l.Type {
 	case "init":
 		s.began = true
-		s.session, s.model = clip(l.SessionID, 128), clip(l.Model, 128)
+		s.session, s.model = clean.Clip(l.SessionID, 128), clean.Clip(l.Model, 128)
 	case "message":
 		if l.Role == "assistant" && l.Content != "" {
 			s.say(l.Content)
@@ -132,7 +134,7 @@ func (s *stream) take(l line) {
 	case "result":
 		s.conclude(l)
 	case "model_request": // preloadScript's own line
-		s.ask(clip(l.Asked, 64))
+		s.ask(clean.Clip(l.Asked, 64))
 	case "held": // preloadScript's too
 		s.hold(l)
 	case "truncated": // boxinit's own line, where it dropped output
@@ -168,7 +170,7 @@ func (s *stream) ask(asked string) {
 
 func (s *stream) call(l line) {
 	s.asked = ""
-	name := oneLine(l.ToolName, 64)
+	name := clean.Line(l.ToolName, 64)
 	if s.tools == nil {
 		s.tools, s.open = map[string]int{}, map[string]string{}
 	}
@@ -176,7 +178,7 @@ func (s *stream) call(l line) {
 		name = "other"
 	}
 	s.tools[name]++
-	id := clip(l.ToolID, 128)
+	id := clean.Clip(l.ToolID, 128)
 	if len(s.open) < maxNames {
 		s.open[id] = name
 	}
@@ -194,21 +196,21 @@ func (s *stream) hold(l line) {
 }
 
 func (s *stream) returned(l line) {
-	id := clip(l.ToolID, 128)
+	id := clean.Clip(l.ToolID, 128)
 	name := s.open[id]
 	delete(s.open, id)
-	e := Event{Kind: EventToolResult, ID: id, Tool: name, Detail: oneLine(l.Output, 200)}
+	e := Event{Kind: EventToolResult, ID: id, Tool: name, Detail: clean.Line(l.Output, 200)}
 	if l.Status == "error" {
 		e.Failed = true
 		if _, message := faultOf(l.Error); message != "" {
-			e.Detail = oneLine(message, 200)
+			e.Detail = clean.Line(message, 200)
 		}
 	}
 	s.tell(e)
 }
 
 func (s *stream) fault(message string) {
-	message = oneLine(message, 1000)
+	message = clean.Line(message, 1000)
 	if message == "" {
 		return
 	}
@@ -216,7 +218,7 @@ func (s *stream) fault(message string) {
 		s.errors = append(s.errors[:0], s.errors[1:]...)
 	}
 	s.errors = append(s.errors, message)
-	s.tell(Event{Kind: EventError, Failed: true, Detail: oneLine(message, 200)})
+	s.tell(Event{Kind: EventError, Failed: true, Detail: clean.Line(message, 200)})
 }
 
 func (s *stream) conclude(l line) {
@@ -230,7 +232,7 @@ func (s *stream) conclude(l line) {
 	s.result = &result{ok: l.Status == "success",
 		usage: Usage{Input: stats.Input, Output: stats.Output, Cached: stats.Cached, Total: stats.Total}}
 	s.result.kind, s.result.error = faultOf(l.Error)
-	s.result.kind, s.result.error = oneLine(s.result.kind, 64), oneLine(s.result.error, 4000)
+	s.result.kind, s.result.error = clean.Line(s.result.kind, 64), clean.Line(s.result.error, 4000)
 }
 
 // busy says that a tool is at work, so that silence is no sign of a slow model.

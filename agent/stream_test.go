@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/clean"
 )
 
 // read gives the stream to a reader in pieces of at most n bytes (0 = at once).
@@ -163,14 +165,14 @@ func TestOneLine(t *testing.T) {
 		n    int
 		want string
 	}{
-		{" a\n\tb \x00\x1b c ", 99, "a b c"},
+		{" a\n\tb \x00\x1b[0m c ", 99, "a b c"},
 		{"aaaa", 4, "aaaa"},
 		{"ääää", 6, "ä…"},
 		{"\xff", 9, "\uFFFD"},
 		{"", 9, ""},
 	} {
-		if got := oneLine(c.in, c.n); got != c.want {
-			t.Errorf("oneLine(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		if got := clean.Line(c.in, c.n); got != c.want {
+			t.Errorf("clean.Line(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"matrix-tui/state/clean"
 )
 
 // text gathers pieces up to MaxText bytes.
@@ -20,7 +20,7 @@ func (t *text) add(piece string) bool {
 	piece = strings.ToValidUTF8(piece, "\uFFFD")
 	if room := MaxText - len(t.b); t.full || len(piece) > room {
 		if !t.full {
-			t.b = append(t.b, clip(piece, room)...)
+			t.b = append(t.b, clean.Clip(piece, room)...)
 		}
 		t.full = true
 		return false
@@ -48,29 +48,6 @@ func (t *text) back() {
 func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
-// clip returns the first n bytes of s at most, without cutting a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// oneLine makes s fit to be shown within a sentence: white space and control
-// characters become single spaces, n bytes at most.
-func oneLine(s string, n int) string {
-	s = clip(s, 8*n) // what lies far behind the end is not looked at
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if len(s) <= n {
-		return s
-	}
-	return clip(s, n-len("…")) + "…"
-}
-
 // arguments are the names under which tools take what a person looks for, the
 // most telling first.
 var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
@@ -83,7 +60,7 @@ func argument(parameters json.RawMessage) string {
 	}
 	for _, name := range arguments {
 		if s, ok := all[name].(string); ok && s != "" {
-			return oneLine(s, 200)
+			return clean.Line(s, 200)
 		}
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -34,22 +33,6 @@ func (b *Bot) fromServer(room string, raw json.RawMessage) (wireEvent, bool) {
 func (b *Bot) rejectEvent(room string, err error) {
 	b.count.rejected.Inc()
 	b.log.Warn().Err(err).Str("room", room).Msg("event rejected")
-}
-
-// encryptedRooms are those of a batch that were encrypted before it came.
-func (b *Bot) encryptedRooms(ctx context.Context, resp *syncResponse) (map[string]bool, error) {
-	before := map[string]bool{}
-	err := b.crypt.use(func(m *e2ee.Machine) error {
-		for name := range resp.Rooms.Join {
-			encrypted, err := m.KnownEncrypted(ctx, name)
-			if err != nil {
-				return err
-			}
-			before[name] = encrypted
-		}
-		return nil
-	})
-	return before, err
 }
 
 // clearUntil is the index of the first of a room's new events that must be
@@ -100,8 +83,8 @@ func (r *room) tellCleartext(ctx context.Context, row state.Inbound) {
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
 	m := notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
 		"If you wrote it, check your client's encryption settings and send it again.")
-	m.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(taskKey(row)+"-clear", "", m)); err != nil && ctx.Err() == nil {
+	m.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindCleartext, taskKey(row)+"-clear", m)); err != nil && ctx.Err() == nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of a cleartext message")
 	}
 }

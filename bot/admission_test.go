@@ -5,19 +5,19 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
-	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
 // newDoor is a bot that decodes events and does nothing else.
 func newDoor(t *testing.T) *Bot {
 	t.Helper()
-	client, err := mautrix.NewClient("http://127.0.0.1:1", self, "")
+	account, err := matrix.New(matrix.Config{Homeserver: "http://127.0.0.1:1", User: self, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Bot{client: client, count: newCounters(), log: zerolog.Nop()}
+	return &Bot{account: account, count: newCounters(), log: zerolog.Nop()}
 }
 
 // What the inviter's server chose to send says nothing about who invites: the

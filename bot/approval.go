@@ -12,6 +12,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state"
 )
 
 // The answers to a command that needs a yes.
@@ -25,13 +26,11 @@ const maxApproved = 16 << 10
 // it must be seen before the yes.
 const maxShown = 32 << 10
 
-// ranOnce is the one run of an approved command. It is written down before the
-// run is started: a command whose box is gone since is not run again.
-type ranOnce struct {
-	Box    string `json:"box"`
-	Over   bool   `json:"over,omitempty"`
-	Output string `json:"output,omitempty"`
-	Result string `json:"result,omitempty"` // how it ended, in words
+// isHeld tells whether the newest question is about a command.
+func (t *task) isHeld() bool { return t.rec.HeldCommand != "" }
+
+func (t *task) held() agent.Held {
+	return agent.Held{Command: t.rec.HeldCommand, Dir: t.rec.HeldDir}
 }
 
 // approvalQuestion asks for a yes to a command.
@@ -48,8 +47,8 @@ func isYes(answer string) bool {
 // verdictOn is what the agent is told of a person's answer about a command.
 func (t *task) verdictOn(a agent.Answer) string {
 	switch {
-	case t.rec.Ran != nil:
-		return "yes. The command was run for you, once: do not run it again. " + t.rec.Ran.Result + "\n" + t.rec.Ran.Output
+	case t.rec.Approved != nil:
+		return "yes. The command was run for you, once: do not run it again. " + t.rec.Approved.Result + "\n" + t.rec.Approved.Output
 	case a.Answer == noKey || strings.EqualFold(a.Answer, "no"):
 		return "no: the command was not run. Do not run it, nor do the same in another way; say what is left undone."
 	}
@@ -60,11 +59,11 @@ func (t *task) verdictOn(a agent.Answer) string {
 // and keeps what came of it in the record. An outcome is returned when the task
 // was told to stop.
 func (t *task) runApproved(ctx context.Context, box *sandbox.Container) (agent.Outcome, error) {
-	answers := t.rec.Execution.Answers
-	if t.rec.Held == nil || len(answers) == 0 || t.rec.Ran != nil && t.rec.Ran.Over {
+	answers := t.exec.Answers
+	if !t.isHeld() || len(answers) == 0 || t.rec.Approved != nil && t.rec.Approved.Over {
 		return agent.Outcome{}, nil
 	}
-	if t.rec.Ran == nil {
+	if t.rec.Approved == nil {
 		run, err := t.claimApproved(ctx, box.ID)
 		if errors.Is(err, errStopped) {
 			return t.stoppedEarly(), nil
@@ -74,11 +73,11 @@ func (t *task) runApproved(ctx context.Context, box *sandbox.Container) (agent.O
 		}
 	}
 	id := t.question(len(answers)-1) + "-run"
-	t.shown.tool("approved", t.rec.Held.Command)
+	t.shown.tool("approved", t.rec.HeldCommand)
 	output := &tail{max: maxApproved}
 	status := sandbox.RunStatus{State: sandbox.RunNone}
-	if t.rec.Ran.Box == box.ID {
-		_, err := box.StartRun(ctx, agent.ApprovedRun(id, *t.rec.Held, gateway.Placeholder))
+	if t.rec.Approved.Container == box.ID {
+		_, err := box.StartRun(ctx, agent.ApprovedRun(id, t.held(), gateway.Placeholder))
 		if err == nil {
 			crash("approved")
 			status, err = t.followApproved(ctx, box, id, output)
@@ -90,11 +89,11 @@ func (t *task) runApproved(ctx context.Context, box *sandbox.Container) (agent.O
 			return agent.Outcome{}, &lostRun{err}
 		}
 	}
-	t.rec.Ran.Over, t.rec.Ran.Output, t.rec.Ran.Result = true, output.String(), approvedResult(status)
+	t.rec.Approved.Over, t.rec.Approved.Output, t.rec.Approved.Result = true, output.String(), approvedResult(status)
 	if err := t.noteRecord(ctx); err != nil && !errors.Is(err, errStopped) {
 		return agent.Outcome{}, err
 	} else if err != nil {
-		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the command that was allowed. " + t.rec.Ran.Result}, nil
+		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the command that was allowed. " + t.rec.Approved.Result}, nil
 	}
 	if err := box.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("tidy up after a command")
@@ -110,11 +109,11 @@ func (t *task) claimApproved(ctx context.Context, boxID string) (bool, error) {
 	if err := t.reread(ctx); err != nil {
 		return false, err
 	}
-	answers := t.rec.Execution.Answers
+	answers := t.exec.Answers
 	if !isYes(answers[len(answers)-1].Answer) {
 		return false, nil
 	}
-	t.rec.Ran = &ranOnce{Box: boxID}
+	t.rec.Approved = &state.Command{Container: boxID}
 	return true, t.note(ctx)
 }
 
@@ -128,13 +127,12 @@ func (t *task) noteRecord(ctx context.Context) error {
 	return t.note(ctx)
 }
 
-// note stores the record. The caller holds the books.
-func (t *task) note(ctx context.Context) error {
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
-	if err := t.bot.Journal.Note(ctx, t.id, t.row.Event, data); err != nil {
+// note stores the task as it stands. The caller holds the books.
+func (t *task) note(ctx context.Context) error { return t.room.note(ctx, t.row()) }
+
+// note stores a task that has no result yet. The caller holds the books.
+func (r *room) note(ctx context.Context, rec state.Task) error {
+	if err := r.bot.Journal.Note(ctx, rec); err != nil {
 		return fmt.Errorf("note task: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
 	"matrix-tui/workspace"
 )
 
@@ -22,13 +23,13 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 	if t.rec.Begun.IsZero() {
 		t.rec.Begun = time.Now().UTC()
 	}
-	begun := t.rec.Box != ""
+	begun := t.rec.Container != ""
 	stoppable, cancel := t.stoppable(ctx)
 	defer cancel()
 	if begun {
 		stoppable = ctx // its run must be stopped in the box
 	}
-	t.fresh = !begun && t.rec.Tries <= 1 && (t.rec.Ran == nil || t.rec.Ran.Over) // between two tasks, never within one
+	t.fresh = !begun && t.rec.Tries <= 1 && (t.rec.Approved == nil || t.rec.Approved.Over) // between two tasks, never within one
 	box, err := t.ensure(stoppable, begun)
 	t.fresh = false
 	if stoppable.Err() != nil && ctx.Err() == nil {
@@ -40,7 +41,7 @@ func (t *task) attempt(ctx context.Context) (agent.Outcome, error) {
 	crash("ensured")
 	attached := false
 	if begun {
-		if box.ID != t.rec.Box {
+		if box.ID != t.rec.Container {
 			return agent.Outcome{Ended: agent.Interrupted, Detail: interruptedOften}, nil
 		}
 		status, err := t.runStatus(ctx, box)
@@ -123,13 +124,13 @@ func (t *task) ensure(ctx context.Context, begun bool) (*sandbox.Container, erro
 	if begun && t.rec.Deadline.After(patience) {
 		patience = t.rec.Deadline
 	}
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(patience); ; {
 		box, err := t.ensureOnce(ctx)
-		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(patience) {
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return box, err
 		}
 		t.shown.set("podman does not answer, I keep trying")
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return nil, err
 		}
 	}
@@ -167,12 +168,12 @@ func (r *room) boxName() string {
 
 // runStatus asks the box for the run, over a restart of podman's service.
 func (t *task) runStatus(ctx context.Context, box *sandbox.Container) (sandbox.RunStatus, error) {
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(t.rec.Deadline); ; {
 		status, err := box.RunStatus(ctx, t.rec.Run)
-		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) || time.Now().After(t.rec.Deadline) {
+		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return status, err
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return status, err
 		}
 	}
@@ -191,19 +192,15 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 		return errStopped
 	}
 	t.begin()
-	t.rec.Given = len(t.rec.Steer)
-	t.rec.Box = boxID
+	t.rec.Given = len(t.rec.Said)
+	t.rec.Container = boxID
 	t.rec.Deadline = time.Now().UTC().Add(t.runTime()) // the wait for a slot and the box is not the agent's time
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
 	if t.rec.Attempt == 1 {
-		if err := t.bot.Transcripts.Begin(t.boxName(), t.row.Event, t.text); err != nil {
+		if err := t.bot.Transcripts.Begin(t.boxName(), t.rec.Event, t.text); err != nil {
 			return fmt.Errorf("begin transcript: %w", err)
 		}
 	}
-	if err := t.bot.Journal.Claim(ctx, t.id, t.row.Event, data); err != nil {
+	if err := t.bot.Journal.Claim(ctx, t.row()); err != nil {
 		return fmt.Errorf("claim task: %w", err)
 	}
 	crash("claimed")
@@ -213,23 +210,18 @@ func (t *task) claim(ctx context.Context, boxID string) error {
 // reread takes over what others have written into the task's record. The
 // caller holds the books.
 func (t *task) reread(ctx context.Context) error {
-	row, err := t.bot.Journal.Event(ctx, t.id, t.row.Event)
+	row, err := t.bot.Journal.Task(ctx, t.rec.Key)
 	if err != nil {
 		return fmt.Errorf("read task again: %w", err)
 	}
-	now, err := newTask(t.room, row)
-	if err != nil {
-		return err
-	}
-	if now.rec.Stop != nil {
-		t.rec.Stop = now.rec.Stop
+	if row.StopBy != "" {
+		t.rec.StopBy, t.rec.Withdrawn = row.StopBy, row.Withdrawn
 		return errStopped
 	}
-	t.rec.Execution.Answers, t.rec.Steer = now.rec.Execution.Answers, now.rec.Steer
-	if now.rec.Text != "" {
-		t.rec.Text, t.text = now.rec.Text, now.text
-		t.rec.Execution.Transcript = now.rec.Execution.Transcript
-	}
+	now := newTask(t.room, row)
+	t.exec.Answers, t.rec.Said = now.exec.Answers, row.Said
+	t.rec.Text, t.rec.Edited, t.text = row.Text, row.Edited, now.text
+	t.exec.Transcript = now.exec.Transcript
 	return nil
 }
 
@@ -238,10 +230,10 @@ func (t *task) agentTask(attached bool) agent.Task {
 	text, later := t.spoken()
 	in := workspace.Input{
 		Task: text, Asker: localpart(t.asker()), Interrupted: t.rec.Interrupted,
-		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.rec.Execution.Answers)+len(later) > 0,
+		Instruction: agent.Instruction, Answers: t.answered(), Resumed: t.rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
-		in.Steer = append(in.Steer, workspace.Message{Sender: localpart(one.By), Text: one.words()})
+		in.Steer = append(in.Steer, workspace.Message{Sender: localpart(one.By), Text: wordsOf(one)})
 	}
 	in.Persona, in.Quote = t.who, t.quoted
 	in.Files = t.promptFiles(in.Resumed)

@@ -42,7 +42,7 @@ func BenchmarkMessage(b *testing.B) {
 			b.Fatal("not a task", got)
 		}
 		for i, m := range answer(said, row.Event) {
-			if out := r.out(fmt.Sprint("k-f", i), row.Event, m); !json.Valid(out.Content) {
+			if out := r.out(state.KindFinal, fmt.Sprint("k-f", i), m); !json.Valid(out.Content) {
 				b.Fatal("no content")
 			}
 		}

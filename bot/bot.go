@@ -20,10 +20,9 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
@@ -88,7 +87,7 @@ type Bot struct {
 	Parts
 	Journal *journal // Parts' own, with encrypted rows in plain; lint:hides until events come decrypted from below
 	crypt   crypt
-	client  *mautrix.Client
+	account *matrix.Account
 	log     zerolog.Logger
 	slots   *semaphore.Weighted // one for each task that may run
 	synced  gate                // opened by each sync that was committed
@@ -111,7 +110,6 @@ type Bot struct {
 	mu       sync.Mutex
 	rooms    map[string]*room
 	draining bool
-	cutSync  context.CancelCauseFunc // ends the /sync that is held open
 	ctx      context.Context         // of everything the rooms do; ends when Run is told to end
 	leave    context.CancelCauseFunc // tells Run to end
 	work     sync.WaitGroup
@@ -119,13 +117,6 @@ type Bot struct {
 
 // New prepares a bot; nothing is contacted before [Bot.Run].
 func New(cfg Config, parts Parts) (*Bot, error) {
-	client, err := mautrix.NewClient(cfg.Homeserver, "", "")
-	if err != nil {
-		return nil, fmt.Errorf("read homeserver address %q: %w", cfg.Homeserver, err)
-	}
-	client.Log = zerolog.Nop() // it logs what is in a request that failed; its errors are told where they matter
-	client.UserAgent = "matrix-tui/" + cfg.Version
-	client.DefaultHTTPRetries = 0 // waits are ours: they end with the context and count syncs
 	if cfg.MaxParallel < 1 {
 		cfg.MaxParallel = 1
 	}
@@ -137,7 +128,6 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		pairing: pairing,
 		Config:  cfg,
 		Parts:   parts,
-		client:  client,
 		log:     cfg.Log,
 		slots:   semaphore.NewWeighted(int64(cfg.MaxParallel)),
 		synced:  newGate(),
@@ -150,11 +140,18 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		carrying: semaphore.NewWeighted(carriers),
 	}
 	b.Journal = &journal{parts.Journal, b}
+	b.account, err = matrix.New(matrix.Config{
+		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
+		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Log: cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 
 // UserID is the account's full ID; empty before the login.
-func (b *Bot) UserID() string { return b.client.UserID.String() }
+func (b *Bot) UserID() string { return b.account.UserID() }
 
 // Run logs in, takes up what was left, and serves until ctx ends. Tasks that
 // run then go on in their boxes; the next Run finds them by the journal. It
@@ -169,7 +166,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	b.draining = true
 	b.mu.Unlock()
 	b.work.Wait()
-	b.closeCrypt()
+	b.account.Close()
 	if errors.Is(err, context.Canceled) {
 		err = nil
 		if cause := context.Cause(ctx); errors.Is(cause, ErrSwitch) {
@@ -188,7 +185,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := b.login(ctx); err != nil {
+	if err := b.account.Login(ctx); err != nil {
 		return err
 	}
 	if err := b.loadDirects(ctx); err != nil {
@@ -212,7 +209,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.watchSealed(ctx) })
 	b.start(func() { b.watchHost(ctx) })
 	debug.FreeOSMemory() // what the start has read, and nobody needs again
-	b.log.Info().Stringer("user", b.client.UserID).Dur("after_ms", time.Since(begun)).Msg("ready")
+	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)
 }
 
@@ -263,6 +260,4 @@ func (b *Bot) start(f func()) bool {
 // far has done nothing. takeUp wakes them then.
 func (b *Bot) startLane(f func()) bool { return b.isOpen.Load() && b.start(f) }
 
-func (b *Bot) isSelf(user string) bool { return user == string(b.client.UserID) }
-
-func roomID(name string) id.RoomID { return id.RoomID(name) }
+func (b *Bot) isSelf(user string) bool { return user == b.UserID() }

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -46,12 +49,12 @@ func (b *Bot) carry(ctx context.Context, waits func()) (done func(), err error) 
 // try has its own time.
 func patiently(ctx context.Context, do func() error) error {
 	until := time.Now().Add(carryPatience)
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		err := do()
-		if err == nil || !transient(err) || time.Now().After(until) {
+		if err == nil || !matrix.Transient(err) || time.Now().After(until) {
 			return err
 		}
-		if err := sleep(ctx, retryAfter(err, wait)); err != nil {
+		if err := retry.Sleep(ctx, matrix.RetryAfter(err, again.Next())); err != nil {
 			return err
 		}
 	}

@@ -19,26 +19,24 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	m, _ := e.message()
 	r.books.Lock()
 	defer r.books.Unlock()
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return fmt.Errorf("read unfinished rows: %w", err)
-	}
 	target, words := m.RelatesTo.EventID, m.NewContent.Words()
-	for _, one := range rows {
-		if one.Status == state.Pending && one.Event == target && one.Sender == row.Sender {
-			return r.rewrite(ctx, row, one, words)
-		}
-		if one.Status != state.Running && one.Status != state.Pending || len(one.Task) == 0 {
-			continue
-		}
-		t, err := newTask(r, one)
-		if err != nil {
-			return err
-		}
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
+	if err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender {
+		return r.rewrite(ctx, row, rec, words)
+	}
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return fmt.Errorf("read task: %w", err)
+	}
+	tasks, err := r.begun(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rec := range tasks {
+		t := newTask(r, rec)
 		if i := t.unheard(target, row.Sender); i >= 0 {
 			return r.rewritePart(ctx, row, t, i, words)
 		}
-		answers := t.rec.Execution.Answers
+		answers := t.exec.Answers
 		if len(answers) == 0 || answers[len(answers)-1].Event != target || answers[len(answers)-1].By != row.Sender {
 			continue
 		}
@@ -55,24 +53,40 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	return r.finish(ctx, row)
 }
 
+// begun are the tasks to which something was said that can still be changed: those
+// that run, or are in line again, and the one that is next.
+func (r *room) begun(ctx context.Context) ([]state.Task, error) {
+	tasks, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
+	if err != nil {
+		return nil, fmt.Errorf("read running tasks: %w", err)
+	}
+	next, err := r.bot.Journal.NextTask(ctx, r.id)
+	if err == nil && next.State == state.TaskQueued {
+		tasks = append(tasks, next)
+	} else if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return nil, fmt.Errorf("read next task: %w", err)
+	}
+	return tasks, nil
+}
+
 // rewrite changes the text of a task that has not begun, and nothing of what came
 // with it. The caller holds the books.
-func (r *room) rewrite(ctx context.Context, row, task state.Inbound, words string) error {
-	if kindOf, _ := parseEvent(task.Raw); r.classify(ctx, kindOf) != kindTask {
-		return r.finish(ctx, row)
-	}
-	t, err := newTask(r, task)
-	if err != nil {
-		return err
-	}
+func (r *room) rewrite(ctx context.Context, row state.Inbound, rec state.Task, words string) error {
 	words = strings.TrimSpace(taskWords(words))
-	if f, ok := fileOf(task); ok {
-		words = fileTask(f, words)
+	if rec.HasFile {
+		source, err := r.bot.Journal.Event(ctx, rec.Home, rec.Event)
+		if err != nil {
+			return fmt.Errorf("read the task's message: %w", err)
+		}
+		if f, ok := fileOf(source); ok {
+			words = fileTask(f, words)
+		}
 	}
-	if t.rec.Text = words; t.rec.Text == "" {
+	if words == "" {
 		return r.finish(ctx, row)
 	}
-	if err := t.note(ctx); err != nil {
+	rec.Text, rec.Edited = words, true
+	if err := r.note(ctx, rec); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
@@ -81,8 +95,8 @@ func (r *room) rewrite(ctx context.Context, row, task state.Inbound, words strin
 // unheard is which of the texts that were said to the task came by an event of
 // sender's and was told to no run yet, -1 for none.
 func (t *task) unheard(event, sender string) int {
-	for i := t.rec.Given; i < len(t.rec.Steer); i++ {
-		if t.rec.Steer[i].Event == event && t.rec.Steer[i].By == sender {
+	for i := t.rec.Given; i < len(t.rec.Said); i++ {
+		if t.rec.Said[i].Event == event && t.rec.Said[i].By == sender {
 			return i
 		}
 	}
@@ -91,7 +105,7 @@ func (t *task) unheard(event, sender string) int {
 
 // rewritePart changes a text that was said to a task. The caller holds the books.
 func (r *room) rewritePart(ctx context.Context, row state.Inbound, t *task, part int, words string) error {
-	said := &t.rec.Steer[part]
+	said := &t.rec.Said[part]
 	if words = strings.TrimSpace(words); words == "" && !said.File {
 		return r.finish(ctx, row)
 	}
@@ -107,23 +121,24 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	r.books.Lock()
 	defer r.books.Unlock()
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return fmt.Errorf("read unfinished rows: %w", err)
-	}
-	for _, one := range rows {
-		if one.Event != e.redaction() || one.Status != state.Pending {
-			continue
-		}
-		t, err := newTask(r, one)
-		if err != nil {
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, e.redaction())
+	switch {
+	case err == nil && rec.State == state.TaskQueued:
+		rec.StopBy, rec.Withdrawn = row.Sender, true
+		if err := r.note(ctx, rec); err != nil {
 			return err
 		}
-		t.rec.Stop = &stopOrder{By: row.Sender, Silent: true}
-		if err := t.note(ctx); err != nil {
+		r.signalStop(rec.Key, "")
+	case err != nil && !errors.Is(err, state.ErrNotFound):
+		return fmt.Errorf("read task: %w", err)
+	case err != nil: // no task yet: its key is missing
+		one, err := r.bot.Journal.Event(ctx, r.id, e.redaction())
+		if err == nil && one.Status == state.Pending && one.Type == typeSealed {
+			err = r.finish(ctx, one)
+		}
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return err
 		}
-		r.signalStop(t.key, "")
 	}
 	return r.finish(ctx, row)
 }
@@ -131,9 +146,9 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 // editOf is what a message was changed to before it was looked at, "" for
 // nothing.
 func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err error) {
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
+	rows, err := r.bot.Journal.Pending(ctx, r.id, row.Seq, state.MaxBatch)
 	if err != nil {
-		return "", fmt.Errorf("read unfinished rows: %w", err)
+		return "", fmt.Errorf("read pending events: %w", err)
 	}
 	for _, later := range rows {
 		e, _ := parseEvent(later.Raw)
@@ -156,23 +171,19 @@ func answerText(body string) string {
 // amend changes the newest answer of a task, which came as the event edited.
 // The caller holds the books.
 func (r *room) amend(ctx context.Context, row state.Inbound, t *task, edited, text string) error {
-	if answers := t.rec.Execution.Answers; answers[len(answers)-1].Answer == text {
+	if answers := t.exec.Answers; answers[len(answers)-1].Answer == text {
 		return r.finish(ctx, row) // it was taken so already
 	}
-	if t.rec.Box != "" || t.rec.Ran != nil {
+	if t.rec.Container != "" || t.rec.Approved != nil {
 		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
 	}
-	if _, err := t.rec.Execution.Amend(edited, text, time.Now()); err != nil {
+	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {
 		if errors.Is(err, agent.ErrLimit) {
 			return r.tell(ctx, row, sentence.Text(err)+" Your first answer stands.")
 		}
 		return err
 	}
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
-	if err := r.bot.Journal.Note(ctx, r.id, t.row.Event, data); err != nil {
+	if err := t.note(ctx); err != nil {
 		return fmt.Errorf("note the changed answer: %w", err)
 	}
 	t.projectSoon(ctx)

@@ -124,18 +124,18 @@ func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
 	return r.tell(ctx, row, text)
 }
 
-// toldTxn ends the transaction ID of what tell says.
-const toldTxn = "-a"
-
 // tell answers a row with a notice and ends the row.
 func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
 	n := notice(text)
-	n.RelatesTo = relate(row, row.Event)
-	return r.reply(ctx, []state.Outbound{r.out(taskKey(row)+toldTxn, "", n)}, row.Event)
+	n.RelatesTo = relate(originOf(row), row.Event)
+	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.Event)
 }
 
+// toldTxn is the transaction ID of what tell says to a row.
+func toldTxn(row state.Inbound) string { return taskKey(row) + "-a" }
+
 // reply queues messages and ends rows, at once.
-func (r *room) reply(ctx context.Context, out []state.Outbound, rows ...string) error {
+func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {
 	if err := r.bot.Journal.Reply(ctx, r.id, out, rows...); err != nil {
 		return err
 	}

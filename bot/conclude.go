@@ -22,11 +22,11 @@ func (t *task) end(ctx context.Context, out agent.Outcome) error {
 		if steered {
 			return errSteered
 		}
-		rec, execution := t.rec, *t.rec.Execution
+		rec, execution := t.rec, *t.exec
 		if err := t.conclusion(ctx, out); !errors.Is(err, errSteered) {
 			return err
 		}
-		t.rec, t.rec.Execution = rec, &execution // told in the last moment
+		t.rec, t.exec = rec, &execution // told in the last moment
 	}
 }
 
@@ -34,7 +34,7 @@ func (t *task) end(ctx context.Context, out agent.Outcome) error {
 func (t *task) conclusion(ctx context.Context, out agent.Outcome) (err error) {
 	t.untype()
 	if t.withdrawn() {
-		if err := t.queue(ctx, t.room.out(t.noticeTxn(0)+"-e", "", edit(txnRef+t.noticeTxn(0), notice("🗑 Taken back before it began.")))); err != nil {
+		if err := t.queue(ctx, t.closing(0, "🗑 Taken back before it began.")); err != nil {
 			return err
 		}
 		return t.giveUp(ctx, takenBack)
@@ -53,7 +53,7 @@ func (t *task) conclusion(ctx context.Context, out agent.Outcome) (err error) {
 const takenBack = "The message was taken back before the task began."
 
 // withdrawn tells a task whose message was taken back before it began.
-func (t *task) withdrawn() bool { return t.rec.Stop != nil && t.rec.Stop.Silent && t.rec.Box == "" }
+func (t *task) withdrawn() bool { return t.rec.Withdrawn && t.rec.Container == "" }
 
 // asked has the task wait for an answer; where that cannot be, the outcome is
 // why, and otherwise empty.
@@ -80,10 +80,13 @@ func (t *task) giveUp(ctx context.Context, why string) error {
 	t.projecting.Lock()
 	defer t.projecting.Unlock()
 	t.begin()
-	if err := t.rec.Execution.Fail(why, time.Now()); err == nil {
+	if err := t.exec.Fail(why, time.Now()); err == nil {
 		if err := t.put(ctx); err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("save execution")
 		}
 	}
-	return t.finish(ctx, t.row)
+	if err := t.bot.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+		return fmt.Errorf("finish task: %w", err)
+	}
+	return nil
 }

@@ -1,12 +1,11 @@
 package bot
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path"
 	"strings"
@@ -25,16 +24,11 @@ const quoteWindow = 6
 // quote is the message that the task replies to, with a few before it; nil when
 // it replies to none, or to what the agent's session knows.
 func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
-	e, _ := parseEvent(t.row.Raw)
-	m, _ := e.message()
-	about := m.RelatesTo.InReplyTo
-	if m.RelatesTo.Fallback {
-		about = m.RelatesTo.About()
-	}
+	about := cmp.Or(t.rec.ReplyTo, t.rec.Thread)
 	if about == "" {
 		return nil, nil
 	}
-	home := homeOf(t.row)
+	home := t.rec.Home
 	row, err := t.bot.Journal.Event(ctx, home, about)
 	if errors.Is(err, state.ErrNotFound) {
 		row, err = t.fetch(ctx, home, about)
@@ -67,8 +61,7 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var raw json.RawMessage
-	_, err := t.bot.client.MakeRequest(call, http.MethodGet, t.bot.client.BuildClientURL("v3", "rooms", room, "event", event), nil, &raw)
+	raw, err := t.bot.account.Event(call, room, event)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
@@ -86,7 +79,7 @@ func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, er
 	}
 	row := t.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
 	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
-		if encrypted, err := t.bot.encrypted(ctx, room); err != nil || encrypted {
+		if encrypted, err := t.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Inbound{}, err
 		}
 	}

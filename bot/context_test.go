@@ -42,19 +42,20 @@ func FuzzPersonaFiles(f *testing.F) {
 }
 
 func TestRelate(t *testing.T) {
-	plain := state.Inbound{Event: "$task", Raw: []byte(`{"event_id":"$task","type":"m.room.message","sender":"@a:b","content":{"msgtype":"m.text","body":"x"}}`)}
-	thread := plain
-	thread.Raw = []byte(strings.Replace(string(plain.Raw), `"body":"x"`, `"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$root"}`, 1))
-	if rel := relate(plain, "$answer"); rel.GetReplyTo() != "$answer" || rel.GetThreadParent() != "" {
+	row := state.Inbound{Event: "$task", Raw: []byte(`{"event_id":"$task","type":"m.room.message","sender":"@a:b","content":{"msgtype":"m.text","body":"x"}}`)}
+	plain := originOf(row)
+	row.Raw = []byte(strings.Replace(string(row.Raw), `"body":"x"`, `"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$root"}`, 1))
+	thread := originOf(row)
+	if rel := relate(plain, "$answer"); rel.InReplyTo.EventID != "$answer" || rel.RelType != "" {
 		t.Errorf("a plain reply is %+v", rel)
 	}
-	if rel := relate(thread, "$answer"); rel.GetReplyTo() != "$task" || rel.GetThreadParent() != "$root" || rel.IsFallingBack {
+	if rel := relate(thread, "$answer"); rel.InReplyTo.EventID != "$task" || rel.RelType != "m.thread" || rel.EventID != "$root" || rel.IsFallingBack {
 		t.Errorf("a reply in a thread is %+v", rel)
 	}
 	if rel := follows(plain); rel != nil {
 		t.Errorf("what follows is %+v", rel)
 	}
-	if rel := follows(thread); rel.GetThreadParent() != "$root" || !rel.IsFallingBack {
+	if rel := follows(thread); rel.RelType != "m.thread" || rel.EventID != "$root" || !rel.IsFallingBack {
 		t.Errorf("what follows in a thread is %+v", rel)
 	}
 }

@@ -60,7 +60,7 @@ func TestNoRowLeavesEncrypted(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"Before", "Commit", "Event", "LastTask", "Unfinished", "Waiting", "WaitingIn"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"Before", "Commit", "Event", "Pending", "PendingType"}, got); diff != "" {
 		t.Errorf("journal does not stand before these (-want +got):\n%s", diff)
 	}
 }

@@ -4,23 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/event/cmdschema"
+	"matrix-tui/bot/matrix"
 )
 
-// description is a command as MSC4391 describes it to clients, which can offer
-// it then.
-func (c command) description() *cmdschema.EventContent {
-	content := &cmdschema.EventContent{Command: c.name, Description: event.MakeExtensibleText(c.does)}
-	if c.text != "" {
-		content.TailParam = "text"
-		content.Parameters = []*cmdschema.Parameter{{
-			Key:         "text",
-			Schema:      cmdschema.PrimitiveTypeString.Schema(),
-			Description: event.MakeExtensibleText(strings.ToLower(c.text)),
-		}}
-	}
-	return content
+// description is a command as clients can offer it.
+func (c command) description() matrix.Command {
+	return matrix.Command{Name: c.name, Does: c.does, Text: strings.ToLower(c.text)}
 }
 
 // describe publishes the commands in a room, where the bot may: it is no harm
@@ -33,9 +22,7 @@ func (r *room) describe(ctx context.Context) {
 		if c.direct && !direct {
 			continue
 		}
-		content := c.description()
-		_, err := r.bot.client.SendStateEvent(ctx, roomID(r.id), event.StateMSC4391BotCommand, content.StateKey(r.bot.client.UserID), content)
-		if err != nil {
+		if err := r.bot.account.Describe(ctx, r.id, c.description()); err != nil {
 			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("describe commands")
 			return
 		}

@@ -3,14 +3,14 @@ package bot
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"maunium.net/go/mautrix"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state/retry"
 )
 
 // directType is the account data that says which rooms are direct chats
@@ -67,22 +67,21 @@ func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 // loadDirects asks the homeserver which rooms are direct chats; while it does
 // not answer it is asked again. Afterwards /sync tells what changes.
 func (b *Bot) loadDirects(ctx context.Context) error {
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
-		var content json.RawMessage
+	for again := retry.New(time.Second, 30*time.Second); ; {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		err := b.client.GetAccountData(call, directType, &content)
+		content, err := b.account.AccountData(call, directType)
 		cancel()
 		if err == nil {
 			b.direct.take(content)
 			return nil
 		}
-		if !transient(err) {
-			if !errors.Is(err, mautrix.MNotFound) {
+		if !matrix.Transient(err) {
+			if !matrix.IsNotFound(err) {
 				b.log.Warn().Err(err).Msg("read direct chats")
 			}
 			return nil
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -96,7 +95,7 @@ func (b *Bot) markDirect(ctx context.Context, user, room string) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := b.client.SetAccountData(call, directType, users); err != nil {
+	if err := b.account.SetAccountData(call, directType, users); err != nil {
 		return fmt.Errorf("remember direct chat: %w", err)
 	}
 	content, err := json.Marshal(users)

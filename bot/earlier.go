@@ -1,10 +1,6 @@
 package bot
 
-import (
-	"regexp"
-
-	"matrix-tui/state"
-)
+import "matrix-tui/state"
 
 // earlierLife are the events that this account has answered by messages which
 // the journal knows nothing of, by their keys. It is empty but after a restore
@@ -12,14 +8,12 @@ import (
 // once more, and must not be done again.
 type earlierLife map[string]bool
 
-// endTxn is the transaction of a message that ends a row: a result, or what tell
-// says.
-var endTxn = regexp.MustCompile(`^([0-9a-f]+)-[af]`)
-
-// take notes a transaction of ours without a row.
+// take notes a transaction of ours without a row, if it ended a row: a result, or
+// what tell says.
 func (l earlierLife) take(txn string) {
-	if m := endTxn.FindStringSubmatch(txn); m != nil {
-		l[m[1]] = true
+	switch key, kind, _ := state.KindOfTxn(txn); kind {
+	case state.KindFinal, state.KindTooLarge, state.KindReply:
+		l[key] = true
 	}
 }
 

@@ -29,6 +29,8 @@ const (
 	kindInvite                  // we are asked to join
 )
 
+const typeTombstone = "m.room.tombstone"
+
 // Rows of these types stand for things that come without an event of their own.
 const (
 	ownTypes    = "io.matrix-tui."
@@ -49,7 +51,7 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 		if e.Sender == self {
 			return kindTask
 		}
-	case "m.room.tombstone":
+	case typeTombstone:
 		if e.StateKey != nil && *e.StateKey == "" {
 			return kindTombstone
 		}

@@ -22,18 +22,6 @@ const (
 	fileCame = "A file came."
 )
 
-// broughtFile is a file that came with a task, as the task's record keeps it.
-type broughtFile struct {
-	Event   string `json:"event"`
-	Path    string `json:"path,omitempty"` // in the box
-	Type    string `json:"type,omitempty"`
-	Name    string `json:"name,omitempty"`
-	Size    int64  `json:"size,omitempty"`
-	Caption string `json:"caption,omitempty"`
-	Voice   bool   `json:"voice,omitempty"`
-	Missing string `json:"missing,omitempty"` // why it is not in the box; then it has no path
-}
-
 // fileOf is the file that a row carries.
 func fileOf(row state.Inbound) (media.File, bool) {
 	e, _ := parseEvent(row.Raw)
@@ -67,16 +55,19 @@ func fileAnswer(f media.File, event, words string) string {
 // its own, the one that it replies to, those of what was said to it, and those of
 // answers.
 func (t *task) fileEvents() []string {
-	events := []string{t.row.Event}
-	if about := repliesTo(t.row); about != "" {
-		events = append(events, about)
+	var events []string
+	if t.rec.HasFile {
+		events = append(events, t.rec.Event)
 	}
-	for _, said := range t.rec.Steer {
+	if t.rec.ReplyTo != "" {
+		events = append(events, t.rec.ReplyTo)
+	}
+	for _, said := range t.rec.Said {
 		if said.File {
 			events = append(events, said.Event)
 		}
 	}
-	for _, a := range t.rec.Execution.Answers {
+	for _, a := range t.exec.Answers {
 		if a.Event != "" && strings.Contains(a.Answer, media.InboxDir+"/") {
 			events = append(events, a.Event)
 		}
@@ -100,17 +91,18 @@ func repliesTo(row state.Inbound) string {
 func (t *task) bring(ctx context.Context, box media.Container) error {
 	var keep []string
 	for _, event := range t.fileEvents() {
-		if slices.ContainsFunc(t.rec.Files, func(f broughtFile) bool { return f.Event == event }) {
+		if slices.ContainsFunc(t.rec.Files, func(f state.File) bool { return f.Event == event }) {
 			continue
 		}
-		row := t.row
-		if event != t.row.Event {
-			var err error
-			if row, err = t.bot.Journal.Event(ctx, t.id, event); errors.Is(err, state.ErrNotFound) {
-				continue
-			} else if err != nil {
-				return fmt.Errorf("look up a file's message: %w", err)
-			}
+		room := t.id
+		if event == t.rec.Event {
+			room = t.rec.Home
+		}
+		row, err := t.bot.Journal.Event(ctx, room, event)
+		if errors.Is(err, state.ErrNotFound) {
+			continue
+		} else if err != nil {
+			return fmt.Errorf("look up a file's message: %w", err)
 		}
 		f, ok := fileOf(row)
 		if !ok {
@@ -132,10 +124,10 @@ func (t *task) bring(ctx context.Context, box media.Container) error {
 			continue
 		}
 		n := notice(brought.Missing)
-		if !hasMoved(row) {
+		if row.Room == t.id {
 			n.RelatesTo = replyTo(event)
 		}
-		if err := t.queue(ctx, t.room.out(t.key+"-i"+hash(event), t.row.Event, n)); err != nil {
+		if err := t.queue(ctx, t.out(state.KindFileNote, 0, t.rec.Key+"-i"+hash(event), n)); err != nil {
 			return err
 		}
 	}
@@ -150,18 +142,14 @@ func (t *task) inboxKept(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
 	names := baseNames(t.rec.Files)
-	for _, row := range waiting {
-		other, err := newTask(t.room, row)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, baseNames(other.rec.Files)...)
+	for _, other := range waiting {
+		names = append(names, baseNames(other.Files)...)
 	}
 	return names, nil
 }
 
 // baseNames are the names of files in the inbox; never nil.
-func baseNames(files []broughtFile) []string {
+func baseNames(files []state.File) []string {
 	names := []string{}
 	for _, f := range files {
 		if f.Path != "" {
@@ -173,8 +161,8 @@ func baseNames(files []broughtFile) []string {
 
 // bringOne fetches a file and puts it into the box; the files that keep names
 // stay there.
-func (t *task) bringOne(ctx context.Context, box media.Container, event string, f media.File, keep []string) (broughtFile, error) {
-	is := broughtFile{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
+func (t *task) bringOne(ctx context.Context, box media.Container, event string, f media.File, keep []string) (state.File, error) {
+	is := state.File{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
 	}
@@ -187,7 +175,7 @@ func (t *task) bringOne(ctx context.Context, box media.Container, event string, 
 	defer t.shown.set("")
 	var fetched *media.Fetched
 	err = patiently(ctx, func() (err error) {
-		fetched, err = media.Fetch(ctx, media.From(t.bot.client), f, t.bot.tmp(), t.bot.MediaMax)
+		fetched, err = media.Fetch(ctx, t.bot.account.Download, f, t.bot.tmp(), t.bot.MediaMax)
 		return err
 	})
 	if err == nil {
@@ -211,20 +199,20 @@ func (t *task) bringOne(ctx context.Context, box media.Container, event string, 
 // that its session was not told of.
 func (t *task) promptFiles(resumed bool) []workspace.File {
 	fresh := map[string]bool{}
-	answers := t.rec.Execution.Answers
+	answers := t.exec.Answers
 	if len(answers) > 0 {
 		fresh[answers[len(answers)-1].Event] = true
 	}
-	for i, said := range t.rec.Steer {
+	for i, said := range t.rec.Said {
 		fresh[said.Event] = fresh[said.Event] || i >= t.rec.Told
 	}
-	fresh[t.row.Event] = len(answers) == 0 && t.rec.Told == 0
-	if about := repliesTo(t.row); about != "" {
-		fresh[about] = fresh[t.row.Event]
+	fresh[t.rec.Event] = len(answers) == 0 && t.rec.Told == 0
+	if t.rec.ReplyTo != "" {
+		fresh[t.rec.ReplyTo] = fresh[t.rec.Event]
 	}
 	edited := func(event string) bool { // its words are told already, as they are now
-		return event == t.row.Event && t.rec.Text != "" ||
-			slices.ContainsFunc(t.rec.Steer, func(s steerText) bool { return s.Event == event && s.Edited })
+		return event == t.rec.Event && t.rec.Edited ||
+			slices.ContainsFunc(t.rec.Said, func(s state.Said) bool { return s.Event == event && s.Edited })
 	}
 	var files []workspace.File
 	for _, f := range t.rec.Files {

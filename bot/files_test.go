@@ -34,11 +34,11 @@ func TestTaskOfAFile(t *testing.T) {
 		{"no file", "m.room.message", `{"msgtype":"m.text","body":"cat.png","filename":"a"}`, "cat.png"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			task, err := newTask(r, fileRow(c.eventType, c.content))
+			rec, err := taskFrom(fileRow(c.eventType, c.content))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, task.text); diff != "" {
+			if diff := cmp.Diff(c.want, newTask(r, rec).text); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -63,24 +63,25 @@ func TestFileAnswer(t *testing.T) {
 func TestPromptFiles(t *testing.T) {
 	const answer = media.InboxDir + "/c-c"
 	asked := &agent.Execution{Answers: []agent.Answer{{Answer: answer, Event: "$c"}}}
-	files := []broughtFile{{Event: "$e1"}, {Event: "$a"}, {Event: "$b"}, {Event: "$c"}}
+	files := []state.File{{Event: "$e1"}, {Event: "$a"}, {Event: "$b"}, {Event: "$c"}}
 	for i := range files {
 		files[i].Path = files[i].Event
 	}
-	steer := []steerText{{Event: "$a", File: true}, {Event: "$x"}, {Event: "$b", File: true}}
+	steer := []state.Said{{Event: "$a", File: true}, {Event: "$x"}, {Event: "$b", File: true}}
 	for _, c := range []struct {
 		name    string
-		rec     record
+		rec     state.Details
+		asked   *agent.Execution
 		resumed bool
 		want    string
 	}{
-		{"a new session", record{Files: files, Steer: steer, Told: 2, Execution: asked}, false, "$e1 $a $b $c"},
-		{"steered", record{Files: files, Steer: steer, Told: 2, Execution: &agent.Execution{}}, true, "$b"},
-		{"nothing told yet", record{Files: files[:3], Steer: steer, Execution: &agent.Execution{}}, true, "$e1 $a $b"},
-		{"answered", record{Files: files, Steer: steer, Told: 3, Execution: asked}, true, "$c"},
+		{"a new session", state.Details{Files: files, Said: steer, Told: 2}, asked, false, "$e1 $a $b $c"},
+		{"steered", state.Details{Files: files, Said: steer, Told: 2}, &agent.Execution{}, true, "$b"},
+		{"nothing told yet", state.Details{Files: files[:3], Said: steer}, &agent.Execution{}, true, "$e1 $a $b"},
+		{"answered", state.Details{Files: files, Said: steer, Told: 3}, asked, true, "$c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			task := &task{room: &room{}, row: state.Inbound{Event: "$e1"}, rec: c.rec}
+			task := &task{room: &room{}, exec: c.asked, rec: state.Task{Event: "$e1", HasFile: true, Details: c.rec}}
 			var got []string
 			for _, f := range task.promptFiles(c.resumed) {
 				got = append(got, f.Path)
@@ -96,14 +97,14 @@ func TestPromptFiles(t *testing.T) {
 }
 
 func TestSpokenWithFiles(t *testing.T) {
-	task := &task{room: &room{}, text: fileCame, rec: record{Steer: []steerText{
+	task := &task{room: &room{}, text: fileCame, rec: state.Task{Details: state.Details{Said: []state.Said{
 		{File: true, Joined: true}, {Text: "look at both", Joined: true}, {File: true},
-	}}}
+	}}}}
 	text, later := task.spoken()
 	if diff := cmp.Diff("A file came.\nlook at both", text); diff != "" {
 		t.Error(diff)
 	}
-	if len(later) != 1 || later[0].words() != fileCame {
+	if len(later) != 1 || wordsOf(later[0]) != fileCame {
 		t.Errorf("later: %v", later)
 	}
 }
@@ -113,7 +114,7 @@ func TestSpokenWithFiles(t *testing.T) {
 func TestFileJoins(t *testing.T) {
 	at := time.UnixMilli(1_000_000)
 	r := &room{bot: &Bot{Config: Config{Debounce: time.Second}}, id: "!den:here"}
-	r.current = &task{room: r, row: state.Inbound{Sender: "@ann:here", Type: "m.room.message", Seq: 4}}
+	r.current = &task{room: r, rec: state.Task{Key: "k", Requester: "@ann:here", Seq: 4}}
 	r.current.lastPart.Store(at.UnixMilli())
 	event := func(sender, content string, after time.Duration) wireEvent {
 		e, ok := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,
@@ -134,12 +135,12 @@ func TestFileJoins(t *testing.T) {
 		{"of somebody else", event("@bob:here", image, 0), false},
 		{"a text", event("@ann:here", `{"msgtype":"m.text","body":"a"}`, 0), false},
 	} {
-		if got := r.couldJoin(c.event); got != c.want {
+		if got := r.couldJoin(t.Context(), c.event); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 	r.bot.Debounce = 0
-	if r.couldJoin(event("@ann:here", image, 0)) {
+	if r.couldJoin(t.Context(), event("@ann:here", image, 0)) {
 		t.Error("it joins without debounce")
 	}
 }
@@ -189,15 +190,17 @@ func TestEmptyTmp(t *testing.T) {
 // clients only.
 func TestFilesRepliedTo(t *testing.T) {
 	for content, want := range map[string]string{
-		`{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`:                                                              "$e1 $0",
-		`{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$9","m.in_reply_to":{"event_id":"$0"}}}`:                        "$e1 $0",
-		`{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$9","is_falling_back":true,"m.in_reply_to":{"event_id":"$0"}}}`: "$e1",
-		`{"msgtype":"m.text","body":"x"}`: "$e1",
+		`{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`:                                                              "$0",
+		`{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$9","m.in_reply_to":{"event_id":"$0"}}}`:                        "$0",
+		`{"msgtype":"m.text","body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$9","is_falling_back":true,"m.in_reply_to":{"event_id":"$0"}}}`: "",
+		`{"msgtype":"m.text","body":"x"}`: "",
+		`{"msgtype":"m.file","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`: "$e1 $0",
 	} {
-		task, err := newTask(&room{bot: &Bot{}, id: "!den:here"}, fileRow("m.room.message", content))
+		rec, err := taskFrom(fileRow("m.room.message", content))
 		if err != nil {
 			t.Fatal(err)
 		}
+		task := newTask(&room{bot: &Bot{}, id: "!den:here"}, rec)
 		if diff := cmp.Diff(want, strings.Join(task.fileEvents(), " ")); diff != "" {
 			t.Errorf("%s: %s", content, diff)
 		}

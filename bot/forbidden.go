@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
 // forbidden does what a room's power levels leave the bot to do. Without
 // messages there is nothing that it could do there: it leaves, and what was to
 // be said is given up. Without anything else, such as reactions, it goes on.
-func (o *outbox) forbidden(ctx context.Context, row state.Outbound, why error) error {
+func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) error {
 	r, b := o.room, o.room.bot
-	if row.Type != messageType.Type {
+	if row.Type != event.TypeMessage {
 		if r.firstRefusal(row.Type) {
 			b.log.Info().Str("room", r.id).Str("type", row.Type).Msg("not allowed here: going on without")
 		}
@@ -53,7 +55,7 @@ func (r *room) quit(ctx context.Context) error {
 	r.bot.log.Info().Str("room", r.id).Msg("not allowed to speak: leaving")
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && (transient(err) || ctx.Err() != nil) {
+	if err := r.bot.account.Leave(call, r.id); err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return nil

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
-	"time"
 
-	"maunium.net/go/mautrix"
+	"matrix-tui/bot/matrix"
 )
 
 const (
@@ -21,15 +19,15 @@ const (
 // was said while we were not in the room is left out: it was not said to us.
 // old tells that the events are from before this state folder, and are kept
 // as context only.
-func (b *Bot) timeline(ctx context.Context, room, since string, joined joinedRoom) (events []json.RawMessage, old bool, err error) {
-	events = joined.Timeline.Events
+func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Room) (events []json.RawMessage, old bool, err error) {
+	events = joined.Timeline
 	last, err := b.Journal.LastEvent(ctx, room)
 	if err != nil {
 		return nil, false, fmt.Errorf("read last event: %w", err)
 	}
-	if joined.Timeline.Limited && joined.Timeline.PrevBatch != "" && since != "" && !b.joinsIn(events) {
-		older, err := b.fillGap(ctx, room, joined.Timeline.PrevBatch)
-		if err != nil && (transient(err) || ctx.Err() != nil) {
+	if joined.Limited && joined.PrevBatch != "" && since != "" && !b.joinsIn(events) {
+		older, err := b.fillGap(ctx, room, joined.PrevBatch)
+		if err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
 			return nil, false, err
 		}
 		if err != nil {
@@ -79,7 +77,7 @@ func (b *Bot) joinsIn(events []json.RawMessage) bool {
 func (b *Bot) fillGap(ctx context.Context, room, from string) ([]json.RawMessage, error) {
 	var older []json.RawMessage
 	for page := 0; page < gapPages && from != ""; page++ {
-		chunk, end, err := b.messages(ctx, room, from)
+		chunk, end, err := b.account.Messages(ctx, room, from, gapPage)
 		if err != nil {
 			return nil, err
 		}
@@ -112,25 +110,4 @@ func (b *Bot) fillGap(ctx context.Context, room, from string) ([]json.RawMessage
 	b.log.Info().Str("room", room).Int("events", len(older)).Msg("gap filled to the beginning or to the limit")
 	slices.Reverse(older)
 	return older, nil
-}
-
-func (b *Bot) messages(ctx context.Context, room, from string) (chunk []json.RawMessage, end string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	var resp struct {
-		Chunk []json.RawMessage `json:"chunk"`
-		End   string            `json:"end"`
-	}
-	_, err = b.client.MakeFullRequest(ctx, mautrix.FullRequest{
-		Method: http.MethodGet,
-		URL: b.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", roomID(room), "messages"}, map[string]string{
-			"from": from, "dir": "b", "limit": fmt.Sprint(gapPage),
-		}),
-		ResponseJSON: &resp,
-		MaxAttempts:  1,
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("read messages of %s: %w", room, err)
-	}
-	return resp.Chunk, resp.End, nil
 }

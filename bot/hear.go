@@ -47,7 +47,7 @@ func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
 	if about == "" {
 		return false
 	}
-	_, err := b.Journal.OutboundOf(ctx, room, about)
+	_, err := b.Journal.MessageOf(ctx, room, about)
 	return err == nil
 }
 

@@ -3,14 +3,10 @@ package bot
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -26,59 +22,55 @@ const (
 	failedKey = "❌"
 )
 
-// acknowledge shows that a message is in line behind a task that runs.
-func (r *room) acknowledge(row state.Inbound) {
-	e, _ := parseEvent(row.Raw)
-	if r.classify(r.bot.ctx, e) != kindTask || !isSpoken(row.Type) || !r.busy(taskKey(row)) || r.joins(row) {
-		return
-	}
-	key := taskKey(row)
-	if err := r.queue(r.bot.ctx, r.reaction(key+"-queued", row.Event, queuedKey)); err != nil && r.bot.ctx.Err() == nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("acknowledge task")
-	}
+// queuedRow shows that a task is in line behind another one.
+func (t *task) queuedRow() state.Message {
+	return t.reaction(state.KindReaction, 0, t.rec.Key+"-queued", t.rec.Event, queuedKey)
 }
 
 // begunRows show that a task is worked on, and no longer in line.
-func (t *task) begunRows() []state.Outbound {
-	if !isSpoken(t.row.Type) || hasMoved(t.row) {
+func (t *task) begunRows() []state.Message {
+	if t.rec.Source == state.FromHTTP || t.hasMoved() {
 		return nil
 	}
-	return []state.Outbound{t.room.reaction(t.key+"-eyes", t.row.Event, eyesKey), t.room.redaction(t.key + "-queued")}
+	return []state.Message{t.reaction(state.KindReaction, 0, t.rec.Key+"-eyes", t.rec.Event, eyesKey), t.redaction(t.rec.Key + "-queued")}
 }
 
 // endedRows show how a task ended. One that never got its turn is in line until
 // then.
-func (t *task) endedRows(how agent.Ended) []state.Outbound {
-	if !isSpoken(t.row.Type) || hasMoved(t.row) {
+func (t *task) endedRows(how agent.Ended) []state.Message {
+	if t.rec.Source == state.FromHTTP || t.hasMoved() {
 		return nil
 	}
 	key := failedKey
 	if how == agent.Completed {
 		key = doneKey
 	}
-	return []state.Outbound{t.room.redaction(t.key + "-eyes"), t.room.redaction(t.key + "-queued"), t.room.reaction(t.key+"-end", t.row.Event, key)}
+	return []state.Message{
+		t.redaction(t.rec.Key + "-eyes"), t.redaction(t.rec.Key + "-queued"),
+		t.reaction(state.KindReaction, 0, t.rec.Key+"-end", t.rec.Event, key),
+	}
 }
 
 // reaction is the row of a reaction to an event.
-func (r *room) reaction(txn, about, key string) state.Outbound {
+func (t *task) reaction(kind state.Kind, number int, txn, about, key string) state.Message {
 	content, err := json.Marshal(map[string]any{
-		"m.relates_to":      event.RelatesTo{Type: event.RelAnnotation, EventID: id.EventID(about), Key: key},
+		"m.relates_to":      map[string]string{"rel_type": "m.annotation", "event_id": about, "key": key},
 		"io.matrix-tui.txn": txn,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
 	}
-	return state.Outbound{Txn: txn, Room: r.id, Type: event.EventReaction.Type, Content: content}
+	return t.of(number, state.Message{Txn: txn, Room: t.id, Kind: kind, Type: event.TypeReaction, Content: content, About: ownTxn(about)})
 }
 
 // redaction is the row that takes the event of a transaction back, if there is
 // one.
-func (r *room) redaction(txn string) state.Outbound {
-	content, err := json.Marshal(map[string]any{"redacts": txnRef + txn})
+func (t *task) redaction(txn string) state.Message {
+	content, err := json.Marshal(map[string]any{"redacts": state.AboutRef(txn)})
 	if err != nil {
 		panic(fmt.Sprintf("marshal redaction: %v", err)) // plain strings cannot fail
 	}
-	return state.Outbound{Txn: txn + "-x", Room: r.id, Type: event.EventRedaction.Type, Content: content}
+	return t.of(0, state.Message{Txn: txn + "-x", Room: t.id, Kind: state.KindRedaction, Type: event.TypeRedaction, Content: content, About: txn})
 }
 
 // introduce gives the account a name and a picture where it has none. A person
@@ -86,23 +78,20 @@ func (r *room) redaction(txn string) state.Outbound {
 func (b *Bot) introduce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	profile, err := b.client.GetProfile(ctx, b.client.UserID)
-	if err != nil && !errors.Is(err, mautrix.MNotFound) {
+	name, picture, err := b.account.Profile(ctx)
+	if err != nil {
 		b.log.Debug().Err(err).Msg("read own profile")
 		return
 	}
-	if err != nil {
-		profile = &mautrix.RespUserProfile{}
-	}
-	b.called.Store(profile.DisplayName)
-	if profile.DisplayName == "" || profile.DisplayName == b.client.UserID.Localpart() {
-		if err := b.client.SetDisplayName(ctx, displayName); err != nil {
+	b.called.Store(name)
+	if name == "" || name == b.account.Localpart() {
+		if err := b.account.SetName(ctx, displayName); err != nil {
 			b.log.Warn().Err(err).Msg("set display name")
 		} else {
 			b.called.Store(displayName)
 		}
 	}
-	if profile.AvatarURL.IsEmpty() {
+	if !picture {
 		if err := b.setAvatar(ctx); err != nil {
 			b.log.Warn().Err(err).Msg("set avatar")
 		}
@@ -114,9 +103,5 @@ func (b *Bot) setAvatar(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	uploaded, err := b.client.UploadBytes(ctx, picture, "image/png")
-	if err != nil {
-		return fmt.Errorf("upload avatar: %w", err)
-	}
-	return b.client.SetAvatarURL(ctx, uploaded.ContentURI)
+	return b.account.SetPicture(ctx, picture, "image/png")
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"maunium.net/go/mautrix"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -35,13 +35,13 @@ func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
 	}
 	if !welcome {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: its sender may not use the bot")
-		if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
+		if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Transient(err) {
 			return &outsideError{fmt.Errorf("decline invite: %w", err)}
 		}
 		return r.finish(ctx, row)
 	}
 	if err := r.enter(call); err != nil {
-		if transient(err) && time.Since(row.Time) < inviteTime {
+		if matrix.Transient(err) && time.Since(row.Time) < inviteTime {
 			return &outsideError{fmt.Errorf("join room: %w", err)}
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("the invite is no longer good")
@@ -66,10 +66,10 @@ func (r *room) welcomes(user string, direct bool) (bool, error) {
 // as when a room and its successor's invite come at once: it is asked again.
 func (r *room) enter(ctx context.Context) (err error) {
 	for range 3 {
-		if _, err = r.bot.client.JoinRoomByID(ctx, roomID(r.id)); !errors.Is(err, mautrix.MForbidden) {
+		if err = r.bot.account.Join(ctx, r.id); !matrix.IsForbidden(err) {
 			return err
 		}
-		if sleep(ctx, time.Second) != nil {
+		if retry.Sleep(ctx, time.Second) != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
 		return nil
 	}
 	err := r.bot.markDirect(ctx, invite.Sender, r.id)
-	if err != nil && !transient(err) {
+	if err != nil && !matrix.Transient(err) {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("remember direct chat")
 		return nil
 	}
@@ -99,7 +99,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 	if err := r.askAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(taskKey(row)+"-g", "", notice(r.greeting()))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, taskKey(row)+"-g", notice(r.greeting()))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
@@ -110,20 +110,20 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	members, err := r.bot.client.JoinedMembers(call, roomID(r.id))
+	members, err := r.bot.account.Members(call, r.id)
 	if err != nil {
-		if transient(err) {
+		if matrix.Transient(err) {
 			return fmt.Errorf("list members: %w", err)
 		}
 		return r.finish(ctx, row)
 	}
-	for user := range members.Joined {
-		if !r.bot.isSelf(user.String()) {
+	for _, user := range members {
+		if !r.bot.isSelf(user) {
 			return r.finish(ctx, row)
 		}
 	}
 	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving too")
-	if _, err := r.bot.client.LeaveRoom(call, roomID(r.id)); err != nil && transient(err) {
+	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Transient(err) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)
@@ -133,10 +133,6 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 // history: the container is stopped and its entry dropped.
 func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	r.abandon(errRoomGone)
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return fmt.Errorf("read unfinished rows: %w", err)
-	}
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -150,13 +146,8 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
 	}
-	for _, older := range rows {
-		if older.Seq >= row.Seq {
-			break
-		}
-		if err := r.finish(ctx, older); err != nil {
-			return err
-		}
+	if err := errors.Join(r.bot.Journal.FinishEvents(ctx, r.id, row.Seq), r.bot.Journal.FinishTasks(ctx, r.id, row.Seq)); err != nil {
+		return fmt.Errorf("finish what came before: %w", err)
 	}
 	if err := r.giveUpWaiting(ctx); err != nil {
 		return err
@@ -167,8 +158,8 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 // doUnsupported says that a message was not read.
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
 	c := notice("I can read texts and files, and that is neither: please write what you want done.")
-	c.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", c)); err != nil {
+	c.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindUnreadable, taskKey(row)+"-u", c)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -1,20 +1,19 @@
 package bot
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
 
 // carrier makes what moves to a room's successor fit to stand there: an event
 // tells where it was said, and a message speaks of nothing that was.
-func carrier(from string) state.Carrier {
+func carrier(from, to string) state.Carrier {
 	return state.Carrier{
 		Event: func(raw json.RawMessage) json.RawMessage {
 			if e, _ := parseEvent(raw); e.Room != "" {
@@ -22,6 +21,7 @@ func carrier(from string) state.Carrier {
 			}
 			return withRoom(raw, from)
 		},
+		Key:     func(event string) string { return taskKey(state.Inbound{Room: to, Event: event}) },
 		Message: carried,
 	}
 }
@@ -29,17 +29,16 @@ func carrier(from string) state.Carrier {
 // carried is an unsent message for the room's successor. What it says about an
 // event of this room cannot be said there; what it says about another message of
 // ours is looked up when it is sent.
-func carried(o state.Outbound) state.Outbound {
+func carried(o state.Message) state.Message {
 	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
 		return o
 	}
-	stays := func(target string) bool { return target != "" && !strings.HasPrefix(target, txnRef) }
-	if !slices.ContainsFunc([]string{c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID}, stays) {
+	if o.About != "" || cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID) == "" {
 		return o
 	}
-	if c.Redacts != "" || c.RelatesTo.RelType == string(event.RelAnnotation) || c.RelatesTo.RelType == string(event.RelReplace) {
+	if c.Redacts != "" || c.RelatesTo.RelType == "m.annotation" || c.RelatesTo.RelType == "m.replace" {
 		o.Status, o.Error = state.Refused, "what it is about stays in the room before"
 		return o
 	}
@@ -63,12 +62,14 @@ func homeOf(row state.Inbound) string {
 // here can reply to it.
 func hasMoved(row state.Inbound) bool { return homeOf(row) != row.Room }
 
+func (t *task) hasMoved() bool { return t.rec.Home != t.rec.Room }
+
 // maxReminder bounds what a text reminds of a task in another room, in bytes.
 const maxReminder = 200
 
 // remindOf puts before a text what it is about, where it cannot reply to that.
 func (t *task) remindOf(words string) string {
-	if !hasMoved(t.row) {
+	if !t.hasMoved() {
 		return words
 	}
 	about := text.Cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
@@ -87,5 +88,5 @@ func (b *Bot) linkTo(room, eventID, somebody string) string {
 			via = append(via, server)
 		}
 	}
-	return roomID(room).EventURI(id.EventID(eventID), via...).MatrixToURL()
+	return matrix.LinkTo(room, eventID, via...)
 }

@@ -2,11 +2,12 @@ package bot
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -26,7 +27,11 @@ func TestCarried(t *testing.T) {
 		"redaction of ours":   {`{"redacts":"txn:r"}`, `{"redacts":"txn:r"}`, state.Unsent},
 		"nothing that we say": {`[]`, `[]`, state.Unsent},
 	} {
-		got := carried(state.Outbound{Txn: "t", Content: json.RawMessage(c.content)})
+		about := ""
+		if _, rest, ok := strings.Cut(c.content, `"txn:`); ok {
+			about, _, _ = strings.Cut(rest, `"`)
+		}
+		got := carried(state.Message{Txn: "t", Content: json.RawMessage(c.content), About: about})
 		if diff := cmp.Diff(c.want, string(got.Content)); diff != "" || got.Status != c.status || (got.Error != "") != (c.status == state.Refused) {
 			t.Errorf("%s: %d %q %s", name, got.Status, got.Error, diff)
 		}
@@ -36,34 +41,38 @@ func TestCarried(t *testing.T) {
 // A row that moves knows where it was said, however often it moves.
 func TestHomeOf(t *testing.T) {
 	row := state.Inbound{Room: "!a:x", Event: "$1", Sender: "@ann:y", Raw: json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
-	if homeOf(row) != "!a:x" || hasMoved(row) || relate(row, "$1").GetReplyTo() != "$1" {
+	if homeOf(row) != "!a:x" || hasMoved(row) || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
 		t.Error("it has moved before it moves")
 	}
 	for _, next := range []string{"!b:x", "!c:x"} {
-		row.Raw, row.Room = carrier(row.Room).Event(row.Raw), next
+		row.Raw, row.Room = carrier(row.Room, next).Event(row.Raw), next
 		if homeOf(row) != "!a:x" || !hasMoved(row) {
 			t.Errorf("in %s it was said in %s", next, homeOf(row))
 		}
 	}
-	if relate(row, "$1") != nil || follows(row) != nil || relate(row, txnRef+"q").GetReplyTo() != txnRef+"q" || relate(row, "$here").GetReplyTo() != "$here" {
+	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).InReplyTo.EventID != state.AboutRef("q") || relate(originOf(row), "$here").InReplyTo.EventID != "$here" {
 		t.Error("relations to where it was said")
 	}
-	moved := &task{row: row, text: "paint\nthe shed"}
+	rec, err := taskFrom(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := newTask(&room{}, rec)
 	if got := moved.remindOf("done"); got != "> ann: paint the shed\n\ndone" {
 		t.Errorf("%q", got)
 	}
-	row.Room = "!a:x"
-	if got := (&task{row: row}).remindOf("done"); got != "done" {
+	moved.rec.Room = "!a:x"
+	if got := moved.remindOf("done"); got != "done" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestLinkTo(t *testing.T) {
-	client, err := mautrix.NewClient("http://x", "@bot:x", "")
+	account, err := matrix.New(matrix.Config{Homeserver: "http://x", User: "@bot:x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Bot{client: client}
+	b := &Bot{account: account}
 	for room, want := range map[string]string{
 		"!a:x": "https://matrix.to/#/%21a:x/$1?via=x&via=y",
 		"!a:z": "https://matrix.to/#/%21a:z/$1?via=x&via=y&via=z",

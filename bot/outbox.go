@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,16 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
-
-// txnRef before a transaction ID stands, in a stored message, for the event
-// that the transaction made: an edit can be queued before its original is sent.
-const txnRef = "txn:"
 
 // outbox sends a room's queued messages, in order, each exactly once: the row
 // is there before the send, carries its transaction ID, and is marked after
@@ -39,50 +33,48 @@ func (o *outbox) init(r *room) {
 func (o *outbox) drain() {
 	b := o.room.bot
 	ctx := b.ctx
-	for wait := time.Second; ctx.Err() == nil; {
-		rows, err := b.Journal.Unsent(ctx, o.room.id)
-		if err == nil && len(rows) == 0 {
+	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
+		row, err := b.Journal.NextMessage(ctx, o.room.id)
+		if errors.Is(err, state.ErrNotFound) {
 			return
 		}
 		if err == nil {
 			coming := b.synced.coming()
-			err = o.send(ctx, rows[0])
-			if err != nil && ambiguous(err) {
-				wait = o.afterSync(ctx, coming, wait)
+			err = o.send(ctx, row)
+			if err != nil && matrix.Ambiguous(err) {
+				o.afterSync(ctx, coming, again.Next())
 				continue
 			}
 		}
 		if err == nil {
-			wait = time.Second
+			again.Reset()
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		pause := retryAfter(err, wait)
+		pause := matrix.RetryAfter(err, again.Next())
 		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("message is held up")
-		if sleep(ctx, pause) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
-		wait = min(2*wait, 30*time.Second)
 	}
 }
 
 // afterSync waits until a sync has been committed since the send, so that the
 // echo of a message that was taken has marked its row.
-func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, wait time.Duration) time.Duration {
-	o.room.bot.hurry()
+func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, pause time.Duration) {
+	o.room.bot.account.Hurry()
 	select {
 	case <-coming:
 	case <-ctx.Done():
-		return wait
+		return
 	}
-	_ = sleep(ctx, wait)
-	return min(2*wait, 30*time.Second)
+	_ = retry.Sleep(ctx, pause)
 }
 
 // send sends one row and marks it. An error means: not sent as far as we know.
-func (o *outbox) send(ctx context.Context, row state.Outbound) error {
+func (o *outbox) send(ctx context.Context, row state.Message) error {
 	b := o.room.bot
 	content, err := o.resolve(ctx, row)
 	if err != nil {
@@ -93,28 +85,27 @@ func (o *outbox) send(ctx context.Context, row state.Outbound) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	resp, err := b.put(call, row, content)
-	var sealed *sealError
+	sent, err := b.put(call, row, content)
 	switch {
 	case err == nil:
-		crashAfter(row.Txn, "sent")
-		if err := b.Journal.MarkSent(ctx, row.Txn, resp.EventID.String()); err != nil {
+		crashAfter(row, "sent")
+		if err := b.Journal.MarkSent(ctx, row.Txn, sent); err != nil {
 			return err
 		}
-		crashAfter(row.Txn, "marked")
-		if _, asked := questionNumber(row.Txn); asked && row.Task != "" {
+		crashAfter(row, "marked")
+		if row.Kind == state.KindQuestion {
 			return o.room.look(ctx, row.Task)
 		}
 		return nil
-	case errors.Is(err, mautrix.MTooLarge):
+	case matrix.IsTooLarge(err):
 		return o.tooLarge(ctx, row, err)
-	case errors.As(err, &sealed), transient(err), ctx.Err() != nil, errors.Is(err, mautrix.MUnknownToken):
+	case matrix.IsNotEncrypted(err), matrix.Transient(err), ctx.Err() != nil, matrix.IsUnknownToken(err):
 		return err
 	}
 	if o.room.moving(ctx) {
 		return err // the successor will have it
 	}
-	if errors.Is(err, mautrix.MForbidden) {
+	if matrix.IsForbidden(err) {
 		return o.forbidden(ctx, row, err)
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver refuses the message")
@@ -133,61 +124,57 @@ type references struct {
 	} `json:"m.relates_to"`
 }
 
-// put sends the content of a row: an event, or the taking back of one.
-func (b *Bot) put(ctx context.Context, row state.Outbound, content json.RawMessage) (*mautrix.RespSendEvent, error) {
-	if row.Type != event.EventRedaction.Type {
-		return b.send(ctx, row.Room, row.Type, row.Txn, content)
+// put sends the content of a row, an event or a redaction, and returns its ID.
+func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessage) (string, error) {
+	if row.Type != event.TypeRedaction {
+		return b.account.Send(ctx, row.Room, row.Type, row.Txn, content)
 	}
-	var c struct {
-		Redacts id.EventID `json:"redacts"`
-	}
+	var c references
 	if err := json.Unmarshal(content, &c); err != nil {
-		return nil, fmt.Errorf("read redaction: %w", err)
+		return "", fmt.Errorf("read redaction: %w", err)
 	}
-	return b.client.RedactEvent(ctx, roomID(row.Room), c.Redacts, mautrix.ReqRedact{TxnID: row.Txn})
+	return b.account.Redact(ctx, row.Room, row.Txn, c.Redacts)
 }
 
 // tooLarge has a sentence sent in the place of an answer that the homeserver
 // does not take: a task never ends in silence.
-func (o *outbox) tooLarge(ctx context.Context, row state.Outbound, err error) error {
+func (o *outbox) tooLarge(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
-	if strings.Contains(row.Txn, "-f") && !strings.HasSuffix(row.Txn, "-s") {
+	if row.Kind == state.KindFinal {
 		m := rendered("⚠️ The answer is larger than the homeserver takes. The work itself is done: ask me for the result in parts.")
 		var told message
 		if json.Unmarshal(row.Content, &told) == nil {
 			m.RelatesTo = told.RelatesTo
 		}
-		if err := b.Journal.Queue(ctx, o.room.out(row.Txn+"-s", row.Task, m)); err != nil {
+		instead := o.room.out(state.KindTooLarge, row.Txn+"-s", m)
+		instead.Task, instead.Number = row.Task, row.Number
+		if err := b.Journal.Queue(ctx, instead); err != nil {
 			return err
 		}
 	}
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
-// resolve puts the event ID in the place of a reference to a transaction. It
-// returns nil when there is no such event; a reply then stands for itself.
-func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessage, error) {
-	var c references
-	if err := json.Unmarshal(row.Content, &c); err != nil {
-		return nil, nil
-	}
-	ref := cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID)
-	txn, ok := strings.CutPrefix(ref, txnRef)
-	if !ok {
+// resolve puts the event of the message that a row is about into the row's
+// content. It returns nil when there is no such event; a reply then stands for
+// itself.
+func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessage, error) {
+	if row.About == "" {
 		return row.Content, nil
 	}
-	original, err := o.room.bot.Journal.Outbound(ctx, txn)
+	original, err := o.room.bot.Journal.Message(ctx, row.About)
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return nil, err
 	}
 	if err == nil && original.Event != "" && original.Room == row.Room {
-		quoted, _ := json.Marshal(ref)
+		ref, _ := json.Marshal(state.AboutRef(row.About))
 		id, _ := json.Marshal(original.Event)
-		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(quoted), string(id))), nil
+		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(ref), string(id))), nil
 	}
+	var c references
 	var all map[string]json.RawMessage
-	if c.Redacts != "" || c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
+	if json.Unmarshal(row.Content, &c) != nil || c.Redacts != "" || c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
 		return nil, nil
 	}
 	delete(all, "m.relates_to")
@@ -196,43 +183,16 @@ func (o *outbox) resolve(ctx context.Context, row state.Outbound) (json.RawMessa
 
 // moving tells whether the room has a successor that we are about to follow.
 func (r *room) moving(ctx context.Context) bool {
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return false
-	}
-	for _, row := range rows {
-		if row.Type == "m.room.tombstone" {
-			return true
-		}
-	}
-	return false
-}
-
-// ambiguous tells an answer that did not arrive: the message may have.
-func ambiguous(err error) bool {
-	var http mautrix.HTTPError
-	if !errors.As(err, &http) {
-		return false
-	}
-	return http.Response == nil || http.Response.StatusCode >= 500
-}
-
-// retryAfter is how long the homeserver wants us to wait, or the default.
-func retryAfter(err error, otherwise time.Duration) time.Duration {
-	var resp mautrix.RespError
-	if errors.As(err, &resp) && resp.ErrCode == mautrix.MLimitExceeded.ErrCode {
-		if ms, ok := resp.ExtraData["retry_after_ms"].(float64); ok && ms > 0 {
-			return min(time.Duration(ms)*time.Millisecond, 5*time.Minute)
-		}
-	}
-	return otherwise
+	_, err := r.bot.Journal.PendingType(ctx, r.id, typeTombstone)
+	return err == nil
 }
 
 // crashAfter is the crash point behind the sending of a result or a question.
-func crashAfter(txn, point string) {
-	if _, asked := questionNumber(txn); asked {
+func crashAfter(m state.Message, point string) {
+	switch m.Kind {
+	case state.KindQuestion:
 		crash("question-" + point)
-	} else if strings.Contains(txn, "-f") {
+	case state.KindFinal, state.KindTooLarge:
 		crash(point)
 	}
 }

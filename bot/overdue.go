@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"matrix-tui/agent"
@@ -38,14 +37,14 @@ func (b *Bot) watchWaits(ctx context.Context) {
 // over, for the reminder, or at the deadline when nobody wants one.
 func (t *task) due() time.Time {
 	if t.bot.NotifyQuestion {
-		return t.rec.Execution.Deadline.Add(-t.patience() / 2)
+		return t.exec.Deadline.Add(-t.patience() / 2)
 	}
-	return t.rec.Execution.Deadline
+	return t.exec.Deadline
 }
 
 // waitUntil has the task looked at at a time.
 func (t *task) waitUntil(due time.Time) {
-	t.bot.waits.set(t.key, wait{t.id, t.row.Event, t.asker(), threadOf(t.row), due, t.rec.Execution.QuestionEvent != ""})
+	t.bot.waits.set(t.rec.Key, wait{t.id, t.asker(), t.rec.Thread, due, t.exec.QuestionEvent != ""})
 }
 
 // overdue reminds of the room's questions, and ends the tasks that nobody
@@ -55,16 +54,16 @@ func (r *room) overdue(ctx context.Context) {
 		return
 	}
 	coming := r.bot.synced.coming()
-	r.bot.hurry()
+	r.bot.account.Hurry()
 	select {
 	case <-coming:
 	case <-ctx.Done():
 		return
 	}
-	r.drain(r.nextControl)
-	rows, err := r.bot.Journal.WaitingIn(ctx, r.id)
-	for i := 0; err == nil && i < len(rows); i++ {
-		err = r.look(ctx, rows[i].Event)
+	r.drain(r.undecided())
+	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	for i := 0; err == nil && i < len(tasks); i++ {
+		err = r.look(ctx, tasks[i].Key)
 	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("look at waiting tasks") // and again in a minute
@@ -72,21 +71,21 @@ func (r *room) overdue(ctx context.Context) {
 }
 
 // look does what is due for one waiting task.
-func (r *room) look(ctx context.Context, event string) error {
+func (r *room) look(ctx context.Context, key string) error {
 	r.books.Lock()
 	defer r.books.Unlock()
-	row, err := r.bot.Journal.Event(ctx, r.id, event)
-	if err != nil || row.Status != state.Waiting {
-		return err
+	rec, err := r.bot.Journal.Task(ctx, key)
+	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State != state.TaskWaiting {
+		return nil
 	}
-	t, err := newTask(r, row)
 	if err != nil {
-		return err
+		return fmt.Errorf("read task: %w", err)
 	}
+	t := newTask(r, rec)
 	now := time.Now()
-	n := len(t.rec.Execution.Answers)
-	if t.rec.Execution.QuestionEvent == "" {
-		sent, err := r.bot.Journal.Outbound(ctx, t.question(n))
+	n := len(t.exec.Answers)
+	if t.exec.QuestionEvent == "" {
+		sent, err := r.bot.Journal.Message(ctx, t.question(n))
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("look up question: %w", err)
 		}
@@ -94,11 +93,11 @@ func (r *room) look(ctx context.Context, event string) error {
 			return t.posted(ctx, sent.Event, now) // its time begins when people can see it
 		}
 	}
-	deadline := t.rec.Execution.Deadline
+	deadline := t.exec.Deadline
 	switch {
 	case !now.Before(deadline):
 		limit := t.patience()
-		return t.expire(ctx, agent.Outcome{Ended: agent.TimedOut}, func(now time.Time) error { return t.rec.Execution.Expire(limit, now) })
+		return t.expire(ctx, agent.Outcome{Ended: agent.TimedOut}, func(now time.Time) error { return t.exec.Expire(limit, now) })
 	case now.Before(t.due()):
 		t.waitUntil(t.due())
 		return nil
@@ -110,13 +109,16 @@ func (r *room) look(ctx context.Context, event string) error {
 // pinEchoed pins a question that came back by /sync, where its sending was cut
 // short before that.
 func (b *Bot) pinEchoed(ctx context.Context, txn string) {
-	if _, asked := questionNumber(txn); !asked {
+	if b.waits.total() == 0 {
 		return
 	}
-	key, _, _ := strings.Cut(txn, "-")
-	if one, ok := b.waits.unpinned(key); ok {
+	m, err := b.Journal.Message(ctx, txn)
+	if err != nil || m.Kind != state.KindQuestion {
+		return
+	}
+	if one, ok := b.waits.unpinned(m.Task); ok {
 		b.start(func() {
-			if err := b.room(one.room).look(ctx, one.event); err != nil && ctx.Err() == nil {
+			if err := b.room(one.room).look(ctx, m.Task); err != nil && ctx.Err() == nil {
 				b.log.Warn().Err(err).Str("room", one.room).Msg("pin question") // the next look does
 			}
 		})
@@ -126,20 +128,16 @@ func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 // posted pins the question to its event and has its time begin. The caller
 // holds the books.
 func (t *task) posted(ctx context.Context, event string, now time.Time) error {
-	t.rec.Execution.Deadline = now.Add(t.patience()).UTC()
+	t.exec.Deadline = now.Add(t.patience()).UTC()
 	if event == "" {
 		t.waitUntil(t.due())
 		return nil // not yet: the next look will tell
 	}
-	if err := t.rec.Execution.Posted(event, now); err != nil {
+	if err := t.exec.Posted(event, now); err != nil {
 		return err
 	}
 	t.waitUntil(t.due())
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
-	if err := t.bot.Journal.Wait(ctx, t.id, t.row.Event, data, nil); err != nil {
+	if err := t.bot.Journal.Wait(ctx, t.row(), nil); err != nil {
 		return fmt.Errorf("pin question: %w", err)
 	}
 	t.projectSoon(ctx)
@@ -148,11 +146,12 @@ func (t *task) posted(ctx context.Context, event string, now time.Time) error {
 
 // remind queues the reminder of the present question, once.
 func (t *task) remind(ctx context.Context, now time.Time) error {
-	txn := t.question(len(t.rec.Execution.Answers))
-	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), text.Duration(t.rec.Execution.Deadline.Sub(now))))
+	n := len(t.exec.Answers)
+	txn := t.question(n)
+	m := rendered(fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), text.Duration(t.exec.Deadline.Sub(now))))
 	t.mention(m)
-	m.RelatesTo = relate(t.row, txnRef+txn)
-	return t.room.queue(ctx, t.room.out(txn+"-w", t.row.Event, m))
+	m.RelatesTo = relate(t.origin(), state.AboutRef(txn))
+	return t.room.queue(ctx, t.out(state.KindReminder, n, txn+"-w", m))
 }
 
 // expire ends a task that waits, as end says; closes are rows that this ends
@@ -161,11 +160,11 @@ func (t *task) expire(ctx context.Context, out agent.Outcome, end func(time.Time
 	if err := end(time.Now()); err != nil {
 		return err
 	}
-	out.Detail = t.rec.Execution.ErrorMessage
+	out.Detail = t.exec.ErrorMessage
 	if err := t.conclude(ctx, out, closes); err != nil {
 		return err
 	}
-	t.bot.waits.drop(t.key)
+	t.bot.waits.drop(t.rec.Key)
 	t.tasks.wake()
 	return nil
 }

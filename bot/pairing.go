@@ -27,7 +27,7 @@ func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
 // codeFor is the message with the pairing code of a user who is not known here;
 // none while too many codes wait. Each code is told once: its message has one
 // name, so that it is not sent again, nor forgotten after a crash.
-func (r *room) codeFor(user string) ([]state.Outbound, error) {
+func (r *room) codeFor(user string) ([]state.Message, error) {
 	code, err := r.bot.pairing.Code(user, r.id, time.Now())
 	if errors.Is(err, policy.ErrTooManyCodes) {
 		return nil, nil
@@ -37,7 +37,7 @@ func (r *room) codeFor(user string) ([]state.Outbound, error) {
 	}
 	told := notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
 		"One of my owners can let you in: they write `!pair " + code + "` in their own chat with me. Then write again.")
-	return []state.Outbound{r.out(hash(r.id+"\x00"+code)+"-code", "", told)}, nil
+	return []state.Message{r.out(state.KindPairing, hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
 
 // stranger is who has this direct chat with the bot and is not known to it; ""
@@ -63,7 +63,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(taskKey(row)+"-paired", "", notice("You are let in. Write me what you want done."))
+	hello := other.out(state.KindPairing, taskKey(row)+"-paired", notice("You are let in. Write me what you want done."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix"
-
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -25,7 +25,7 @@ const uploadPatience = 5 * time.Minute
 // file as it lies there, so that nothing is sent twice, however often this is
 // done: by this task, or by later ones where the box was away before the move.
 func (t *task) sendFiles(ctx context.Context, box media.Container) error {
-	if t.rec.Ended != agent.Completed {
+	if t.rec.Ended != string(agent.Completed) {
 		return nil
 	}
 	done := func() {}
@@ -67,7 +67,7 @@ func (t *task) sendFiles(ctx context.Context, box media.Container) error {
 		}
 	}
 	if text := refusedText(batch.Refused); text != "" {
-		if err := t.queue(ctx, t.room.out(t.key+"-or", t.row.Event, notice(text))); err != nil {
+		if err := t.queue(ctx, t.out(state.KindFileNote, 0, t.rec.Key+"-or", notice(text))); err != nil {
 			return err
 		}
 	}
@@ -77,11 +77,11 @@ func (t *task) sendFiles(ctx context.Context, box media.Container) error {
 
 // filesLater tells that nobody could look for files, where there may be some.
 func (t *task) filesLater(ctx context.Context) error {
-	if t.rec.Ended != agent.Completed {
+	if t.rec.Ended != string(agent.Completed) {
 		return nil
 	}
 	text := "I could not look into the outbox: the container cannot be reached. Files that the agent has left there come behind the next task."
-	return t.queue(ctx, t.room.out(t.key+"-ol", t.row.Event, notice(text)))
+	return t.queue(ctx, t.out(state.KindFileNote, 0, t.rec.Key+"-ol", notice(text)))
 }
 
 // refusedFile is a file that the homeserver did not take.
@@ -97,7 +97,7 @@ func (e *refusedFile) Unwrap() error { return e.err }
 // sendFile uploads a file and queues its message, unless that was done before.
 func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	txn := "o" + item.Key
-	if _, err := t.bot.Journal.Outbound(ctx, txn); err == nil {
+	if _, err := t.bot.Journal.Message(ctx, txn); err == nil {
 		return nil
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return fmt.Errorf("look up a file's message: %w", err)
@@ -106,18 +106,17 @@ func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	err := patiently(ctx, func() (err error) {
 		call, cancel := context.WithTimeout(ctx, uploadPatience)
 		defer cancel()
-		encrypted, err := t.bot.encrypted(call, t.id)
+		encrypted, err := t.bot.account.IsEncrypted(call, t.id)
 		if err != nil {
 			return err
 		}
-		up, err = media.Upload(call, media.To(t.bot.client), item, encrypted)
+		up, err = media.Upload(call, t.bot.account.Upload, item, encrypted)
 		return err
 	})
-	var http mautrix.HTTPError
 	switch {
 	case errors.Is(err, media.ErrTooLarge):
 		return &refusedFile{"is larger (" + media.Bytes(item.Size) + ") than the homeserver takes", true, err}
-	case errors.As(err, &http):
+	case matrix.IsAnswer(err):
 		return &refusedFile{"stays in the outbox for the next time: the homeserver does not take it now", false, err}
 	case err != nil:
 		return err
@@ -129,7 +128,7 @@ func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	if content, err = withTxn(content, txn); err != nil {
 		return err
 	}
-	return t.queue(ctx, state.Outbound{Txn: txn, Room: t.id, Type: messageType.Type, Content: content, Task: t.row.Event})
+	return t.queue(ctx, t.of(0, state.Message{Txn: txn, Room: t.id, Kind: state.KindFile, Type: event.TypeMessage, Content: content}))
 }
 
 // withTxn puts the transaction ID into a message, see [message].

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"maunium.net/go/mautrix/event"
-
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -32,21 +31,9 @@ func (j *journal) Commit(ctx context.Context, nextBatch string, events []state.I
 	return rows, err
 }
 
-// Unfinished is [state.Journal.Unfinished].
-func (j *journal) Unfinished(ctx context.Context, room string) ([]state.Inbound, error) {
-	rows, err := j.Journal.Unfinished(ctx, room)
-	return j.b.allPlain(ctx, rows), err
-}
-
-// Waiting is [state.Journal.Waiting].
-func (j *journal) Waiting(ctx context.Context) ([]state.Inbound, error) {
-	rows, err := j.Journal.Waiting(ctx)
-	return j.b.allPlain(ctx, rows), err
-}
-
-// WaitingIn is [state.Journal.WaitingIn].
-func (j *journal) WaitingIn(ctx context.Context, room string) ([]state.Inbound, error) {
-	rows, err := j.Journal.WaitingIn(ctx, room)
+// Pending is [state.Journal.Pending].
+func (j *journal) Pending(ctx context.Context, room string, seq int64, n int) ([]state.Inbound, error) {
+	rows, err := j.Journal.Pending(ctx, room, seq, n)
 	return j.b.allPlain(ctx, rows), err
 }
 
@@ -59,9 +46,9 @@ func (j *journal) Event(ctx context.Context, room, event string) (state.Inbound,
 	return j.b.plainRow(ctx, row), nil
 }
 
-// LastTask is [state.Journal.LastTask].
-func (j *journal) LastTask(ctx context.Context, room string) (state.Inbound, error) {
-	row, err := j.Journal.LastTask(ctx, room)
+// PendingType is [state.Journal.PendingType].
+func (j *journal) PendingType(ctx context.Context, room, eventType string) (state.Inbound, error) {
+	row, err := j.Journal.PendingType(ctx, room, eventType)
 	if err != nil {
 		return row, err
 	}
@@ -104,11 +91,7 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 	if raw, ok := b.crypt.plain.get(key); ok {
 		return inPlain(row, raw)
 	}
-	var raw json.RawMessage
-	err := b.crypt.use(func(m *e2ee.Machine) (err error) {
-		raw, err = m.Decrypt(ctx, outer.Room, row.Raw)
-		return err
-	})
+	raw, err := b.account.Decrypt(ctx, outer.Room, row.Raw)
 	switch {
 	case err == nil:
 		b.crypt.plain.put(key, raw)
@@ -137,7 +120,7 @@ func (b *Bot) plainRow(ctx context.Context, row state.Inbound) state.Inbound {
 func inPlain(row state.Inbound, raw json.RawMessage) state.Inbound {
 	e, _ := parseEvent(raw)
 	switch {
-	case e.Type == messageType.Type, e.Type == event.EventReaction.Type, e.Type == event.EventSticker.Type,
+	case e.Type == event.TypeMessage, e.Type == event.TypeReaction, e.Type == event.TypeSticker,
 		strings.HasPrefix(e.Type, "m.key.verification."):
 		row.Raw, row.Type = raw, e.Type
 	}
@@ -207,10 +190,10 @@ func (p *plainRows) put(key string, raw json.RawMessage) {
 
 // verify gives the encryption what belongs to a verification of this device.
 func (b *Bot) verify(ctx context.Context, row state.Inbound) {
-	if row.Type != messageType.Type && !strings.HasPrefix(row.Type, "m.key.verification.") {
+	if row.Type != event.TypeMessage && !strings.HasPrefix(row.Type, "m.key.verification.") {
 		return
 	}
-	if e, _ := parseEvent(row.Raw); row.Type == messageType.Type {
+	if e, _ := parseEvent(row.Raw); row.Type == event.TypeMessage {
 		if m, ok := e.message(); !ok || m.MsgType != verificationRequest {
 			return
 		}
@@ -218,8 +201,5 @@ func (b *Bot) verify(ctx context.Context, row state.Inbound) {
 	if b.isSelf(row.Sender) || time.Since(row.Time) > 10*time.Minute {
 		return
 	}
-	_ = b.crypt.use(func(m *e2ee.Machine) error {
-		m.TakeVerification(ctx, row.Room, row.Raw)
-		return nil
-	})
+	_ = b.account.TakeVerification(ctx, row.Room, row.Raw)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"matrix-tui/agent"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -61,40 +60,30 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if raw, err := b.Execution(id); err == nil {
 		return raw, nil
 	}
-	content, err := json.Marshal(wireExecute{Transcript: s.Transcript, Commands: s.Commands})
-	if err != nil {
-		return nil, fmt.Errorf("marshal submission: %w", err)
-	}
-	e := wireEvent{event.Event{ID: executeEvent(id), Type: typeExecute, Sender: b.UserID(), Time: time.Now().UnixMilli(), Content: content}}
-	raw, err := json.Marshal(map[string]any{
-		"event_id": e.ID, "type": e.Type, "sender": e.Sender, "origin_server_ts": e.Time, "content": e.Content})
-	if err != nil {
-		return nil, fmt.Errorf("marshal submission: %w", err)
-	}
-	r := b.room(s.Room)
-	row := inbound(s.Room, e, raw, kindTask)
-	t, err := newTask(r, row)
+	now := time.Now().UTC()
+	row := state.Inbound{Room: s.Room, Event: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now, Raw: json.RawMessage("{}")}
+	rec, err := born(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript, Details: state.Details{Commands: s.Commands}}, row)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := b.Journal.Commit(ctx, "", []state.Inbound{row}); err != nil {
+	r := b.room(s.Room)
+	t := newTask(r, rec)
+	if err := b.Journal.Submit(ctx, row, rec, t.arrival()); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
 	t.projectSoon(ctx)
-	data, err := json.Marshal(t.rec.Execution)
+	data, err := json.Marshal(t.exec)
 	if err != nil {
 		return nil, fmt.Errorf("marshal execution: %w", err)
 	}
-	if err := r.queue(ctx, t.arrival()); err != nil {
-		b.log.Warn().Err(err).Str("room", r.id).Msg("announce submission") // the task does it again
-	}
+	r.outbox.wake()
 	r.tasks.wake()
 	return data, nil
 }
 
 // arrival shows a task that came by HTTP in its room, once.
-func (t *task) arrival() state.Outbound {
-	return t.room.out(t.key+"-t", t.row.Event, notice("📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(t.text, 4<<10))))
+func (t *task) arrival() state.Message {
+	return t.out(state.KindArrival, 0, t.rec.Key+"-t", notice("📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(t.text, 4<<10))))
 }
 
 // isIn asks the homeserver whether we are in a room.
@@ -104,16 +93,11 @@ func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	joined, err := b.client.JoinedRooms(call)
+	joined, err := b.account.IsIn(call, room)
 	if err != nil {
 		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer at the moment; try again in a minute")
 	}
-	for _, one := range joined.JoinedRooms {
-		if one.String() == room {
-			return true, nil
-		}
-	}
-	return false, nil
+	return joined, nil
 }
 
 // Execution is an execution as it stands, or ErrNoExecution.
@@ -132,26 +116,26 @@ func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, e
 	if !b.isOpen.Load() {
 		return nil, errStarting
 	}
-	room, raw, ok := b.Store.Execution(id)
-	if !ok {
-		return nil, ErrNoExecution
+	raw, err := b.Execution(id)
+	if err != nil {
+		return nil, err
 	}
-	var e agent.Execution
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return nil, fmt.Errorf("read execution %s: %w", id, err)
-	}
-	event := e.TaskEvent
-	if event == "" {
-		event = executeEvent(id)
-	}
-	t, err := b.room(room).resume(ctx, event, agent.Answer{Answer: strings.TrimSpace(answer)})
+	rec, err := b.Journal.TaskByExecution(ctx, id)
 	if errors.Is(err, state.ErrNotFound) { // the journal has forgotten what is long over
+		var e agent.Execution
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, fmt.Errorf("read execution %s: %w", id, err)
+		}
 		return nil, &agent.TransitionError{ID: id, From: e.State, To: agent.Running}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(t.rec.Execution)
+	t, err := b.room(rec.Room).resume(ctx, rec.Key, agent.Answer{Answer: strings.TrimSpace(answer)})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(t.exec)
 }
 
 // Health is how the bot is.

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -50,15 +53,12 @@ func (t *task) showProgress(ctx context.Context, waits bool) (*progress, error) 
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{t: t, txn: t.noticeTxn(len(t.rec.Execution.Answers)), since: since, waits: waits, done: make(chan struct{})}
+	p := &progress{t: t, txn: t.noticeTxn(len(t.exec.Answers)), since: since, waits: waits, done: make(chan struct{})}
 	text := "⏳ Working on it …"
 	if waits {
 		text = "⏳ In line: " + turnNote + " …"
 	}
-	var rows []state.Outbound
-	if t.row.Type == typeExecute {
-		rows = append(rows, t.arrival())
-	}
+	var rows []state.Message
 	if !waits {
 		rows = append(rows, t.begunRows()...)
 	}
@@ -169,7 +169,7 @@ func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := p.t.bot.client.UserTyping(ctx, roomID(p.t.id), true, typingTime); err != nil {
+	if err := p.t.bot.account.Type(ctx, p.t.id, typingTime); err != nil {
 		p.t.bot.log.Debug().Err(err).Str("room", p.t.id).Msg("typing")
 	}
 	return time.Now()
@@ -213,14 +213,14 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 	b := p.t.bot
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	sent, err := b.Journal.Outbound(ctx, p.txn)
+	sent, err := b.Journal.Message(ctx, p.txn)
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = b.send(ctx, p.t.id, messageType.Type, "", edit(sent.Event, notice(text)))
+	_, err = b.account.Send(ctx, p.t.id, event.TypeMessage, "", edit(sent.Event, notice(text)))
 	if err != nil {
 		b.log.Debug().Err(err).Str("room", p.t.id).Msg("edit progress")
-		_ = sleep(ctx, retryAfter(err, 0))
+		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
 	}
 	return true
 }
@@ -242,6 +242,6 @@ func (r *room) untype() {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
 		defer cancel()
-		_, _ = b.client.UserTyping(ctx, roomID(r.id), false, 0)
+		_ = b.account.Type(ctx, r.id, 0)
 	})
 }

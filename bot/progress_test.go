@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/agent"
+	"matrix-tui/state"
 )
 
 func called(id, tool, detail string) agent.Event {
@@ -49,7 +50,7 @@ func TestTaskSummary(t *testing.T) {
 				c.shown.event("run", called(fmt.Sprint(i), shell, "false"))
 				c.shown.event("run", broke(fmt.Sprint(i), shell, "no"))
 			}
-			task := &task{rec: record{Begun: time.Now().Add(-5500 * time.Millisecond)}, shown: c.shown}
+			task := &task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}, shown: c.shown}
 			if diff := cmp.Diff(c.want, task.summary(c.out)); diff != "" {
 				t.Error(diff)
 			}

@@ -3,6 +3,8 @@ package bot
 import (
 	"context"
 	"time"
+
+	"matrix-tui/state/retry"
 )
 
 const purgeEvery = 24 * time.Hour
@@ -17,6 +19,6 @@ func (b *Bot) purge(ctx context.Context) {
 		if n > 0 {
 			b.log.Info().Int64("rows", n).Msg("journal purged")
 		}
-		_ = sleep(ctx, purgeEvery)
+		_ = retry.Sleep(ctx, purgeEvery)
 	}
 }

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -18,7 +17,11 @@ import (
 // errStopped or errSteered when somebody has told it to stop, or something new.
 func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 	question, about := out.Signal.Question, out.Signal.Context
-	if t.rec.Held = out.Held; out.Ended == agent.NeedsApproval {
+	t.rec.HeldCommand, t.rec.HeldDir = "", ""
+	if out.Held != nil {
+		t.rec.HeldCommand, t.rec.HeldDir = out.Held.Command, out.Held.Dir
+	}
+	if out.Ended == agent.NeedsApproval {
 		question = approvalQuestion(*out.Held)
 		about = localpart(t.asker()) + "'s task needs it"
 		if t.asker() == "" {
@@ -26,45 +29,41 @@ func (t *task) ask(ctx context.Context, out agent.Outcome) error {
 		}
 	}
 	now := time.Now()
-	n := len(t.rec.Execution.Answers)
+	n := len(t.exec.Answers)
 	begun := t.rec.Begun
-	if err := t.rec.Execution.Ask(question, about, now.Add(t.patience()), now); err != nil {
+	if err := t.exec.Ask(question, about, now.Add(t.patience()), now); err != nil {
 		return err
 	}
-	if t.rec.Resuming = out.Session != ""; t.rec.Resuming {
+	if t.rec.Resumable = out.Session != ""; t.rec.Resumable {
 		t.rec.Session = out.Session
 	}
-	t.rec.Used = t.rec.Used.with(begun, out)
-	t.rec.Ran = nil
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
+	t.rec.Used = state.Usage(used(t.rec.Used).with(begun, out))
+	t.rec.Approved = nil
 	rows := t.questionRows(ctx, out.Signal.Before, out.Signal.After)
 	closing := fmt.Sprintf("❓ I asked a question after %s", text.Duration(time.Since(begun)))
-	rows = append(rows, t.room.out(t.noticeTxn(n)+"-e", "", edit(txnRef+t.noticeTxn(n), notice(closing))))
-	if err := t.wait(ctx, data, rows); err != nil {
+	rows = append(rows, t.closing(n, closing))
+	if err := t.wait(ctx, rows); err != nil {
 		return err
 	}
 	crash("asked")
 	t.waitUntil(t.due())
 	t.outbox.wake()
 	t.bot.count.asked()
-	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("execution", t.rec.Execution.ID).Msg("question asked")
+	t.bot.log.Info().Str("room", t.id).Str("event", t.rec.Event).Str("execution", t.exec.ID).Msg("question asked")
 	return t.pause(ctx)
 }
 
 // wait stores the question, unless somebody has told the task to stop.
-func (t *task) wait(ctx context.Context, data json.RawMessage, rows []state.Outbound) error {
+func (t *task) wait(ctx context.Context, rows []state.Message) error {
 	t.books.Lock()
 	defer t.books.Unlock()
 	if err := t.reread(ctx); err != nil {
 		return err
 	}
-	if len(t.rec.Steer) > t.rec.Given {
+	if len(t.rec.Said) > t.rec.Given {
 		return errSteered
 	}
-	if err := t.bot.Journal.Wait(ctx, t.id, t.row.Event, data, rows); err != nil {
+	if err := t.bot.Journal.Wait(ctx, t.row(), rows); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
 	return nil
@@ -73,7 +72,7 @@ func (t *task) wait(ctx context.Context, data json.RawMessage, rows []state.Outb
 // pause writes down what a task leaves behind while it waits. Where it is cut
 // short, [Bot.takeUpWaiting] makes up for it.
 func (t *task) pause(ctx context.Context) error {
-	t.noteOnce(state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.question(len(t.rec.Execution.Answers)), Text: t.rec.Execution.CurrentQuestion})
+	t.noteOnce(state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.question(len(t.exec.Answers)), Text: t.exec.CurrentQuestion})
 	t.projectSoon(ctx)
 	if err := t.keepSession(ctx); err != nil && ctx.Err() == nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("session is saved later")
@@ -86,25 +85,25 @@ func (t *task) pause(ctx context.Context) error {
 
 // questionRows are the messages of the present question: the first is what
 // answers reply to, and carries the options.
-func (t *task) questionRows(ctx context.Context, before, after string) []state.Outbound {
-	e := t.rec.Execution
+func (t *task) questionRows(ctx context.Context, before, after string) []state.Message {
+	e := t.exec
 	n := len(e.Answers)
-	byReply := t.rec.Held != nil && t.inEncryptedRoom(ctx)
-	text := questionText(e, answering(t.options(), t.rec.Held != nil, byReply), t.patience(), before, after)
+	byReply := t.isHeld() && t.inEncryptedRoom(ctx)
+	text := questionText(e, answering(t.options(), t.isHeld(), byReply), t.patience(), before, after)
 	messages := t.messages(ctx, text, "question", t.bot.NotifyQuestion)
-	var rows []state.Outbound
+	var rows []state.Message
 	for i, m := range messages {
-		txn := t.question(n)
+		txn, kind := t.question(n), state.KindQuestion
 		if i > 0 {
-			txn = fmt.Sprintf("%s-%d", txn, i)
+			txn, kind = fmt.Sprintf("%s-%d", txn, i), state.KindQuestionPart
 		}
-		rows = append(rows, t.room.out(txn, t.row.Event, m))
+		rows = append(rows, t.out(kind, n, txn, m))
 	}
 	for i, o := range t.options() {
 		if byReply && o.Key == yesKey {
 			continue
 		}
-		rows = append(rows, t.room.reaction(fmt.Sprintf("%s-r%d", t.question(n), i), txnRef+t.question(n), o.Key))
+		rows = append(rows, t.reaction(state.KindOption, n, fmt.Sprintf("%s-r%d", t.question(n), i), state.AboutRef(t.question(n)), o.Key))
 	}
 	return rows
 }
@@ -143,7 +142,7 @@ func answering(options []agent.Option, approval, byReply bool) string {
 // inEncryptedRoom tells whether reactions in the task's room prove nothing: they
 // are never encrypted. Where it is not known, they prove nothing either.
 func (t *task) inEncryptedRoom(ctx context.Context) bool {
-	encrypted, err := t.bot.encrypted(ctx, t.id)
+	encrypted, err := t.bot.account.IsEncrypted(ctx, t.id)
 	return err != nil || encrypted
 }
 
@@ -156,10 +155,10 @@ func labelsOf(options []agent.Option) string {
 
 // options are what can be chosen by reaction for the present question.
 func (t *task) options() []agent.Option {
-	if t.rec.Held != nil {
+	if t.isHeld() {
 		return []agent.Option{{Key: yesKey, Answer: yesKey}, {Key: noKey, Answer: noKey}}
 	}
-	return agent.Options(t.rec.Execution.CurrentQuestion)
+	return agent.Options(t.exec.CurrentQuestion)
 }
 
 // doReaction does a reaction that chooses an option, or stops a task. Any other
@@ -167,7 +166,7 @@ func (t *task) options() []agent.Option {
 func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	react, _ := e.reaction()
-	target, txn, err := r.taskOf(ctx, react.EventID)
+	target, about, err := r.taskOf(ctx, react.EventID)
 	if err != nil {
 		return err
 	}
@@ -177,24 +176,20 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 	if strings.TrimRight(react.Key, "\uFE0F") == stopKey {
 		r.books.Lock()
 		defer r.books.Unlock()
-		return r.stop(ctx, target.Event, row)
+		return r.stop(ctx, target.Key, row)
 	}
-	n, ok := questionNumber(txn)
-	if !ok {
+	if !asks(about) {
 		return r.finish(ctx, row)
 	}
-	t, err := newTask(r, *target)
-	if err != nil {
-		return err
-	}
-	switch v := ofQuestion(target.Status, n, len(t.rec.Execution.Answers)); v {
+	t, n := newTask(r, *target), about.Number
+	switch v := ofQuestion(target.State, n, len(t.exec.Answers)); v {
 	case isAnswer:
 		answer, ok := agent.Chosen(t.options(), react.Key)
 		if !ok {
 			break
 		}
-		if t.rec.Held != nil && isYes(answer) && !e.Decrypted {
-			encrypted, err := r.bot.encrypted(ctx, r.id)
+		if t.isHeld() && isYes(answer) && !e.Decrypted {
+			encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 			if err != nil {
 				return err
 			}
@@ -202,9 +197,9 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 				return r.tell(ctx, row, "Reactions are not encrypted, so your server could have added that ✅. To run the command, reply `yes` to my question.")
 			}
 		}
-		return r.bind(ctx, row, target.Event, answer)
+		return r.bind(ctx, row, target.Key, answer)
 	case isLate:
-		asked := t.rec.Execution.Answers[n].Question
+		asked := t.exec.Answers[n].Question
 		if _, ok := agent.Chosen(agent.Options(asked), react.Key); ok || react.Key == yesKey || react.Key == noKey {
 			return r.tooLate(ctx, row, *target, v)
 		}
@@ -214,7 +209,7 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 
 // link is a matrix.to link to a message of ours; "" while it is not in the room.
 func (t *task) link(ctx context.Context, txn string) string {
-	sent, err := t.bot.Journal.Outbound(ctx, txn)
+	sent, err := t.bot.Journal.Message(ctx, txn)
 	if err != nil || sent.Event == "" {
 		return ""
 	}

@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // When more rooms than receiptsCalm wait for a read receipt, it is one every
@@ -71,12 +70,12 @@ func (b *Bot) sendReceipts() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
-		if err := b.client.MarkRead(ctx, roomID(room), id.EventID(event)); err != nil && b.ctx.Err() == nil {
+		if err := b.account.MarkRead(ctx, room, event); err != nil && b.ctx.Err() == nil {
 			b.log.Debug().Err(err).Str("room", room).Msg("read receipt")
 		}
 		cancel()
 		if all > receiptsCalm {
-			_ = sleep(b.ctx, receiptsPause)
+			_ = retry.Sleep(b.ctx, receiptsPause)
 		}
 	}
 }

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"testing"
 
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
 // A room has one receipt waiting, for its newest event; only one sends them.
 func TestReceipts(t *testing.T) {
-	said := func(room, event string) state.Inbound {
-		return state.Inbound{Room: room, Event: event, Type: messageType.Type, Status: state.Pending}
+	said := func(room, id string) state.Inbound {
+		return state.Inbound{Room: room, Event: id, Type: event.TypeMessage, Status: state.Pending}
 	}
 	var r receipts
-	if r.add(nil) || r.add([]state.Inbound{{Room: "!a", Event: "$0", Type: messageType.Type, Status: state.Done}}) {
+	if r.add(nil) || r.add([]state.Inbound{{Room: "!a", Event: "$0", Type: event.TypeMessage, Status: state.Done}}) {
 		t.Error("something is to be sent")
 	}
 	if !r.add([]state.Inbound{said("!a", "$1"), said("!a", "$2"), said("!b", "$3")}) {

@@ -1,8 +1,6 @@
 package bot
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,44 +10,8 @@ import (
 	"matrix-tui/state"
 )
 
-// record is what the journal keeps of a task that has begun.
-type record struct {
-	Attempt     int       `json:"attempt"`
-	Tries       int       `json:"tries,omitempty"` // attempts since the last answer
-	Run         string    `json:"run"`             // the run of this attempt, in its box
-	Box         string    `json:"box"`             // ID of the container it was started in
-	Session     string    `json:"session"`         // the CLI's session
-	Resume      bool      `json:"resume"`          // the session existed before this attempt
-	Base        string    `json:"base,omitempty"`  // the room's session when the task began: another one since then stays
-	Interrupted bool      `json:"interrupted,omitempty"`
-	Begun       time.Time `json:"begun"`    // of the first attempt, or of the newest answer
-	Deadline    time.Time `json:"deadline"` // of this attempt
-	Used        used      `json:"used,omitzero"`
-
-	Execution *agent.Execution `json:"execution,omitempty"`
-	Text      string           `json:"text,omitempty"` // of a task that was changed before it began
-	Held      *agent.Held      `json:"held,omitempty"` // the command that the newest question is about
-	Ran       *ranOnce         `json:"ran,omitempty"`  // its run, from the yes on
-	Stop      *stopOrder       `json:"stop,omitempty"` // somebody wants the task to end
-	Steer     []steerText      `json:"steer,omitempty"`
-	Files     []broughtFile    `json:"files,omitempty"` // those that are in the box, or cannot be
-	Told      int              `json:"told,omitempty"`  // so many of Steer a former run has heard
-	Given     int              `json:"given,omitempty"` // and so many the present one
-
-	// Set once the answer is in the outbox.
-	Ended    agent.Ended `json:"ended,omitempty"`
-	Answer   string      `json:"answer,omitempty"`   // for the history, cut
-	Line     string      `json:"line,omitempty"`     // for status.md; empty when the agent wrote one
-	Status   int64       `json:"status,omitempty"`   // size of status.md at the end of the run
-	Resuming bool        `json:"resuming,omitempty"` // the session can be gone on with
-}
-
-// used is what a task has cost in the runs that ended before the present one.
-type used struct {
-	Time   time.Duration `json:"time,omitempty"` // at work, not waiting for a person
-	Steps  int           `json:"steps,omitempty"`
-	Tokens int64         `json:"tokens,omitempty"`
-}
+// used is what a task has cost.
+type used state.Usage
 
 // with adds a run that ends now and was begun at a time.
 func (u used) with(begun time.Time, out agent.Outcome) used {
@@ -69,50 +31,106 @@ func executionID(room, event string) string {
 	return uuid.NewSHA1(executionSpace, []byte(room+"\x00"+event)).String()
 }
 
-// newTask is a row as a task, with the record that it has.
-func newTask(r *room, row state.Inbound) (*task, error) {
-	t := &task{room: r, row: row, key: taskKey(row)}
+// taskFrom is the task that a message asks for. It is agent.ErrLimit for one that
+// is too large.
+func taskFrom(row state.Inbound) (state.Task, error) {
 	e, _ := parseEvent(row.Raw)
-	begin := agent.ExecutionSpec{ID: executionID(row.Room, row.Event), Room: row.Room, TaskEvent: row.Event, Asker: row.Sender}
-	if row.Type == typeExecute {
-		var c wireExecute
-		if err := json.Unmarshal(e.Content, &c); err != nil {
-			return nil, fmt.Errorf("read submitted task: %w", err)
-		}
-		t.text = c.text()
-		begin.ID, begin.TaskEvent, begin.Asker = strings.TrimPrefix(row.Event, executeEvent("")), "", ""
-		begin.Transcript, begin.Commands = c.transcript(), c.Commands
-	} else {
-		m, _ := e.message()
-		t.text = taskWords(taskText(m))
-		if f, ok := fileOf(row); ok {
-			t.text = fileTask(f, t.text)
-		}
-		begin.Transcript, begin.Commands = []string{t.text}, nil
+	m, _ := e.message()
+	rec := state.Task{
+		Source: state.FromRoom, Home: homeOf(row), Thread: threadOf(row), ReplyTo: repliesTo(row),
+		Execution: executionID(row.Room, row.Event), Text: taskWords(taskText(m)),
 	}
-	if len(row.Task) > 0 {
-		if err := json.Unmarshal(row.Task, &t.rec); err != nil {
-			return nil, fmt.Errorf("read task record: %w", err)
-		}
+	if f, ok := fileOf(row); ok {
+		rec.Text, rec.HasFile = fileTask(f, rec.Text), true
 	}
-	if sealed := row.Type == typeSealed || row.Type == typeUnreadable; sealed && t.rec.Execution != nil { // its key is lost
-		t.text = strings.Join(t.rec.Execution.Transcript, "\n")
+	return born(rec, row)
+}
+
+// born completes a task that an event, or what stands for one, asks for.
+func born(rec state.Task, row state.Inbound) (state.Task, error) {
+	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = taskKey(row), row.Room, row.Event, row.Sender, row.Time
+	rec.State = state.TaskQueued
+	e, err := agent.NewExecution(agent.ExecutionSpec{ID: rec.Execution, Transcript: transcript(rec), Commands: rec.Commands}, time.Now())
+	if err != nil {
+		return rec, err
 	}
-	if t.rec.Text != "" {
-		t.text = t.rec.Text
-		begin.Transcript = []string{t.text}
+	rec.Created, rec.Updated = e.CreatedAt, e.UpdatedAt
+	return rec, nil
+}
+
+// newTask is a stored task.
+func newTask(r *room, rec state.Task) *task {
+	return &task{room: r, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
+}
+
+// taskToDo is the task as the agent reads it. Source: seed 000, "Plan to execute".
+func taskToDo(rec state.Task) string {
+	parts := transcript(rec)
+	if len(rec.Commands) > 0 {
+		parts = append(parts, "Plan to execute:\n"+strings.Join(rec.Commands, "\n"))
 	}
-	if t.rec.Execution == nil {
-		exec, err := agent.NewExecution(begin, time.Now())
-		if err != nil {
-			return nil, fmt.Errorf("begin execution: %w", err)
-		}
-		t.rec.Execution = exec
+	return strings.Join(parts, "\n\n")
+}
+
+func transcript(rec state.Task) []string {
+	if rec.Text == "" {
+		return []string{}
 	}
-	if t.rec.Text != "" {
-		t.rec.Execution.Transcript = begin.Transcript
+	return []string{rec.Text}
+}
+
+// executionOf is a task as state.json and the HTTP API show it.
+func executionOf(rec state.Task) *agent.Execution {
+	e := &agent.Execution{
+		ID: rec.Execution, State: executionState(rec), Transcript: transcript(rec), Commands: append([]string{}, rec.Commands...),
+		Results: []agent.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
+		Answers: []agent.Answer{}, Topics: []string{}, ErrorMessage: rec.Error,
+		Room: rec.Room, QuestionEvent: rec.QuestionEvent, Deadline: rec.QuestionDeadline,
+		CreatedAt: rec.Created, UpdatedAt: rec.Updated,
 	}
-	return t, nil
+	if rec.Source != state.FromHTTP {
+		e.TaskEvent, e.Asker = rec.Event, rec.Requester
+	}
+	if e.State == agent.WaitingForInput { // after a room upgrade, until it is asked again: see askAgain
+		e.Room = rec.QuestionRoom
+	}
+	if e.State == agent.Done {
+		e.Results = append(e.Results, agent.Result{Output: rec.Result})
+	}
+	for _, a := range rec.Answers {
+		e.Answers = append(e.Answers, agent.Answer(a))
+	}
+	return e
+}
+
+func executionState(rec state.Task) agent.State {
+	switch rec.State {
+	case state.TaskQueued:
+		return agent.Pending
+	case state.TaskRunning:
+		return agent.Running
+	case state.TaskWaiting:
+		return agent.WaitingForInput
+	}
+	if rec.Ended == string(agent.Completed) {
+		return agent.Done
+	}
+	return agent.Failed
+}
+
+// row is the task as it is to be stored, with what its execution has become.
+func (t *task) row() state.Task {
+	rec, e := t.rec, t.exec
+	rec.Question, rec.QuestionContext, rec.QuestionRoom = e.CurrentQuestion, e.QuestionContext, ""
+	rec.QuestionEvent, rec.QuestionDeadline, rec.Error, rec.Updated = e.QuestionEvent, e.Deadline, e.ErrorMessage, e.UpdatedAt
+	if e.State == agent.WaitingForInput {
+		rec.QuestionRoom = e.Room
+	}
+	rec.Answers = nil
+	for _, a := range e.Answers {
+		rec.Answers = append(rec.Answers, state.Answer(a))
+	}
+	return rec
 }
 
 // taskWords is a text without the command that only says that it is a task.
@@ -123,50 +141,21 @@ func taskWords(text string) string {
 	return text
 }
 
-// encoded is the record for the journal.
-func (t *task) encoded() (json.RawMessage, error) {
-	data, err := json.Marshal(t.rec)
-	if err != nil {
-		return nil, fmt.Errorf("marshal task record: %w", err)
-	}
-	return data, nil
-}
-
 // asker is the user ID of who gave the task; "" when a program did.
-func (t *task) asker() string {
-	if t.row.Type == typeExecute {
+func (t *task) asker() string { return askerOf(t.rec) }
+
+func askerOf(rec state.Task) string {
+	if rec.Source == state.FromHTTP {
 		return ""
 	}
-	return t.row.Sender
+	return rec.Requester
 }
 
 // anchor is the event that the task's messages reply to: the task itself, or
 // the notice of one that came by HTTP.
 func (t *task) anchor() string {
-	if t.row.Type == typeExecute {
-		return txnRef + t.key + "-t"
+	if t.rec.Source == state.FromHTTP {
+		return state.AboutRef(t.rec.Key + "-t")
 	}
-	return t.row.Event
-}
-
-// wireExecute is the content of a typeExecute row.
-type wireExecute struct {
-	Transcript string   `json:"transcript"`
-	Commands   []string `json:"commands"`
-}
-
-func (c wireExecute) transcript() []string {
-	if c.Transcript == "" {
-		return nil
-	}
-	return []string{c.Transcript}
-}
-
-// text is the task as the agent reads it. Source: seed 000, "Plan to execute".
-func (c wireExecute) text() string {
-	parts := c.transcript()
-	if len(c.Commands) > 0 {
-		parts = append(parts, "Plan to execute:\n"+strings.Join(c.Commands, "\n"))
-	}
-	return strings.Join(parts, "\n\n")
+	return t.rec.Event
 }

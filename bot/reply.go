@@ -3,10 +3,10 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 )
@@ -24,54 +24,47 @@ const (
 	maxParts = 6
 )
 
-var messageType = event.EventMessage
-
-// message is the content of an m.room.message of ours. It carries its
-// transaction ID, so that it is known again when it comes back by /sync, even
-// from a homeserver that has forgotten which transactions it has seen.
-type message struct {
-	event.MessageEventContent
-	Txn string `json:"io.matrix-tui.txn,omitempty"`
-}
+// message is the content of an m.room.message of ours.
+type message = matrix.Message
 
 // notice is a message that no bot answers and no phone rings for.
 func notice(text string) *message {
 	m := rendered(text)
-	m.MsgType = event.MsgNotice
+	m.MsgType = matrix.MsgNotice
 	return m
 }
 
 // rendered is a text message; nobody is mentioned.
 func rendered(words string) *message {
 	m := &message{}
-	m.MsgType = event.MsgText
+	m.MsgType = matrix.MsgText
 	m.Body = text.Visible(words)
-	m.Mentions = &event.Mentions{}
+	m.Mentions = &matrix.Mentions{}
 	if formatted := text.HTML(m.Body); formatted != "" {
-		m.Format, m.FormattedBody = event.FormatHTML, formatted
+		m.Format, m.FormattedBody = matrix.FormatHTML, formatted
 	}
 	return m
 }
 
 // replyTo relates a message to the one it answers.
-func replyTo(eventID string) *event.RelatesTo {
-	return &event.RelatesTo{InReplyTo: &event.InReplyTo{EventID: id.EventID(eventID)}}
+func replyTo(eventID string) *matrix.RelatesTo {
+	return &matrix.RelatesTo{InReplyTo: &matrix.InReplyTo{EventID: eventID}}
 }
 
 // edit makes a message replace an older one. It carries a fallback for clients
 // that do not know edits.
 func edit(original string, m *message) *message {
-	inner := m.MessageEventContent
-	inner.RelatesTo = nil
+	inner := *m
+	inner.RelatesTo, inner.Txn = nil, ""
 	out := &message{}
 	out.MsgType = m.MsgType
 	out.Body = "* " + m.Body
 	if m.FormattedBody != "" {
 		out.Format, out.FormattedBody = m.Format, "* "+m.FormattedBody
 	}
-	out.Mentions = &event.Mentions{}
+	out.Mentions = &matrix.Mentions{}
 	out.NewContent = &inner
-	out.RelatesTo = &event.RelatesTo{Type: event.RelReplace, EventID: id.EventID(original)}
+	out.RelatesTo = &matrix.RelatesTo{RelType: "m.replace", EventID: original}
 	return out
 }
 
@@ -95,19 +88,47 @@ func fits(part string) bool {
 // fileMessage refers to a file; where that is, is not in it yet.
 func fileMessage(name string, size int) *message {
 	m := &message{}
-	m.MsgType = event.MsgFile
+	m.MsgType = matrix.MsgFile
 	m.Body, m.FileName = name, name
-	m.Info = &event.FileInfo{MimeType: "text/markdown", Size: size}
-	m.Mentions = &event.Mentions{}
+	m.Info = &matrix.FileInfo{MimeType: "text/markdown", Size: size}
+	m.Mentions = &matrix.Mentions{}
 	return m
 }
 
-// out makes the outbox row of a message; task is the event it answers, if any.
-func (r *room) out(txn, task string, m *message) state.Outbound {
+// out makes the outbox row of a message.
+func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	m.Txn = txn
+	about := ""
+	if rel := m.RelatesTo; rel != nil {
+		about = ownTxn(rel.EventID)
+		if about == "" && rel.InReplyTo != nil {
+			about = ownTxn(rel.InReplyTo.EventID)
+		}
+	}
 	content, err := json.Marshal(m)
 	if err != nil {
 		panic(fmt.Sprintf("marshal message: %v", err)) // plain strings and numbers cannot fail
 	}
-	return state.Outbound{Txn: txn, Room: r.id, Type: messageType.Type, Content: content, Task: task}
+	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: event.TypeMessage, Content: content, About: about}
+}
+
+// ownTxn is the transaction that stands for an event, see [state.AboutRef]; ""
+// where an event stands.
+func ownTxn(event string) string {
+	txn, ok := strings.CutPrefix(event, state.AboutRef(""))
+	if !ok {
+		return ""
+	}
+	return txn
+}
+
+// out makes the outbox row of a message about the task.
+func (t *task) out(kind state.Kind, number int, txn string, m *message) state.Message {
+	return t.of(number, t.room.out(kind, txn, m))
+}
+
+// of makes a message one of the task's.
+func (t *task) of(number int, m state.Message) state.Message {
+	m.Task, m.Number = t.rec.Key, number
+	return m
 }

@@ -6,11 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -20,15 +18,15 @@ func TestAnswerMentions(t *testing.T) {
 	if len(parts) < 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
-	(&task{row: state.Inbound{Sender: "@ann:here"}}).mention(parts[0])
-	if diff := cmp.Diff(&event.Mentions{UserIDs: []id.UserID{"@ann:here"}}, parts[0].Mentions); diff != "" {
+	(&task{rec: state.Task{Requester: "@ann:here"}}).mention(parts[0])
+	if diff := cmp.Diff(&matrix.Mentions{UserIDs: []string{"@ann:here"}}, parts[0].Mentions); diff != "" {
 		t.Error(diff)
 	}
-	if parts[0].RelatesTo.GetReplyTo() != "$task" {
+	if parts[0].RelatesTo.InReplyTo.EventID != "$task" {
 		t.Error("the first part does not reply to the task")
 	}
 	for _, p := range parts[1:] {
-		if diff := cmp.Diff(&event.Mentions{}, p.Mentions); diff != "" || p.RelatesTo != nil {
+		if diff := cmp.Diff(&matrix.Mentions{}, p.Mentions); diff != "" || p.RelatesTo != nil {
 			t.Errorf("a later part mentions or relates: %s", diff)
 		}
 	}
@@ -66,16 +64,6 @@ func TestEdit(t *testing.T) {
 		"m.new_content":{"msgtype":"m.notice","body":"**new**","format":"org.matrix.custom.html","formatted_body":"<strong>new</strong>","m.mentions":{}}}`), &want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	limited := mautrix.RespError{ErrCode: "M_LIMIT_EXCEEDED", ExtraData: map[string]any{"retry_after_ms": 1500.0}}
-	if got := retryAfter(limited, 9); got.Milliseconds() != 1500 {
-		t.Errorf("retryAfter = %v", got)
-	}
-	if got := retryAfter(mautrix.MForbidden, 9); got != 9 {
-		t.Errorf("retryAfter = %v", got)
 	}
 }
 

@@ -6,19 +6,17 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
-
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 )
 
 // finals are the messages of the result.
-func (t *task) finals(ctx context.Context, text string) []state.Outbound {
+func (t *task) finals(ctx context.Context, text string) []state.Message {
 	messages := t.messages(ctx, text, "answer", t.bot.NotifyComplete)
-	rows := make([]state.Outbound, len(messages))
+	rows := make([]state.Message, len(messages))
 	for i, m := range messages {
-		rows[i] = t.room.out(fmt.Sprintf("%s-f%d", t.key, i), t.row.Event, m)
+		rows[i] = t.out(state.KindFinal, i, fmt.Sprintf("%s-f%d", t.rec.Key, i), m)
 	}
 	return rows
 }
@@ -46,17 +44,17 @@ func (t *task) messages(ctx context.Context, words, name string, loud bool) []*m
 			messages = append(messages, file)
 		}
 	}
-	messages[0].RelatesTo = relate(t.row, t.anchor())
+	messages[0].RelatesTo = relate(t.origin(), t.anchor())
 	for _, m := range messages[1:] {
-		m.RelatesTo = follows(t.row)
+		m.RelatesTo = follows(t.origin())
 	}
 	if loud {
 		t.mention(messages[0])
 		return messages
 	}
 	for _, m := range messages {
-		if m.MsgType == event.MsgText {
-			m.MsgType = event.MsgNotice
+		if m.MsgType == matrix.MsgText {
+			m.MsgType = matrix.MsgNotice
 		}
 	}
 	return messages
@@ -65,18 +63,18 @@ func (t *task) messages(ctx context.Context, words, name string, loud bool) []*m
 // mention has the asker's phone ring, and nobody else's.
 func (t *task) mention(m *message) {
 	if asker := t.asker(); asker != "" {
-		m.Mentions = &event.Mentions{UserIDs: []id.UserID{id.UserID(asker)}}
+		m.Mentions = &matrix.Mentions{UserIDs: []string{asker}}
 	}
 }
 
 // finalText is what the room is told at the end.
 func (t *task) finalText(out agent.Outcome) string {
 	switch {
-	case out.Ended == agent.Stopped && t.rec.Stop != nil:
+	case out.Ended == agent.Stopped && t.rec.StopBy != "":
 		return t.stoppedText(out)
-	case t.rec.Execution.State == agent.Failed: // it waited, and nobody answered
+	case t.exec.State == agent.Failed: // it waited, and nobody answered
 		text := "⚠️ " + out.Detail + "\n\n"
-		if t.rec.Held != nil {
+		if t.isHeld() {
 			text += "The command was not run. "
 		}
 		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
@@ -114,10 +112,10 @@ func finalText(out agent.Outcome) string {
 
 // cost is what the whole task has used, with the run that came to out.
 func (t *task) cost(out agent.Outcome) used {
-	if t.rec.Execution.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
-		return t.rec.Used.with(t.rec.Begun, out)
+	if t.exec.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
+		return used(t.rec.Used).with(t.rec.Begun, out)
 	}
-	return t.rec.Used // it ended without a run, or while it waited
+	return used(t.rec.Used) // it ended without a run, or while it waited
 }
 
 // footer is the last line of a result: how long it took, what it used, and the
@@ -130,10 +128,10 @@ func (t *task) footer(ctx context.Context, out agent.Outcome) string {
 	}
 	parts := append([]string{text.Duration(total.Time)}, total.words()...)
 	link := ""
-	if t.row.Type != typeExecute {
-		link = t.bot.linkTo(homeOf(t.row), t.row.Event, t.row.Sender)
+	if t.rec.Source != state.FromHTTP {
+		link = t.bot.linkTo(t.rec.Home, t.rec.Event, t.rec.Requester)
 	} else {
-		link = t.link(ctx, t.key+"-t")
+		link = t.link(ctx, t.rec.Key+"-t")
 	}
 	if link != "" {
 		parts = append(parts, "[the task]("+link+")")

@@ -8,7 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"matrix-tui/agent"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
 // Reasons for which a running task is left.
@@ -16,8 +20,8 @@ var (
 	errRoomGone = errors.New("the bot is no longer in the room")
 )
 
-// room is one room's queue: a lane for its tasks, in order, one for what does
-// not wait for a running task, and one for what it sends.
+// room is one room's work: a lane that decides its events, in order, and does at
+// once what is no task; one for its tasks; and one for what it sends.
 type room struct {
 	bot     *Bot
 	id      string
@@ -29,6 +33,8 @@ type room struct {
 	// where both lanes may: what is an answer, what stops, what is claimed. No
 	// call to the homeserver or to podman is made meanwhile.
 	books sync.Mutex
+
+	tombstone *state.Inbound // waits for the tasks before it; the books are held
 
 	projecting sync.Mutex // see project
 
@@ -48,7 +54,7 @@ func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
 	r.tasks = lane{start: b.startLane, work: func() { r.drain(r.nextTask) }}
 	r.control = lane{start: b.startLane, work: func() {
-		r.drain(r.nextControl)
+		r.drain(r.undecided())
 		r.overdue(b.ctx)
 	}}
 	r.outbox.init(r)
@@ -75,7 +81,7 @@ func (r *room) abandon(cause error) {
 // never skipped.
 func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
-	for wait := time.Second; ctx.Err() == nil; {
+	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
 		do, err := next(ctx)
 		if err == nil && do == nil {
 			return
@@ -84,102 +90,141 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 			err = do()
 		}
 		if err == nil {
-			wait = time.Second
+			again.Reset()
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", wait).Msg("room work is held up")
+		pause := again.Next()
+		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room work is held up")
 		if out := (*outsideError)(nil); !errors.As(err, &out) {
 			r.alarm(ctx, err)
 		}
-		if sleep(ctx, wait) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
-		wait = min(2*wait, 30*time.Second)
 	}
 }
 
-// nextTask takes up the oldest row that stands in the line of the tasks.
+// nextTask takes up the room's oldest task, or the tombstone that comes before it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	r.books.Lock()
 	defer r.books.Unlock()
-	row, k, _, err := r.next(ctx, func(k kind, to route) bool {
-		return k == kindTask && to.verdict == isTask || k == kindUnsupported || k == kindTombstone
-	})
-	switch {
-	case err != nil || row == nil:
-		return nil, err
-	case k == kindUnsupported:
-		return func() error { return r.doUnsupported(ctx, *row) }, nil
-	case k == kindTombstone:
-		return func() error { return r.doTombstone(ctx, *row) }, nil
+	next, err := r.bot.Journal.NextTask(ctx, r.id)
+	none := errors.Is(err, state.ErrNotFound)
+	if err != nil && !none {
+		return nil, fmt.Errorf("read next task: %w", err)
 	}
-	t, err := newTask(r, *row)
-	if err != nil {
-		return nil, err
+	if grave := r.tombstone; grave != nil && (none || grave.Seq < next.Seq) {
+		return func() error {
+			if err := r.doTombstone(ctx, *grave); err != nil {
+				return err
+			}
+			r.books.Lock()
+			r.tombstone = nil
+			r.books.Unlock()
+			r.control.wake() // there may be another one
+			return nil
+		}, nil
 	}
+	if none {
+		return nil, nil
+	}
+	if next.State == state.TaskQueued && !r.allowed(next) {
+		return func() error { return r.bot.Journal.FinishTask(ctx, next.Key) }, nil
+	}
+	t := newTask(r, next)
 	r.take(ctx, t)
 	return func() error { return r.doTask(ctx, t) }, nil
 }
 
-// nextControl finds the oldest row that does not wait for a running task.
-func (r *room) nextControl(ctx context.Context) (func() error, error) {
-	r.books.Lock()
-	defer r.books.Unlock()
-	row, k, to, err := r.next(ctx, func(k kind, to route) bool {
-		return k == kindTask && to.verdict != isTask || k != kindTask && k != kindUnsupported && k != kindTombstone
-	})
-	if err != nil || row == nil {
-		return nil, err
-	}
-	return func() error { return r.doControl(ctx, *row, k, to) }, nil
+// allowed tells whether a task may still begin: who asked for it may have been
+// blocked since then.
+func (r *room) allowed(rec state.Task) bool {
+	return rec.Source == state.FromHTTP || r.bot.mayUse(r.id, rec.Requester, r.bot.isDirect(r.id)).Heard
 }
 
-// next returns the oldest unfinished row that is wanted, or nil, and where it
-// is routed to.
-func (r *room) next(ctx context.Context, wanted func(kind, route) bool) (*state.Inbound, kind, route, error) {
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
+// undecided gives the room's pending events one after the other, oldest first.
+// One that stays pending (its key is missing, or it is a tombstone) is passed.
+func (r *room) undecided() func(context.Context) (func() error, error) {
+	var passed int64
+	return func(ctx context.Context) (func() error, error) {
+		rows, err := r.bot.Journal.Pending(ctx, r.id, passed, 1)
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		return func() error {
+			err := r.decide(ctx, rows[0])
+			if err == nil {
+				passed = rows[0].Seq
+			}
+			return err
+		}, nil
+	}
+}
+
+// decide makes an event a task, or does at once what else it wants. An error
+// means: not decided, try again.
+func (r *room) decide(ctx context.Context, row state.Inbound) error {
+	e, _ := parseEvent(row.Raw)
+	k, to, err := r.kindOf(ctx, row, e)
 	if err != nil {
-		return nil, 0, route{}, fmt.Errorf("read unfinished rows: %w", err)
+		return err
 	}
-	for i := range rows {
-		e, _ := parseEvent(rows[i].Raw)
-		got := r.classify(ctx, e)
-		begun := rows[i].Status != state.Pending
-		if (got == kindArchive || got == kindSealed || got == kindUnreadable) && begun {
-			got = kindTask // no longer allowed, or to be read, but begun: it ends as any task
-		}
-		if got == kindSealed {
-			if err := r.waitForKey(ctx, rows[i], e); err != nil {
-				return nil, 0, route{}, err
-			}
-			continue
-		}
-		if got == kindArchive {
-			if err := r.finish(ctx, rows[i]); err != nil {
-				return nil, 0, route{}, err
-			}
-			continue
-		}
-		var to route
-		if got == kindTask && !begun {
-			if to, err = r.routeOf(ctx, rows[i], e); err != nil {
-				return nil, 0, route{}, err
-			}
-			if to.verdict == isTask && !r.forUs(ctx, rows[i], e) { // it was let in as an answer, and is none
-				if err := r.finish(ctx, rows[i]); err != nil {
-					return nil, 0, route{}, err
-				}
-				continue
-			}
-		}
-		if wanted(got, to) {
-			return &rows[i], got, to, nil
+	if k == kindTask && to.verdict != isTask {
+		return r.doRouted(ctx, row, to)
+	}
+	return r.doControl(ctx, row, e, k)
+}
+
+// kindOf is what an event is. A task is in the queue when it returns.
+func (r *room) kindOf(ctx context.Context, row state.Inbound, e wireEvent) (k kind, to route, err error) {
+	r.books.Lock()
+	defer r.books.Unlock()
+	if k = r.classify(ctx, e); k != kindTask {
+		return k, to, nil
+	}
+	if to, err = r.routeOf(ctx, row, e); err == nil && to.verdict == isTask {
+		err = r.enqueue(ctx, row, e)
+	}
+	return k, to, err
+}
+
+// enqueue makes an event a task in the room's queue, and shows when that is in
+// line behind another one. The caller holds the books.
+func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) error {
+	if classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id)) != kindTask {
+		return r.finish(ctx, row) // it was let in as an answer, and is none
+	}
+	rec, err := taskFrom(row)
+	if errors.Is(err, agent.ErrLimit) {
+		return r.tell(ctx, row, sentence.Text(err))
+	}
+	if err != nil {
+		return err
+	}
+	var out []state.Message
+	if t := newTask(r, rec); !t.hasMoved() {
+		_, err := r.bot.Journal.NextTask(ctx, r.id)
+		if err == nil {
+			out = append(out, t.queuedRow())
+		} else if !errors.Is(err, state.ErrNotFound) {
+			return fmt.Errorf("read next task: %w", err)
 		}
 	}
-	return nil, 0, route{}, nil
+	err = r.bot.Journal.Enqueue(ctx, rec, out...)
+	if errors.Is(err, state.ErrFinished) {
+		return nil // it has moved to the room's successor
+	}
+	if err != nil {
+		return err
+	}
+	if len(out) > 0 {
+		r.outbox.wake()
+	}
+	r.tasks.wake()
+	return nil
 }
 
 // classify is classify by the room's policy. What could be the answer to a
@@ -188,22 +233,28 @@ func (r *room) classify(ctx context.Context, e wireEvent) kind {
 	hear := r.bot.hear(ctx, r.id)
 	return classify(e, r.bot.UserID(), func(e wireEvent) hearing {
 		h := hear(e)
-		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(e))
+		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))
 		return h
 	})
 }
 
-// forUs tells whether a task is for the bot by the policy alone.
-func (r *room) forUs(ctx context.Context, row state.Inbound, e wireEvent) bool {
-	return row.Type == typeExecute || classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id)) == kindTask
-}
-
-// doControl does one row of the control lane. An error means: not done, try
-// again.
-func (r *room) doControl(ctx context.Context, row state.Inbound, k kind, to route) error {
+// doControl does what an event wants that is no task, and ends it.
+func (r *room) doControl(ctx context.Context, row state.Inbound, e wireEvent, k kind) error {
 	switch k {
 	case kindTask:
-		return r.doRouted(ctx, row, to)
+		return nil // it is in the queue
+	case kindSealed:
+		return r.waitForKey(ctx, row, e)
+	case kindTombstone:
+		r.books.Lock()
+		defer r.books.Unlock()
+		if r.tombstone == nil {
+			r.tombstone = &row
+			r.tasks.wake()
+		}
+		return nil
+	case kindUnsupported:
+		return r.doUnsupported(ctx, row)
 	case kindCommand:
 		return r.doCommand(ctx, row)
 	case kindReaction:
@@ -236,7 +287,7 @@ func (r *room) finish(ctx context.Context, row state.Inbound) error {
 }
 
 // queue puts messages into the outbox, durably, and has them sent.
-func (r *room) queue(ctx context.Context, out ...state.Outbound) error {
+func (r *room) queue(ctx context.Context, out ...state.Message) error {
 	if err := r.bot.Journal.Queue(ctx, out...); err != nil {
 		return fmt.Errorf("queue message: %w", err)
 	}
@@ -259,7 +310,7 @@ func (r *room) alarm(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	text := r.bot.sentence(err) + " I keep trying; nothing is lost."
-	if _, err := r.bot.send(ctx, r.id, messageType.Type, "", notice(text)); err != nil {
+	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", notice(text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell the room of trouble")
 	}
 }

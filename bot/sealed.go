@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -159,7 +160,7 @@ func (b *Bot) askForKey(row state.Inbound, key e2ee.Key) {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
-		err := b.crypt.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, row.Sender, key.Session) })
+		err := b.account.RequestKey(ctx, row.Sender, key)
 		if err != nil && b.ctx.Err() == nil {
 			b.crypt.sealed.failed(key)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("ask for a key")
@@ -169,7 +170,7 @@ func (b *Bot) askForKey(row state.Inbound, key e2ee.Key) {
 
 // watchSealed tells the rooms of messages whose keys do not come, until ctx ends.
 func (b *Bot) watchSealed(ctx context.Context) {
-	for sleep(ctx, sealedRetry) == nil {
+	for retry.Sleep(ctx, sealedRetry) == nil {
 		due := b.crypt.sealed.due(time.Now())
 		for _, name := range due.again {
 			b.room(name).wake()
@@ -213,15 +214,15 @@ func (r *room) tellSealed(ctx context.Context, row state.Inbound) error {
 	var c sealedContent
 	_ = json.Unmarshal(e.Content, &c)
 	m := notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
-	m.RelatesTo = relate(row, row.Event)
-	return r.queue(ctx, r.out(hash(c.Room+"\x00"+c.Session)+"-sealed", "", m))
+	m.RelatesTo = relate(originOf(row), row.Event)
+	return r.queue(ctx, r.out(state.KindMissingKey, hash(c.Room+"\x00"+c.Session)+"-sealed", m))
 }
 
 // doUnreadable says that a message will never be read.
 func (r *room) doUnreadable(ctx context.Context, row state.Inbound) error {
 	m := notice("🔒 I cannot decrypt this message. Please write it once more.")
-	m.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(taskKey(row)+"-u", "", m)); err != nil {
+	m.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindUnreadable, taskKey(row)+"-u", m)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

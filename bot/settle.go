@@ -23,54 +23,51 @@ const historyText = 16 << 10
 
 // answer puts the result of a run into the outbox.
 func (t *task) answer(ctx context.Context, out agent.Outcome) error {
-	n := len(t.rec.Execution.Answers)
-	closing := edit(txnRef+t.noticeTxn(n), notice(t.summary(out)))
-	return t.conclude(ctx, out, nil, t.room.out(t.noticeTxn(n)+"-e", "", closing))
+	n := len(t.exec.Answers)
+	return t.conclude(ctx, out, nil, t.closing(n, t.summary(out)))
 }
 
 // conclude puts the end of a task into the outbox, in one transaction with the
-// row's new state and the end of other rows, closes: from here on the task is
+// task's new state and the end of other rows, closes: from here on the task is
 // never run again. The messages in more go behind the result. It is errSteered,
 // and nothing is written, when a task that runs was told something new.
-func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string, more ...state.Outbound) error {
-	waited := t.rec.Execution.State == agent.Failed || t.rec.Execution.State == agent.WaitingForInput
+func (t *task) conclude(ctx context.Context, out agent.Outcome, closes []string, more ...state.Message) error {
+	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
 	result := t.finalText(out)
 	t.outcome(out, result)
-	t.rec.Ended = out.Ended
-	t.rec.Answer = text.Cut(result, historyText)
-	if t.rec.Resuming = out.Session != "" && out.Ended != agent.SessionGone; t.rec.Resuming {
+	t.rec.Ended = string(out.Ended)
+	if t.rec.Result = text.Cut(result, historyText); t.exec.State == agent.Done {
+		t.rec.Result = t.exec.Results[0].Output
+	}
+	if t.rec.Resumable = out.Session != "" && out.Ended != agent.SessionGone; t.rec.Resumable {
 		t.rec.Session = out.Session
 	}
 	grown, after := growth(out.Status, workspace.StatusPath)
 	if waited {
 		after = -1 // what the file was like at the end of its run says nothing
 	}
-	if t.rec.Status = after; !grown || out.Ended == agent.Stopped {
-		t.rec.Line = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
-	}
-	data, err := t.encoded()
-	if err != nil {
-		return err
+	if t.rec.StatusSize = after; !grown || out.Ended == agent.Stopped {
+		t.rec.StatusLine = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
 	}
 	rows := append(t.finals(ctx, result+t.footer(ctx, out)), more...)
 	rows = append(rows, t.endedRows(out.Ended)...)
-	if waited { // the caller holds the books
-		err = t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...)
-	} else {
-		err = t.unlessSteered(ctx, func() error { return t.bot.Journal.Answer(ctx, t.id, t.row.Event, data, rows, closes...) })
+	write := func() error { return t.bot.Journal.Answer(ctx, t.row(), rows, closes...) }
+	if !waited { // else the caller holds the books
+		answer := write
+		write = func() error { return t.unlessSteered(ctx, answer) }
 	}
-	if err != nil {
+	if err := write(); err != nil {
 		return fmt.Errorf("record answer: %w", err)
 	}
 	crash("answered")
 	t.outbox.wake()
 	t.bot.count.ended(out.Ended, t.cost(out))
-	t.bot.log.Info().Str("room", t.id).Str("event", t.row.Event).Str("ended", string(out.Ended)).
+	t.bot.log.Info().Str("room", t.id).Str("event", t.rec.Event).Str("ended", string(out.Ended)).
 		Int64("tokens", out.Usage.Total).Dur("took_ms", time.Since(t.rec.Begun)).Msg("task answered")
 	return nil
 }
 
-// settle writes down what came of an answered task and ends its row. Each step
+// settle writes down what came of an answered task, and is done with it. Each step
 // may be repeated.
 func (t *task) settle(ctx context.Context) error {
 	b := t.bot
@@ -88,8 +85,8 @@ func (t *task) settle(ctx context.Context) error {
 		}
 		b.log.Warn().Err(err).Str("room", t.id).Msg("tidy up after a task")
 	}
-	if err := t.finish(ctx, t.row); err != nil {
-		return err
+	if err := t.bot.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+		return fmt.Errorf("finish task: %w", err)
 	}
 	crash("finished")
 	return nil
@@ -101,7 +98,7 @@ func (t *task) remember(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error { return t.keepSession(ctx) })
 	both.Go(func() error { return t.bot.Store.AppendHistory(ctx, t.id, t.remembered()...) })
-	both.Go(func() error { return t.project(ctx, t.row.Event) })
+	both.Go(func() error { return t.project(ctx, t.rec.Key) })
 	return both.Wait()
 }
 
@@ -109,7 +106,7 @@ func (t *task) remember(ctx context.Context) error {
 // room begin anew since the task began.
 func (t *task) keepSession(ctx context.Context) error {
 	now := t.bot.Store.Session(t.id)
-	if !t.rec.Resuming || now != t.rec.Base && now != t.rec.Session {
+	if !t.rec.Resumable || now != t.rec.BaseSession && now != t.rec.Session {
 		return nil
 	}
 	return t.bot.Store.SetSession(ctx, t.id, t.rec.Session)
@@ -118,7 +115,7 @@ func (t *task) keepSession(ctx context.Context) error {
 // tidy sends what lies in the outbox of the box, leaves the line in status.md
 // that the agent forgot, and removes the run's output from the box. It does not wait for a box that is not there.
 func (t *task) tidy(ctx context.Context) error {
-	if t.rec.Run == "" || t.rec.Box == "" {
+	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
 	}
 	box, err := t.ensureOnce(ctx)
@@ -131,12 +128,12 @@ func (t *task) tidy(ctx context.Context) error {
 		}
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("send files")
 	}
-	if t.rec.Line != "" {
-		if err := appendLine(ctx, box, t.rec.Line, t.rec.Status); err != nil {
+	if t.rec.StatusLine != "" {
+		if err := appendLine(ctx, box, t.rec.StatusLine, t.rec.StatusSize); err != nil {
 			return err
 		}
 	}
-	if box.ID != t.rec.Box {
+	if box.ID != t.rec.Container {
 		return nil
 	}
 	return box.RemoveRun(ctx, t.rec.Run)
@@ -145,7 +142,7 @@ func (t *task) tidy(ctx context.Context) error {
 // removeRun removes the output of a run that has been read.
 func (t *task) removeRun(ctx context.Context) error {
 	box, err := t.ensureOnce(ctx)
-	if err != nil || box.ID != t.rec.Box {
+	if err != nil || box.ID != t.rec.Container {
 		return err
 	}
 	return box.RemoveRun(ctx, t.rec.Run)

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"maunium.net/go/mautrix/event"
-
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -26,10 +25,6 @@ func (r *room) doStatus(ctx context.Context, row state.Inbound, _ string) error 
 
 // workLines say what runs, what is in line, and what waits for an answer.
 func (r *room) workLines(ctx context.Context) ([]string, error) {
-	rows, err := r.bot.Journal.Unfinished(ctx, r.id)
-	if err != nil {
-		return nil, fmt.Errorf("read unfinished rows: %w", err)
-	}
 	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
@@ -52,21 +47,24 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	queued := 0
-	for _, one := range rows {
-		e, _ := parseEvent(one.Raw)
-		if (t == nil || one.Event != t.row.Event) && one.Status == state.Pending && r.classify(ctx, e) == kindTask {
-			queued++
+	queued, err := r.bot.Journal.CountTasks(ctx, r.id, state.TaskQueued)
+	if err != nil {
+		return nil, fmt.Errorf("count queued tasks: %w", err)
+	}
+	if t != nil { // it is in its container only when its run is about to start
+		rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
+		if err != nil {
+			return nil, fmt.Errorf("read running task: %w", err)
+		}
+		if rec.State == state.TaskQueued {
+			queued--
 		}
 	}
 	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
-		w, err := newTask(r, one)
-		if err != nil {
-			return nil, err
-		}
-		first, _, _ := strings.Cut(w.rec.Execution.CurrentQuestion, "\n")
-		lines = append(lines, "- I wait for an answer, until "+w.rec.Execution.Deadline.Format("15:04 MST")+": "+text.Code(first)+" "+w.link(ctx, w.question(len(w.rec.Execution.Answers))))
+		w := newTask(r, one)
+		first, _, _ := strings.Cut(w.exec.CurrentQuestion, "\n")
+		lines = append(lines, "- I wait for an answer, until "+w.exec.Deadline.Format("15:04 MST")+": "+text.Code(first)+" "+w.link(ctx, w.question(len(w.exec.Answers))))
 	}
 	return lines, nil
 }
@@ -166,11 +164,13 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var content struct {
-		Name string `json:"name"`
-	}
-	if err := b.client.StateEvent(ctx, roomID(room), event.StateRoomName, "", &content); err != nil || strings.TrimSpace(content.Name) == "" {
+	raw, err := b.account.State(ctx, room, event.TypeName)
+	if err != nil {
 		return text.Code(room)
 	}
-	return text.Code(content.Name)
+	named, err := event.StateContent(event.TypeName, raw)
+	if err != nil || strings.TrimSpace(named.RoomName()) == "" {
+		return text.Code(room)
+	}
+	return text.Code(named.RoomName())
 }

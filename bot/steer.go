@@ -9,23 +9,11 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
-// steerText is what somebody said to a task on its walk.
-type steerText struct {
-	By    string `json:"by"` // user ID
-	Text  string `json:"text"`
-	Event string `json:"event"`
-	// Joined is a message that came right behind the task, by the same person:
-	// a part of it.
-	Joined bool      `json:"joined,omitempty"`
-	At     time.Time `json:"at"`             // of the event, as its server dates it
-	File   bool      `json:"file,omitempty"` // the event carries a file
-	Edited bool      `json:"edited,omitempty"`
-}
-
-// words is the text, or what stands for a file without one.
-func (s steerText) words() string {
+// wordsOf is what was said, or what stands for a file without words.
+func wordsOf(s state.Said) string {
 	if s.File && s.Text == "" {
 		return fileCame
 	}
@@ -47,7 +35,7 @@ func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) erro
 	}
 	for _, one := range all {
 		if one.running {
-			return r.steer(ctx, one.row, row, steerText{By: row.Sender, Text: text, Event: row.Event, At: row.Time})
+			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.Event, At: row.Time})
 		}
 	}
 	if len(all) > 0 {
@@ -56,71 +44,96 @@ func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) erro
 	return r.tell(ctx, row, "Nothing runs here that could be steered. Write it as a task.")
 }
 
-// steer gives a running task a text, and ends the row that it came with. The
-// caller holds the books.
-func (r *room) steer(ctx context.Context, target, row state.Inbound, said steerText) error {
-	t, err := newTask(r, target)
-	if err != nil {
-		return err
-	}
-	for _, one := range t.rec.Steer {
+// steer gives a task that has no result yet a text, and ends the row that it came
+// with. The caller holds the books.
+func (r *room) steer(ctx context.Context, target state.Task, row state.Inbound, said state.Said) error {
+	for _, one := range target.Said {
 		if one.Event == row.Event { // noted in a former life
 			return r.finish(ctx, row)
 		}
 	}
-	if len(t.rec.Steer) >= maxSteer {
+	if len(target.Said) >= maxSteer {
 		return r.tell(ctx, row, "I have been told too much about one task already. `!stop` ends it; then write anew what you want.")
 	}
 	_, said.File = fileOf(row)
-	t.rec.Steer = append(t.rec.Steer, said)
-	if err := t.note(ctx); err != nil {
+	target.Said = append(target.Said, said)
+	if err := r.note(ctx, target); err != nil {
 		return err
 	}
-	r.signalStop(t.key, "↪️ taking in what "+localpart(said.By)+" says")
+	r.signalStop(target.Key, "↪️ taking in what "+localpart(said.By)+" says")
 	return r.finish(ctx, row)
 }
 
-// joins tells whether a message is a part of the task that runs: by the same
-// person, right behind it, and before the agent has done anything.
-func (r *room) joins(row state.Inbound) bool {
-	r.mu.Lock()
-	t := r.current
-	r.mu.Unlock()
-	if t == nil || r.bot.Debounce <= 0 || t.asker() != row.Sender || !isSpoken(row.Type) || t.row.Seq >= row.Seq || t.acted.Load() {
-		return false
-	}
-	gap := row.Time.Sub(time.UnixMilli(t.lastPart.Load()))
-	return gap >= 0 && gap <= r.bot.Debounce
-}
-
-// couldJoin tells whether an event that is new is a file that joins the task that
-// runs: nobody mentions the bot under each of several files.
-func (r *room) couldJoin(e wireEvent) bool {
-	m, ok := e.message()
-	return ok && m.IsFile() && r.joins(state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
-}
-
-// join makes a message a part of the task that runs, if it still is one. The
-// caller holds the books.
-func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, error) {
-	if !r.joins(row) { // the lane has gone on meanwhile
-		return false, nil
+// joins tells of which task a message is a part, "" for none: by the same person,
+// right behind it, and before the agent has done anything. That is the task at
+// work, or the one that is next.
+func (r *room) joins(ctx context.Context, row state.Inbound) (key string, err error) {
+	if r.bot.Debounce <= 0 || !isSpoken(row.Type) {
+		return "", nil
 	}
 	r.mu.Lock()
 	t := r.current
 	r.mu.Unlock()
 	if t == nil {
-		return false, nil
+		next, err := r.bot.Journal.NextTask(ctx, r.id)
+		if errors.Is(err, state.ErrNotFound) || err == nil && next.State != state.TaskQueued {
+			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("look up next task: %w", err)
+		}
+		t = newTask(r, next)
+		t.lastPart.Store(newestPart(next).UnixMilli())
 	}
-	target, err := r.bot.Journal.Event(ctx, r.id, t.row.Event)
+	gap := row.Time.Sub(time.UnixMilli(t.lastPart.Load()))
+	if t.asker() != row.Sender || t.rec.Seq >= row.Seq || t.acted.Load() || gap < 0 || gap > r.bot.Debounce {
+		return "", nil
+	}
+	return t.rec.Key, nil
+}
+
+// newestPart is when the newest message that belongs to the task was written.
+func newestPart(rec state.Task) time.Time {
+	at := rec.Time
+	for _, said := range rec.Said {
+		if said.Joined && said.At.After(at) {
+			at = said.At
+		}
+	}
+	return at
+}
+
+// couldJoin tells whether an event that is new is a file that joins a task: nobody
+// mentions the bot under each of several files.
+func (r *room) couldJoin(ctx context.Context, e wireEvent) bool {
+	m, ok := e.message()
+	if !ok || !m.IsFile() {
+		return false
+	}
+	key, err := r.joins(ctx, state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
+	return err == nil && key != ""
+}
+
+// join makes a message a part of the task that it joins, if there still is one.
+// The caller holds the books.
+func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, error) {
+	key, err := r.joins(ctx, row)
+	if err != nil || key == "" { // the worker has gone on meanwhile
+		return false, err
+	}
+	target, err := r.bot.Journal.Task(ctx, key)
 	if err != nil {
-		return false, fmt.Errorf("read running task: %w", err)
+		return false, fmt.Errorf("read task: %w", err)
 	}
-	if target.Status != state.Pending && target.Status != state.Running {
+	if target.State != state.TaskQueued && target.State != state.TaskRunning {
 		return false, nil
 	}
-	t.lastPart.Store(row.Time.UnixMilli())
-	return true, r.steer(ctx, target, row, steerText{By: row.Sender, Text: text, Event: row.Event, Joined: true, At: row.Time})
+	r.mu.Lock()
+	if t := r.current; t != nil {
+		t.lastPart.Store(row.Time.UnixMilli())
+	}
+	r.mu.Unlock()
+	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.Event, Joined: true, At: row.Time})
 }
 
 // steered tells whether the task was told something that no run has heard, and
@@ -129,17 +142,17 @@ func (t *task) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 	t.books.Lock()
 	err := t.reread(ctx)
 	t.books.Unlock()
-	if errors.Is(err, errStopped) || err == nil && len(t.rec.Steer) == t.rec.Given {
+	if errors.Is(err, errStopped) || err == nil && len(t.rec.Said) == t.rec.Given {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	t.room.rearm(t)
-	if t.rec.Box != "" { // a run has heard what came before
+	if t.rec.Container != "" { // a run has heard what came before
 		t.rec.Told = t.rec.Given
-		t.rec.Used = t.rec.Used.with(t.rec.Begun, out)
-		if t.rec.Resuming = out.Session != "" && (t.rec.Resume || t.acted.Load()); t.rec.Resuming {
+		t.rec.Used = state.Usage(used(t.rec.Used).with(t.rec.Begun, out))
+		if t.rec.Resumable = out.Session != "" && (t.rec.Resume || t.acted.Load()); t.rec.Resumable {
 			t.rec.Session = out.Session
 		} else {
 			t.rec.Told = 0 // a session that has hardly begun is begun anew, with everything
@@ -151,9 +164,9 @@ func (t *task) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 
 // spoken are the task as the agent is to hear it now, with the parts that came
 // right behind it, and what was said later.
-func (t *task) spoken() (text string, later []steerText) {
+func (t *task) spoken() (text string, later []state.Said) {
 	text = t.text
-	for i, one := range t.rec.Steer {
+	for i, one := range t.rec.Said {
 		switch {
 		case one.Joined && (t.rec.Told == 0 || !t.rec.Resume):
 			if one.Text != "" {
@@ -173,7 +186,7 @@ func (t *task) unlessSteered(ctx context.Context, write func() error) error {
 	defer t.books.Unlock()
 	if err := t.reread(ctx); err != nil && !errors.Is(err, errStopped) {
 		return err
-	} else if err == nil && len(t.rec.Steer) > t.rec.Given {
+	} else if err == nil && len(t.rec.Said) > t.rec.Given {
 		return errSteered
 	}
 	return write()
@@ -182,12 +195,12 @@ func (t *task) unlessSteered(ctx context.Context, write func() error) error {
 // settleDown waits until nobody adds to the task any more, where the newest
 // text is a part of it.
 func (t *task) settleDown(ctx context.Context) error {
-	last := t.rec.Steer[len(t.rec.Steer)-1]
+	last := t.rec.Said[len(t.rec.Said)-1]
 	if !last.Joined {
 		return nil
 	}
 	if wait := time.Until(last.At.Add(t.bot.Debounce)); wait > 0 && wait <= t.bot.Debounce {
-		return sleep(ctx, wait)
+		return retry.Sleep(ctx, wait)
 	}
 	return nil
 }

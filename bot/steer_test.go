@@ -4,23 +4,25 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state"
 )
 
 // What a run is told: parts that came right behind the task belong to it, what
 // was said later is told once a session.
 func TestSpoken(t *testing.T) {
-	part, later := steerText{Text: "and a list", Joined: true}, steerText{Text: "only half"}
+	part, later := state.Said{Text: "and a list", Joined: true}, state.Said{Text: "only half"}
 	for _, c := range []struct {
 		name   string
-		rec    record
+		rec    state.Task
 		text   string
 		spoken []string
 	}{
-		{"nothing", record{}, "write", nil},
-		{"a part, before the first run", record{Steer: []steerText{part}}, "write\nand a list", nil},
-		{"steered, in the session that goes on", record{Resume: true, Told: 1, Steer: []steerText{part, later}}, "write", []string{"only half"}},
-		{"steered, in a new session", record{Told: 1, Steer: []steerText{part, later}}, "write\nand a list", []string{"only half"}},
-		{"told already", record{Resume: true, Told: 2, Steer: []steerText{part, later}}, "write", nil},
+		{"nothing", state.Task{}, "write", nil},
+		{"a part, before the first run", state.Task{Details: state.Details{Said: []state.Said{part}}}, "write\nand a list", nil},
+		{"steered, in the session that goes on", state.Task{Resume: true, Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write", []string{"only half"}},
+		{"steered, in a new session", state.Task{Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write\nand a list", []string{"only half"}},
+		{"told already", state.Task{Resume: true, Details: state.Details{Told: 2, Said: []state.Said{part, later}}}, "write", nil},
 	} {
 		task := &task{text: "write", rec: c.rec}
 		text, said := task.spoken()

@@ -30,7 +30,7 @@ func (t *task) noteTool(e agent.Event) {
 		return
 	}
 	err := t.bot.Transcripts.Append(t.boxName(), state.Line{
-		Kind: state.KindTool, Room: t.id, Event: t.row.Event, Tool: e.Tool, Text: e.Detail})
+		Kind: state.KindTool, Room: t.id, Event: t.rec.Event, Tool: e.Tool, Text: e.Detail})
 	if err != nil {
 		t.bot.log.Warn().Err(err).Str("room", t.id).Msg("write transcript")
 	}
@@ -60,7 +60,7 @@ func (t *task) countTools() (int, error) {
 	}
 	count := 0
 	for _, line := range lines {
-		if line.Kind == state.KindTool && line.Event == t.row.Event {
+		if line.Kind == state.KindTool && line.Event == t.rec.Event {
 			count++
 		}
 	}
@@ -70,13 +70,13 @@ func (t *task) countTools() (int, error) {
 // endTranscript writes the answer and the end of the task, once.
 func (t *task) endTranscript() error {
 	name := t.boxName()
-	ended, err := t.bot.Transcripts.HasEnd(name, t.row.Event)
+	ended, err := t.bot.Transcripts.HasEnd(name, t.rec.Event)
 	if ended || err != nil {
 		return err
 	}
-	answered := state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.row.Event, Text: t.rec.Answer}
+	answered := state.Line{Kind: state.KindAssistant, Room: t.id, Event: t.rec.Event, Text: t.rec.Result}
 	if err := t.bot.Transcripts.Append(name, answered); err != nil {
 		return err
 	}
-	return t.bot.Transcripts.End(name, t.row.Event, string(t.rec.Ended))
+	return t.bot.Transcripts.End(name, t.rec.Event, string(t.rec.Ended))
 }

@@ -11,12 +11,6 @@ import (
 	"matrix-tui/state"
 )
 
-// stopOrder is who wants a task to end.
-type stopOrder struct {
-	By     string `json:"by"`               // user ID
-	Silent bool   `json:"silent,omitempty"` // it was taken back: there is nothing to reply to
-}
-
 var errStopped = errors.New("the task was told to stop")
 
 // stopKey is the reaction that stops a task.
@@ -26,8 +20,8 @@ const stopKey = "🛑"
 func (r *room) take(ctx context.Context, t *task) {
 	t.stopping, t.stopNow = context.WithCancel(ctx)
 	t.left = make(chan struct{})
-	t.lastPart.Store(t.row.Time.UnixMilli())
-	if t.rec.Stop != nil || len(t.rec.Steer) > t.rec.Given && t.rec.Box != "" {
+	t.lastPart.Store(newestPart(t.rec).UnixMilli())
+	if t.rec.StopBy != "" || len(t.rec.Said) > t.rec.Given { // the run waits for the rest of what is said: see steered
 		t.stopNow()
 	}
 	r.mu.Lock()
@@ -52,11 +46,11 @@ func (r *room) settled(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	row, err := r.bot.Journal.Event(ctx, r.id, t.row.Event)
+	rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
 	if err != nil {
 		return fmt.Errorf("read running task: %w", err)
 	}
-	if row.Status != state.Answered && row.Status != state.Done {
+	if rec.State != state.TaskAnswered && rec.State != state.TaskDone {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -73,7 +67,7 @@ func (r *room) settled(ctx context.Context) error {
 func (r *room) busy(other string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.current != nil && r.current.key != other
+	return r.current != nil && r.current.rec.Key != other
 }
 
 // signalStop tells the current task to stop, if it is the one of that key, and
@@ -81,7 +75,7 @@ func (r *room) busy(other string) bool {
 func (r *room) signalStop(key, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.current; t != nil && t.key == key {
+	if t := r.current; t != nil && t.rec.Key == key {
 		if t.shown != nil {
 			t.shown.set(note)
 		}
@@ -103,9 +97,7 @@ func (t *task) stoppedEarly() agent.Outcome {
 
 // candidate is a task that can be stopped.
 type candidate struct {
-	row     state.Inbound
-	key     string
-	asker   string
+	task    state.Task
 	running bool // else it waits for an answer, or for its turn with one
 }
 
@@ -113,7 +105,7 @@ type candidate struct {
 // somebody else's and the user's own question waits; else the user's own
 // newest question; else the only one. nil is nothing.
 func toStop(all []candidate, user string) *candidate {
-	own := func(c candidate) bool { return c.asker == user }
+	own := func(c candidate) bool { return askerOf(c.task) == user }
 	running := slices.IndexFunc(all, func(c candidate) bool { return c.running })
 	mine := -1
 	for i, c := range all {
@@ -135,7 +127,7 @@ func toStop(all []candidate, user string) *candidate {
 // candidates are the running task and those that wait, oldest first. The
 // caller holds the books.
 func (r *room) candidates(ctx context.Context) ([]candidate, error) {
-	rows, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
@@ -144,25 +136,25 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	t := r.current
 	r.mu.Unlock()
 	if t != nil {
-		row, err := r.bot.Journal.Event(ctx, r.id, t.row.Event) // it may have ended, and be tidying up
+		rec, err := r.bot.Journal.Task(ctx, t.rec.Key) // it may have ended, and be tidying up
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
 		}
-		if row.Status == state.Pending || row.Status == state.Running {
-			all = append(all, candidate{row, t.key, t.asker(), true})
+		if rec.State == state.TaskQueued || rec.State == state.TaskRunning {
+			all = append(all, candidate{rec, true})
 		}
 	}
-	unfinished, err := r.bot.Journal.Unfinished(ctx, r.id)
+	running, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
 	if err != nil {
-		return nil, fmt.Errorf("read unfinished rows: %w", err)
+		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
-	for _, row := range unfinished { // in line again, with their answers
-		if row.Status == state.Running && (t == nil || row.Event != t.row.Event) {
-			rows = append(rows, row)
+	for _, rec := range running { // in line again, with their answers
+		if t == nil || rec.Key != t.rec.Key {
+			waiting = append(waiting, rec)
 		}
 	}
-	for _, row := range rows {
-		all = append(all, candidate{row, taskKey(row), row.Sender, false})
+	for _, rec := range waiting {
+		all = append(all, candidate{rec, false})
 	}
 	return all, nil
 }
@@ -180,7 +172,7 @@ func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
 			return err
 		}
 		if target != nil {
-			return r.stop(ctx, target.Event, row)
+			return r.stop(ctx, target.Key, row)
 		}
 	}
 	all, err := r.candidates(ctx)
@@ -194,50 +186,43 @@ func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
 	if target == nil {
 		return r.tell(ctx, row, "Nothing is running here, and no question of mine waits.")
 	}
-	return r.stop(ctx, target.row.Event, row)
+	return r.stop(ctx, target.task.Key, row)
 }
 
-// stop ends the task of a row, whatever it is at, by order of another row,
-// which it ends too. A running one says so itself when its processes are gone.
-// The caller holds the books.
-func (r *room) stop(ctx context.Context, event string, order state.Inbound) error {
-	target, err := r.bot.Journal.Event(ctx, r.id, event)
+// stop ends a task, whatever it is at, by order of a row, which it ends too. A
+// running one says so itself when its processes are gone. The caller holds the
+// books.
+func (r *room) stop(ctx context.Context, key string, order state.Inbound) error {
+	rec, err := r.bot.Journal.Task(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}
-	if target.Status == state.Done || target.Status == state.Answered || target.Status == state.Archived {
+	if rec.State == state.TaskDone || rec.State == state.TaskAnswered {
 		return r.tell(ctx, order, "That task is over already.")
 	}
-	t, err := newTask(r, target)
-	if err != nil {
-		return err
-	}
-	t.rec.Stop = &stopOrder{By: order.Sender}
-	if target.Status == state.Waiting {
+	rec.StopBy, rec.Withdrawn = order.Sender, false
+	if rec.State == state.TaskWaiting {
+		t := newTask(r, rec)
 		return t.expire(ctx, agent.Outcome{Ended: agent.Stopped}, func(now time.Time) error {
-			return t.rec.Execution.Fail("Given up by "+order.Sender+".", now)
+			return t.exec.Fail("Given up by "+order.Sender+".", now)
 		}, order.Event)
 	}
-	data, err := t.encoded()
-	if err != nil {
-		return err
-	}
-	if err := r.bot.Journal.Note(ctx, r.id, target.Event, data); err != nil {
+	if err := r.note(ctx, rec); err != nil {
 		return fmt.Errorf("note the stop: %w", err)
 	}
-	r.signalStop(t.key, "🛑 stopping, until none of its processes is left")
+	r.signalStop(rec.Key, "🛑 stopping, until none of its processes is left")
 	r.tasks.wake()
 	return r.finish(ctx, order)
 }
 
 // stoppedText is what the room is told when a task was stopped.
 func (t *task) stoppedText(out agent.Outcome) string {
-	by := localpart(t.rec.Stop.By)
+	by := localpart(t.rec.StopBy)
 	switch {
-	case t.rec.Execution.State == agent.Failed, // before this outcome: it waited
-		t.rec.Box == "" && t.rec.Ran == nil && len(t.rec.Execution.Answers) > 0:
+	case t.exec.State == agent.Failed, // before this outcome: it waited
+		t.rec.Container == "" && t.rec.Approved == nil && len(t.exec.Answers) > 0:
 		return "🛑 Given up, as " + by + " asked. What was changed so far stays in /workspace."
-	case t.rec.Box == "" && t.rec.Ran == nil:
+	case t.rec.Container == "" && t.rec.Approved == nil:
 		return "🛑 Stopped, as " + by + " asked, before it began."
 	}
 	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; what it changed stays in /workspace."

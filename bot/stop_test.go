@@ -8,7 +8,7 @@ import (
 
 func TestToStop(t *testing.T) {
 	task := func(event, asker string, running bool) candidate {
-		return candidate{row: state.Inbound{Event: event}, asker: asker, running: running}
+		return candidate{state.Task{Event: event, Requester: asker}, running}
 	}
 	const ann, bob, eve = "@ann:x", "@bob:x", "@eve:x"
 	for _, c := range []struct {
@@ -28,7 +28,7 @@ func TestToStop(t *testing.T) {
 	} {
 		got := ""
 		if one := toStop(c.all, c.by); one != nil {
-			got = one.row.Event
+			got = one.task.Event
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

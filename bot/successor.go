@@ -2,21 +2,19 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	mautrixevent "maunium.net/go/mautrix/event"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // doTombstone follows the room to its successor: the binding, the history and
-// what is not sent yet move there. It stands in the line of the tasks, so what
-// came before it is done; the container is made anew for the new room, on the
+// what is not sent yet move there. It waits for the tasks that came before it; the container is made anew for the new room, on the
 // same volumes.
 func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
@@ -35,7 +33,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 		return err
 	}
 	if user := r.bot.direct.user(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, successor); err != nil && transient(err) {
+		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Transient(err) {
 			return err
 		}
 	}
@@ -50,18 +48,15 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
 	}
-	if err := r.finish(ctx, row); err != nil {
+	if err := r.moveRows(ctx, row, successor); err != nil {
 		return err
-	}
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, successor, carrier(r.id)); err != nil {
-		return fmt.Errorf("move rows: %w", err)
 	}
 	r.bot.waits.dropRoom(r.id)
 	next := r.bot.room(successor)
 	if !joined { // by the invite, perhaps, and else see doGreeting
 		var err error // the rows are there already: a homeserver that is away is waited for
 		for joined, err = r.bot.isIn(ctx, successor); err != nil; joined, err = r.bot.isIn(ctx, successor) {
-			if sleep(ctx, time.Second) != nil {
+			if retry.Sleep(ctx, time.Second) != nil {
 				return err
 			}
 		}
@@ -73,6 +68,17 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 		next.outbox.wake()
 	}
 	next.wake()
+	return nil
+}
+
+// moveRows gives what is not done, and was not said, to the successor, and ends
+// the tombstone. Nothing is decided here meanwhile.
+func (r *room) moveRows(ctx context.Context, tombstone state.Inbound, to string) error {
+	r.books.Lock()
+	defer r.books.Unlock()
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, carrier(r.id, to), tombstone.Event); err != nil {
+		return fmt.Errorf("move rows: %w", err)
+	}
 	return nil
 }
 
@@ -89,8 +95,8 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 	if err != nil {
 		return false, err
 	}
-	if _, err := r.bot.client.JoinRoomByID(ctx, roomID(successor)); err != nil {
-		if transient(err) {
+	if err := r.bot.account.Join(ctx, successor); err != nil {
+		if matrix.Transient(err) {
 			return false, fmt.Errorf("join successor: %w", err)
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("successor cannot be joined yet: an invite will do")
@@ -101,7 +107,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		return err == nil, err
 	}
 	if !was {
-		if _, err := r.bot.client.LeaveRoom(ctx, roomID(successor)); err != nil && transient(err) {
+		if err := r.bot.account.Leave(ctx, successor); err != nil && matrix.Transient(err) {
 			return false, fmt.Errorf("leave what is no successor: %w", err)
 		}
 	}
@@ -110,9 +116,8 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 
 // predecessor is the room that a room goes on from, "" for none.
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
-	var raw json.RawMessage
-	err := b.client.StateEvent(ctx, roomID(room), mautrixevent.StateCreate, "", &raw)
-	if err != nil && transient(err) {
+	raw, err := b.account.State(ctx, room, event.TypeCreate)
+	if err != nil && matrix.Transient(err) {
 		return "", fmt.Errorf("read what the room goes on from: %w", err)
 	}
 	created, err := event.StateContent(event.TypeCreate, raw)

@@ -3,24 +3,25 @@ package bot
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
 )
 
 // summary is the notice at the end.
-func summary(rec record, out agent.Outcome) string {
+func summary(begun time.Time, out agent.Outcome) string {
 	head := "✅ Done in "
 	if out.Ended != agent.Completed {
 		head = "❌ Ended after "
 	}
-	cost := used{}.with(rec.Begun, out)
+	cost := used{}.with(begun, out)
 	return head + strings.Join(append([]string{text.Duration(cost.Time)}, cost.words()...), " · ")
 }
 
 // summary is the notice at the end, with how many steps of the run failed.
 func (t *task) summary(out agent.Outcome) string {
-	text := summary(t.rec, out)
+	text := summary(t.rec.Begun, out)
 	if t.shown == nil {
 		return text
 	}

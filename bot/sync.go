@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"maunium.net/go/mautrix"
-
-	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // syncTimeout is how long the homeserver may hold one /sync open.
@@ -25,22 +24,10 @@ func (b *Bot) follow(ctx context.Context) error {
 	}
 }
 
-// hurry ends the /sync that is held open, so that the next one tells at once
-// what the homeserver has.
-func (b *Bot) hurry() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.cutSync != nil {
-		b.cutSync(errHurry)
-	}
-}
-
-var errHurry = errors.New("the sync was hurried")
-
 // syncOnce brings one batch into the journal, however often it must ask, and
 // wakes the rooms that have something new.
 func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+	for again := retry.New(250*time.Millisecond, 10*time.Second); ; {
 		err := b.trySync(ctx, hold)
 		hold = 0 // after trouble we want to know where we are, at once
 		switch {
@@ -49,17 +36,18 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errHurry):
+		case errors.Is(err, matrix.ErrHurried):
 		case errors.As(err, new(*notReadyError)):
 			return err
-		case errors.Is(err, mautrix.MUnknownToken):
-			if err := b.login(ctx); err != nil {
+		case matrix.IsUnknownToken(err):
+			if err := b.account.Login(ctx); err != nil {
 				return err
 			}
 			b.log.Info().Msg("logged in again")
 		default:
-			b.log.Warn().Err(err).Dur("again_in_ms", wait).Msg("sync did not work")
-			if err := sleep(ctx, wait); err != nil {
+			pause := again.Next()
+			b.log.Warn().Err(err).Dur("again_in_ms", pause).Msg("sync did not work")
+			if err := retry.Sleep(ctx, pause); err != nil {
 				return err
 			}
 		}
@@ -72,43 +60,37 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
 	}
-	resp, err := b.requestSync(ctx, since, hold)
+	batch, err := b.account.Sync(ctx, since, hold)
 	if err != nil {
 		return err
 	}
-	return b.admit(ctx, since, resp)
-}
-
-func (b *Bot) setCutSync(cut context.CancelCauseFunc) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.cutSync = cut
+	return b.admit(ctx, batch)
 }
 
 // admit commits a batch: one transaction with its events and the token after
 // them. What it finds to do is done from the journal.
-func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error {
-	for _, raw := range resp.AccountData.Events {
+func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
+	for _, raw := range batch.AccountData {
 		if e, err := event.AccountData(raw); err == nil && e.Type == directType {
 			b.direct.take(e.Content)
 		}
 	}
-	before, err := b.encryptedRooms(ctx, resp)
+	before, err := b.account.KnownEncrypted(ctx, batch)
 	if err != nil {
 		return err
 	}
-	if err := b.takeKeys(ctx, since, resp); err != nil {
+	if err := b.account.TakeKeys(ctx, batch); err != nil {
 		return err
 	}
-	now, err := b.encryptedRooms(ctx, resp)
+	now, err := b.account.KnownEncrypted(ctx, batch)
 	if err != nil {
 		return err
 	}
 	var rows []state.Inbound
 	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
 	var echoes []echo
-	for name, joined := range resp.Rooms.Join {
-		events, old, err := b.timeline(ctx, name, since, joined)
+	for name, joined := range batch.Joined {
+		events, old, err := b.timeline(ctx, name, batch.Since, joined)
 		if err != nil {
 			return err
 		}
@@ -139,12 +121,12 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 			rows = append(rows, row)
 		}
 	}
-	for name, invited := range resp.Rooms.Invite {
-		rows = append(rows, b.inviteRow(name, resp.NextBatch, invited.State.Events)...)
+	for name, stripped := range batch.Invited {
+		rows = append(rows, b.inviteRow(name, batch.Next, stripped)...)
 	}
-	for name := range resp.Rooms.Leave {
-		if since != "" {
-			rows = append(rows, standIn(name, typeGone, b.UserID(), resp.NextBatch, nil))
+	for _, name := range batch.Left {
+		if batch.Since != "" {
+			rows = append(rows, standIn(name, typeGone, b.UserID(), batch.Next, nil))
 		}
 	}
 	answered := earlierLife{}
@@ -158,7 +140,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		b.pinEchoed(ctx, e.txn)
 	}
 	answered.archive(rows)
-	fresh, err := b.Journal.Commit(ctx, resp.NextBatch, rows)
+	fresh, err := b.Journal.Commit(ctx, batch.Next, rows)
 	if err != nil {
 		b.alarmRooms(ctx, rows, err)
 		return fmt.Errorf("commit sync batch: %w", err)
@@ -175,10 +157,7 @@ func (b *Bot) admit(ctx context.Context, since string, resp *syncResponse) error
 		b.verify(ctx, row)
 		b.dispatch(row)
 	}
-	return b.crypt.use(func(m *e2ee.Machine) error {
-		m.Tend(ctx, resp.Sync)
-		return nil
-	})
+	return b.account.Tend(ctx, batch)
 }
 
 // beReady calls Ready, the first time.
@@ -212,7 +191,6 @@ func (b *Bot) dispatch(row state.Inbound) {
 	if row.Type == typeGone {
 		r.abandon(errRoomGone)
 	}
-	r.acknowledge(row)
 	r.wake()
 }
 

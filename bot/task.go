@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 	"matrix-tui/workspace"
 )
 
@@ -26,13 +27,12 @@ type lostRun struct{ err error }
 func (e *lostRun) Error() string { return "lose sight of run: " + e.err.Error() }
 func (e *lostRun) Unwrap() error { return e.err }
 
-// task is one row on its walk.
+// task is one task at work.
 type task struct {
 	*room
-	row    state.Inbound
-	key    string
-	text   string
-	rec    record
+	rec    state.Task       // as it is stored; row has what the execution adds
+	exec   *agent.Execution // its state machine
+	text   string           // as the agent reads it
 	shown  *progress
 	quoted *workspace.Quote // what it replies to
 	who    []workspace.Text // the agent's persona
@@ -47,13 +47,13 @@ type task struct {
 	lastPart atomic.Int64  // when the newest message that belongs to the task was written, ms
 }
 
-// doTask takes a task from where its row stands to its end, or to a question.
+// doTask takes a task from where it stands to its end, or to a question.
 // An error means that our own books could not be kept; everything else is an
 // answer.
 func (r *room) doTask(ctx context.Context, t *task) error {
 	defer r.leave(t)
 	crash("picked")
-	if t.row.Status == state.Answered {
+	if t.rec.State == state.TaskAnswered {
 		return t.settle(ctx)
 	}
 	if t.withdrawn() {
@@ -81,8 +81,8 @@ func (r *room) doTask(ctx context.Context, t *task) error {
 
 // begin is pending → running, where that has not been.
 func (t *task) begin() {
-	if t.rec.Execution.State == agent.Pending {
-		_ = t.rec.Execution.Start(time.Now()) // from pending there is no other way
+	if t.exec.State == agent.Pending {
+		_ = t.exec.Start(time.Now()) // from pending there is no other way
 	}
 }
 
@@ -138,7 +138,7 @@ func (t *task) perform(ctx context.Context) (agent.Outcome, error) {
 		if errors.As(err, &gone) {
 			if lost++; lost < maxAttempts {
 				t.bot.log.Warn().Err(err).Str("room", t.id).Msg("looking for the run again")
-				if err := sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
+				if err := retry.Sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
 					return out, err
 				}
 				continue
@@ -170,8 +170,8 @@ func (t *task) plan(last agent.Ended) {
 	now := time.Now().UTC()
 	t.rec.Attempt++
 	t.rec.Tries++
-	t.rec.Run = fmt.Sprintf("%s-%d", t.key, t.rec.Attempt)
-	t.rec.Box = ""
+	t.rec.Run = fmt.Sprintf("%s-%d", t.rec.Key, t.rec.Attempt)
+	t.rec.Container = ""
 	t.rec.Deadline = now.Add(t.runTime())
 	switch last {
 	case agent.SessionGone:
@@ -180,13 +180,13 @@ func (t *task) plan(last agent.Ended) {
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // and there is an answer
 		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // it begins when the lane is free
-		if t.rec.Resume = t.rec.Resuming; !t.rec.Resume {
+		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {
 			t.rec.Session = uuid.NewString()
 		}
 	default:
 		t.rec.Begun = now
 		t.rec.Session, t.rec.Resume = t.bot.Store.Session(t.id), true
-		t.rec.Base = t.rec.Session
+		t.rec.BaseSession = t.rec.Session
 		if t.rec.Session == "" {
 			t.rec.Session, t.rec.Resume = uuid.NewString(), false
 		}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 )
 
@@ -20,57 +18,67 @@ func threadOf(row state.Inbound) string {
 	return ""
 }
 
+// origin is where something was said: what is answered to it relates to that.
+type origin struct {
+	event  string
+	thread string // its root, or ""
+	moved  bool   // it was said in a room before this one: nothing here can reply to it
+}
+
+func originOf(row state.Inbound) origin { return origin{row.Event, threadOf(row), hasMoved(row)} }
+
+func (t *task) origin() origin { return origin{t.rec.Event, t.rec.Thread, t.hasMoved()} }
+
 // relate is the relation of a message that answers an event: a reply, in the
-// thread where the row stands, if it stands in one. Nil when the event is the row's, and
-// stands in another room.
-func relate(row state.Inbound, about string) *event.RelatesTo {
+// thread of the origin, if it stands in one. Nil when the event is the origin's,
+// and stands in another room.
+func relate(o origin, about string) *matrix.RelatesTo {
 	rel := replyTo(about)
-	if hasMoved(row) {
-		if about == row.Event {
+	if o.moved {
+		if about == o.event {
 			return nil
 		}
 		return rel // to what was said here
 	}
-	if root := threadOf(row); root != "" {
-		rel = replyTo(row.Event) // in a thread every relation must be sendable as it is
-		rel.Type, rel.EventID = event.RelThread, id.EventID(root)
+	if o.thread != "" {
+		rel = replyTo(o.event) // in a thread every relation must be sendable as it is
+		rel.RelType, rel.EventID = "m.thread", o.thread
 	}
 	return rel
 }
 
 // follows is the relation of what comes behind a first message: in a thread it
 // stands there, too.
-func follows(row state.Inbound) *event.RelatesTo {
-	root := threadOf(row)
-	if root == "" || hasMoved(row) {
+func follows(o origin) *matrix.RelatesTo {
+	if o.thread == "" || o.moved {
 		return nil
 	}
-	rel := replyTo(row.Event)
-	rel.Type, rel.EventID, rel.IsFallingBack = event.RelThread, id.EventID(root), true
+	rel := replyTo(o.event)
+	rel.RelType, rel.EventID, rel.IsFallingBack = "m.thread", o.thread, true
 	return rel
 }
 
 // inThread finds the waiting task whose thread a message stands in: it answers
 // its question, whoever wrote it.
-func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Inbound, error) {
+func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, error) {
 	root := threadOf(row)
 	if root == "" || r.bot.waits.count(r.id) == 0 {
 		return nil, nil
 	}
-	rows, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
-	for i := range rows {
-		if threadOf(rows[i]) != root {
+	for i := range tasks {
+		if tasks[i].Thread != root {
 			continue
 		}
-		before, err := r.askedBefore(ctx, rows[i], row)
+		before, err := r.askedBefore(ctx, tasks[i], row)
 		if err != nil {
 			return nil, err
 		}
 		if before {
-			return &rows[i], nil
+			return &tasks[i], nil
 		}
 	}
 	return nil, nil

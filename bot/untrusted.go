@@ -6,10 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/id"
-
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 )
 
@@ -54,8 +52,8 @@ func (b *Bot) warnOf(row state.Inbound, why e2ee.Distrust) {
 		hour := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // a restart does not repeat it
 		txn := hash(row.Room+"\x00"+row.Sender+"\x00"+hour) + "-untrusted"
 		m := notice(distrustSentence(row.Sender, why))
-		m.RelatesTo, m.Txn = relate(row, row.Event), txn
-		_, err := b.client.SendMessageEvent(ctx, id.RoomID(row.Room), messageType, m, mautrix.ReqSendEvent{TransactionID: txn})
+		m.RelatesTo, m.Txn = relate(originOf(row), row.Event), txn
+		_, err := b.account.SendClear(ctx, row.Room, event.TypeMessage, txn, m)
 		if err != nil && b.ctx.Err() == nil {
 			b.crypt.sealed.unwarned(of)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("tell of a device that is not trusted")

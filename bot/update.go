@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 // Updates puts newer releases of the program in its place. What it does is on
@@ -116,8 +117,8 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound)
 	key, n := taskKey(row), 0
 	say := func(text string) {
 		n++
-		m := edit(txnRef+key+toldTxn, notice("🔄 "+text))
-		if err := r.queue(ctx, r.out(fmt.Sprintf("%s-u%d", key, n), "", m)); err != nil && ctx.Err() == nil {
+		m := edit(state.AboutRef(toldTxn(row)), notice("🔄 "+text))
+		if err := r.queue(ctx, r.out(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), m)); err != nil && ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of an update")
 		}
 	}
@@ -130,8 +131,8 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound)
 		text = "⚠️ The update did not take place; I go on as I am. " + r.bot.sentence(err) + logLines(err)
 	}
 	m := notice(text)
-	m.RelatesTo = relate(row, row.Event)
-	if err := r.queue(ctx, r.out(key+"-updated", "", m)); err != nil && ctx.Err() == nil {
+	m.RelatesTo = relate(originOf(row), row.Event)
+	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("tell of an update")
 	}
 }
@@ -163,8 +164,7 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
 	for room != "" {
-		rows, err := b.Journal.Unsent(ctx, room)
-		if err != nil || len(rows) == 0 || sleep(ctx, sentLook) != nil {
+		if _, err := b.Journal.NextMessage(ctx, room); err != nil || retry.Sleep(ctx, sentLook) != nil {
 			return
 		}
 	}

@@ -40,8 +40,8 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 		return err
 	}
 	m := notice(res.text(r.bot.snapshot(ctx, r.id)))
-	m.RelatesTo = relate(asked, res.Event)
-	return r.queue(ctx, r.out(taskKey(asked)+"-updated", "", m))
+	m.RelatesTo = relate(originOf(asked), res.Event)
+	return r.queue(ctx, r.out(state.KindUpdate, taskKey(asked)+"-updated", m))
 }
 
 // text says what came of an update, and whether all is as it was.

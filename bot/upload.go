@@ -1,9 +1,10 @@
 package bot
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"matrix-tui/bot/matrix/e2ee"
@@ -15,17 +16,15 @@ import (
 func (t *task) uploaded(ctx context.Context, name, text string) (*message, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	encrypted, err := t.bot.encrypted(ctx, t.id)
+	encrypted, err := t.bot.account.IsEncrypted(ctx, t.id)
 	if err != nil {
 		return nil, err
 	}
 	m := fileMessage(name, len(text))
 	if !encrypted {
-		resp, err := t.bot.client.UploadBytesWithName(ctx, []byte(text), "text/markdown", name)
-		if err != nil {
+		if m.URL, err = t.bot.account.Upload(ctx, strings.NewReader(text), int64(len(text)), "text/markdown", name); err != nil {
 			return nil, fmt.Errorf("upload %s: %w", name, err)
 		}
-		m.URL = resp.ContentURI.CUString()
 		return m, nil
 	}
 	data := []byte(text)
@@ -33,15 +32,10 @@ func (t *task) uploaded(ctx context.Context, name, text string) (*message, error
 	if err != nil {
 		return nil, err
 	}
-	resp, err := t.bot.client.UploadBytes(ctx, data, "application/octet-stream")
+	uri, err := t.bot.account.Upload(ctx, bytes.NewReader(data), int64(len(data)), "application/octet-stream", "")
 	if err != nil {
 		return nil, fmt.Errorf("upload %s: %w", name, err)
 	}
-	if file, err = e2ee.FileAt(file, resp.ContentURI.String()); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(file, &m.File); err != nil {
-		return nil, fmt.Errorf("describe encrypted file: %w", err)
-	}
-	return m, nil
+	m.File, err = e2ee.FileAt(file, uri)
+	return m, err
 }

@@ -15,11 +15,11 @@ type waits struct {
 }
 
 type wait struct {
-	room, event string // of the task
-	asker       string // user ID; "" for a program
-	thread      string // root of the thread that it stands in; "" for none
-	due         time.Time
-	pinned      bool // its question is known to be in the room
+	room   string
+	asker  string // user ID; "" for a program
+	thread string // root of the thread that it stands in; "" for none
+	due    time.Time
+	pinned bool // its question is known to be in the room
 }
 
 func newWaits() *waits {

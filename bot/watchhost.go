@@ -15,10 +15,11 @@ import (
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -36,7 +37,7 @@ type hostWatch struct {
 func (b *Bot) watchHost(ctx context.Context) {
 	for ctx.Err() == nil {
 		b.lookAfterHost(ctx)
-		_ = sleep(ctx, watchEvery)
+		_ = retry.Sleep(ctx, watchEvery)
 	}
 }
 
@@ -56,18 +57,17 @@ func (b *Bot) lookAfterHost(ctx context.Context) {
 	}
 	m := notice(alertText(short, over))
 	if len(short) > 0 {
-		m.MsgType = event.MsgText
+		m.MsgType = matrix.MsgText
 		for _, owner := range b.Owners {
-			m.Mentions.UserIDs = append(m.Mentions.UserIDs, id.UserID(owner))
+			m.Mentions.UserIDs = append(m.Mentions.UserIDs, owner)
 		}
 	}
 	call, cancel := context.WithTimeout(ctx, alertTime)
 	defer cancel()
-	_, err := b.send(call, room, messageType.Type, "", m)
+	_, err := b.account.Send(call, room, event.TypeMessage, "", m)
 	if err != nil {
 		b.log.Warn().Err(err).Str("room", room).Int("short", len(short)).Msg("the alert could not be sent")
-		var sealed *sealError
-		if transient(err) || errors.As(err, &sealed) || ctx.Err() != nil {
+		if matrix.Transient(err) || matrix.IsNotEncrypted(err) || ctx.Err() != nil {
 			return // again at the next look
 		}
 	}

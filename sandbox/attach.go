@@ -19,6 +19,8 @@ import (
 	"github.com/containers/podman/v5/pkg/api/handlers"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/errorhandling"
+
+	"matrix-tui/state/retry"
 )
 
 // process is a command in a container, attached to.
@@ -159,7 +161,8 @@ func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 // service still says that it runs, its record is late, or the service had gone
 // away and came back.
 func (p *Podman) exitCode(ctx context.Context, session string) (int, error) {
-	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
+	again := retry.New(time.Millisecond, time.Second/2)
+	for range 10 { // about a second
 		data, err := containers.ExecInspect(p.with(ctx), session, nil)
 		if err != nil && strings.Contains(err.Error(), "no such exec session") {
 			return 0, errLost // podman forgets a session some time after its end
@@ -170,7 +173,7 @@ func (p *Podman) exitCode(ctx context.Context, session string) (int, error) {
 		if !data.Running {
 			return data.ExitCode, nil
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := again.Wait(ctx, errLost); err != nil {
 			return 0, err
 		}
 	}

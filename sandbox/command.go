@@ -8,15 +8,24 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"matrix-tui/state/retry"
 )
 
 // exitNotFound is boxinit's exit code when there is no such file.
 const exitNotFound = 3
 
+// patience is how long calls that are harmless to repeat wait for a service that is
+// away.
+const patience = 10 * time.Second
+
+// pauses are those between two calls of podman.
+func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Second) }
+
 // command runs one of boxinit's commands in the container; they can all be repeated
 // without harm, so a service that is away is waited for. Verb is for the error.
 func (c *Container) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
-	again := backoff{until: time.Now().Add(patience)}
+	again := pauses().Until(time.Now().Add(patience))
 	for {
 		var stdin io.Reader
 		if input != nil {
@@ -26,7 +35,7 @@ func (c *Container) command(ctx context.Context, verb string, input []byte, argv
 		if err == nil {
 			return result, failure(result, verb)
 		}
-		if !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil {
+		if !errors.Is(err, ErrUnreachable) || again.Wait(ctx, err) != nil {
 			return Result{}, fmt.Errorf("%s: %w", verb, err)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
+
+	"matrix-tui/state/retry"
 )
 
 // Container is a container that belongs to one room, running when Ensure returned it.
@@ -43,7 +45,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	}
 	defer unlock()
 	e := ensuring{Podman: p, spec: spec, container: Container{Name: spec.Name, Room: spec.Room, podman: p}}
-	again := backoff{until: time.Now().Add(patience)}
+	again := pauses().Until(time.Now().Add(patience))
 	for tries := 0; tries < ensureTries; {
 		done, err := e.step(ctx)
 		switch {
@@ -51,7 +53,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 			return &e.container, nil
 		case err == nil:
 			tries++
-		case !errors.Is(err, ErrUnreachable) || again.wait(ctx) != nil:
+		case !errors.Is(err, ErrUnreachable) || again.Wait(ctx, err) != nil:
 			return nil, fmt.Errorf("ensure container %s: %w", spec.Name, err)
 		}
 	}
@@ -98,7 +100,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	case actUnpause:
 		return false, explain(containers.Unpause(e.with(ctx), data.ID, nil), "unpause container", e.spec.Name)
 	case actWait:
-		return false, sleep(ctx, 250*time.Millisecond)
+		return false, retry.Sleep(ctx, 250*time.Millisecond)
 	case actStart:
 		return false, e.start(ctx, data)
 	}

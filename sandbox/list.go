@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
+
+	"matrix-tui/state/retry"
 )
 
 // Info is one line of List.
@@ -101,7 +103,7 @@ func (p *Podman) remove(ctx context.Context, id string) error {
 		if !strings.Contains(err.Error(), "busy") {
 			break
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

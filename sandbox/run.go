@@ -88,7 +88,7 @@ func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error)
 // container's processes, the container itself is started again.
 func (c *Container) StopRun(ctx context.Context, id string) error {
 	var err error
-	again := backoff{}
+	again := pauses()
 	for range stopTries {
 		_, err = c.runCommand(ctx, "stop", id)
 		switch {
@@ -102,7 +102,7 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 			}
 			continue
 		}
-		if err := again.wait(ctx); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 		return RunStatus{}, err
 	}
 	out := &counting{to: w, n: offset}
-	again := backoff{}
+	again := pauses()
 	for failures := 0; failures < followTries; {
 		from := out.n
 		status, err := c.followOnce(ctx, id, out)
@@ -163,10 +163,11 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures++
 		}
 		if out.n > from {
-			failures, again = 0, backoff{}
+			failures = 0
+			again.Reset()
 		}
 		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("follower broke off; it tries again")
-		if err := again.wait(ctx); err != nil {
+		if err := again.Wait(ctx, err); err != nil {
 			return RunStatus{}, err
 		}
 	}

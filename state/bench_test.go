@@ -1,6 +1,7 @@
 package state
 
 import (
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,16 +142,16 @@ func BenchmarkJournalCommit100Into100k(b *testing.B) {
 // 500 tasks that wait, among 100,000 rows: what a start reads.
 func BenchmarkJournalWaiting500Of100k(b *testing.B) {
 	j := openJournal(b, bigJournal(b))
-	waits := batch(200_000, 500)
-	for i := range waits {
-		waits[i].Status, waits[i].Task = Waiting, []byte(one("id", "waiting_for_input", 2000))
+	for i, e := range batch(200_000, 500) {
+		task := queueTask(b, j, e.Room, fmt.Sprint("$waits", i))
+		task.Question = strings.Repeat("Which of the databases shall it be? ", 50)
+		must(b, j.Wait(ctx, task, nil))
 	}
-	commit(b, j, "s", waits...)
 	for b.Loop() {
-		rows, err := j.Waiting(ctx)
+		tasks, err := j.Waiting(ctx)
 		must(b, err)
-		if len(rows) != 500 {
-			b.Fatal(len(rows))
+		if len(tasks) != 500 {
+			b.Fatal(len(tasks))
 		}
 	}
 }
@@ -158,13 +159,40 @@ func BenchmarkJournalWaiting500Of100k(b *testing.B) {
 // A question and its answer in a journal of 100,000 rows: two transactions.
 func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
 	j := openJournal(b, bigJournal(b))
-	commit(b, j, "s", event("!a", "$task", Pending), event("!a", "$answer", Pending))
-	record := []byte(one("id", "waiting_for_input", 2000))
+	task := queueTask(b, j, "!a", "$task")
+	commit(b, j, "s", event("!a", "$answer", Pending))
 	i := 0
 	for b.Loop() {
 		i++
-		must(b, j.Wait(ctx, "!a", "$task", record, []Outbound{message(fmt.Sprint("q", i), "!a", "$task")}))
-		must(b, j.Resume(ctx, "!a", "$task", record, []Outbound{message(fmt.Sprint("n", i), "!a", "$task")}, "$answer"))
+		must(b, j.Wait(ctx, task, []Message{message(fmt.Sprint("q", i), "!a", "$task")}))
+		must(b, j.Resume(ctx, task, []Message{message(fmt.Sprint("n", i), "!a", "$task")}, "$answer"))
+	}
+}
+
+// The next task of a room with 10,000 in line.
+func BenchmarkJournalNextTaskOf10k(b *testing.B) {
+	j := newJournal(b)
+	var rows []Inbound
+	for i := range 10_000 {
+		rows = append(rows, event("!a", fmt.Sprint("$", i), Pending))
+	}
+	commit(b, j, "s", rows...)
+	must(b, j.inTx(ctx, func(tx *sql.Tx) error {
+		for i := range rows {
+			task := work("!a", fmt.Sprint("$", i))
+			task.Seq = int64(i)
+			if err := insertTask(ctx, tx, task, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for b.Loop() {
+		task, err := j.NextTask(ctx, "!a")
+		must(b, err)
+		if task.Seq != 0 {
+			b.Fatal(task.Seq)
+		}
 	}
 }
 

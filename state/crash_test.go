@@ -3,6 +3,7 @@ package state
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,7 +69,7 @@ func runChild(job, dir string) error {
 }
 
 // askAndAnswer lets one task ask, be answered, and ask again, from where a former
-// life was killed. The record is the number of answers.
+// life was killed. Tries is the number of answers.
 func askAndAnswer(ctx context.Context, path string) error {
 	j, err := OpenJournal(ctx, path, zerolog.Nop())
 	if err != nil {
@@ -77,23 +78,24 @@ func askAndAnswer(ctx context.Context, path string) error {
 	if _, err := j.Commit(ctx, "t", []Inbound{{Room: "!r", Event: "$task", Status: Pending}}); err != nil {
 		return err
 	}
-	row, err := j.Event(ctx, "!r", "$task")
+	if err := j.Enqueue(ctx, work("!r", "$task")); err != nil && !errors.Is(err, ErrFinished) {
+		return err
+	}
+	task, err := j.Task(ctx, "$task")
 	if err != nil {
 		return err
 	}
-	number := func(i int) []byte { return []byte(strconv.Itoa(i)) }
-	i, _ := strconv.Atoi(string(row.Task))
-	for ; ; i++ {
+	for i := task.Tries; ; i++ {
 		answer := Inbound{Room: "!r", Event: fmt.Sprint("$answer", i), Status: Pending}
-		question := Outbound{Txn: fmt.Sprint("question", i), Room: "!r", Task: "$task"}
-		notice := Outbound{Txn: fmt.Sprint("going-on", i), Room: "!r", Task: "$task"}
-		if err := j.Wait(ctx, "!r", "$task", number(i), []Outbound{question}); err != nil {
+		task.Tries = i
+		if err := j.Wait(ctx, task, []Message{message(fmt.Sprint("question", i), "!r", "$task")}); err != nil {
 			return err
 		}
 		if _, err := j.Commit(ctx, "t", []Inbound{answer}); err != nil {
 			return err
 		}
-		if err := j.Resume(ctx, "!r", "$task", number(i+1), []Outbound{notice}, answer.Event); err != nil {
+		task.Tries = i + 1
+		if err := j.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.Event); err != nil {
 			return err
 		}
 		fmt.Println(i + 1)
@@ -158,15 +160,14 @@ func TestQuestionsSurviveKill(t *testing.T) {
 	for _, steps := range []int{1, 25, 2, 7} {
 		said := killChild(t, "questions", dir, steps)
 		j := openJournal(t, filepath.Join(dir, "journal.db"))
-		row, err := j.Event(ctx, "!r", "$task")
+		task, err := j.Task(ctx, "$task")
 		must(t, err)
-		answers, err := strconv.Atoi(string(row.Task))
-		must(t, err)
+		answers := task.Tries
 		if answers < said {
 			t.Errorf("answer %d was acknowledged, %d are counted", said, answers)
 		}
 		questions := answers
-		if row.Status == Waiting {
+		if task.State == TaskWaiting {
 			questions++
 		}
 		count := func(where string) (n int) {
@@ -174,14 +175,14 @@ func TestQuestionsSurviveKill(t *testing.T) {
 			must(t, j.db.QueryRow("SELECT count(*) FROM "+where).Scan(&n))
 			return n
 		}
-		if n := count("inbound WHERE status = 4"); n != answers {
+		if n := count("inbound WHERE status = 4"); n != answers+1 { // and the task
 			t.Errorf("%d answers are counted, %d are bound", answers, n)
 		}
-		if n := count("outbound WHERE txn LIKE 'going-on%'"); n != answers {
+		if n := count("message WHERE txn LIKE 'going-on%'"); n != answers {
 			t.Errorf("%d answers are counted, %d are told", answers, n)
 		}
-		if n := count("outbound WHERE txn LIKE 'question%'"); n != questions {
-			t.Errorf("%d questions with status %d and %d answers", n, row.Status, answers)
+		if n := count("message WHERE txn LIKE 'question%'"); n != questions {
+			t.Errorf("%d questions in state %s and %d answers", n, task.State, answers)
 		}
 		must(t, j.db.Close())
 	}

@@ -131,15 +131,17 @@ func TestJournalOnFullDisk(t *testing.T) {
 func TestQuestionOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	j := openJournal(t, filepath.Join(dir, "journal.db"))
-	commit(t, j, "t", event("!a", "$asks", Pending), event("!a", "$waits", Pending), event("!a", "$by", Pending))
-	must(t, j.Wait(ctx, "!a", "$waits", []byte(`1`), nil))
+	asks, waits := queueTask(t, j, "!a", "$asks"), queueTask(t, j, "!a", "$waits")
+	commit(t, j, "t", event("!a", "$by", Pending), event("!a", "$new", Pending))
+	must(t, j.Wait(ctx, waits, nil))
 	free := fill(t, dir)
 	long := message("x", "!a", "")
 	long.Content = []byte(`{"body":"` + strings.Repeat("x", 3<<20) + `"}`)
 	steps := map[string]func() error{
-		"wait":   func() error { return j.Wait(ctx, "!a", "$asks", []byte(`2`), []Outbound{long}) },
-		"resume": func() error { return j.Resume(ctx, "!a", "$waits", []byte(`2`), []Outbound{long}, "$by") },
-		"reply":  func() error { return j.Reply(ctx, "!a", []Outbound{long}, "$by") },
+		"wait":    func() error { return j.Wait(ctx, asks, []Message{long}) },
+		"resume":  func() error { return j.Resume(ctx, waits, []Message{long}, "$by") },
+		"reply":   func() error { return j.Reply(ctx, "!a", []Message{long}, "$by") },
+		"enqueue": func() error { return j.Enqueue(ctx, work("!a", "$new"), long) },
 	}
 	for name, step := range steps {
 		err := step()
@@ -148,9 +150,14 @@ func TestQuestionOnFullDisk(t *testing.T) {
 		}
 		wantSentence(t, err, "no space left in "+dir)
 	}
-	for id, want := range map[string]Status{"$asks": Pending, "$waits": Waiting, "$by": Pending} {
-		if row, err := j.Event(ctx, "!a", id); err != nil || row.Status != want {
-			t.Errorf("%s has status %d, want %d, %v", id, row.Status, want, err)
+	for key, want := range map[string]TaskState{"$asks": TaskQueued, "$waits": TaskWaiting} {
+		if task, err := j.Task(ctx, key); err != nil || task.State != want {
+			t.Errorf("%s is %s, want %s, %v", key, task.State, want, err)
+		}
+	}
+	for _, id := range []string{"$by", "$new"} {
+		if row, err := j.Event(ctx, "!a", id); err != nil || row.Status != Pending {
+			t.Errorf("%s has status %d, %v", id, row.Status, err)
 		}
 	}
 	if unsent, err := j.Unsent(ctx, "!a"); len(unsent) > 0 || err != nil {

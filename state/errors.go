@@ -13,17 +13,22 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// ErrNotFound says that there is no such event or message in the journal.
+// ErrNotFound says that there is no such event, task or message in the journal.
 var ErrNotFound = errors.New("not in the journal")
 
-// ErrFinished says that a row is answered already and must not run again.
-var ErrFinished = errors.New("already answered")
+// ErrFinished says that an event is decided, or that a task is not in a state from
+// which the step can be made.
+var ErrFinished = errors.New("already decided or answered")
 
 // ErrLocked says that another process works on the same state directory.
 var ErrLocked = errors.New("state directory is in use")
 
 // ErrNewer says that a file was written by a newer release than this one.
 var ErrNewer = errors.New("written by a newer release")
+
+// ErrOlder says that a file was written by an older release and cannot be read
+// before the bot of this one has opened it.
+var ErrOlder = errors.New("written by an older release")
 
 // explain adds the sentence for the operator to an error that came from the
 // file system or from SQLite while path was in use. An error whose mend is not

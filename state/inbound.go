@@ -10,16 +10,14 @@ import (
 	"time"
 )
 
-// Status is how far the walk of an inbound event is. The numbers are on disk.
+// Status says whether an event is to be decided. The numbers are on disk; 2, 3
+// and 5 were states of tasks until schema 3.
 type Status int
 
 const (
 	Archived Status = 0 // kept for dedupe and context, nothing to do
-	Pending  Status = 1 // to be worked on
-	Running  Status = 2 // claimed: its run has been, or is about to be, started
-	Answered Status = 3 // its reply is in the outbound rows
-	Done     Status = 4 // reply sent and remembered
-	Waiting  Status = 5 // its question is out; nobody works on it until Resume
+	Pending  Status = 1 // to be decided
+	Done     Status = 4 // decided: it is a task now, or was dealt with
 )
 
 // MaxBatch is the most rows that one query for work gives.
@@ -35,19 +33,23 @@ type Inbound struct {
 	Time   time.Time       // of the event (origin_server_ts), in ms
 	Raw    json.RawMessage // the event as it came
 	Status Status
-	Task   json.RawMessage // the caller's own record of the walk, nil before Claim
 }
+
+// pending is the condition of the partial index on events that are to be decided; a
+// query must use these very words for SQLite to use the index.
+const pending = "status = 1"
 
 // What is asked of inbound rows; a test holds that none of it scans the table.
 const (
-	inboundColumns = "seq, room, event, sender, type, time, raw, status, task"
+	inboundColumns = "seq, room, event, sender, type, time, raw, status"
 
-	queryEvent           = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND event = ?"
-	queryLastEvent       = "SELECT event FROM inbound WHERE room = ? ORDER BY seq DESC LIMIT 1"
-	queryLastTask        = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND task IS NOT NULL ORDER BY seq DESC LIMIT 1"
-	queryBefore          = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') ORDER BY seq DESC LIMIT ?"
-	queryUnfinished      = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND " + unfinished + " ORDER BY seq LIMIT ?"
-	queryUnfinishedRooms = "SELECT DISTINCT room FROM inbound WHERE " + unfinished + " ORDER BY room"
+	queryEvent        = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND event = ?"
+	queryLastEvent    = "SELECT event FROM inbound WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryBefore       = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') ORDER BY seq DESC LIMIT ?"
+	queryPending      = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND " + pending + " AND seq > ? ORDER BY seq LIMIT ?"
+	queryPendingType  = "SELECT " + inboundColumns + " FROM inbound WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
+	queryPendingRooms = "SELECT DISTINCT room FROM inbound WHERE " + pending + " ORDER BY room"
+	queryFinishEvents = "UPDATE inbound SET status = 4 WHERE room = ? AND " + pending + " AND seq < ?"
 )
 
 // NextBatch is the sync token of the last Commit, "" before the first.
@@ -74,33 +76,19 @@ func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Inbound
 				return err
 			}
 		}
-		if len(events) == 0 {
-			return nil
-		}
-		insert, err := tx.PrepareContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, task, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`)
-		if err != nil {
-			return err
-		}
-		defer insert.Close()
 		for _, e := range events {
 			if e.Room == "" || e.Event == "" {
 				j.log.Warn().Str("room", e.Room).Str("type", e.Type).Msg("event without room or ID left out")
 				continue
 			}
-			res, err := insert.ExecContext(ctx, e.Room, e.Event, e.Sender, e.Type, e.Time.UnixMilli(), string(e.Raw), e.Status, nullable(e.Task), at)
+			seq, isNew, err := insertEvent(ctx, tx, e, at)
 			if err != nil {
 				return err
 			}
-			if n, err := res.RowsAffected(); err != nil || n == 0 {
-				if err != nil {
-					return err
-				}
+			if !isNew {
 				continue
 			}
-			if e.Seq, err = res.LastInsertId(); err != nil {
-				return err
-			}
+			e.Seq = seq
 			fresh = append(fresh, e)
 		}
 		return nil
@@ -109,6 +97,21 @@ func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Inbound
 		return nil, j.failed("commit events", err)
 	}
 	return fresh, nil
+}
+
+// insertEvent adds an event, unless it is known.
+func insertEvent(ctx context.Context, tx *sql.Tx, e Inbound, at int64) (seq int64, fresh bool, err error) {
+	res, err := tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`,
+		e.Room, e.Event, e.Sender, e.Type, e.Time.UnixMilli(), string(e.Raw), e.Status, at)
+	if err != nil {
+		return 0, false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return 0, false, err
+	}
+	seq, err = res.LastInsertId()
+	return seq, err == nil, err
 }
 
 // Known says which of the events of a room are in the journal.
@@ -149,13 +152,6 @@ func (j *Journal) Event(ctx context.Context, room, event string) (Inbound, error
 	return in, j.failed("look up event", err)
 }
 
-// LastTask is the newest event of the room that was ever claimed, or
-// ErrNotFound.
-func (j *Journal) LastTask(ctx context.Context, room string) (Inbound, error) {
-	in, err := scanInbound(j.db.QueryRowContext(ctx, queryLastTask, room))
-	return in, j.failed("look up last task", err)
-}
-
 // Before gives the newest messages of a room that came before the row seq,
 // oldest first, at most n of them.
 func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]Inbound, error) {
@@ -164,17 +160,54 @@ func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]
 	return rows, j.failed("look up earlier messages", err)
 }
 
-// Unfinished gives what is to be done in a room, in order of arrival: Pending,
-// Running and Answered rows, at most MaxBatch of them.
-func (j *Journal) Unfinished(ctx context.Context, room string) ([]Inbound, error) {
-	rows, err := queryAll(ctx, j.db, scanInbound, queryUnfinished, room, MaxBatch)
-	return rows, j.failed("look up unfinished events", err)
+// Pending gives the room's events behind seq that are to be decided, in order of
+// arrival, at most n of them.
+func (j *Journal) Pending(ctx context.Context, room string, seq int64, n int) ([]Inbound, error) {
+	rows, err := queryAll(ctx, j.db, scanInbound, queryPending, room, seq, n)
+	return rows, j.failed("look up pending events", err)
 }
 
-// UnfinishedRooms are the rooms in which there is something to be done.
+// PendingType is the room's oldest event of a type that is to be decided, or
+// ErrNotFound.
+func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Inbound, error) {
+	in, err := scanInbound(j.db.QueryRowContext(ctx, queryPendingType, room, eventType))
+	return in, j.failed("look up pending event", err)
+}
+
+// UnfinishedRooms are the rooms that have an event to be decided or a task to be
+// worked on.
 func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryUnfinishedRooms)
-	return rooms, j.failed("look up rooms with unfinished events", err)
+	rooms, err := queryAll(ctx, j.db, scanText, queryPendingRooms)
+	if err != nil {
+		return nil, j.failed("look up rooms with pending events", err)
+	}
+	working, err := queryAll(ctx, j.db, scanText, queryTaskRooms)
+	rooms = append(rooms, working...)
+	slices.Sort(rooms)
+	return slices.Compact(rooms), j.failed("look up rooms with tasks", err)
+}
+
+// Finish marks an event Done. ErrNotFound for an unknown one.
+func (j *Journal) Finish(ctx context.Context, room, event string) error {
+	return j.mark(ctx, "finish event", "UPDATE inbound SET status = 4 WHERE room = ? AND event = ?", room, event)
+}
+
+// FinishEvents marks the room's pending events before seq Done.
+func (j *Journal) FinishEvents(ctx context.Context, room string, seq int64) error {
+	_, err := j.db.ExecContext(ctx, queryFinishEvents, room, seq)
+	return j.failed("finish events", err)
+}
+
+// setStatus changes an event, or is ErrNotFound.
+func setStatus(ctx context.Context, tx *sql.Tx, room, event string, status Status) error {
+	res, err := tx.ExecContext(ctx, "UPDATE inbound SET status = ? WHERE room = ? AND event = ?", status, room, event)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return ErrNotFound
 }
 
 type scanner interface{ Scan(...any) error }
@@ -188,8 +221,7 @@ func scanInbound(row scanner) (Inbound, error) {
 	var in Inbound
 	var ms int64
 	var raw string
-	var task sql.NullString
-	err := row.Scan(&in.Seq, &in.Room, &in.Event, &in.Sender, &in.Type, &ms, &raw, &in.Status, &task)
+	err := row.Scan(&in.Seq, &in.Room, &in.Event, &in.Sender, &in.Type, &ms, &raw, &in.Status)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Inbound{}, ErrNotFound
 	}
@@ -199,9 +231,6 @@ func scanInbound(row scanner) (Inbound, error) {
 	in.Time = time.UnixMilli(ms).UTC()
 	if raw != "" {
 		in.Raw = json.RawMessage(raw)
-	}
-	if task.Valid {
-		in.Task = json.RawMessage(task.String)
 	}
 	return in, nil
 }
@@ -228,8 +257,4 @@ func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, err
 // querier is the database, or a transaction of it.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func nullable(raw json.RawMessage) sql.NullString {
-	return sql.NullString{String: string(raw), Valid: raw != nil}
 }

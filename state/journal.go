@@ -15,11 +15,10 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Journal is journal.db: the sync token together with the events it covers, how
-// far the walk of each of them is, and the messages on their way out. All
-// methods can be called from any goroutine; each change is one transaction,
-// synced to the disk before the method returns. Errors that a person can mend
-// carry a sentence.
+// Journal is journal.db: the sync token together with the events it covers, the
+// tasks that some of them became, and the messages on their way out. All methods
+// can be called from any goroutine; each change is one transaction, synced to the
+// disk before the method returns. Errors that a person can mend carry a sentence.
 type Journal struct {
 	db      *sql.DB
 	path    string
@@ -31,15 +30,9 @@ type Journal struct {
 // journal of version n lacks the steps from n on.
 var schemaVersion = len(schema)
 
-// unfinished is the condition of the partial index on rows that are still to be
-// worked on (Pending, Running, Answered); a query must use these very words for
-// SQLite to use the index.
-const unfinished = "status IN (1, 2, 3)"
-
-// waiting is the same for the rows that wait for an answer.
-const waiting = "status = 5"
-
-var schema = []string{`
+// schema is what each version adds to the one before. A step never changes, also
+// when the constants of the queries do.
+var schema = []schemaStep{{sql: `
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
 	value TEXT NOT NULL
@@ -59,7 +52,7 @@ CREATE TABLE inbound (
 	UNIQUE (room, event)
 );
 CREATE INDEX inbound_room ON inbound (room);
-CREATE INDEX inbound_unfinished ON inbound (room) WHERE ` + unfinished + `;
+CREATE INDEX inbound_unfinished ON inbound (room) WHERE status IN (1, 2, 3);
 CREATE INDEX inbound_task ON inbound (room) WHERE task IS NOT NULL;
 CREATE INDEX inbound_at ON inbound (at);
 
@@ -77,10 +70,105 @@ CREATE TABLE outbound (
 );
 CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
 CREATE INDEX outbound_at ON outbound (at);
-`, `
-CREATE INDEX inbound_waiting ON inbound (room) WHERE ` + waiting + `;
+`}, {sql: `
+CREATE INDEX inbound_waiting ON inbound (room) WHERE status = 5;
 CREATE INDEX outbound_event ON outbound (room, event) WHERE event <> '';
-`}
+`}, {sql: `
+CREATE TABLE task (
+	key               TEXT PRIMARY KEY,
+	seq               INTEGER NOT NULL, -- of its event
+	room              TEXT NOT NULL,
+	event             TEXT NOT NULL,
+	home              TEXT NOT NULL,    -- room of the event
+	thread            TEXT NOT NULL,
+	reply_to          TEXT NOT NULL,
+	source            TEXT NOT NULL,    -- room, http
+	requester         TEXT NOT NULL,
+	time              INTEGER NOT NULL, -- of the event, ns, as all times here
+	execution         TEXT NOT NULL UNIQUE,
+	state             TEXT NOT NULL,    -- queued, running, waiting, answered, done
+	text              TEXT NOT NULL,
+	edited            INTEGER NOT NULL,
+	has_file          INTEGER NOT NULL,
+	attempt           INTEGER NOT NULL,
+	tries             INTEGER NOT NULL,
+	run               TEXT NOT NULL,
+	container         TEXT NOT NULL,
+	session           TEXT NOT NULL,
+	resume            INTEGER NOT NULL,
+	base_session      TEXT NOT NULL,
+	interrupted       INTEGER NOT NULL,
+	begun             INTEGER NOT NULL,
+	deadline          INTEGER NOT NULL,
+	question          TEXT NOT NULL,
+	question_context  TEXT NOT NULL,
+	question_room     TEXT NOT NULL,
+	question_event    TEXT NOT NULL,
+	question_deadline INTEGER NOT NULL,
+	held_command      TEXT NOT NULL,
+	held_dir          TEXT NOT NULL,
+	stop_by           TEXT NOT NULL,
+	withdrawn         INTEGER NOT NULL,
+	ended             TEXT NOT NULL,
+	resumable         INTEGER NOT NULL,
+	error             TEXT NOT NULL,
+	created           INTEGER NOT NULL,
+	updated           INTEGER NOT NULL,
+	details           TEXT NOT NULL,    -- JSON, see Details
+	at                INTEGER NOT NULL, -- when the row came here, ms
+	UNIQUE (room, event)
+);
+CREATE INDEX task_open ON task (room, seq) WHERE state IN ('queued', 'running', 'answered');
+CREATE INDEX task_waiting ON task (room, seq) WHERE state = 'waiting';
+CREATE INDEX task_begun ON task (room, seq) WHERE state <> 'queued';
+CREATE INDEX task_home ON task (home, event) WHERE state <> 'done';
+CREATE INDEX task_at ON task (at);
+
+CREATE TABLE message (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	txn     TEXT NOT NULL UNIQUE,
+	room    TEXT NOT NULL,
+	kind    TEXT NOT NULL,
+	task    TEXT NOT NULL,    -- key, or ''
+	number  INTEGER NOT NULL, -- of the question, the notice or the part
+	type    TEXT NOT NULL,
+	content TEXT NOT NULL,
+	about   TEXT NOT NULL,    -- txn of another message, or ''
+	event   TEXT NOT NULL,    -- once sent
+	status  INTEGER NOT NULL,
+	error   TEXT NOT NULL,
+	at      INTEGER NOT NULL
+);
+CREATE INDEX message_unsent ON message (room) WHERE status = 0;
+CREATE INDEX message_event ON message (room, event) WHERE event <> '';
+CREATE INDEX message_at ON message (at);
+CREATE INDEX message_task ON message (task) WHERE status = 0;
+`, fill: fillTables, then: `
+DROP TABLE outbound;
+DROP INDEX inbound_task;
+DROP INDEX inbound_waiting;
+DROP INDEX inbound_unfinished;
+ALTER TABLE inbound DROP COLUMN task;
+CREATE INDEX inbound_pending ON inbound (room) WHERE status = 1;
+`}}
+
+// schemaStep makes one version of the schema from the one before.
+type schemaStep struct {
+	sql  string
+	fill func(context.Context, *sql.Tx) error // copies what the tables before had; nil for nothing
+	then string                               // removes what was copied
+}
+
+func (s schemaStep) run(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, s.sql); err != nil || s.fill == nil {
+		return err
+	}
+	if err := s.fill(ctx, tx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, s.then)
+	return err
+}
 
 // OpenJournal opens or makes the journal at path. A file that is no database,
 // or a broken one, is moved aside with its WAL, never overwritten, and the
@@ -115,7 +203,12 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	if err := j.connect(url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}); err != nil {
 		return nil, explain(fmt.Errorf("read journal: %w", err), path)
 	}
-	if _, err := j.version(ctx); err != nil {
+	version, err := j.version(ctx)
+	if err == nil && version < schemaVersion {
+		err = sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, path, ErrOlder),
+			"%s was written by an older matrix-tui: start this release once, it brings the file up to date.", path)
+	}
+	if err != nil {
 		_ = j.db.Close()
 		return nil, explain(fmt.Errorf("read journal: %w", err), path)
 	}
@@ -182,7 +275,7 @@ func (j *Journal) migrate(ctx context.Context) error {
 	}
 	return j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, step := range schema[version:] {
-			if _, err := tx.ExecContext(ctx, step); err != nil {
+			if err := step.run(ctx, tx); err != nil {
 				return err
 			}
 		}

@@ -21,8 +21,30 @@ func event(room, id string, status Status) Inbound {
 	}
 }
 
-func message(txn, room, task string) Outbound {
-	return Outbound{Txn: txn, Room: room, Type: "m.room.message", Content: []byte(`{"body":"` + txn + `"}`), Task: task}
+func message(txn, room, task string) Message {
+	return Message{Txn: txn, Room: room, Kind: KindNotice, Type: "m.room.message", Content: []byte(`{"body":"` + txn + `"}`), Task: task}
+}
+
+// work is a task of an event; its key is the event.
+func work(room, event string) Task {
+	return Task{Key: event, Room: room, Event: event, Home: room, Execution: room + event, Source: FromRoom, Requester: "@alice:x", Text: "work"}
+}
+
+// queueTask commits an event and makes it a task.
+func queueTask(t testing.TB, j *Journal, room, id string) Task {
+	t.Helper()
+	commit(t, j, "", event(room, id, Pending))
+	must(t, j.Enqueue(ctx, work(room, id)))
+	task, err := j.Task(ctx, id)
+	must(t, err)
+	return task
+}
+
+func keys(tasks []Task) (out []string) {
+	for _, t := range tasks {
+		out = append(out, t.Key)
+	}
+	return out
 }
 
 func commit(t testing.TB, j *Journal, token string, events ...Inbound) []Inbound {
@@ -39,7 +61,7 @@ func ids(rows []Inbound) (out []string) {
 	return out
 }
 
-func txns(rows []Outbound) (out []string) {
+func txns(rows []Message) (out []string) {
 	for _, r := range rows {
 		out = append(out, r.Txn)
 	}
@@ -50,7 +72,7 @@ func TestCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "journal.db")
 	j := openJournal(t, path)
 	a, b, c := event("!a", "$1", Pending), event("!a", "$2", Archived), event("!b", "$1", Pending)
-	b.Raw, b.Task = nil, []byte(`{"n":1}`)
+	b.Raw = nil
 	fresh := commit(t, j, "t1", a, b)
 	a.Seq, b.Seq = 1, 2
 	if diff := cmp.Diff([]Inbound{a, b}, fresh); diff != "" {
@@ -117,10 +139,12 @@ func TestKnown(t *testing.T) {
 func TestQueriesUseIndices(t *testing.T) {
 	j := newJournal(t)
 	for query, index := range map[string]string{
-		queryEvent: "sqlite_autoindex_inbound_1", queryLastEvent: "inbound_room", queryLastTask: "inbound_task", queryBefore: "inbound_room",
-		queryUnfinished: "inbound_unfinished", queryUnfinishedRooms: "inbound_unfinished",
-		queryWaiting: "inbound_waiting", queryWaitingIn: "inbound_waiting", queryOutboundOf: "outbound_event",
-		queryOutbound: "sqlite_autoindex_outbound_1", queryUnsent: "outbound_unsent", queryUnsentRooms: "outbound_unsent",
+		queryEvent: "sqlite_autoindex_inbound_1", queryLastEvent: "inbound_room", queryBefore: "inbound_room",
+		queryPending: "inbound_pending", queryPendingType: "inbound_pending", queryPendingRooms: "inbound_pending", queryFinishEvents: "inbound_pending",
+		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3",
+		queryLastTask: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
+		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
+		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent",
 	} {
 		plan, err := queryAll(ctx, j.db, func(row scanner) (string, error) {
 			var text string
@@ -189,7 +213,7 @@ func TestJournalHonoursContext(t *testing.T) {
 	if _, err := j.Commit(gone, "t1", []Inbound{event("!a", "$1", Pending)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := j.Unfinished(gone, "!a"); !errors.Is(err, context.Canceled) {
+	if _, err := j.Pending(gone, "!a", 0, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if fresh := commit(t, j, "t1", event("!a", "$1", Pending)); len(fresh) != 1 {
@@ -204,8 +228,7 @@ func TestReadJournal(t *testing.T) {
 		t.Error(err)
 	}
 	j := openJournal(t, path)
-	commit(t, j, "t", event("!a", "$1", Pending))
-	must(t, j.Claim(ctx, "!a", "$1", nil))
+	must(t, j.Claim(ctx, queueTask(t, j, "!a", "$1")))
 	looked, err := ReadJournal(ctx, path)
 	must(t, err)
 	defer looked.Close()

@@ -9,14 +9,17 @@ import (
 
 // Carrier changes what moves to a room's successor, so that it can stand there.
 type Carrier struct {
-	Event   func(raw json.RawMessage) json.RawMessage // an inbound event
-	Message func(Outbound) Outbound                   // its Content, Status and Error are kept
+	Event   func(raw json.RawMessage) json.RawMessage // a pending event
+	Key     func(event string) string                 // the key of a task in the successor
+	Message func(Message) Message                     // its Content, Status and Error are kept
 }
 
-// MoveRoom gives what is unfinished or Waiting in a room, and what is to be sent
-// there, to its successor, as the carrier has it. The old room keeps archived
-// copies of the events, so that none is taken for new when it comes again.
-func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier) error {
+// MoveRoom gives a room's pending events, its tasks that are not done, and what
+// is to be sent there to its successor, as the carrier has it. The old room
+// keeps archived copies of the events, so that none is taken for new when it
+// comes again. The events that closes names (of the old room: what moves it) are
+// Done with it.
+func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier, closes ...string) error {
 	if from == to {
 		return nil
 	}
@@ -24,33 +27,26 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier) 
 		return errors.New("move room: no successor")
 	}
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
-		if err := carryEvents(ctx, tx, from, carry.Event); err != nil {
+		if err := replyIn(ctx, tx, from, nil, closes); err != nil {
+			return err
+		}
+		if err := carryEvents(ctx, tx, from, to, carry.Event); err != nil {
 			return err
 		}
 		if err := carryMessages(ctx, tx, from, carry.Message); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, task, at)
-			SELECT ?, event, sender, type, time, raw, status, task, at FROM inbound
-			WHERE room = ? AND `+moving+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
-		if err != nil {
+		if err := carryTasks(ctx, tx, from, to, carry.Key); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE inbound SET status = ?, task = NULL WHERE room = ? AND "+moving, Archived, from)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE outbound SET room = ? WHERE room = ? AND status = 0", to, from)
+		_, err := tx.ExecContext(ctx, "UPDATE message SET room = ? WHERE room = ? AND status = 0", to, from)
 		return err
 	})
 	return j.failed("move room", err)
 }
 
-// moving is the condition of the rows that a room's successor gets.
-const moving = "(" + unfinished + " OR " + waiting + ")"
-
-func carryEvents(ctx context.Context, tx *sql.Tx, from string, carry func(json.RawMessage) json.RawMessage) error {
-	rows, err := queryAll(ctx, tx, scanInbound, "SELECT "+inboundColumns+" FROM inbound WHERE room = ? AND "+moving, from)
+func carryEvents(ctx context.Context, tx *sql.Tx, from, to string, carry func(json.RawMessage) json.RawMessage) error {
+	rows, err := queryAll(ctx, tx, scanInbound, "SELECT "+inboundColumns+" FROM inbound WHERE room = ? AND "+pending, from)
 	if err != nil {
 		return err
 	}
@@ -59,17 +55,42 @@ func carryEvents(ctx context.Context, tx *sql.Tx, from string, carry func(json.R
 			return err
 		}
 	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, at)
+		SELECT ?, event, sender, type, time, raw, status, at FROM inbound
+		WHERE room = ? AND `+pending+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE inbound SET status = ? WHERE room = ? AND "+pending, Archived, from)
+	return err
+}
+
+// carryTasks moves the tasks, each with a new key: what the new room is told has
+// transaction IDs of its own. Its messages that are to be sent keep theirs.
+func carryTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event string) string) error {
+	tasks, err := queryAll(ctx, tx, scanTask, queryTasksToMove, from)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if _, err := tx.ExecContext(ctx, "UPDATE message SET task = ? WHERE task = ? AND status = 0", key(t.Event), t.Key); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE task SET room = ?, key = ? WHERE key = ?", to, key(t.Event), t.Key); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func carryMessages(ctx context.Context, tx *sql.Tx, from string, carry func(Outbound) Outbound) error {
-	rows, err := queryAll(ctx, tx, scanOutbound, "SELECT "+outboundColumns+" FROM outbound WHERE room = ? AND status = 0", from)
+func carryMessages(ctx context.Context, tx *sql.Tx, from string, carry func(Message) Message) error {
+	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status = 0", from)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		row = carry(row)
-		_, err := tx.ExecContext(ctx, "UPDATE outbound SET content = ?, status = ?, error = ? WHERE seq = ?", string(row.Content), row.Status, row.Error, row.Seq)
+		_, err := tx.ExecContext(ctx, "UPDATE message SET content = ?, status = ?, error = ? WHERE seq = ?", string(row.Content), row.Status, row.Error, row.Seq)
 		if err != nil {
 			return err
 		}

@@ -9,27 +9,34 @@ import (
 // in between.
 const purgeStep = 500
 
+// purges remove what is older than ?1 and has nothing left to do, ?2 rows at a
+// time: messages first, then tasks, then events.
+var purges = []string{
+	`DELETE FROM message WHERE seq IN (
+		SELECT seq FROM message AS old WHERE at < ?1 AND status <> 0
+			AND NOT EXISTS (SELECT 1 FROM task WHERE task.key = old.task AND (task.state <> 'done'
+				OR task.seq = (SELECT max(seq) FROM task AS newer WHERE newer.room = task.room AND newer.state <> 'queued')))
+		LIMIT ?2)`,
+	`DELETE FROM task WHERE key IN (
+		SELECT key FROM task AS old WHERE at < ?1 AND state = 'done'
+			AND seq <> (SELECT max(seq) FROM task AS newer WHERE newer.room = old.room AND newer.state <> 'queued')
+			AND NOT EXISTS (SELECT 1 FROM message WHERE message.task = old.key AND message.status = 0)
+		LIMIT ?2)`,
+	`DELETE FROM inbound WHERE seq IN (
+		SELECT seq FROM inbound AS old WHERE at < ?1 AND status <> 1
+			AND seq < (SELECT max(seq) FROM inbound AS newer WHERE newer.room = old.room)
+			AND NOT EXISTS (SELECT 1 FROM task WHERE task.home = old.room AND task.event = old.event AND task.state <> 'done')
+		LIMIT ?2)`,
+}
+
 // Purge removes rows that came to the journal before a time and have nothing
-// left to do: archived and done events, messages that were sent or refused. It
-// gives their number. Never touched are unfinished and Waiting events, unsent
-// messages, messages that belong to such an event, and of each room the newest
-// event and the newest task with its messages. The clock is this host's, not
-// the events' own.
+// left to do: archived and decided events, tasks that are done, messages that
+// were sent or refused. It gives their number. Never touched are pending events,
+// the events of tasks that are not done, these tasks with their messages, unsent
+// messages with their tasks, and of each room the newest event and the newest
+// task with its messages. The clock is this host's, not the events' own.
 func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err error) {
-	for _, statement := range []string{
-		`DELETE FROM outbound WHERE seq IN (
-			SELECT seq FROM outbound WHERE at < ?1 AND status <> 0
-				AND task NOT IN (SELECT event FROM inbound WHERE ` + unfinished + `)
-				AND task NOT IN (SELECT event FROM inbound WHERE ` + waiting + `)
-				AND task NOT IN (SELECT event FROM inbound WHERE seq IN (SELECT max(seq) FROM inbound WHERE task IS NOT NULL GROUP BY room))
-			LIMIT ?2)`,
-		`DELETE FROM inbound WHERE seq IN (
-			SELECT seq FROM inbound AS old WHERE at < ?1 AND status IN (0, 4)
-				AND seq < (SELECT max(seq) FROM inbound AS newer WHERE newer.room = old.room)
-				AND seq <> ifnull((SELECT max(seq) FROM inbound AS tasks WHERE tasks.room = old.room AND tasks.task IS NOT NULL), 0)
-				AND NOT EXISTS (SELECT 1 FROM outbound WHERE outbound.room = old.room AND outbound.status = 0 AND outbound.task = old.event)
-			LIMIT ?2)`,
-	} {
+	for _, statement := range purges {
 		for {
 			res, err := j.db.ExecContext(ctx, statement, before.UnixMilli(), purgeStep)
 			if err != nil {

@@ -10,18 +10,19 @@ import (
 
 func TestPurge(t *testing.T) {
 	j := newJournal(t)
-	commit(t, j, "t",
-		event("!a", "$archived", Archived), event("!a", "$done", Done), event("!a", "$pending", Pending),
-		event("!a", "$running", Pending), event("!a", "$answered", Pending), event("!a", "$unsent", Done),
-		event("!a", "$waiting", Pending),
-		event("!a", "$task", Pending), event("!a", "$newest", Archived), event("!b", "$only", Archived))
-	must(t, j.Claim(ctx, "!a", "$running", nil))
-	must(t, j.Answer(ctx, "!a", "$answered", nil, []Outbound{message("of-answered", "!a", "$answered")}))
-	must(t, j.Wait(ctx, "!a", "$waiting", []byte(`{}`), []Outbound{message("question", "!a", "$waiting")}))
+	commit(t, j, "t", event("!a", "$archived", Archived), event("!a", "$done", Done), event("!a", "$pending", Pending))
+	task := func(id string) Task { return queueTask(t, j, "!a", id) }
+	over := func(id string) { t.Helper(); must(t, j.Claim(ctx, task(id))); must(t, j.FinishTask(ctx, id)) }
+	over("$over")
+	over("$unsent")
+	task("$queued")
+	must(t, j.Claim(ctx, task("$running")))
+	must(t, j.Answer(ctx, task("$answered"), []Message{message("of-answered", "!a", "$answered")}))
+	must(t, j.Wait(ctx, task("$waiting"), []Message{message("question", "!a", "$waiting")}))
 	must(t, j.MarkSent(ctx, "question", "$e0"))
-	must(t, j.Claim(ctx, "!a", "$task", []byte(`{}`)))
-	must(t, j.Finish(ctx, "!a", "$task"))
-	must(t, j.Queue(ctx, message("sent", "!a", "$done"), message("of-task", "!a", "$task"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
+	over("$task")
+	commit(t, j, "t", event("!a", "$newest", Archived), event("!b", "$only", Archived))
+	must(t, j.Queue(ctx, message("sent", "!a", "$over"), message("of-task", "!a", "$task"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
 	must(t, j.MarkSent(ctx, "of-answered", "$e1"))
 	must(t, j.MarkSent(ctx, "sent", "$e2"))
 	must(t, j.MarkSent(ctx, "of-task", "$e3"))
@@ -35,20 +36,25 @@ func TestPurge(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	n, err = j.Purge(ctx, later)
 	must(t, err)
-	if n != 4 {
-		t.Errorf("%d rows are gone, want 4", n)
+	if n != 8 { // two messages, the task $over, five events
+		t.Errorf("%d rows are gone, want 8", n)
 	}
-	all, err := j.Known(ctx, "!a", []string{"$archived", "$done", "$pending", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
+	all, err := j.Known(ctx, "!a", []string{"$archived", "$done", "$pending", "$over", "$queued", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
 	must(t, err)
-	want := map[string]bool{"$pending": true, "$running": true, "$answered": true, "$unsent": true, "$waiting": true, "$task": true, "$newest": true}
+	want := map[string]bool{"$pending": true, "$queued": true, "$running": true, "$answered": true, "$waiting": true, "$newest": true}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Error(diff)
+	}
+	for key, kept := range map[string]bool{"$queued": true, "$running": true, "$answered": true, "$waiting": true, "$task": true, "$unsent": true, "$over": false} {
+		if _, err := j.Task(ctx, key); (err == nil) != kept {
+			t.Errorf("%s: %v", key, err)
+		}
 	}
 	if last, err := j.LastEvent(ctx, "!b"); last != "$only" || err != nil {
 		t.Errorf("last event of a quiet room: %q, %v", last, err)
 	}
 	for txn, kept := range map[string]bool{"of-answered": true, "of-task": true, "question": true, "unsent": true, "sent": false, "refused": false} {
-		if _, err := j.Outbound(ctx, txn); (err == nil) != kept {
+		if _, err := j.Message(ctx, txn); (err == nil) != kept {
 			t.Errorf("%s: %v", txn, err)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -87,11 +88,8 @@ func clip(text string, limit int) string {
 		return text
 	}
 	const room = 48 // for the mark
-	end := max(0, limit-room)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s\n[… %d bytes left out]", text[:end], len(text)-end)
+	kept := clean.Clip(text, max(0, limit-room))
+	return fmt.Sprintf("%s\n[… %d bytes left out]", kept, len(text)-len(kept))
 }
 
 // unique is the turns without those that an earlier one already tells.

@@ -83,7 +83,7 @@ func fileLine(file File, caption int) string {
 	default:
 		line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + ")"
 	}
-	if words := label(file.Caption, caption); words != "" && caption > 0 {
+	if words := label(file.Caption, caption); words != "" {
 		line += ", with the words: " + words
 	}
 	return line + "\n"

@@ -1,6 +1,10 @@
 package workspace
 
-import "strings"
+import (
+	"strings"
+
+	"matrix-tui/state/clean"
+)
 
 const (
 	// MaxHistory is how much of the conversation a prompt tells, in bytes.
@@ -24,7 +28,7 @@ func conversation(turns []Turn, limit int) string {
 		turn := turns[first-1]
 		line := said(turn.Role, turn.Content) + "\n"
 		if len(line) > left && first == len(turns) { // the newest is always told; escaping at most doubles it
-			line = said(turn.Role, cut(clean(turn.Content), limit/2-200)) + "\n"
+			line = said(turn.Role, clean.Cut(unixText(turn.Content), limit/2-200)) + "\n"
 		}
 		if len(line) > left {
 			break

@@ -1,6 +1,10 @@
 package workspace
 
-import "strings"
+import (
+	"strings"
+
+	"matrix-tui/state/clean"
+)
 
 const (
 	// MaxPersonaFile is how much of one file of the persona a prompt tells, in
@@ -74,7 +78,7 @@ func persona(files []Text) string {
 			break
 		}
 		if content = plain(content); len(content) > limit {
-			content = cut(content, limit-len(note)) + note
+			content = clean.Cut(content, limit-len(note)) + note
 		}
 		b.WriteString(head + content + "\n\n")
 		left -= len(head) + len(content) + len("\n\n")

@@ -3,6 +3,8 @@ package workspace
 import (
 	"fmt"
 	"strings"
+
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -83,7 +85,7 @@ func compose(in Input, task string, room room) string {
 	}
 	if in.Ended != "" {
 		b.WriteString("The task before this one ended otherwise than this session knows. The room was told:\n" +
-			said("bot", cut(in.Ended, maxOpening/4)) + "\nDo not go on with that task, unless the text below asks you to.\n\n")
+			said("bot", clean.Cut(in.Ended, maxOpening/4)) + "\nDo not go on with that task, unless the text below asks you to.\n\n")
 	}
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n")
@@ -99,7 +101,7 @@ func compose(in Input, task string, room room) string {
 		b.WriteString("\n(Where the text above says \\@, a plain @ is meant; " + TaskPath + " has the task as it was written.)\n")
 	}
 	if in.Instruction != "" {
-		b.WriteString("\n" + cut(clean(in.Instruction), maxInstruction))
+		b.WriteString("\n" + clean.Cut(unixText(in.Instruction), maxInstruction))
 	}
 	b.WriteString("\nFiles that are meant for the person go into " + OutboxPath + "/ (make the folder if it is not there): they are sent after your answer.\n")
 	b.WriteString("\nAfter completing, append a one-line summary to " + StatusPath + " and any\ndiscovered conventions to " + ContextPath + ".\n")
@@ -137,4 +139,4 @@ func resumed(in Input, room room) string {
 }
 
 // opening is how the task begins.
-func opening(in Input) string { return said(in.Asker, cut(in.Task, maxOpening)) }
+func opening(in Input) string { return said(in.Asker, clean.Cut(in.Task, maxOpening)) }

@@ -1,6 +1,10 @@
 package workspace
 
-import "strings"
+import (
+	"strings"
+
+	"matrix-tui/state/clean"
+)
 
 const (
 	// MaxAnswers is how much of the answers given so far a prompt tells, in
@@ -53,6 +57,6 @@ func previousAnswers(answers []Answered, limit int) string {
 // answered is a question and its answer of at most limit bytes, safe to stand
 // in a prompt.
 func answered(a Answered, limit int) string {
-	question := strings.ReplaceAll(cut(clean(a.Question), maxQuestion), "@", `\@`)
-	return "Q: " + question + "\nA: " + said(a.By, cut(clean(a.Answer), limit)) + "\n"
+	question := strings.ReplaceAll(clean.Cut(unixText(a.Question), maxQuestion), "@", `\@`)
+	return "Q: " + question + "\nA: " + said(a.By, clean.Cut(unixText(a.Answer), limit)) + "\n"
 }

@@ -1,6 +1,10 @@
 package workspace
 
-import "strings"
+import (
+	"strings"
+
+	"matrix-tui/state/clean"
+)
 
 const (
 	// MaxQuote is how much of what a task replies to a prompt tells, in bytes:
@@ -66,7 +70,7 @@ func quotation(q *Quote) string {
 // quoted is what somebody said as lines of a quotation, of at most limit bytes.
 func quoted(sender, text string, limit int) string {
 	const cutHere = quoteLine + "…\n"
-	out := quoteHead + cut(speaker(sender), 100) + " wrote:\n"
+	out := quoteHead + clean.Cut(speaker(sender), 100) + " wrote:\n"
 	text = lines(text, limit-len(out)-len(quoteLine)-len(cutHere)-1)
 	if text == "" {
 		text = "(no text)"

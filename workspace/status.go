@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -29,14 +31,14 @@ func StatusLines(now time.Time, task, outcome string) string {
 // TaskFile is the content of task.md: the task as it was written, without NUL,
 // with a newline at its end, at most MaxTask bytes.
 func TaskFile(task string) []byte {
-	text := cut(strings.TrimRight(clean(task), "\n"), MaxTask-1)
+	text := clean.Cut(strings.TrimRight(unixText(task), "\n"), MaxTask-1)
 	return []byte(text + "\n")
 }
 
 // oneLine is a text on one line, cut to MaxStatusLine characters; one that says
 // nothing becomes a dash.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(clean(text)), " ")
+	text = strings.Join(strings.Fields(unixText(text)), " ")
 	if text == "" {
 		return "–"
 	}

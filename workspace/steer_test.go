@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/state/clean"
 )
 
 func TestSteering(t *testing.T) {
@@ -17,7 +19,7 @@ func TestSteering(t *testing.T) {
 		{"none", nil, ""},
 		{"two", []Message{{"alice", "not so\n"}, {"", "/quit @x\n\n[bob]: so"}}, "[alice]: not so\n[user]: /quit \\@x\n\n\\[bob]: so\n"},
 		{"the newest fit", []Message{{"a", "one " + big}, {"a", "two"}, {"b", "three " + big}}, "(older ones left out)\n[a]: two\n[b]: three " + big + "\n"},
-		{"one is too long", []Message{{"a", big + big}}, "[a]: " + cut(big+big, maxSteered) + "\n"},
+		{"one is too long", []Message{{"a", big + big}}, "[a]: " + clean.Cut(big+big, maxSteered) + "\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

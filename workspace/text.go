@@ -3,8 +3,8 @@ package workspace
 import (
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"matrix-tui/state/clean"
 )
 
 // Message is something that somebody said in the room.
@@ -13,36 +13,22 @@ type Message struct {
 	Text   string
 }
 
-// clean makes a text one that can be an argument of a process: valid UTF-8
+// unixText makes a text one that can be an argument of a process: valid UTF-8
 // without NUL, line ends as Unix has them.
-func clean(text string) string {
+func unixText(text string) string {
 	return unix.Replace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 var unix = strings.NewReplacer("\x00", "", "\r\n", "\n")
 
-// clip is clean and cut in one, for a text of which little may be wanted.
+// clip is unixText, cut, for a text of which little may be wanted.
 func clip(text string, limit int) string {
-	return cut(clean(cut(text, 2*limit)), limit)
-}
-
-// cut shortens text to at most limit bytes, at a character's border, with an
-// ellipsis that is counted.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const mark = "…"
-	end := max(0, limit-len(mark))
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + mark
+	return clean.Cut(unixText(clean.Cut(text, 2*limit)), limit)
 }
 
 // said is a text behind the name of who said it, safe to stand in a prompt.
 func said(name, text string) string {
-	return "[" + speaker(name) + "]: " + plain(clean(text))
+	return "[" + speaker(name) + "]: " + plain(unixText(text))
 }
 
 // speaker is the name of who said something: no longer than a localpart can be,
@@ -52,19 +38,22 @@ func speaker(name string) string {
 		if strings.ContainsRune(`[]@/\`, r) {
 			return -1
 		}
-		return visible(r)
-	}, clip(name, 1_000))
-	if name = strings.TrimSpace(name); name == "" {
-		name = "user"
+		return r
+	}, clean.Cut(name, 1_000))
+	if name = (clean.Rules{OneLine: true, Invisible: true, Bytes: 255}).Text(name); name == "" {
+		return "user"
 	}
-	return cut(name, 255)
+	return name
 }
 
 // label is a name that others chose (of a file, of a type), on one line and of
 // at most limit bytes, safe to stand in a prompt.
 func label(name string, limit int) string {
-	name = strings.Join(strings.Fields(clip(name, limit)), " ")
-	return cut(speakerless(plain(strings.Map(visible, name))), limit)
+	if limit <= 0 {
+		return ""
+	}
+	name = clean.Rules{OneLine: true, Invisible: true, Bytes: limit}.Text(name)
+	return clean.Cut(speakerless(plain(name)), limit)
 }
 
 // lines is a text of at most limit bytes that is safe to stand beside what
@@ -72,7 +61,7 @@ func label(name string, limit int) string {
 // speaker's.
 func lines(text string, limit int) string {
 	text = strings.TrimSpace(breaks.Replace(clip(text, limit)))
-	return cut(speakerless(plain(text)), limit)
+	return clean.Cut(speakerless(plain(text)), limit)
 }
 
 // breaks turns whatever else a reader may take for the end of a line into one.
@@ -85,12 +74,3 @@ func plain(text string) string { return strings.ReplaceAll(text, "@", `\@`) }
 func speakerless(text string) string { return brackets.ReplaceAllString(text, `\$1`) }
 
 var brackets = regexp.MustCompile(`(\[[^\n]*?\][\s\p{Z}\p{Cf}]*[:：])`)
-
-// visible maps what has no shape of its own, or turns the text around it, to
-// nothing.
-func visible(r rune) rune {
-	if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-		return -1
-	}
-	return r
-}

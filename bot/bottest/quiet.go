@@ -70,10 +70,11 @@ func (sc *script) unfinished(ctx context.Context) (string, error) {
 		}
 	}
 	var tasks, unsent int
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM inbound WHERE status IN (1, 2, 3)").Scan(&tasks); err != nil {
+	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM inbound WHERE status = 1) +
+		(SELECT count(*) FROM task WHERE state IN ('queued', 'running', 'answered'))`).Scan(&tasks); err != nil {
 		return "", err
 	}
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM outbound WHERE status = 0").Scan(&unsent); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM message WHERE status = 0").Scan(&unsent); err != nil {
 		return "", err
 	}
 	if tasks+unsent > 0 {

@@ -23,6 +23,7 @@ import (
 	"matrix-tui/agent/agenttest"
 	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
+	"matrix-tui/bot/bottest/proxy"
 	"matrix-tui/sandbox"
 )
 
@@ -40,7 +41,7 @@ type script struct {
 
 	home    *host.Homeserver // the suite's, or the script's own
 	ownHome bool
-	proxy   *proxy // nil: the bot talks to the homeserver itself
+	proxy   *proxy.Proxy // nil: the bot talks to the homeserver itself
 	service *host.PodmanService
 	machine *machine // nil: the bot runs on the test's own host
 	model   *agenttest.Server
@@ -168,7 +169,7 @@ func (sc *script) clear(ctx context.Context) error {
 		sc.api.CloseClientConnections()
 		sc.api.Close()
 	}
-	sc.proxy.close()
+	sc.proxy.Close()
 	if sc.service != nil {
 		err = errors.Join(err, sc.service.Stop(ctx))
 	}

@@ -54,7 +54,8 @@ var verbs = []verb{
 	{"releases-disk", "SIZE", 1, 1, false, doReleasesDisk}, // before `releases`: $base is a file system of its own; later: its size is another one
 
 	// people
-	{"user", "NAME…", 1, -1, false, doUser},
+	{"user", "NAME… [unsigned]", 1, -1, false, doUser},             // with a cross-signing identity that has signed the device; unsigned: without one
+	{"device", "NAME USER", 2, 2, false, doDevice},                 // another device of USER, which may be written like a user; nobody has signed it, as if the homeserver had invented it
 	{"room", "ROOM USER… [encrypted|clear]", 2, -1, false, doRoom}, // the first one makes it, the others are invited and join; clear: also where the script is played in encrypted rooms
 	{"invite", "USER ROOM WHO", 3, 3, false, doInvite},
 	{"join", "USER ROOM", 2, 2, false, doJoin},
@@ -64,8 +65,10 @@ var verbs = []verb{
 	{"tombstone", "USER ROOM OTHER", 3, 3, false, doTombstone}, // the room says that it goes on in OTHER, which says no such thing
 	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade},       // the room gets a tombstone, NEW is its successor
 	{"say", "USER ROOM TEXT", 3, 3, false, doSay},
-	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile}, // the file's text, its last newline cut
-	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON}, // the text as a JSON string: for what a script cannot hold; ! for both: the homeserver refuses it
+	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile},        // the file's text, its last newline cut
+	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON},        // the text as a JSON string: for what a script cannot hold; ! for both: the homeserver refuses it
+	{"say-unheard", "USER ROOM TEXT", 3, 3, false, doSayUnheard}, // what the bot is not to take: nothing waits for it to be finished
+	{"say-clear", "USER ROOM TEXT", 3, 3, false, doSayClear},     // the same in clear, also in an encrypted room
 	{"notice", "USER ROOM TEXT", 3, 3, false, doNotice},
 	{"hostile", "USER ROOM N", 3, 3, false, doHostile},    // N events that make no sense
 	{"flood", "USER ROOM N PREFIX", 4, 4, false, doFlood}, // PREFIX 1 … PREFIX N as fast as the server takes them
@@ -130,18 +133,19 @@ var verbs = []verb{
 
 	// the host
 	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
-	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse},  // the homeserver's answer to the bot's next N requests whose method and path fit; the first one before the bot's first start
-	{"refused", "", 0, 0, false, doRefused},                       // wait until the bot has met them all
-	{"hold", "REGEXP", 1, 1, false, doHold},                       // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
-	{"held", "N", 1, 1, false, doHeld},                            // wait until N of them do, never more
-	{"release", "", 0, 0, false, doRelease},                       // they go on
-	{"machine", "[clone|qemu [SUITE]]", 0, 2, false, doMachine},   // a bare host with systemd, Debian 12 or the SUITE; its bot is installed by `install`, from a release or a clone, $home is its folder, $port is free
-	{"install", "[OPTION…] [KEY=VALUE…]", 0, -1, true, doInstall}, // deploy/install there, with the script's settings and these as answers
-	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},             // run a command there as root
-	{"machine-power", "off|on", 1, 1, false, doMachinePower},      // take the power from it, and give it back; it waits until all is up
-	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},           // the state folder on a file system of its own
-	{"policy", "FILE|none", 1, 1, false, doPolicy},                // policy.yaml; without it, the bot answers all that is said to it
-	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},        // OWNER accepts in ROOM the code that WHO got in THEIRS
+	{"proxy", "on|inject|invite|rewrite|answer|delay|cut|met …", 1, -1, false, doProxy}, // the homeserver, as the bot sees it, goes wrong: see doc.go; the first one before the bot's first start
+	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse},                        // the same as `proxy answer`, with this errcode
+	{"refused", "", 0, 0, false, doRefused},                                             // the same as `proxy met`
+	{"hold", "REGEXP", 1, 1, false, doHold},                                             // the bot's requests whose method and path fit wait from now on; the first one before the bot's first start
+	{"held", "N", 1, 1, false, doHeld},                                                  // wait until N of them do, never more
+	{"release", "", 0, 0, false, doRelease},                                             // they go on
+	{"machine", "[clone|qemu [SUITE]]", 0, 2, false, doMachine},                         // a bare host with systemd, Debian 12 or the SUITE; its bot is installed by `install`, from a release or a clone, $home is its folder, $port is free
+	{"install", "[OPTION…] [KEY=VALUE…]", 0, -1, true, doInstall},                       // deploy/install there, with the script's settings and these as answers
+	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},                                   // run a command there as root
+	{"machine-power", "off|on", 1, 1, false, doMachinePower},                            // take the power from it, and give it back; it waits until all is up
+	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},                                 // the state folder on a file system of its own
+	{"policy", "FILE|none", 1, 1, false, doPolicy},                                      // policy.yaml; without it, the bot answers all that is said to it
+	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},                              // OWNER accepts in ROOM the code that WHO got in THEIRS
 	{"statefile", "truncate-half|readonly|writable|fill|free|resize [SIZE]", 1, 2, false, doStateFile},
 	{"state", "PATH REGEXP", 2, 2, true, doState},       // a value in state.json: .containers[den]
 	{"given-up", "ROOM REGEXP", 2, 2, false, doGivenUp}, // the bot's books have a message that it will never send: its type, content and why

@@ -3,8 +3,6 @@ package bottest
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 
@@ -45,22 +43,42 @@ func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	return p.ID(), nil
 }
 
+// doUser makes accounts; -unsigned leaves them without a cross-signing identity.
 func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
+	keys := person.SignedKeys
+	if args[0] == "-unsigned" {
+		keys, args = person.UnsignedKeys, args[1:]
+	}
 	for _, name := range args {
-		keys := filepath.Join(sc.dir, "keys-"+name)
-		if err := os.MkdirAll(keys, 0o700); err != nil {
-			return fmt.Errorf("make folder for the keys of %s: %w", name, err)
-		}
-		p, err := person.Enter(ctx, person.Config{
-			Homeserver: sc.home.URL(), Name: name + "-" + sc.name, Password: "password-" + name, Log: zerolog.Nop(),
-			Keys: keys, Signed: true,
-		})
-		if err != nil {
+		if err := sc.logIn(ctx, name, name, keys); err != nil {
 			return err
 		}
-		sc.people[name] = p
-		sc.ts.Setenv(name, p.ID())
 	}
+	return nil
+}
+
+// doDevice gives somebody another device, which nobody signs: so would a
+// homeserver do it that lets itself in.
+func doDevice(ctx context.Context, sc *script, _ bool, args []string) error {
+	if _, err := sc.person(args[1]); err != nil {
+		return err
+	}
+	return sc.logIn(ctx, args[0], args[1], person.UnsignedKeys)
+}
+
+// logIn makes a session of an account, which is made when it is not there.
+func (sc *script) logIn(ctx context.Context, name, account string, keys person.Keys) error {
+	p, err := person.Enter(ctx, person.Config{
+		Homeserver: sc.home.URL(), Name: account + "-" + sc.name, Password: "password-" + account, Log: zerolog.Nop(), Keys: keys,
+	})
+	if err != nil {
+		return err
+	}
+	if old := sc.people[name]; old != nil {
+		old.Close()
+	}
+	sc.people[name] = p
+	sc.ts.Setenv(name, p.ID())
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (sc *script) refusals(ctx context.Context, room string) ([]string, error) {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, "SELECT type || ' ' || content || ' ' || error FROM outbound WHERE room = ? AND status = 2", room)
+	rows, err := db.QueryContext(ctx, "SELECT type || ' ' || content || ' ' || error FROM message WHERE room = ? AND status = 2", room)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,24 @@ func (sc *script) note(p *person.Person, room, event string) {
 	}
 }
 
+// doSayUnheard says what the bot is not to take.
+func doSayUnheard(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err == nil {
+		_, err = p.Say(ctx, room, args[2])
+	}
+	return err
+}
+
+// doSayClear says it in clear.
+func doSayClear(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err == nil {
+		_, err = p.SendClear(ctx, room, "m.room.message", map[string]any{"msgtype": "m.text", "body": args[2], "m.mentions": person.Mentions(args[2])})
+	}
+	return err
+}
+
 func doSay(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
 		return p.Say(ctx, room, args[2])

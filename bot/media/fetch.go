@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path"
 	"time"
 
-	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/attachment"
-	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 )
 
@@ -22,21 +20,6 @@ const fetchPatience = 5 * time.Minute
 
 // Getter opens what the server has at an mxc URI.
 type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
-
-// From gets files as the client's account, with its access token.
-func From(client *mautrix.Client) Getter {
-	return func(ctx context.Context, uri string) (io.ReadCloser, error) {
-		mxc, err := id.ParseContentURI(uri)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := client.Download(ctx, mxc)
-		if err != nil {
-			return nil, err
-		}
-		return resp.Body, nil
-	}
-}
 
 // Fetched is a file that lies on this side for the moment, in the clear.
 type Fetched struct {
@@ -118,13 +101,10 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 
 // failed sorts what a server answered instead of a file.
 func failed(name string, max int64, err error) error {
-	var answer mautrix.HTTPError
 	switch {
-	case errors.Is(err, mautrix.MTooLarge):
+	case matrix.IsTooLarge(err):
 		return tooLarge(name, max, err)
-	case errors.Is(err, mautrix.MNotFound):
-		return gone(name, err)
-	case errors.As(err, &answer) && (answer.IsStatus(http.StatusNotFound) || answer.IsStatus(http.StatusGone)):
+	case matrix.IsGone(err):
 		return gone(name, err)
 	}
 	return fmt.Errorf("fetch a file: %w", err)

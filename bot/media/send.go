@@ -12,30 +12,13 @@ import (
 	"slices"
 	"strings"
 
-	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/attachment"
+
+	"matrix-tui/bot/matrix"
 )
 
 // Putter gives the server a file and returns its mxc URI. The name may be "".
 type Putter func(ctx context.Context, data io.ReadSeeker, size int64, contentType, name string) (string, error)
-
-// To puts files as the client's account.
-func To(client *mautrix.Client) Putter {
-	return func(ctx context.Context, data io.ReadSeeker, size int64, contentType, name string) (string, error) {
-		resp, err := client.UploadMedia(ctx, mautrix.ReqUploadMedia{
-			Content: open{data}, ContentLength: size, ContentType: contentType, FileName: name,
-		})
-		if err != nil {
-			return "", err
-		}
-		return resp.ContentURI.String(), nil
-	}
-}
-
-// open keeps a file open when an HTTP request is done with it.
-type open struct{ io.ReadSeeker }
-
-func (open) Close() error { return nil }
 
 // Location is where the server has a file: URL, or File where it is encrypted.
 type Location struct {
@@ -76,7 +59,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 	if err == nil && item.Thumb != nil {
 		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
 	}
-	if errors.Is(err, mautrix.MTooLarge) {
+	if matrix.IsTooLarge(err) {
 		err = problem(ErrTooLarge, err, "The server does not take %s: at %s it is too large.", item.Name, Bytes(item.Size))
 	}
 	if err != nil {

@@ -18,13 +18,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state/sentence"
 )
 
-// account is a client of an account on a Dendrite of the test's own.
-func account(t *testing.T) *mautrix.Client {
+// account is an account on a Dendrite of the test's own, with another client of
+// it that looks at the server.
+func account(t *testing.T) (*matrix.Account, *mautrix.Client) {
 	t.Helper()
 	bins := os.Getenv("MATRIX_TUI_DENDRITE")
 	if bins == "" {
@@ -78,14 +81,24 @@ func account(t *testing.T) *mautrix.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.UserID, client.DeviceID, client.AccessToken = resp.UserID, resp.DeviceID, resp.AccessToken
-	return client
+	a, err := matrix.New(matrix.Config{
+		Homeserver: client.HomeserverURL.String(), User: resp.UserID.String(), AccessToken: resp.AccessToken, StateDir: t.TempDir(), Log: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	client.AccessToken = resp.AccessToken
+	return a, client
 }
 
 // TestThereAndBack sends an image as the bot would and fetches it as the bot
 // would, in the clear and encrypted.
 func TestThereAndBack(t *testing.T) {
-	client := account(t)
+	own, client := account(t)
 	data := encoded(t, "image/png", halves(1000, 500, color.White))
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -102,7 +115,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprintf("encrypted %v", encrypted), func(t *testing.T) {
-			up, err := Upload(t.Context(), To(client), item, encrypted)
+			up, err := Upload(t.Context(), own.Upload, item, encrypted)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +127,8 @@ func TestThereAndBack(t *testing.T) {
 			if !ok || f.Kind != Image || f.Name != "chart.png" || f.Caption != "" || f.Type != "image/png" || f.Size != int64(len(data)) || (f.Secret != nil) != encrypted {
 				t.Errorf("the message describes %+v", f)
 			}
-			checkFetch(t, From(client), f, 1<<20, data, nil, "")
-			checkFetch(t, From(client), f, int64(len(data))-1, nil, ErrTooLarge, sentence.Text(tooLarge("chart.png", int64(len(data))-1, nil)))
+			checkFetch(t, own.Download, f, 1<<20, data, nil, "")
+			checkFetch(t, own.Download, f, int64(len(data))-1, nil, ErrTooLarge, sentence.Text(tooLarge("chart.png", int64(len(data))-1, nil)))
 			// The thumbnail is as well hidden as the image.
 			var c struct {
 				Info map[string]any `json:"info"`
@@ -134,7 +147,7 @@ func TestThereAndBack(t *testing.T) {
 			if !ok || small.URL == "" || small.URL == f.URL || strings.Contains(string(raw), `"url":""`) || encrypted == (c.Info["thumbnail_url"] != nil) {
 				t.Fatalf("message %s", raw)
 			}
-			checkFetch(t, From(client), small, 1<<20, item.Thumb.Data, nil, "")
+			checkFetch(t, own.Download, small, 1<<20, item.Thumb.Data, nil, "")
 			want := map[string]any{"mimetype": "image/jpeg", "size": float64(len(item.Thumb.Data)), "w": 800.0, "h": 400.0}
 			if diff := cmp.Diff(want, c.Info["thumbnail_info"]); diff != "" || c.Info["w"] != 1000.0 || c.Info["h"] != 500.0 {
 				t.Errorf("info %v (-want +got):\n%s", c.Info, diff)
@@ -146,7 +159,7 @@ func TestThereAndBack(t *testing.T) {
 		})
 	}
 	f := File{Kind: Image, URL: "mxc://localhost/nothing", Name: "x.png"}
-	checkFetch(t, From(client), f, 100, nil, ErrGone, "The server does not have the file x.png (any more). Please send it again.")
+	checkFetch(t, own.Download, f, 100, nil, ErrGone, "The server does not have the file x.png (any more). Please send it again.")
 }
 
 // serverHas checks that the server was given something else than data.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"matrix-tui/state/clean"
 )
 
 // maxShown is how many entries of a list are shown.
@@ -123,10 +125,7 @@ func shown(list []string, otherwise string) string {
 
 // code writes a text as Markdown code, on one line, whatever stands in it.
 func code(text string) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�")
-	if len(text) > 300 {
-		text = strings.ToValidUTF8(text[:300], "") + "…"
-	}
+	text = clean.Line(text, 300)
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -204,7 +204,7 @@ func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice st
 	if note = Cut(strings.TrimSpace(note), noteSize); note != "" {
 		note = "\n\n" + note
 	}
-	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 12}, {3, 12}} {
+	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 10}, {3, 10}} {
 		notice := strings.Join(append([]string{head}, l.lines(room.steps, room.width)...), "\n") + note
 		if fits(notice) {
 			return notice

@@ -1,29 +1,18 @@
 // Package text prepares what a room is shown: it renders Markdown as the HTML
 // that Matrix clients support, splits long answers into parts that fit, removes
 // from other people's text what could hide or disguise something, and writes
-// numbers as words. Everything is pure: no Matrix types, no files, no clock, and
-// none of our other packages.
+// numbers as words. Everything is pure: no Matrix types, no files, no clock.
 package text
 
 import (
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"matrix-tui/state/clean"
 )
 
 // Cut keeps at most max bytes of s, and says when there was more.
-func Cut(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	const more = " …"
-	end := max - len(more)
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + more
-}
+func Cut(s string, max int) string { return clean.Cut(s, max) }
 
 // Code quotes one line of somebody else's text, at most 200 bytes of it, so that
 // Markdown leaves it alone; "" for an empty one.
@@ -64,17 +53,7 @@ func Fence(s string) string {
 // OneLine makes one line of at most max bytes of somebody else's text, without
 // characters that are invisible or reorder the text around them.
 func OneLine(s string, max int) string {
-	s = Cut(s, 8*max) // what lies far behind the end is not looked at
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			return ' '
-		case !unicode.IsGraphic(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return Cut(strings.Join(strings.Fields(s), " "), max)
+	return clean.Rules{OneLine: true, Invisible: true, Bytes: max}.Text(s)
 }
 
 // Plural writes a number with the right word behind it: "No task", "1 task",

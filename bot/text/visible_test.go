@@ -7,23 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain\n\ttext":                         "plain\n\ttext",
-		"\x1b[1;31mred\x1b[0m \x1b]0;title\x07": "red ",
-		"one\r\ntwo\rthree\u2028four":           "one\ntwo\nthree\nfour",
-		"a\x00b\x08c\u0085d\uFEFF":              "abcd",
-		"exe\u202Egpj.\u202C \u2066x\u2069":     "exegpj. x",
-		"שלום\u200F! سلام":                      "שלום\u200F! سلام",
-		"👩\u200D💻 می\u200Cخواهم":                "👩\u200D💻 می\u200Cخواهم",
-		"\xff":                                  "\uFFFD",
-	} {
-		if diff := cmp.Diff(want, Visible(text)); diff != "" {
-			t.Errorf("%q: %s", text, diff)
-		}
-	}
-}
-
 // Who says yes to a command sees all of it.
 func TestReveal(t *testing.T) {
 	got := Reveal("echo \u202Eoh\u2069 \x1b]0;\r\n\trm\u200B é 好\u00A0x")

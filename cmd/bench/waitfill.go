@@ -20,19 +20,6 @@ import (
 // is measured.
 const patience = 24 * time.Hour
 
-// taskRecord is what the bot keeps of a task in the journal while it waits, by
-// the same keys.
-type taskRecord struct {
-	Attempt   int              `json:"attempt"`
-	Tries     int              `json:"tries"`
-	Run       string           `json:"run"`
-	Session   string           `json:"session"`
-	Begun     time.Time        `json:"begun"`
-	Deadline  time.Time        `json:"deadline"`
-	Execution *agent.Execution `json:"execution"`
-	Resuming  bool             `json:"resuming"`
-}
-
 // fillWaiting gives the bot, which must not run, a task in each room that has
 // asked and waits.
 func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
@@ -54,7 +41,7 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 		if _, err := journal.Commit(ctx, "", []state.Inbound{w.row}); err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		if err := journal.Wait(ctx, room, w.row.Event, w.record, []state.Outbound{w.question}); err != nil {
+		if err := errors.Join(journal.Enqueue(ctx, w.task), journal.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		group.Go(func() error { return store.PutExecution(ctx, room, w.execution) })
@@ -64,9 +51,10 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 
 // waitingTask is a task that waits, in all the places where it stands.
 type waitingTask struct {
-	row               state.Inbound
-	question          state.Outbound
-	record, execution json.RawMessage
+	row       state.Inbound
+	task      state.Task
+	question  state.Message
+	execution json.RawMessage
 }
 
 // waitingTask makes the n-th: of some 2 KB, with a question that is in the room
@@ -94,10 +82,11 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	if w.execution, err = json.Marshal(e); err != nil {
 		return w, err
 	}
-	if w.record, err = json.Marshal(taskRecord{
-		Attempt: 2, Tries: 1, Run: key + "-2", Session: e.ID, Begun: now.UTC(), Deadline: now.Add(time.Hour).UTC(), Execution: e, Resuming: true,
-	}); err != nil {
-		return w, err
+	w.task = state.Task{
+		Key: key, Room: room, Event: event, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(), Execution: e.ID, Text: task,
+		Attempt: 2, Tries: 1, Run: key + "-2", Session: e.ID, Begun: now.UTC(), Deadline: now.Add(time.Hour).UTC(),
+		Question: e.CurrentQuestion, QuestionContext: e.QuestionContext, QuestionRoom: room, QuestionEvent: asked, QuestionDeadline: e.Deadline,
+		Resumable: true, Created: e.CreatedAt, Updated: e.UpdatedAt, Details: state.Details{Answers: []state.Answer{state.Answer(e.Answers[0])}},
 	}
 	raw, err := json.Marshal(map[string]any{
 		"event_id": event, "type": "m.room.message", "sender": s.alice.ID(), "origin_server_ts": now.UnixMilli(),
@@ -108,8 +97,8 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	}
 	w.row = state.Inbound{Room: room, Event: event, Sender: s.alice.ID(), Type: "m.room.message", Time: now, Raw: raw, Status: state.Pending}
 	content, err := json.Marshal(map[string]any{"msgtype": "m.text", "body": e.CurrentQuestion})
-	w.question = state.Outbound{
-		Txn: key + "-q1", Room: room, Type: "m.room.message", Content: content, Task: event, Event: asked, Status: state.Sent,
+	w.question = state.Message{
+		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Type: "m.room.message", Content: content, Event: asked, Status: state.Sent,
 	}
 	return w, err
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"matrix-tui/state/clean"
 )
 
 // endTime is how long the bot may take to end in order.
@@ -116,5 +118,5 @@ func lastWords(path string) error {
 	if !found {
 		return nil
 	}
-	return errors.New(strings.TrimSpace(harmless(string(said))))
+	return errors.New(strings.TrimSpace(clean.Text(string(said))))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/bottest/person"
+	"matrix-tui/state/clean"
 )
 
 // chat is one room in a terminal: what is typed is said by a person, what
@@ -168,7 +169,7 @@ func (c *chat) progress(m person.Msg) (id, line string) {
 	if id == "" {
 		id = m.Event
 	}
-	return id, c.label + ": " + shorten(harmless(m.Body), 400)
+	return id, c.label + ": " + clean.Short(m.Body, 400)
 }
 
 // text is how an event reads in the chat, "" for what need not be shown.
@@ -181,11 +182,11 @@ func (c *chat) text(m person.Msg) string {
 	case m.Type != "m.room.message" || m.Redacted:
 		return ""
 	case m.URL != "":
-		return harmless(fmt.Sprintf("%s: [%s] %s", who, strings.TrimPrefix(m.Kind, "m."), m.Body))
+		return clean.Text(fmt.Sprintf("%s: [%s] %s", who, strings.TrimPrefix(m.Kind, "m."), m.Body))
 	case m.EditOf != "":
-		return harmless(fmt.Sprintf("%s (changed): %s", who, m.Body))
+		return clean.Text(fmt.Sprintf("%s (changed): %s", who, m.Body))
 	}
-	return harmless(who + ": " + m.Body)
+	return clean.Text(who + ": " + m.Body)
 }
 
 // outstanding counts the messages that no answer has come to yet.

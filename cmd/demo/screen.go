@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"matrix-tui/state/clean"
 )
 
 // screen is where a chat is typed and shown.
@@ -134,7 +136,7 @@ func (t *tty) Show(text string) {
 func (t *tty) Progress(id, line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	line = shorten(line, t.fit()-2) // of two rows only one could be replaced
+	line = clean.Short(line, t.fit()-2) // of two rows only one could be replaced
 	if t.live == id {
 		line = "\x1b[1A\r\x1b[2K" + line
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -95,27 +94,3 @@ func (k *keys) Read(p []byte) (int, error) {
 }
 
 func (k *keys) Write(p []byte) (int, error) { return k.out.Write(p) }
-
-// harmless keeps what somebody else wrote from steering the terminal: of the
-// control characters line breaks and tabs stay, and direction marks go.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
-}
-
-// shorten puts a text on one line of at most so many characters, and shows where
-// it was cut.
-func shorten(text string, most int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return string(runes[:most-1]) + "…"
-}

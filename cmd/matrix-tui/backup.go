@@ -17,6 +17,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 	"matrix-tui/state/sentence"
 )
 
@@ -218,7 +219,7 @@ func (b *backup) packVolumes(ctx context.Context, to *packer, name, room string)
 		return ctx.Err()
 	case err != nil:
 		b.left++
-		fmt.Fprintf(b.say, "matrix-tui: room %s: %s\n", harmless(room), sentence.Text(err))
+		fmt.Fprintf(b.say, "matrix-tui: room %s: %s\n", clean.Text(room), sentence.Text(err))
 		return nil
 	}
 	b.rooms++

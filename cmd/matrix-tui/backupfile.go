@@ -12,6 +12,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"matrix-tui/state/archive"
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -19,6 +22,8 @@ const (
 	maxSums  = 64 << 20     // bytes of it
 	pieceMax = 8 << 20      // bytes of one member of a volume
 	maxRatio = 1100         // gzip makes no more than so many bytes of one
+
+	maxMembers = 1 << 20 // 8 TB of volumes
 )
 
 // packer writes the members of a backup and their sums.
@@ -112,26 +117,17 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	if err != nil {
 		return fmt.Errorf("look at the backup: %w", err)
 	}
-	left := info.Size()*maxRatio + maxExtra
-	members := tar.NewReader(zip)
-	for {
-		h, err := members.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w (%w)", file, errDamaged, err)
-		}
+	limits := archive.Limits{Bytes: info.Size()*maxRatio + maxExtra, Members: maxMembers}
+	err = archive.Each(zip, limits, func(h *tar.Header, content io.Reader) error {
 		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") || strings.HasSuffix(h.Name, "/.") {
-			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, harmless(shorten(h.Name, 80)))
+			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, clean.Short(h.Name, 80))
 		}
-		if left -= h.Size; left < 0 { // a hole in a file, which tar would fill with zeros
-			return fmt.Errorf("%s says to be larger than it can be: %w", harmless(shorten(h.Name, 80)), errDamaged)
-		}
-		if err := take(h.Name, h.Size, members); err != nil {
-			return err
-		}
+		return take(h.Name, h.Size, content)
+	})
+	if errors.Is(err, archive.ErrBroken) || errors.Is(err, archive.ErrTooLarge) {
+		return fmt.Errorf("read %s: %w (%w)", file, errDamaged, err)
 	}
+	return err
 }
 
 // checkSums reads a backup to its end and compares each member with its sum. It
@@ -168,7 +164,7 @@ func checkSums(file string) (names map[string]bool, err error) {
 	for line := range strings.Lines(said) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if got[name] != sum || sum == "" || names[name] {
-			return nil, fmt.Errorf("%s is not as it was written: %w", harmless(shorten(name, 80)), errDamaged)
+			return nil, fmt.Errorf("%s is not as it was written: %w", clean.Short(name, 80), errDamaged)
 		}
 		names[name] = true
 	}

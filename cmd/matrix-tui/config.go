@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/caarlos0/env/v11"
+
+	"matrix-tui/state/clean"
 )
 
 // Config holds every setting. The tag `env` is its name in the environment,
@@ -168,7 +170,7 @@ func parseProblems(err error, settings map[string]string) (problems []string) {
 		}
 		field, _ := reflect.TypeFor[Config]().FieldByName(wrong.Name)
 		name := field.Tag.Get("env")
-		said := fmt.Sprintf("is %q", shorten(settings[name], 80))
+		said := fmt.Sprintf("is %q", clean.Short(settings[name], 80))
 		if slices.Contains(secretNames, name) {
 			said = "is not right: " + wrong.Err.Error()
 		} else if !errors.Is(wrong.Err, errValue) {

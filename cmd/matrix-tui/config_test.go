@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/clean"
 )
 
 // load reads settings from these variables alone, with an empty working folder.
@@ -137,7 +139,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"MATRIX_USER=" + strings.Repeat("x", 300), `is "` + strings.Repeat("x", 79) + `…"; it takes the bot's user ID, such as @bot:example.org`},
 	} {
 		name, _, _ := strings.Cut(tt.set, "=")
-		t.Run(shorten(tt.set, 40), func(t *testing.T) {
+		t.Run(clean.Short(tt.set, 40), func(t *testing.T) {
 			environ := []string{tt.set}
 			if name == "API_LISTEN" {
 				environ = append(environ, "API_TOKEN=t")

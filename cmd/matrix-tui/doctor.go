@@ -17,6 +17,7 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/sandbox"
+	"matrix-tui/state/clean"
 	"matrix-tui/state/sentence"
 )
 
@@ -51,7 +52,7 @@ func (f finding) String() string {
 	case f.skipped:
 		word = "skip"
 	}
-	return word + " " + shorten(f.text, 600)
+	return word + " " + clean.Short(f.text, 600)
 }
 
 func doctorCommand(ctx context.Context, a *app, args []string) error {

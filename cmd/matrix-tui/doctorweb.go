@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/clean"
 )
 
 // maxAnswer bounds what a check reads of an answer.
@@ -143,7 +144,7 @@ func checkModel(ctx context.Context, cfg *Config) finding {
 }
 
 // without is conceal for what somebody else says, in a few words.
-func without(text string, secret Secret) string { return shorten(conceal(text, secret), 200) }
+func without(text string, secret Secret) string { return clean.Short(conceal(text, secret), 200) }
 
 // conceal takes secrets out of a text. One so short that it is a part of words
 // would only show itself by that.

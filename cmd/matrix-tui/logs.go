@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 )
 
 const (
@@ -87,10 +88,10 @@ func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
 				names[i] = cmp.Or(r.Container, r.Room)
 			}
 			slices.Sort(names)
-			return nil, &usageError{fmt.Sprintf("%q could be %s; say which, by its container or its room ID", shorten(wanted, 80), harmless(shorten(strings.Join(names, ", "), 400)))}
+			return nil, &usageError{fmt.Sprintf("%q could be %s; say which, by its container or its room ID", clean.Short(wanted, 80), clean.Short(strings.Join(names, ", "), 400))}
 		}
 	}
-	return nil, &usageError{fmt.Sprintf("no room is called %q; `matrix-tui rooms` lists them", shorten(wanted, 80))}
+	return nil, &usageError{fmt.Sprintf("no room is called %q; `matrix-tui rooms` lists them", clean.Short(wanted, 80))}
 }
 
 // logSource is where the entries of one room come from.
@@ -191,31 +192,35 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
-		return harmless(shorten(text, logsText)), nil
+		return clean.Short(text, logsText), nil
 	}
 	if err != nil {
 		return "", err
 	}
-	rows, err := journal.Unfinished(ctx, r.Room)
-	unsent, err2 := journal.Unsent(ctx, r.Room)
-	if err := errors.Join(err, err2, journal.Close()); err != nil {
+	unfinished := 0
+	unsent, errs := journal.Unsent(ctx, r.Room)
+	for _, one := range []state.TaskState{state.TaskQueued, state.TaskRunning, state.TaskAnswered} {
+		n, err := journal.CountTasks(ctx, r.Room, one)
+		unfinished, errs = unfinished+n, errors.Join(errs, err)
+	}
+	if err := errors.Join(errs, journal.Close()); err != nil {
 		return "", err
 	}
 	for _, has := range []struct {
 		n    int
 		what string
-	}{{len(rows), "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
+	}{{unfinished, "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
 		if has.n > 0 {
 			text += fmt.Sprintf("; %d %s", has.n, has.what)
 		}
 	}
-	return harmless(shorten(text, logsText)), nil
+	return clean.Short(text, logsText), nil
 }
 
 // line writes an entry: its text is other people's, and cannot break the line,
 // steer the terminal or show a secret of the bot's.
 func (s logSource) line(e entry) string {
-	text := harmless(shorten(conceal(e.text, s.hide...), logsText))
+	text := clean.Short(conceal(e.text, s.hide...), logsText)
 	return fmt.Sprintf("%s  %-5s  %s", e.at.Local().Format("2006-01-02 15:04:05"), e.kind, text)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -40,7 +41,7 @@ func findHomeserver(ctx context.Context, cfg *Config) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	address, err := bot.Discover(ctx, server)
+	address, err := matrix.Discover(ctx, server)
 	if err == nil {
 		err = cfg.Homeserver.UnmarshalText([]byte(address))
 	}

@@ -19,6 +19,7 @@ import (
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 )
 
 func restoreCommand(ctx context.Context, a *app, args []string) error {
@@ -99,7 +100,7 @@ func readManifest(file string) (m manifest, err error) {
 	case m.Format == 0:
 		return m, errDamaged
 	case m.Format > backupFormat:
-		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that one", harmless(shorten(m.Version, 80)))
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that one", clean.Short(m.Version, 80))
 	}
 	return m, nil
 }
@@ -281,7 +282,7 @@ func ownAs(path, folder string) error {
 // farewell says what was done, and what must not be done now.
 func (r *restore) farewell() {
 	m := r.manifest
-	fmt.Fprintf(r.say, "The state of %s is in %s, as it was on %s.\n", harmless(shorten(m.User, 80)), r.dir, m.Made.Local().Format(minute))
+	fmt.Fprintf(r.say, "The state of %s is in %s, as it was on %s.\n", clean.Short(m.User, 80), r.dir, m.Made.Local().Format(minute))
 	if r.aside != "" {
 		fmt.Fprintf(r.say, "What was there before is in %s.\n", r.aside)
 	}

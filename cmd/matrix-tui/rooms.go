@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 )
 
 // minute is how the table writes a time.
@@ -138,73 +138,44 @@ func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine
 
 // readTask adds the newest task that was begun in the room.
 func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
-	row, err := journal.LastTask(ctx, l.Room)
+	task, err := journal.LastTask(ctx, l.Room)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var event struct {
-		Content struct {
-			Body string `json:"body"`
-		} `json:"content"`
-	}
-	_ = json.Unmarshal(row.Raw, &event) // an event without a text has none to show
-	var record struct {
-		Execution struct {
-			Transcript []string `json:"transcript"`
-		} `json:"execution"`
-	}
-	if event.Content.Body == "" && json.Unmarshal(row.Task, &record) == nil { // it came encrypted
-		event.Content.Body = strings.Join(record.Execution.Transcript, " ")
-	}
-	l.Task, l.Doing, l.Text = row.Time, doing(row.Status), event.Content.Body
+	l.Task, l.Doing, l.Text = task.Time, doing(task.State), strings.Join(append([]string{task.Text}, task.Commands...), " ")
 	return nil
 }
 
-// countQuestions adds the rows that wait for an answer to the lines of their
+// countQuestions adds the tasks that wait for an answer to the lines of their
 // rooms.
-func countQuestions(lines []roomLine, waiting []state.Inbound) {
+func countQuestions(lines []roomLine, waiting []state.Task) {
 	at := map[string]*roomLine{}
 	for i := range lines {
 		at[lines[i].Room] = &lines[i]
 	}
-	for _, row := range waiting {
-		l := at[row.Room]
+	for _, task := range waiting {
+		l := at[task.Room]
 		if l == nil {
 			continue
 		}
-		asked := askedAt(row)
-		if l.Questions++; l.Questions == 1 || asked.Before(l.Since) {
-			l.Since = asked
+		if l.Questions++; l.Questions == 1 || task.Updated.Before(l.Since) { // of what waits: when it asked
+			l.Since = task.Updated
 		}
 	}
 }
 
-// askedAt is when the question of a waiting row was asked, by the bot's record;
-// without one that says it, when its task came.
-func askedAt(row state.Inbound) time.Time {
-	var record struct {
-		Execution struct {
-			Asked time.Time `json:"updated_at"` // of what waits: the question's
-		} `json:"execution"`
-	}
-	if json.Unmarshal(row.Task, &record) != nil || record.Execution.Asked.IsZero() {
-		return row.Time
-	}
-	return record.Execution.Asked
-}
-
-func doing(s state.Status) string {
+func doing(s state.TaskState) string {
 	switch s {
-	case state.Pending:
+	case state.TaskQueued:
 		return "waits"
-	case state.Running:
+	case state.TaskRunning:
 		return "runs"
-	case state.Waiting:
+	case state.TaskWaiting:
 		return "asks"
-	case state.Answered, state.Done:
+	case state.TaskAnswered, state.TaskDone:
 		return "done"
 	}
 	return ""
@@ -236,9 +207,9 @@ func printRooms(w io.Writer, lines []roomLine) error {
 			task = "(not in this STATE_DIR)"
 		}
 		if !l.Task.IsZero() {
-			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, harmless(shorten(l.Text, 40)))
+			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", harmless(shorten(l.Room, 80)), harmless(shorten(name, 30)), container, l.State, questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, questions, task)
 	}
 	return table.Flush()
 }

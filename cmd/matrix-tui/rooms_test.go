@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"matrix-tui/agent"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -42,53 +40,29 @@ func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 			t.Error(err)
 		}
 	})
-	event := func(room, id, body string, minute int) state.Inbound {
-		raw, err := json.Marshal(map[string]any{"content": map[string]string{"body": body}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return state.Inbound{Room: room, Event: id, Type: "m.room.message", Raw: raw, Status: state.Pending, Time: time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local)}
-	}
-	_, err = journal.Commit(ctx, "s1", []state.Inbound{
-		event("!a:x", "$1", "an older one", 1), event("!b:x", "$2", "make\nit \x1b[31mred\x1b[0m "+strings.Repeat("long ", 20), 2), event("!a:x", "$3", "the newest", 3),
-		event("!c:x", "$4", "back up", 4), event("!c:x", "$5", "deploy", 5), event("!c:x", "$6", "an old record", 9),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range []struct{ room, id string }{{"!a:x", "$1"}, {"!a:x", "$3"}, {"!b:x", "$2"}} {
-		if err := journal.Claim(ctx, e.room, e.id, json.RawMessage(`{}`)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := journal.Answer(ctx, "!a:x", "$3", json.RawMessage(`{}`), nil); err != nil {
-		t.Fatal(err)
-	}
-	for id, task := range map[string]any{"$4": waitingSince(t, 8), "$5": waitingSince(t, 7), "$6": map[string]int{"attempt": 1}} {
-		data, err := json.Marshal(task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := journal.Wait(ctx, "!c:x", id, data, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return store, journal
-}
-
-// waitingSince is the part of a task's record that is read here: an execution
-// that asked in that minute.
-func waitingSince(t *testing.T, minute int) any {
-	t.Helper()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
-	e, err := agent.NewExecution(agent.ExecutionSpec{ID: "x"}, at(0))
-	if err != nil {
-		t.Fatal(err)
+	put := func(room, id, text string, minute int, to state.TaskState, asked int) {
+		t.Helper()
+		_, err := journal.Commit(ctx, "s1", []state.Inbound{{Room: room, Event: id, Type: "m.room.message", Status: state.Pending, Time: at(minute)}})
+		task := state.Task{Key: id, Room: room, Event: id, Home: room, Execution: id, Text: text, Time: at(minute), Updated: at(asked)}
+		err = errors.Join(err, journal.Enqueue(ctx, task), journal.Claim(ctx, task))
+		switch to {
+		case state.TaskAnswered:
+			err = errors.Join(err, journal.Answer(ctx, task, nil))
+		case state.TaskWaiting:
+			err = errors.Join(err, journal.Wait(ctx, task, nil))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := errors.Join(e.Start(at(1)), e.Ask("Which?", "", at(67), at(minute))); err != nil {
-		t.Fatal(err)
-	}
-	return map[string]any{"attempt": 1, "execution": e}
+	put("!a:x", "$1", "an older one", 1, state.TaskRunning, 1)
+	put("!b:x", "$2", "make\nit \x1b[31mred\x1b[0m "+strings.Repeat("long ", 20), 2, state.TaskRunning, 2)
+	put("!a:x", "$3", "the newest", 3, state.TaskAnswered, 3)
+	put("!c:x", "$4", "back up", 4, state.TaskWaiting, 8)
+	put("!c:x", "$5", "deploy", 5, state.TaskWaiting, 7)
+	put("!c:x", "$6", "the last that asks", 9, state.TaskWaiting, 9)
+	return store, journal
 }
 
 func TestRoomsTable(t *testing.T) {
@@ -117,12 +91,12 @@ func TestRoomsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-ROOM  NAME             CONTAINER  STATE    QUESTIONS                 LAST TASK
-!c:x  -                sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks   an old record
-!a:x  the kitchen [2J  sandbox-a  running  -                         2026-01-02 03:03  done   the newest
-!b:x  -                sandbox-b  exited   -                         2026-01-02 03:02  runs   make it [31mred [0m long long long long…
-!d:x  -                -          none     -                         -
-!e:x  -                sandbox-e  running  -                         (not in this STATE_DIR)
+ROOM  NAME         CONTAINER  STATE    QUESTIONS                 LAST TASK
+!c:x  -            sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks   the last that asks
+!a:x  the kitchen  sandbox-a  running  -                         2026-01-02 03:03  done   the newest
+!b:x  -            sandbox-b  exited   -                         2026-01-02 03:02  runs   make it red long long long long long lo…
+!d:x  -            -          none     -                         -
+!e:x  -            sandbox-e  running  -                         (not in this STATE_DIR)
 `
 	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

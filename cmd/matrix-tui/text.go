@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
-	"unicode"
 )
 
 // reason leaves the path out of an error of the file system, where the path
@@ -19,22 +17,6 @@ func reason(err error) error {
 	return err
 }
 
-// shorten cuts a text to so many characters and shows that it was cut; line
-// breaks and control characters become spaces, so that it stays on one line.
-func shorten(text string, most int) string {
-	line := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	runes := []rune(strings.Join(strings.Fields(line), " "))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return string(runes[:most-1]) + "…"
-}
-
 // readAtMost reads everything, or fails when there is more than most bytes.
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
@@ -42,18 +24,4 @@ func readAtMost(r io.Reader, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("it holds more than %d MiB", most>>20)
 	}
 	return data, err
-}
-
-// harmless keeps what somebody else wrote from steering the terminal: of the
-// control characters line breaks and tabs stay, and direction marks go.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
 }

@@ -35,10 +35,10 @@ func trustCommand(ctx context.Context, a *app, args []string) error {
 	case known[at].Present == "":
 		return fmt.Errorf("%s has no cross-signing identity: it is trusted by itself once it is set up", user)
 	case !known[at].Changed():
-		fmt.Fprintf(a.stdout, "The identity of %s is trusted already. Its fingerprint is\n  %s\n", user, known[at].Present.Fingerprint())
+		fmt.Fprintf(a.stdout, "The identity of %s is trusted already. Its fingerprint is\n  %s\n", user, e2ee.Fingerprint(known[at].Present))
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "The identity of %s has changed. Its fingerprint was\n  %s\nand is now\n  %s\n", user, known[at].First.Fingerprint(), known[at].Present.Fingerprint())
+	fmt.Fprintf(a.stdout, "The identity of %s has changed. Its fingerprint was\n  %s\nand is now\n  %s\n", user, e2ee.Fingerprint(known[at].First), e2ee.Fingerprint(known[at].Present))
 	if !*yes {
 		fmt.Fprintf(a.stdout, "Only trust it if %s tells you, elsewhere than in Matrix, to have reset it. Trust it? [y/N] ", user)
 		line, _ := bufio.NewReader(a.stdin).ReadString('\n') // no answer is a no
@@ -70,7 +70,7 @@ func checkIdentities(ctx context.Context, cfg *Config) finding {
 		owner := slices.Contains(cfg.Owners, i.User)
 		switch {
 		case owner && i.Changed():
-			return bad("identities: the cross-signing identity of owner %s has changed (it was %s, it is %s), and the bot ignores what %s encrypts: if %s has reset it, run `matrix-tui trust %s`", i.User, i.First.Fingerprint(), i.Present.Fingerprint(), i.User, i.User, i.User)
+			return bad("identities: the cross-signing identity of owner %s has changed (it was %s, it is %s), and the bot ignores what %s encrypts: if %s has reset it, run `matrix-tui trust %s`", i.User, e2ee.Fingerprint(i.First), e2ee.Fingerprint(i.Present), i.User, i.User, i.User)
 		case owner && i.Shares && i.Present == "":
 			return bad("identities: owner %s has no cross-signing identity, and the bot ignores what %s encrypts: set up recovery in the client (Element: Settings → Encryption), or set E2EE_DEVICES=all", i.User, i.User)
 		case i.Changed():

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"matrix-tui/state/clean"
 	"matrix-tui/state/sentence"
 )
 
@@ -112,23 +113,11 @@ func telling(text string) []string {
 func lastLines(text string, n int) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(strings.ToValidUTF8(strings.Map(printable, line), ""))
-		if line == "" {
-			continue
+		if line = strings.TrimSpace(clean.Text(line)); line != "" {
+			lines = append(lines, clean.Cut(line, 300))
 		}
-		if len(line) > 300 {
-			line = strings.ToValidUTF8(line[:300], "") + "…"
-		}
-		lines = append(lines, line)
 	}
 	return lines[max(0, len(lines)-n):]
-}
-
-func printable(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7f {
-		return -1
-	}
-	return r
 }
 
 // head keeps the first bytes that are written to it.

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"matrix-tui/state/archive"
 )
 
-// maxUnpacked bounds what an archive may hold.
-const maxUnpacked = 1 << 30
+// unpacked bounds what an archive may hold.
+var unpacked = archive.Limits{Bytes: 1 << 30, Members: 100_000}
 
 // untar unpacks an archive into dir, which is made: folders and files alone.
 // Nothing is written outside of dir, whatever the names in the archive.
@@ -23,23 +25,11 @@ func untar(r io.Reader, dir string) error {
 		return fmt.Errorf("unpack: %w", err)
 	}
 	defer root.Close()
-	left := int64(maxUnpacked)
-	for archive := tar.NewReader(r); ; {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			left -= h.Size
-			if left < 0 {
-				return fmt.Errorf("unpack: the archive holds more than %d MiB", maxUnpacked>>20)
-			}
-			err = unpack(root, h, archive)
-		}
-		if err != nil {
-			return fmt.Errorf("unpack: %w", err)
-		}
+	err = archive.Each(r, unpacked, func(h *tar.Header, content io.Reader) error { return unpack(root, h, content) })
+	if err != nil {
+		return fmt.Errorf("unpack: %w", err)
 	}
+	return nil
 }
 
 func unpack(root *os.Root, h *tar.Header, content io.Reader) error {

@@ -1,115 +1,157 @@
 package person
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
+	"slices"
+	"sync"
 
 	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/crypto/cryptohelper"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
-
-	"matrix-tui/bot/matrix/e2ee"
 )
 
-// openKeys opens the session's encryption, where it has one.
+// crypt is the encryption of a session: mautrix's own, and nothing of the bot's.
+// Its keys are in memory and end with the session.
+type crypt struct {
+	helper *cryptohelper.CryptoHelper
+	mach   *crypto.OlmMachine
+	syncer *mautrix.DefaultSyncer // feeds the helper
+	verify *verifier
+
+	mu sync.Mutex // held around each use of the machine, which takes no two at a time
+
+	keyCame bool                        // the sync loop's own
+	sealed  map[id.EventID]*event.Event // what could not be decrypted; the sync loop's own
+	readers map[id.RoomID][]id.UserID   // whom the room's key was meant for; guarded by mu
+}
+
+// quietSyncer is a syncer that the helper cannot dispatch events to: the
+// timeline decrypts in its own order.
+type quietSyncer struct {
+	mautrix.Syncer
+	mautrix.ExtensibleSyncer
+}
+
+// openKeys makes the session able to read and write encrypted rooms.
 func (p *Person) openKeys(ctx context.Context, cfg Config) error {
-	if cfg.Keys == "" {
+	if cfg.Keys == NoKeys {
 		return nil
 	}
 	if p.cli.Client == nil {
 		p.cli.Client = &http.Client{}
 	}
-	p.sas = make(chan e2ee.SAS, 1)
 	p.holding.to = p.cli.Client.Transport
 	if p.holding.to == nil {
 		p.holding.to = http.DefaultTransport
 	}
 	p.cli.Client.Transport = &p.holding
-	m, err := e2ee.Open(ctx, e2ee.Config{
-		Client: p.cli, Dir: cfg.Keys, Password: cfg.Password, NoCrossSigning: !cfg.Signed, Log: cfg.Log,
-		KeyCame: func(e2ee.Key) { p.keyCame = true },
-		ShowSAS: func(s e2ee.SAS) {
-			select {
-			case p.sas <- s:
-			default:
-			}
-		},
-	})
+	syncer := mautrix.NewDefaultSyncer()
+	p.cli.Syncer, p.cli.StateStore = quietSyncer{syncer, syncer}, mautrix.NewMemoryStateStore()
+	syncer.OnEvent(p.cli.StateStoreSyncHandler)
+	helper, err := cryptohelper.NewCryptoHelper(p.cli, []byte("in memory"), crypto.NewMemoryStore(nil))
 	if err != nil {
 		return err
 	}
-	p.keys = m
+	if err := helper.Init(ctx); err != nil {
+		return err
+	}
+	p.cli.Crypto = helper
+	c := &crypt{
+		helper: helper, mach: helper.Machine(), syncer: syncer,
+		sealed: map[id.EventID]*event.Event{}, readers: map[id.RoomID][]id.UserID{},
+	}
+	c.mach.SessionReceived = func(context.Context, id.RoomID, id.SessionID, uint32) { c.keyCame = true }
+	if cfg.Keys == SignedKeys {
+		if err := c.sign(ctx, cfg.Password); err != nil {
+			return err
+		}
+	}
+	if c.verify, err = newVerifier(ctx, p.cli, c.mach); err != nil {
+		return err
+	}
+	p.crypt = c
+	return nil
+}
+
+// sign gives the account a cross-signing identity and signs this device with it.
+func (c *crypt) sign(ctx context.Context, password string) error {
+	if _, _, err := c.mach.GenerateAndUploadCrossSigningKeysWithPassword(ctx, password, ""); err != nil {
+		return fmt.Errorf("make cross-signing keys: %w", err)
+	}
+	if err := c.mach.SignOwnDevice(ctx, c.mach.OwnIdentity()); err != nil {
+		return fmt.Errorf("sign own device: %w", err)
+	}
+	if err := c.mach.SignOwnMasterKey(ctx); err != nil {
+		return fmt.Errorf("sign own master key: %w", err)
+	}
 	return nil
 }
 
 // takeKeys gives the encryption what a sync brought. It runs in the sync loop.
-func (p *Person) takeKeys(ctx context.Context, resp *mautrix.RespSync, initial bool) error {
-	if p.keys == nil {
+func (p *Person) takeKeys(ctx context.Context, resp *mautrix.RespSync, since string) error {
+	if p.crypt == nil {
 		return nil
 	}
-	s, err := e2ee.FromResponse(resp)
-	if err != nil {
+	p.crypt.mu.Lock()
+	defer p.crypt.mu.Unlock()
+	if err := p.crypt.syncer.ProcessResponse(ctx, resp, since); err != nil {
 		return err
 	}
-	if err := p.keys.TakeSync(ctx, s, initial); err != nil {
-		return err
-	}
-	for room, joined := range resp.Rooms.Join {
-		state, err := e2ee.Raw(joined.State.Events)
-		if err != nil {
-			return err
-		}
-		timeline, err := e2ee.Raw(joined.Timeline.Events)
-		if err != nil {
-			return err
-		}
-		if err := p.keys.TakeState(ctx, room.String(), joined.Timeline.Limited, append(state, timeline...)); err != nil {
-			return err
-		}
+	for _, evt := range resp.ToDevice.Events {
+		p.crypt.verify.take(ctx, evt)
 	}
 	return nil
 }
 
 // read decodes an event, decrypted where that can be done.
 func (p *Person) read(ctx context.Context, room string, evt *event.Event) Msg {
-	if p.keys == nil || evt.Type.Type != event.EventEncrypted.Type {
-		return decode(room, evt)
+	if plain := p.decrypt(ctx, room, evt); plain != nil {
+		m := decode(room, plain)
+		m.Encrypted = true
+		return m
 	}
-	raws, err := e2ee.Raw([]*event.Event{evt})
-	if err != nil {
-		return decode(room, evt)
+	return decode(room, evt)
+}
+
+// decrypt gives the plain event, nil for one that is none or that this session
+// has no key for.
+func (p *Person) decrypt(ctx context.Context, room string, evt *event.Event) *event.Event {
+	if p.crypt == nil || evt.Type.Type != event.EventEncrypted.Type || evt.StateKey != nil {
+		return nil
 	}
-	raw, err := p.keys.Decrypt(ctx, room, raws[0])
-	var plain event.Event
-	if err == nil {
-		err = json.Unmarshal(raw, &plain)
+	evt.RoomID, evt.Type.Class = id.RoomID(room), event.MessageEventType
+	if evt.Content.Parsed == nil {
+		if err := evt.Content.ParseRaw(evt.Type); err != nil {
+			return nil
+		}
 	}
+	p.crypt.mu.Lock()
+	plain, err := p.crypt.helper.Decrypt(ctx, evt)
+	p.crypt.mu.Unlock()
 	if err != nil {
 		p.log.Debug().Err(err).Str("user", p.ID()).Stringer("event", evt.ID).Msg("decrypt")
-		return decode(room, evt)
+		return nil
 	}
-	m := decode(room, &plain)
-	m.Encrypted = true
-	return m
+	return plain
 }
 
 // reread decrypts what could not be read before its key came. It runs in the
 // sync loop.
 func (p *Person) reread(ctx context.Context) {
-	if !p.keyCame {
+	if p.crypt == nil || !p.crypt.keyCame {
 		return
 	}
-	p.keyCame = false
-	for id, evt := range p.sealed {
+	p.crypt.keyCame = false
+	for id, evt := range p.crypt.sealed {
 		m := p.read(ctx, evt.RoomID.String(), evt)
 		if !m.Encrypted {
 			continue
 		}
-		delete(p.sealed, id)
+		delete(p.crypt.sealed, id)
 		p.mu.Lock()
 		p.room(m.Room).replace(m)
 		p.redone++
@@ -119,11 +161,11 @@ func (p *Person) reread(ctx context.Context) {
 
 // noteSealed keeps an event that could not be decrypted, for reread.
 func (p *Person) noteSealed(room string, evt *event.Event, m Msg) {
-	if p.keys == nil || m.Type != event.EventEncrypted.Type || len(p.sealed) >= keep {
+	if p.crypt == nil || m.Type != event.EventEncrypted.Type || len(p.crypt.sealed) >= keep {
 		return
 	}
 	evt.RoomID = id.RoomID(room)
-	p.sealed[evt.ID] = evt
+	p.crypt.sealed[evt.ID] = evt
 }
 
 // replace puts m in the place of the event that was seen before.
@@ -135,20 +177,59 @@ func (t *timeline) replace(m Msg) {
 	}
 }
 
+// prepare learns, before something is sent to a room, whether it is encrypted,
+// who is in it and which devices they have, whatever the syncs have told so far:
+// a script says the next thing faster than any person could. p.crypt.mu is held.
+func (p *Person) prepare(ctx context.Context, room id.RoomID) error {
+	if _, err := p.cli.State(ctx, room); err != nil {
+		return fmt.Errorf("ask for the state of %s: %w", room, err)
+	}
+	if encrypted, err := p.cli.StateStore.IsEncrypted(ctx, room); err != nil || !encrypted {
+		return err
+	}
+	users, err := p.cli.StateStore.GetRoomJoinedOrInvitedMembers(ctx, room)
+	if err != nil {
+		return err
+	}
+	slices.Sort(users)
+	if !slices.Equal(users, p.crypt.readers[room]) {
+		if err := p.crypt.mach.CryptoStore.RemoveOutboundGroupSession(ctx, room); err != nil {
+			return err
+		}
+		p.crypt.readers[room] = users
+	}
+	if _, err := p.crypt.mach.FetchKeys(ctx, users, true); err != nil {
+		return fmt.Errorf("ask for the keys of who is in %s: %w", room, err)
+	}
+	return nil
+}
+
 // Send sends an event of any type, encrypted where the room is.
 func (p *Person) Send(ctx context.Context, room, kind string, content any) (string, error) {
-	if p.keys != nil {
-		data, err := json.Marshal(content)
-		if err != nil {
-			return "", fmt.Errorf("write %s: %w", kind, err)
-		}
-		sealed := kind
-		if sealed, data, err = p.keys.Encrypt(ctx, room, kind, data); err != nil {
+	if p.crypt != nil {
+		p.crypt.mu.Lock()
+		defer p.crypt.mu.Unlock()
+	}
+	return p.sendLocked(ctx, room, kind, content)
+}
+
+func (p *Person) sendLocked(ctx context.Context, room, kind string, content any) (string, error) {
+	if p.crypt != nil {
+		if err := p.prepare(ctx, id.RoomID(room)); err != nil {
 			return "", err
 		}
-		kind, content = sealed, json.RawMessage(data)
 	}
-	resp, err := p.cli.SendMessageEvent(ctx, id.RoomID(room), event.NewEventType(kind), content)
+	return p.send(ctx, room, kind, content, mautrix.ReqSendEvent{})
+}
+
+// SendClear sends an event as it is, also to an encrypted room: what a broken
+// client does.
+func (p *Person) SendClear(ctx context.Context, room, kind string, content any) (string, error) {
+	return p.send(ctx, room, kind, content, mautrix.ReqSendEvent{DontEncrypt: true})
+}
+
+func (p *Person) send(ctx context.Context, room, kind string, content any, how mautrix.ReqSendEvent) (string, error) {
+	resp, err := p.cli.SendMessageEvent(ctx, id.RoomID(room), event.NewEventType(kind), content, how)
 	if err != nil {
 		return "", fmt.Errorf("send %s to %s: %w", kind, room, err)
 	}
@@ -162,136 +243,4 @@ func (p *Person) Encryption(ctx context.Context, room string) error {
 		return fmt.Errorf("encrypt room %s: %w", room, err)
 	}
 	return nil
-}
-
-// Raw are all events of the room as the homeserver has them, encrypted ones as
-// they are, newest first; 5,000 at most.
-func (p *Person) Raw(ctx context.Context, room string) ([]json.RawMessage, error) {
-	var out []json.RawMessage
-	from := ""
-	for len(out) < keep {
-		resp, err := p.cli.Messages(ctx, id.RoomID(room), from, "", mautrix.DirectionBackward, nil, 200)
-		if err != nil {
-			return nil, fmt.Errorf("read back in %s: %w", room, err)
-		}
-		raws, err := e2ee.Raw(resp.Chunk)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, raws...)
-		if resp.End == "" || resp.End == from || len(resp.Chunk) == 0 {
-			break
-		}
-		from = resp.End
-	}
-	return out, nil
-}
-
-// Download fetches the file of a message, and decrypts it.
-func (p *Person) Download(ctx context.Context, m Msg) ([]byte, error) {
-	uri, err := id.ParseContentURI(m.URL)
-	if err != nil {
-		return nil, fmt.Errorf("read address %q: %w", m.URL, err)
-	}
-	data, err := p.cli.DownloadBytes(ctx, uri)
-	if err != nil {
-		return nil, fmt.Errorf("download %s: %w", m.URL, err)
-	}
-	if len(m.File) > 0 {
-		if err := e2ee.DecryptFile(m.File, data); err != nil {
-			return nil, err
-		}
-	}
-	return data, nil
-}
-
-// Sealed tells by an error when the file of an encrypted message is not there as
-// its description says, or lies on the homeserver as it is.
-func (p *Person) Sealed(ctx context.Context, file json.RawMessage) error {
-	var f struct {
-		URL string `json:"url"`
-	}
-	if err := json.Unmarshal(file, &f); err != nil {
-		return fmt.Errorf("read description of encrypted file: %w", err)
-	}
-	outer, err := p.Download(ctx, Msg{URL: f.URL})
-	if err != nil {
-		return err
-	}
-	inner, err := p.Download(ctx, Msg{URL: f.URL, File: file})
-	if err != nil {
-		return err
-	}
-	if len(inner) > 0 && bytes.Equal(outer, inner) {
-		return fmt.Errorf("%s is not encrypted", f.URL)
-	}
-	return nil
-}
-
-// Avatar is the mxc address of a user's picture, "" when there is none.
-func (p *Person) Avatar(ctx context.Context, user string) (string, error) {
-	uri, err := p.cli.GetAvatarURL(ctx, id.UserID(user))
-	if err != nil || uri.IsEmpty() {
-		return "", err
-	}
-	return uri.String(), nil
-}
-
-// upload puts a file on the homeserver and adds where it is to the content of
-// its message.
-func (p *Person) upload(ctx context.Context, room, name, kind string, data []byte, content map[string]any) error {
-	encrypted := false
-	if p.keys != nil {
-		var err error
-		if encrypted, err = p.keys.IsEncrypted(ctx, room); err != nil {
-			return err
-		}
-	}
-	req := mautrix.ReqUploadMedia{ContentBytes: data, ContentLength: int64(len(data)), ContentType: kind, FileName: name}
-	var file json.RawMessage
-	if encrypted {
-		req.ContentBytes = append([]byte{}, data...)
-		req.ContentType, req.FileName = "application/octet-stream", ""
-		var err error
-		if file, err = e2ee.EncryptFile(req.ContentBytes); err != nil {
-			return err
-		}
-	}
-	media, err := p.cli.UploadMedia(ctx, req)
-	if err != nil {
-		return fmt.Errorf("upload %s: %w", name, err)
-	}
-	if !encrypted {
-		content["url"] = media.ContentURI.String()
-		return nil
-	}
-	content["file"], err = e2ee.FileAt(file, media.ContentURI.String())
-	return err
-}
-
-// Verify starts the verification of a user, in a room or, where room is "", from
-// device to device, and returns the emojis that the other side must show too.
-// This side confirms them.
-func (p *Person) Verify(ctx context.Context, room, user string) ([]string, error) {
-	if err := p.keys.Verify(ctx, room, user); err != nil {
-		return nil, err
-	}
-	select {
-	case s := <-p.sas:
-		return s.Emojis, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("verify %s: %w", user, ctx.Err())
-	}
-}
-
-// takeVerification gives the encryption what belongs to a verification in a
-// room. It runs in the sync loop.
-func (p *Person) takeVerification(ctx context.Context, m Msg) {
-	if p.keys == nil || !strings.HasPrefix(m.Type, "m.key.verification.") {
-		return
-	}
-	raw, err := json.Marshal(map[string]any{"event_id": m.Event, "type": m.Type, "sender": m.Sender, "content": m.Content})
-	if err == nil {
-		p.keys.TakeVerification(ctx, m.Room, raw)
-	}
 }

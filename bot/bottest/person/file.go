@@ -40,7 +40,7 @@ func (p *Person) SendParcel(ctx context.Context, room string, parcel Parcel) (st
 	case "sticker":
 		delete(content, "msgtype")
 		delete(content, "filename")
-		return p.send(ctx, room, event.EventSticker, content)
+		return p.Send(ctx, room, event.EventSticker.Type, content)
 	}
-	return p.send(ctx, room, event.EventMessage, content)
+	return p.Send(ctx, room, event.EventMessage.Type, content)
 }

@@ -2,8 +2,9 @@
 // writes in them and reads what others write. The chat of ./deploy/try and the
 // conversation scripts use it to talk to the bot, as somebody would with Element.
 //
-// Given a folder for its keys, it also reads and writes encrypted rooms; it
-// stores nothing else on disk. It never decides anything for the bot.
+// It reads and writes encrypted rooms by mautrix's own helpers: it shares no code
+// with the bot, because two ends that do share bugs. It stores nothing on disk
+// and never decides anything for the bot.
 package person
 
 import (
@@ -17,8 +18,6 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
-
-	"matrix-tui/bot/matrix/e2ee"
 )
 
 // Config says who logs in where.
@@ -27,21 +26,26 @@ type Config struct {
 	Name       string         // localpart of the user ID
 	Password   string         // used for the registration as well as for the login
 	Device     string         // display name of the session; "" = "matrix-tui"
-	Keys       string         // folder for the session's keys; "" = it cannot encrypt
-	Signed     bool           // with Keys: the account has a cross-signing key
+	Keys       Keys           // whether it reads and writes encrypted rooms
 	Log        zerolog.Logger // debug lines of the HTTP client; the zero value logs nothing
 }
+
+// Keys says what a session is to those who encrypt for it.
+type Keys int
+
+const (
+	NoKeys       Keys = iota // it cannot encrypt
+	UnsignedKeys             // a device that its account has not signed
+	SignedKeys               // a device signed by a new cross-signing identity of the account
+)
 
 // Person is one logged-in session. All methods may be called at the same time.
 type Person struct {
 	cli *mautrix.Client
 	log zerolog.Logger
 
-	keys    *e2ee.Machine // nil: it cannot encrypt
+	crypt   *crypt // nil: it cannot encrypt
 	holding holding
-	sas     chan e2ee.SAS               // nil: it cannot verify
-	keyCame bool                        // the sync loop's own
-	sealed  map[id.EventID]*event.Event // what could not be decrypted; the sync loop's own
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -74,7 +78,6 @@ func Enter(ctx context.Context, cfg Config) (*Person, error) {
 		changed: make(chan struct{}),
 		rooms:   map[string]*timeline{},
 		invites: map[string]string{},
-		sealed:  map[id.EventID]*event.Event{},
 	}
 	if err := p.openKeys(ctx, cfg); err != nil {
 		stop()
@@ -127,12 +130,6 @@ func (p *Person) ID() string { return p.cli.UserID.String() }
 func (p *Person) Close() {
 	p.stop()
 	<-p.done
-	if p.keys == nil {
-		return
-	}
-	if err := p.keys.Close(); err != nil {
-		p.log.Warn().Err(err).Msg("close keys")
-	}
 }
 
 // until waits for a condition of the watched state; p.mu is held while ok runs.

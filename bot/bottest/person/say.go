@@ -16,7 +16,7 @@ import (
 // Say sends a text message and returns its event ID. The content is built by
 // hand: what a person types goes out as it is, whatever it holds.
 func (p *Person) Say(ctx context.Context, room, text string) (string, error) {
-	return p.send(ctx, room, event.EventMessage, map[string]any{
+	return p.Send(ctx, room, event.EventMessage.Type, map[string]any{
 		"msgtype": "m.text", "body": text, "m.mentions": Mentions(text),
 	})
 }
@@ -34,7 +34,7 @@ func Mentions(text string) map[string]any {
 
 // Reply answers a message.
 func (p *Person) Reply(ctx context.Context, room, to, text string) (string, error) {
-	return p.send(ctx, room, event.EventMessage, map[string]any{
+	return p.Send(ctx, room, event.EventMessage.Type, map[string]any{
 		"msgtype": "m.text", "body": text, "m.mentions": Mentions(text),
 		"m.relates_to": map[string]any{"m.in_reply_to": map[string]any{"event_id": to}},
 	})
@@ -54,12 +54,12 @@ func (p *Person) Edit(ctx context.Context, room, target, text string) (string, e
 	content := maps.Clone(fresh)
 	content["body"], content["m.new_content"] = "* "+text, fresh
 	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": target}
-	return p.send(ctx, room, event.EventMessage, content)
+	return p.Send(ctx, room, event.EventMessage.Type, content)
 }
 
 // React puts a key (an emoji) on a message.
 func (p *Person) React(ctx context.Context, room, target, key string) (string, error) {
-	return p.send(ctx, room, event.EventReaction, map[string]any{
+	return p.Send(ctx, room, event.EventReaction.Type, map[string]any{
 		"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": target, "key": key},
 	})
 }
@@ -86,7 +86,7 @@ func (p *Person) Upload(ctx context.Context, room, name string, data []byte) (st
 	if err := p.upload(ctx, room, name, kind, data, content); err != nil {
 		return "", err
 	}
-	return p.send(ctx, room, event.EventMessage, content)
+	return p.Send(ctx, room, event.EventMessage.Type, content)
 }
 
 // msgtype is the Matrix message type for a MIME type.
@@ -101,11 +101,7 @@ func msgtype(kind string) string {
 
 // Notice sends an m.notice: what a bot would say, and what no bot may answer.
 func (p *Person) Notice(ctx context.Context, room, text string) (string, error) {
-	return p.send(ctx, room, event.EventMessage, map[string]any{
+	return p.Send(ctx, room, event.EventMessage.Type, map[string]any{
 		"msgtype": "m.notice", "body": text, "m.mentions": map[string]any{},
 	})
-}
-
-func (p *Person) send(ctx context.Context, room string, kind event.Type, content map[string]any) (string, error) {
-	return p.Send(ctx, room, kind.Type, content)
 }

@@ -65,7 +65,7 @@ func (p *Person) watch(ctx context.Context) {
 			wait = min(2*wait, 2*time.Second)
 			continue
 		}
-		if err := p.takeKeys(ctx, resp, since == ""); err != nil {
+		if err := p.takeKeys(ctx, resp, since); err != nil {
 			p.log.Warn().Err(err).Str("user", p.ID()).Msg("take keys")
 			select {
 			case <-ctx.Done():
@@ -111,7 +111,7 @@ func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[stri
 		for _, evt := range joined.Timeline.Events {
 			m := p.read(ctx, room.String(), evt)
 			p.noteSealed(room.String(), evt, m)
-			p.takeVerification(ctx, m)
+			p.takeVerification(ctx, room.String(), evt)
 			news[room] = append(news[room], m)
 		}
 	}
@@ -267,4 +267,31 @@ func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) boo
 	}
 	slices.Reverse(msgs)
 	return msgs, nil
+}
+
+// Raw are all events of the room as the homeserver has them, encrypted ones as
+// they are, newest first; 5,000 at most.
+func (p *Person) Raw(ctx context.Context, room string) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	from := ""
+	for len(out) < keep {
+		var page struct {
+			Chunk []json.RawMessage `json:"chunk"`
+			End   string            `json:"end"`
+		}
+		query := map[string]string{"dir": "b", "limit": "200"}
+		if from != "" {
+			query["from"] = from
+		}
+		url := p.cli.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", room, "messages"}, query)
+		if _, err := p.cli.MakeRequest(ctx, "GET", url, nil, &page); err != nil {
+			return nil, fmt.Errorf("read back in %s: %w", room, err)
+		}
+		out = append(out, page.Chunk...)
+		if page.End == "" || page.End == from || len(page.Chunk) == 0 {
+			break
+		}
+		from = page.End
+	}
+	return out, nil
 }

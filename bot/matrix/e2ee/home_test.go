@@ -57,7 +57,7 @@ func startHome(dir string) (stop func(), err error) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	cmd := exec.Command(filepath.Join("..", "..", "deploy", "homeserver", "start"), filepath.Join(dir, "data"), strconv.Itoa(port))
+	cmd := exec.Command(filepath.Join("..", "..", "..", "deploy", "homeserver", "start"), filepath.Join(dir, "data"), strconv.Itoa(port))
 	cmd.Env = append(os.Environ(), "MATRIX_TUI_DENDRITE="+bins)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {

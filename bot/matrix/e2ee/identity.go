@@ -3,6 +3,7 @@ package e2ee
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,8 +20,17 @@ import (
 // that was seen, or that the operator accepted. Both are "" when there is none.
 type Identity struct {
 	User           string
-	First, Present id.Ed25519
+	First, Present string
 	Shares         bool // an encrypted room with the account
+}
+
+// Fingerprint writes the key of an identity in groups of four, for people. A
+// homeserver may have given anything as a key.
+func Fingerprint(key string) string {
+	if raw, err := base64.RawStdEncoding.DecodeString(key); err != nil || len(raw) != 32 {
+		return "(not a key)"
+	}
+	return id.Ed25519(key).Fingerprint()
 }
 
 // Changed tells that the present identity is not trusted.
@@ -37,7 +47,10 @@ func Identities(ctx context.Context, dir string) ([]Identity, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}.Encode()}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"mode":    {"rw"}, // "ro" would leave SQLite's other files behind
+		"_pragma": {"busy_timeout(10000)", "query_only(1)"},
+	}.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("open crypto.db: %w", err)

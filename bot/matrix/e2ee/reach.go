@@ -70,16 +70,18 @@ func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []
 			if user == m.cfg.Client.UserID && device.DeviceID == m.cfg.Client.DeviceID || device.Trust == id.TrustStateBlacklisted {
 				continue
 			}
-			if yes, err := m.trusts(ctx, m.mach, device); err != nil {
-				return nil, err
-			} else if !yes {
-				continue // it gets the next key, once it is trusted
-			}
 			shared, err := m.store.IsOutboundGroupSessionShared(ctx, user, device.IdentityKey, session)
 			if err != nil {
 				return nil, fmt.Errorf("look who has the key: %w", err)
 			}
-			if !shared {
+			if shared {
+				continue
+			}
+			trusted, err := m.trusts(ctx, m.mach, device)
+			if err != nil {
+				return nil, err
+			}
+			if trusted { // one that is not gets the next key, once it is
 				devices = append(devices, device)
 			}
 		}

@@ -196,7 +196,7 @@ func TestIdentityChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	all = slices.DeleteFunc(all, func(i Identity) bool { return !i.Changed() })
-	if len(all) != 1 || all[0].User != alice.cli.UserID.String() || all[0].Present != other.m.mach.CrossSigningKeys.MasterKey.PublicKey() {
+	if len(all) != 1 || all[0].User != alice.cli.UserID.String() || all[0].Present != other.m.mach.CrossSigningKeys.MasterKey.PublicKey().String() {
 		t.Fatalf("changed identities: %+v", all)
 	}
 	stale := all[0]

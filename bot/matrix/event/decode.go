@@ -30,6 +30,7 @@ var (
 		TypeReaction:   {"m.relates_to": relationKeys, TxnKey: nil},
 		TypeRedaction:  {"redacts": nil, TxnKey: nil},
 		TypeMember:     {"membership": nil, "is_direct": nil},
+		TypeName:       {"name": nil},
 		TypeTombstone:  {"replacement_room": nil},
 		TypeCreate:     {"predecessor": {"room_id": nil}},
 		TypeEncryption: {"algorithm": nil, "rotation_period_ms": nil, "rotation_period_msgs": nil},

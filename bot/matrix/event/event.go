@@ -14,6 +14,7 @@ const (
 	TypeEncryption = "m.room.encryption"
 	TypeVisibility = "m.room.history_visibility"
 	TypeCreate     = "m.room.create"
+	TypeName       = "m.room.name"
 	TypeDirect     = "m.direct" // account data
 )
 
@@ -200,6 +201,14 @@ func (e Event) Successor() string {
 		return ""
 	}
 	return e.content.text("replacement_room")
+}
+
+// RoomName is what an m.room.name calls the room, "" for any other event.
+func (e Event) RoomName() string {
+	if e.Type != TypeName || e.StateKey == nil || *e.StateKey != "" {
+		return ""
+	}
+	return e.content.text("name")
 }
 
 // Predecessor is the room that an m.room.create says to continue, "" for none.

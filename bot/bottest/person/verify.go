@@ -1,0 +1,164 @@
+package person
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto"
+	"maunium.net/go/mautrix/crypto/verificationhelper"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// verifier takes part in the verifications that this session has started, and in
+// no others. It confirms what it is shown: the script compares. The lock of crypt
+// is held in all that follows.
+type verifier struct {
+	cli    *mautrix.Client
+	mach   *crypto.OlmMachine
+	helper *verificationhelper.VerificationHelper
+	store  verificationhelper.VerificationStore
+	syncer *mautrix.DefaultSyncer // holds the helper's handlers
+	sas    chan []string
+
+	ours map[id.VerificationTransactionID]bool
+	todo []func(context.Context) error // what callbacks want done: the helper's lock is held in them
+}
+
+func newVerifier(ctx context.Context, cli *mautrix.Client, mach *crypto.OlmMachine) (*verifier, error) {
+	v := &verifier{
+		cli: cli, mach: mach, store: verificationhelper.NewInMemoryVerificationStore(), syncer: mautrix.NewDefaultSyncer(),
+		sas: make(chan []string, 1), ours: map[id.VerificationTransactionID]bool{},
+	}
+	v.helper = verificationhelper.NewVerificationHelper(cli, mach, v.store, v, false, false, true)
+	usual := cli.Syncer
+	cli.Syncer = v.syncer // Init adds its handlers to it
+	defer func() { cli.Syncer = usual }()
+	return v, v.helper.Init(ctx)
+}
+
+// take gives the helper an event of a verification that was started here: one
+// that came to this device, or one of a room as it reads decrypted.
+func (v *verifier) take(ctx context.Context, evt *event.Event) {
+	if !strings.HasPrefix(evt.Type.Type, "m.key.verification.") || evt.Sender == v.cli.UserID {
+		return
+	}
+	var txn id.VerificationTransactionID
+	if c, ok := evt.Content.Parsed.(event.VerificationTransactionable); ok {
+		txn = c.GetTransactionID()
+	}
+	if c, ok := evt.Content.Parsed.(event.Relatable); ok && evt.RoomID != "" && c.OptionalGetRelatesTo() != nil {
+		txn = id.VerificationTransactionID(c.OptionalGetRelatesTo().EventID)
+	}
+	if !v.ours[txn] {
+		return
+	}
+	given := *evt
+	if given.RoomID != "" {
+		given.ID = id.EventID(txn) // the helper takes the event's own ID for the transaction's
+	}
+	v.syncer.Dispatch(ctx, &given)
+	for len(v.todo) > 0 {
+		act := v.todo[0]
+		v.todo = v.todo[1:]
+		if err := act(ctx); err != nil {
+			v.cli.Log.Warn().Err(err).Msg("verification does not go on")
+		}
+	}
+}
+
+// Verify starts the verification of a user, in a room or, where room is "", from
+// device to device, and returns the emojis that the other side must show too.
+// This side confirms them.
+func (p *Person) Verify(ctx context.Context, room, user string) ([]string, error) {
+	v := p.crypt.verify
+	if err := p.startVerification(ctx, id.RoomID(room), id.UserID(user)); err != nil {
+		return nil, fmt.Errorf("verify %s: %w", user, err)
+	}
+	select {
+	case emojis := <-v.sas:
+		return emojis, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("verify %s: %w", user, ctx.Err())
+	}
+}
+
+func (p *Person) startVerification(ctx context.Context, room id.RoomID, user id.UserID) error {
+	v := p.crypt.verify
+	p.crypt.mu.Lock() // an answer waits until the transaction is known
+	defer p.crypt.mu.Unlock()
+	if _, err := v.mach.FetchKeys(ctx, []id.UserID{user}, true); err != nil {
+		return err
+	}
+	if room == "" {
+		txn, err := v.helper.StartVerification(ctx, user)
+		v.ours[txn] = true
+		return err
+	}
+	// What the helper's StartInRoomVerification is for, which encrypts its request twice.
+	event, err := p.sendLocked(ctx, room.String(), event.EventMessage.Type, &event.MessageEventContent{
+		MsgType: event.MsgVerificationRequest, Body: "Verify this device: your client does not know how.", To: user,
+		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
+	})
+	if err != nil {
+		return err
+	}
+	txn := id.VerificationTransactionID(event)
+	v.ours[txn] = true
+	state := verificationhelper.VerificationTransaction{
+		RoomID: room, TheirUserID: user, TransactionID: txn, VerificationState: verificationhelper.VerificationStateRequested,
+	}
+	state.ExpirationTime.Time = time.Now().Add(10 * time.Minute)
+	return v.store.SaveVerificationTransaction(ctx, state)
+}
+
+// What follows is what the helper calls.
+
+// VerificationRequested is for verifications that others start: none is taken.
+func (v *verifier) VerificationRequested(context.Context, id.VerificationTransactionID, id.UserID, id.DeviceID) {
+}
+
+// VerificationReady goes on with the emojis.
+func (v *verifier) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
+	if sas {
+		v.todo = append(v.todo, func(ctx context.Context) error { return v.helper.StartSAS(ctx, txn) })
+	}
+}
+
+// VerificationCancelled is told by what the script waits for in vain.
+func (v *verifier) VerificationCancelled(context.Context, id.VerificationTransactionID, event.VerificationCancelCode, string) {
+}
+
+// VerificationDone is what the bot's log tells too.
+func (v *verifier) VerificationDone(context.Context, id.VerificationTransactionID, event.VerificationMethod) {
+}
+
+// ShowSAS hands the emojis to Verify and confirms them.
+func (v *verifier) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, _ []int) {
+	var shown []string
+	for i, emoji := range emojis {
+		shown = append(shown, string(emoji)+" "+names[i])
+	}
+	select {
+	case v.sas <- shown:
+	default:
+	}
+	v.todo = append(v.todo, func(ctx context.Context) error { return v.helper.ConfirmSAS(ctx, txn) })
+}
+
+// takeVerification gives the verifier what belongs to a verification in a room.
+// It runs in the sync loop.
+func (p *Person) takeVerification(ctx context.Context, room string, evt *event.Event) {
+	if p.crypt == nil {
+		return
+	}
+	if plain := p.decrypt(ctx, room, evt); plain != nil {
+		evt = plain
+	}
+	p.crypt.mu.Lock()
+	defer p.crypt.mu.Unlock()
+	p.crypt.verify.take(ctx, evt)
+}

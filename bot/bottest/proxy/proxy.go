@@ -1,0 +1,195 @@
+// Package proxy stands between a bot and its homeserver and does what a broken
+// or hostile one would: it answers in its place, delays, cuts connections,
+// rewrites answers and inserts events. What it passes on it passes on byte by
+// byte, so that duplicate keys and odd spellings arrive as they were written. It
+// never decodes what it forwards.
+//
+// A fault applies to requests whose method and path, as "GET /_matrix/…" without
+// the query, match its expression, for as many requests as it says.
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Proxy is one. All methods may be called while it serves.
+type Proxy struct {
+	server *httptest.Server
+
+	mu         sync.Mutex
+	faults     []*Fault
+	deviceless string // the user that a token is of, where the bot is not told the device
+	hold       *hold
+	pending    []insert // for the next answer to /sync
+	wake       context.CancelFunc
+}
+
+// Fault is what goes wrong with some requests. One of Status, Delay, Cut and
+// Rewrite says what.
+type Fault struct {
+	Fits *regexp.Regexp // method and path
+	Left int            // how often it is still to happen
+
+	Status  int // the answer, instead of the homeserver's
+	Body    string
+	Delay   time.Duration  // before the request is passed on
+	Cut     bool           // the connection is closed without an answer
+	Rewrite *regexp.Regexp // what in the answer becomes To, literally; an answer without it is not counted
+	To      string
+}
+
+// New makes a proxy before a homeserver. Close ends it.
+func New(homeserver string) (*Proxy, error) {
+	target, err := url.Parse(homeserver)
+	if err != nil {
+		return nil, fmt.Errorf("read address of the homeserver: %w", err)
+	}
+	p := &Proxy{}
+	through := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Header.Set("Accept-Encoding", "identity") // what is compressed could not be rewritten
+		},
+		ModifyResponse: p.rewrite,
+		ErrorHandler:   p.failed,
+		ErrorLog:       log.New(io.Discard, "", 0), // a homeserver that was stopped, a sync that was hurried
+	}
+	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, through) }))
+	return p, nil
+}
+
+// URL is the address of the homeserver as the bot knows it.
+func (p *Proxy) URL() string { return p.server.URL }
+
+// Close lets everything that waits go on, and ends; a nil Proxy has ended.
+func (p *Proxy) Close() {
+	if p != nil {
+		p.Release()
+		p.server.CloseClientConnections()
+		p.server.Close()
+	}
+}
+
+// Add has something go wrong from now on.
+func (p *Proxy) Add(f Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = append(p.faults, &f)
+}
+
+// Left is how often something is still to go wrong, and how many inserts have
+// not been delivered.
+func (p *Proxy) Left() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.pending)
+	for _, f := range p.faults {
+		n += f.Left
+	}
+	return n
+}
+
+// Deviceless has the bot told that its token is this user's and of no device, as
+// those of application services are.
+func (p *Proxy) Deviceless(user string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deviceless = user
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, through http.Handler) {
+	if f := p.take(r); f != nil {
+		switch {
+		case f.Cut:
+			panic(http.ErrAbortHandler)
+		case f.Status != 0:
+			answer(w, f.Status, f.Body)
+			return
+		}
+		select {
+		case <-time.After(f.Delay):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	p.mu.Lock()
+	user := p.deviceless
+	p.mu.Unlock()
+	if user != "" && strings.HasSuffix(r.URL.Path, "/account/whoami") {
+		answer(w, http.StatusOK, fmt.Sprintf(`{"user_id":%q}`, user))
+		return
+	}
+	p.wait(r)
+	if takesInserts(r) {
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), bot{}, r.Context()))
+		defer cancel()
+		if p.insertInto(w, r, cancel) {
+			return
+		}
+		r = r.WithContext(ctx)
+	}
+	through.ServeHTTP(w, r)
+}
+
+// take counts down the first fault of a request that needs no answer, nil for
+// none.
+func (p *Proxy) take(r *http.Request) *Fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.faults {
+		if f.Left > 0 && f.Rewrite == nil && f.Fits.MatchString(r.Method+" "+r.URL.Path) {
+			f.Left--
+			taken := *f
+			return &taken
+		}
+	}
+	return nil
+}
+
+// rewrite changes the homeserver's answer where a fault says so.
+func (p *Proxy) rewrite(resp *http.Response) error {
+	request := resp.Request.Method + " " + resp.Request.URL.Path
+	rewrites := func(f *Fault) bool { return f.Left > 0 && f.Rewrite != nil && f.Fits.MatchString(request) }
+	p.mu.Lock()
+	any := slices.ContainsFunc(p.faults, rewrites)
+	p.mu.Unlock()
+	if !any {
+		return nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	p.mu.Lock()
+	for _, f := range p.faults {
+		if rewrites(f) && f.Rewrite.Match(body) {
+			f.Left--
+			body = f.Rewrite.ReplaceAllLiteral(body, []byte(f.To))
+		}
+	}
+	p.mu.Unlock()
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return nil
+}
+
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}

@@ -1,0 +1,236 @@
+package bottest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"matrix-tui/bot/bottest/host"
+	"matrix-tui/bot/bottest/proxy"
+)
+
+// matrix is the address of the homeserver as the bot knows it.
+func (sc *script) matrix() string {
+	if sc.proxy != nil {
+		return sc.proxy.URL()
+	}
+	return sc.home.URL()
+}
+
+// between is the proxy of the script, which is made before the bot's first
+// start. People are not behind it.
+func (sc *script) between() (*proxy.Proxy, error) {
+	if sc.proxy != nil {
+		return sc.proxy, nil
+	}
+	if sc.bot.proc != nil {
+		return nil, errors.New("the first verb of the proxy comes before the bot's first start")
+	}
+	var err error
+	sc.proxy, err = proxy.New(sc.home.URL())
+	return sc.proxy, err
+}
+
+// proxyVerbs are the words behind `proxy`: how many arguments they take, and
+// what they do.
+var proxyVerbs = map[string]struct {
+	args int
+	do   func(sc *script, p *proxy.Proxy, args []string) error
+}{
+	"on": {0, func(*script, *proxy.Proxy, []string) error { return nil }},
+	"inject": {2, func(sc *script, p *proxy.Proxy, args []string) error {
+		return sc.insert(args, p.Event)
+	}},
+	"invite": {2, func(sc *script, p *proxy.Proxy, args []string) error {
+		return sc.insert(args, p.Invite)
+	}},
+	"rewrite": {4, func(sc *script, p *proxy.Proxy, args []string) error {
+		from, err := regexp.Compile(args[2])
+		if err != nil {
+			return err
+		}
+		to, err := sc.raw(args[3])
+		if err != nil {
+			return err
+		}
+		return fault(p, args[0], args[1], proxy.Fault{Rewrite: from, To: to})
+	}},
+	"answer": {4, func(sc *script, p *proxy.Proxy, args []string) error {
+		status, err := strconv.Atoi(args[1])
+		if err != nil || status < 200 || status > 599 {
+			return fmt.Errorf("%q is no status", args[1])
+		}
+		body, err := sc.raw(args[2])
+		if err != nil {
+			return err
+		}
+		return fault(p, args[0], args[3], proxy.Fault{Status: status, Body: body})
+	}},
+	"delay": {3, func(_ *script, p *proxy.Proxy, args []string) error {
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			return err
+		}
+		return fault(p, args[0], args[2], proxy.Fault{Delay: d})
+	}},
+	"cut": {2, func(_ *script, p *proxy.Proxy, args []string) error {
+		return fault(p, args[0], args[1], proxy.Fault{Cut: true})
+	}},
+}
+
+// doProxy has the homeserver, as the bot sees it, do something wrong.
+func doProxy(ctx context.Context, sc *script, _ bool, args []string) error {
+	if args[0] == "met" && len(args) == 1 {
+		return doRefused(ctx, sc, false, nil)
+	}
+	v, ok := proxyVerbs[args[0]]
+	if !ok || len(args)-1 != v.args {
+		return errors.New("usage: see proxy in verbs.go")
+	}
+	p, err := sc.between()
+	if err != nil {
+		return err
+	}
+	return v.do(sc, p, args[1:])
+}
+
+// fault has the next n requests that fit go wrong.
+func fault(p *proxy.Proxy, n, fits string, f proxy.Fault) (err error) {
+	if f.Left, err = strconv.Atoi(n); err != nil {
+		return err
+	}
+	if f.Fits, err = regexp.Compile(fits); err != nil {
+		return err
+	}
+	p.Add(f)
+	return nil
+}
+
+// insert tells the bot of the events in a file.
+func (sc *script) insert(args []string, tell func(room, events string)) error {
+	r := sc.rooms[args[0]]
+	if r == nil {
+		return fmt.Errorf("no room is called %s", args[0])
+	}
+	events, err := sc.raw("<" + args[1])
+	if err == nil {
+		tell(r.id, events)
+	}
+	return err
+}
+
+var named = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// raw is a text, or the content of <FILE without its last newline, in which
+// ${NAME} stands for a variable of the script and ${now} for the time, in
+// milliseconds. Event IDs, which have no brace, stay as they are.
+func (sc *script) raw(text string) (string, error) {
+	if file, ok := strings.CutPrefix(text, "<"); ok {
+		data, err := os.ReadFile(sc.ts.MkAbs(file))
+		if err != nil {
+			return "", err
+		}
+		text = strings.TrimSuffix(string(data), "\n")
+	}
+	return named.ReplaceAllStringFunc(text, func(name string) string {
+		if name == "${now}" {
+			return strconv.FormatInt(time.Now().UnixMilli(), 10)
+		}
+		return sc.ts.Getenv(name[2 : len(name)-1])
+	}), nil
+}
+
+// doRefuse has requests of the bot refused that are still to come.
+func doRefuse(_ context.Context, sc *script, _ bool, args []string) error {
+	status, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	p, err := sc.between()
+	if err != nil {
+		return err
+	}
+	body := fmt.Sprintf(`{"errcode":%q,"error":%q}`, args[2], http.StatusText(status))
+	return fault(p, args[0], args[3], proxy.Fault{Status: status, Body: body})
+}
+
+// doRefused waits until the bot has met everything that is to go wrong.
+func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
+	if sc.proxy == nil {
+		return errors.New("a verb of the proxy comes first")
+	}
+	if err := host.Poll(ctx, func() (bool, error) { return sc.proxy.Left() == 0, nil }); err != nil {
+		return fmt.Errorf("%d faults were not met: %w", sc.proxy.Left(), err)
+	}
+	return nil
+}
+
+// doDeviceless has the bot told of a token whose it is, and of no device: so it
+// is with those of application services.
+func doDeviceless(_ context.Context, sc *script, _ bool, _ []string) (err error) {
+	if sc.bot.proc.Alive() || sc.bot.id == "" {
+		return errors.New("the bot must have an account, and not run")
+	}
+	if sc.proxy == nil {
+		if sc.proxy, err = proxy.New(sc.home.URL()); err != nil {
+			return err
+		}
+	}
+	sc.proxy.Deviceless(sc.bot.id)
+	return nil
+}
+
+// doHold has requests of the bot wait from now on.
+func doHold(_ context.Context, sc *script, _ bool, args []string) error {
+	re, err := regexp.Compile(args[0])
+	if err != nil {
+		return err
+	}
+	p, err := sc.between()
+	if err != nil {
+		return err
+	}
+	p.Hold(re)
+	return nil
+}
+
+// doHeld waits until so many requests are held up, and fails when it is more.
+func doHeld(ctx context.Context, sc *script, _ bool, args []string) error {
+	want, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil {
+		return err
+	}
+	if sc.proxy == nil {
+		return errors.New("hold comes first")
+	}
+	var now int64
+	err = host.Poll(ctx, func() (bool, error) {
+		var ok bool
+		if now, ok = sc.proxy.Held(); !ok {
+			return false, errors.New("hold comes first")
+		}
+		if now > want {
+			return false, fmt.Errorf("more than %d", want)
+		}
+		return now == want, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%d requests are held: %w", now, err)
+	}
+	return nil
+}
+
+// doRelease lets what is held go on.
+func doRelease(_ context.Context, sc *script, _ bool, _ []string) error {
+	if sc.proxy == nil {
+		return errors.New("hold comes first")
+	}
+	sc.proxy.Release()
+	return nil
+}

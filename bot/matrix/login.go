@@ -1,0 +1,170 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
+)
+
+// session is what account.json keeps (mode 0600): the login, made once. The
+// device must stay the same, because transaction IDs are the device's own.
+type session struct {
+	Homeserver  string      `json:"homeserver"`
+	UserID      id.UserID   `json:"user_id"`
+	DeviceID    id.DeviceID `json:"device_id"`
+	AccessToken string      `json:"access_token"`
+}
+
+// Login takes the stored token, or the given one, or logs in with the
+// password, and opens the encryption; while the homeserver does not answer it
+// waits. It may be called again when the token is no longer good.
+func (a *Account) Login(ctx context.Context) error {
+	stored := a.loadAccount()
+	for again := retry.New(time.Second, 30*time.Second); ; {
+		what := "homeserver does not answer"
+		err := a.tryLogin(ctx, stored)
+		if err == nil {
+			stored = session{DeviceID: a.client.DeviceID, AccessToken: a.client.AccessToken}
+			err = a.tryCrypt(ctx)
+			switch {
+			case err == nil:
+				return nil
+			case errors.Is(err, e2ee.ErrForeignDevice) && a.cfg.AccessToken == "" && a.cfg.Password != "":
+				stored = a.leaveDevice(ctx, err)
+				continue
+			case IsUnknownToken(err) && a.cfg.Password != "":
+				what = "the session was ended while it began"
+			case !Transient(err):
+				return err
+			}
+		} else if !Transient(err) {
+			return sentence.Newf(fmt.Errorf("log in: %w", err),
+				"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
+		}
+		pause := again.Next()
+		a.log.Warn().Err(err).Dur("again_in_ms", pause).Msg(what)
+		if err := retry.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Account) tryLogin(ctx context.Context, stored session) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if token := a.cfg.AccessToken; token != "" {
+		a.client.AccessToken = token
+	} else if stored.AccessToken != "" {
+		a.client.AccessToken = stored.AccessToken
+	}
+	if a.client.AccessToken != "" {
+		who, err := a.client.Whoami(ctx)
+		if err == nil {
+			a.client.UserID, a.client.DeviceID = who.UserID, who.DeviceID
+			return nil
+		}
+		if a.cfg.Password == "" || !IsUnknownToken(err) {
+			return err
+		}
+		a.log.Warn().Msg("the stored token is no longer good: logging in again")
+	}
+	resp, err := a.client.Login(ctx, &mautrix.ReqLogin{
+		Type:                     mautrix.AuthTypePassword,
+		Identifier:               mautrix.UserIdentifier{Type: mautrix.IdentifierTypeUser, User: a.cfg.User},
+		Password:                 a.cfg.Password,
+		DeviceID:                 stored.DeviceID,
+		InitialDeviceDisplayName: "matrix-tui",
+		StoreCredentials:         true,
+	})
+	if err != nil {
+		return err
+	}
+	return a.saveAccount(session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken})
+}
+
+// tryCrypt opens the encryption of the device that is logged in.
+func (a *Account) tryCrypt(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	return a.openCrypt(ctx)
+}
+
+// leaveDevice ends a session whose keys are not ours. The next login makes
+// another one.
+func (a *Account) leaveDevice(ctx context.Context, why error) session {
+	a.log.Warn().Err(why).Msg("the keys of this session are lost: logging in as a new one")
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if _, err := a.client.Logout(ctx); err != nil {
+		a.log.Warn().Err(err).Msg("the old session could not be ended")
+	}
+	a.client.AccessToken, a.client.DeviceID = "", ""
+	return session{}
+}
+
+func (a *Account) accountFile() string { return filepath.Join(a.cfg.StateDir, "account.json") }
+
+// loadAccount returns the stored login when it is this account's.
+func (a *Account) loadAccount() session {
+	var s session
+	data, err := os.ReadFile(a.accountFile())
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.log.Warn().Err(err).Msg("the stored login cannot be read: logging in anew")
+	}
+	if s.Homeserver != a.cfg.Homeserver || (a.cfg.User != s.UserID.String() && a.cfg.User != s.UserID.Localpart()) {
+		return session{}
+	}
+	return s
+}
+
+func (a *Account) saveAccount(s session) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(a.accountFile(), data, 0o600); err != nil {
+		return fmt.Errorf("save the login: %w", err)
+	}
+	return nil
+}
+
+// Try proves that the account could log in and read its keys, in a copy of the
+// state folder: the token is shown to the homeserver, and nothing else is said or
+// asked there.
+func (a *Account) Try(ctx context.Context) error {
+	token := a.cfg.AccessToken
+	if token == "" {
+		token = a.loadAccount().AccessToken
+	}
+	if token == "" {
+		return sentence.New(errors.New("log in: no token"), "There is no stored login: start the bot once with MATRIX_PASSWORD.")
+	}
+	a.client.AccessToken = token
+	call, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	who, err := a.client.Whoami(call)
+	switch {
+	case IsUnknownToken(err):
+		return sentence.New(fmt.Errorf("log in: %w", err), "The homeserver does not know the stored login.")
+	case err != nil:
+		return fmt.Errorf("show the token to %s: %w", a.cfg.Homeserver, err)
+	}
+	a.client.UserID, a.client.DeviceID = who.UserID, who.DeviceID
+	return e2ee.Try(ctx, a.e2eeConfig())
+}

@@ -1,0 +1,73 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"maunium.net/go/mautrix"
+	mautrixevent "maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix/e2ee"
+)
+
+// Send sends an event as the room wants it, encrypted or in clear, and returns
+// its ID. Sent again with the same transaction ID it is one event. An empty txn
+// makes a new transaction.
+func (a *Account) Send(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return "", fmt.Errorf("marshal message: %w", err)
+	}
+	var out json.RawMessage
+	err = a.use(func(m *e2ee.Machine) error {
+		eventType, out, err = m.Encrypt(ctx, room, eventType, data)
+		return err
+	})
+	switch {
+	case err == nil:
+	case errors.Is(err, e2ee.ErrAlgorithm), errors.Is(err, e2ee.ErrNoDevice), IsAnswer(err) && !Transient(err):
+		return "", err
+	default:
+		return "", &notEncrypted{err}
+	}
+	return a.SendClear(ctx, room, eventType, txn, out)
+}
+
+// SendClear is Send for what must be readable for everybody, also in an
+// encrypted room.
+func (a *Account) SendClear(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
+	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(room), mautrixevent.NewEventType(eventType), content, mautrix.ReqSendEvent{TransactionID: txn})
+	if err != nil {
+		return "", err
+	}
+	return resp.EventID.String(), nil
+}
+
+// Redact takes an event back, and returns the ID of the redaction.
+func (a *Account) Redact(ctx context.Context, room, txn, target string) (eventID string, err error) {
+	resp, err := a.client.RedactEvent(ctx, id.RoomID(room), id.EventID(target), mautrix.ReqRedact{TxnID: txn})
+	if err != nil {
+		return "", err
+	}
+	return resp.EventID.String(), nil
+}
+
+// Type shows that the account is typing, for a time; 0 ends it.
+func (a *Account) Type(ctx context.Context, room string, d time.Duration) error {
+	_, err := a.client.UserTyping(ctx, id.RoomID(room), d > 0, d)
+	return err
+}
+
+// MarkRead sends a read receipt.
+func (a *Account) MarkRead(ctx context.Context, room, eventID string) error {
+	return a.client.MarkRead(ctx, id.RoomID(room), id.EventID(eventID))
+}
+
+// LinkTo is a matrix.to link to an event, by way of servers that are in the room.
+func LinkTo(room, eventID string, via ...string) string {
+	return id.RoomID(room).EventURI(id.EventID(eventID), via...).MatrixToURL()
+}

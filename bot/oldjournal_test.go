@@ -1,0 +1,78 @@
+package bot
+
+import (
+	"database/sql"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+)
+
+// The executions of a journal that the release before has written are the same,
+// byte for byte, when they are made of its tasks: state.json keeps its shape.
+func TestExecutionsOfTheReleaseBefore(t *testing.T) {
+	dump, err := os.ReadFile("../state/testdata/journal2.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "journal.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(string(dump)); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.Query("SELECT task -> '$.execution' FROM inbound WHERE task IS NOT NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before []string
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			t.Fatal(err)
+		}
+		before = append(before, one)
+	}
+	if rows.Err() != nil || len(before) < 8 || db.Close() != nil {
+		t.Fatal(rows.Err(), len(before))
+	}
+	journal, err := state.OpenJournal(t.Context(), path, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	for _, one := range before {
+		var id struct {
+			ID         string   `json:"session_id"`
+			Transcript []string `json:"transcript"`
+		}
+		if err := json.Unmarshal([]byte(one), &id); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := journal.TaskByExecution(t.Context(), id.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Edited { // its execution followed when it began
+			rec.Text = id.Transcript[0]
+		}
+		task := newTask(&room{id: rec.Room}, rec)
+		after, err := json.Marshal(task.exec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(one, string(after)); diff != "" {
+			t.Errorf("%s: %s", rec.Event, diff)
+		}
+		if diff := cmp.Diff(rec, task.row()); diff != "" {
+			t.Errorf("%s is not stored as it was read: %s", rec.Event, diff)
+		}
+	}
+}

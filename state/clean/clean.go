@@ -1,0 +1,103 @@
+// Package clean makes other people's text harmless to show: in a room, a prompt's
+// margin, a log line, a terminal. It is the only sanitiser; what differs from place
+// to place are named rules. It never quotes or escapes for a format: Markdown, the
+// prompt and file names have their own packages for that.
+package clean
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Rules are what else is done to a text. The zero value gives what every text gets:
+// valid UTF-8 with "\n" as the only line break, without escape sequences for
+// terminals, control characters but tab, and marks that reorder the text behind
+// them, so that it reads as something else. Done again, it changes nothing.
+type Rules struct {
+	OneLine   bool // every run of white space and control characters becomes one space
+	Invisible bool // format characters go too: zero-width joiners, which emoji and Persian need, soft hyphens, tags
+	Bytes     int  // the most bytes that are kept, ellipsis included; 0 for no limit
+	Chars     int  // the same in characters
+}
+
+// Text cleans a text by the zero rules.
+func Text(s string) string { return Rules{}.Text(s) }
+
+// Line cleans a text that is shown on one line of at most max bytes.
+func Line(s string, max int) string { return Rules{OneLine: true, Bytes: max}.Text(s) }
+
+// Short cleans a text that is shown on one line of at most max characters.
+func Short(s string, max int) string { return Rules{OneLine: true, Chars: max}.Text(s) }
+
+// escapes are the commands to a terminal that programs print among their text:
+// colours, titles, cursor movements (ECMA-48, 5.4 and 8.3.89).
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
+
+// Text cleans a text.
+func (r Rules) Text(s string) string {
+	if most := max(r.Bytes, r.Chars*utf8.UTFMax); r.OneLine && most > 0 {
+		s = Cut(s, 8*most) // what lies far behind the end is not looked at
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.Contains(s, "\x1b") {
+		s = escapes.ReplaceAllString(s, "")
+	}
+	if strings.Contains(s, "\r") {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	s = strings.Map(r.keep, s)
+	if r.OneLine {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	if r.Chars > 0 && utf8.RuneCountInString(s) > r.Chars {
+		s = string([]rune(s)[:r.Chars-1]) + "…"
+	}
+	if r.Bytes > 0 {
+		s = Cut(s, r.Bytes)
+	}
+	return s
+}
+
+func (r Rules) keep(c rune) rune {
+	switch {
+	case c > ' ' && c < 0x7f: // most are
+		return c
+	case r.OneLine && (unicode.IsSpace(c) || unicode.IsControl(c)):
+		return ' '
+	case c == '\n', c == '\t':
+		return c
+	case c == '\u2028', c == '\u2029':
+		return '\n'
+	case unicode.IsControl(c), c == '\uFEFF', unicode.Is(unicode.Bidi_Control, c) && c != '\u200E' && c != '\u200F' && c != '\u061C':
+		return -1
+	case r.Invisible && !unicode.IsGraphic(c):
+		return -1
+	}
+	return c
+}
+
+// Cut keeps at most max bytes of s, at a character's border, with an ellipsis where
+// there was more. Such a text has no room for one when max is under 3.
+func Cut(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	const more = "…"
+	if max < len(more) {
+		return ""
+	}
+	return Clip(s, max-len(more)) + more
+}
+
+// Clip keeps at most max bytes of s, at a character's border.
+func Clip(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max]
+}

@@ -1,0 +1,183 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Kind is what a message of ours is. The words are on disk.
+type Kind string
+
+// The messages about a task. Number tells them apart where there are several.
+const (
+	KindNotice       Kind = "notice"        // shows progress; Number: how many answers the task has by then
+	KindNoticeEdit   Kind = "notice-edit"   // the last word on a notice; Number as there
+	KindFinal        Kind = "final"         // the result; Number: its part
+	KindTooLarge     Kind = "too-large"     // instead of a part of the result that the homeserver refused
+	KindQuestion     Kind = "question"      // Number: of the question
+	KindQuestionPart Kind = "question-part" // the rest of a long question; Number: of the question
+	KindOption       Kind = "option"        // a reaction on a question; Number: of the question
+	KindReminder     Kind = "reminder"      // Number: of the question
+	KindArrival      Kind = "arrival"       // a task came by HTTP
+	KindFile         Kind = "file"          // that the agent made
+	KindFileNote     Kind = "file-note"     // a file could not be sent or fetched
+	KindReaction     Kind = "reaction"      // to the task's message: how far the task is
+	KindRedaction    Kind = "redaction"     // of such a reaction
+	KindLost         Kind = "lost"          // the journal no longer knows the task
+)
+
+// The other messages.
+const (
+	KindReply      Kind = "reply" // to a command or an answer
+	KindUnreadable Kind = "unreadable"
+	KindMissingKey Kind = "missing-key"
+	KindCleartext  Kind = "cleartext" // a message was not obeyed
+	KindGreeting   Kind = "greeting"
+	KindPairing    Kind = "pairing"
+	KindUpdate     Kind = "update" // progress and result of a self-update
+)
+
+// OutStatus is where an outgoing message is. The numbers are on disk.
+type OutStatus int
+
+const (
+	Unsent  OutStatus = 0 // to be sent, or sent without an answer: send it (again)
+	Sent    OutStatus = 1 // the homeserver has it
+	Refused OutStatus = 2 // the homeserver will never take it
+)
+
+// Message is a message on its way to the homeserver.
+type Message struct {
+	Txn     string // transaction ID: a resend with the same one is no second message
+	Room    string
+	Kind    Kind
+	Task    string          // key of the task that it is about, or ""
+	Number  int             // see Kind
+	Type    string          // Matrix event type
+	Content json.RawMessage // as it is to be sent
+	// About is the transaction ID of the message of ours that this one edits,
+	// redacts, reacts or replies to, where that may not be sent yet; else "". In
+	// Content, AboutRef stands for its event.
+	About  string
+	Event  string // the event that it became, once Sent
+	Seq    int64  // messages of a room are sent in this order
+	Status OutStatus
+	Error  string // why it was Refused
+}
+
+// AboutRef stands in the Content of a message for the event of another message of
+// ours, which is not known before that one is sent.
+func AboutRef(txn string) string { return aboutPrefix + txn }
+
+const aboutPrefix = "txn:"
+
+// What is asked of messages; a test makes sure that none of it scans the table.
+const (
+	messageColumns = "txn, room, kind, task, number, type, content, about, event, seq, status, error"
+
+	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
+	queryUnsent      = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
+	queryMessageOf   = "SELECT " + messageColumns + " FROM message WHERE room = ? AND event = ? AND event <> ''"
+	queryUnsentRooms = "SELECT DISTINCT room FROM message WHERE status = 0 ORDER BY room"
+)
+
+// Queue stores messages to be sent, in one transaction. One whose transaction
+// ID is known is left as it is.
+func (j *Journal) Queue(ctx context.Context, out ...Message) error {
+	if len(out) == 0 {
+		return nil
+	}
+	err := j.inTx(ctx, func(tx *sql.Tx) error { return insertMessages(ctx, tx, out) })
+	return j.failed("queue messages", err)
+}
+
+func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
+	at := time.Now().UnixMilli()
+	for _, m := range out {
+		if m.Txn == "" || m.Room == "" || m.Kind == "" {
+			return errors.New("message without transaction ID, room or kind")
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO message (txn, room, kind, task, number, type, content, about, event, status, error, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn) DO NOTHING`,
+			m.Txn, m.Room, m.Kind, m.Task, m.Number, m.Type, string(m.Content), m.About, m.Event, m.Status, m.Error, at)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unsent gives the messages of a room that are to be sent, in order, at most
+// MaxBatch of them.
+func (j *Journal) Unsent(ctx context.Context, room string) ([]Message, error) {
+	rows, err := queryAll(ctx, j.db, scanMessage, queryUnsent, room, MaxBatch)
+	return rows, j.failed("look up unsent messages", err)
+}
+
+// NextMessage is the room's first message to be sent, or ErrNotFound.
+func (j *Journal) NextMessage(ctx context.Context, room string) (Message, error) {
+	m, err := scanMessage(j.db.QueryRowContext(ctx, queryUnsent, room, 1))
+	return m, j.failed("look up unsent message", err)
+}
+
+// UnsentRooms are the rooms in which there is something to be sent.
+func (j *Journal) UnsentRooms(ctx context.Context) ([]string, error) {
+	rooms, err := queryAll(ctx, j.db, scanText, queryUnsentRooms)
+	return rooms, j.failed("look up rooms with unsent messages", err)
+}
+
+// Message gives one message, or ErrNotFound.
+func (j *Journal) Message(ctx context.Context, txn string) (Message, error) {
+	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessage, txn))
+	return m, j.failed("look up message", err)
+}
+
+// MessageOf is the message that became an event of the room, or ErrNotFound:
+// the event is not ours then.
+func (j *Journal) MessageOf(ctx context.Context, room, event string) (Message, error) {
+	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessageOf, room, event))
+	return m, j.failed("look up message of event", err)
+}
+
+// MarkSent remembers which event a message became. ErrNotFound for an unknown
+// transaction ID.
+func (j *Journal) MarkSent(ctx context.Context, txn, event string) error {
+	return j.mark(ctx, "mark message sent", "UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1", txn, event)
+}
+
+// MarkRefused remembers that the homeserver will never take a message, and why.
+// One that was sent stays sent.
+func (j *Journal) MarkRefused(ctx context.Context, txn, why string) error {
+	return j.mark(ctx, "mark message refused",
+		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, clip(why, 4096))
+}
+
+// mark changes one row, or is ErrNotFound.
+func (j *Journal) mark(ctx context.Context, what, statement string, args ...any) error {
+	res, err := j.db.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return j.failed(what, err)
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	return j.failed(what, err)
+}
+
+func scanMessage(row scanner) (Message, error) {
+	var m Message
+	var content string
+	err := row.Scan(&m.Txn, &m.Room, &m.Kind, &m.Task, &m.Number, &m.Type, &content, &m.About, &m.Event, &m.Seq, &m.Status, &m.Error)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Message{}, ErrNotFound
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	m.Content = json.RawMessage(content)
+	return m, nil
+}

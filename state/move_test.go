@@ -1,0 +1,96 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestJournalMoveRoom(t *testing.T) {
+	j := newJournal(t)
+	queued := queueTask(t, j, "!old", "$1")
+	asking := queueTask(t, j, "!old", "$5")
+	over := queueTask(t, j, "!old", "$6")
+	commit(t, j, "t", event("!old", "$2", Pending), event("!old", "$3", Archived), event("!old", "$4", Done), event("!old", "$tombstone", Pending))
+	must(t, j.Wait(ctx, asking, []Message{message("q", "!old", "$5")}))
+	must(t, j.FinishTask(ctx, over.Key))
+	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
+	must(t, j.MarkSent(ctx, "x1", "$e"))
+	must(t, j.Queue(ctx, message("x3", "!old", "$1")))
+	carry := Carrier{
+		Event: func(raw json.RawMessage) json.RawMessage { return json.RawMessage(`{"moved":` + string(raw) + `}`) },
+		Key:   func(event string) string { return "new " + event },
+		Message: func(o Message) Message {
+			if o.Txn == "x3" {
+				o.Status, o.Error = Refused, "it stays"
+			}
+			o.Content = json.RawMessage(`{"moved":` + string(o.Content) + `}`)
+			return o
+		},
+	}
+	for range 2 {
+		must(t, j.MoveRoom(ctx, "!old", "!new", carry, "$tombstone"))
+	}
+	must(t, j.MoveRoom(ctx, "!new", "!new", carry))
+	if j.MoveRoom(ctx, "!new", "", carry) == nil {
+		t.Error("moved to nowhere")
+	}
+
+	rows, err := j.Pending(ctx, "!new", 0, 9)
+	must(t, err)
+	want := event("!new", "$2", Pending)
+	want.Raw = carry.Event(want.Raw)
+	if diff := cmp.Diff([]Inbound{want}, rows, cmpopts.IgnoreFields(Inbound{}, "Seq")); diff != "" {
+		t.Error(diff)
+	}
+	next, err := j.NextTask(ctx, "!new")
+	must(t, err)
+	waits, err := j.WaitingIn(ctx, "!new")
+	must(t, err)
+	queued.Room, queued.Key = "!new", "new $1"
+	asking.Room, asking.Key, asking.State = "!new", "new $5", TaskWaiting
+	if diff := cmp.Diff([]Task{queued, asking}, append([]Task{next}, waits...)); diff != "" {
+		t.Error(diff)
+	}
+	if all, err := j.Waiting(ctx); len(all) != 1 || err != nil {
+		t.Errorf("left in the old room: %v, %v", keys(all), err)
+	}
+	if rows, err := j.Pending(ctx, "!old", 0, 9); len(rows) > 0 || err != nil {
+		t.Errorf("left in the old room: %v, %v", ids(rows), err)
+	}
+	if _, err := j.NextTask(ctx, "!old"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("left in the old room: %v", err)
+	}
+	if last, err := j.LastTask(ctx, "!old"); err != nil || last.Key != over.Key {
+		t.Errorf("what is over has left the old room: %s, %v", last.Key, err)
+	}
+	if row, err := j.Event(ctx, "!old", "$tombstone"); err != nil || row.Status != Done {
+		t.Errorf("the tombstone has status %d, %v", row.Status, err)
+	}
+	if fresh := commit(t, j, "t", event("!old", "$2", Pending)); len(fresh) > 0 {
+		t.Error("a moved event came again and was taken for new")
+	}
+	for txn, status := range map[string]OutStatus{"x1": Sent, "x2": Unsent, "x3": Refused} {
+		got, err := j.Message(ctx, txn)
+		must(t, err)
+		if moved := strings.HasPrefix(string(got.Content), `{"moved":`); got.Status != status || moved == (status == Sent) || (got.Error != "") != (status == Refused) {
+			t.Errorf("%+v", got)
+		}
+	}
+	for room, want := range map[string][]string{"!new": {"q", "x2"}, "!old": nil} {
+		unsent, err := j.Unsent(ctx, room)
+		must(t, err)
+		if diff := cmp.Diff(want, txns(unsent)); diff != "" {
+			t.Error(room, diff)
+		}
+		for _, m := range unsent {
+			if _, err := j.Task(ctx, m.Task); err != nil {
+				t.Errorf("%s is about %s: %v", m.Txn, m.Task, err)
+			}
+		}
+	}
+}
