@@ -10,6 +10,7 @@ go 1.26.0
 //   - mautrix and sqlite are exact: some Go module proxies serve these versions, but no list of them.
 // deploy/tools and deploy/homeserver are modules of their own, so that their requirements do not raise these.
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/caarlos0/env/v11 v11.4.2
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/containers/podman/v5 v5.8.2

@@ -17,11 +17,12 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// Container is what a task needs of a room's container; *sandbox.Container is one.
+// Container is what a task needs of a room's container; *sandbox.Container implements
+// it.
 type Container interface {
-	// StartRun starts the run unless there is one of that ID already.
+	// StartRun starts the run unless a run with that ID exists.
 	StartRun(ctx context.Context, spec sandbox.RunSpec) (existed bool, err error)
-	// FollowRun writes the run's output from offset on to w, until it has ended.
+	// FollowRun writes the run's output from offset on to w until the run has ended.
 	FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (sandbox.RunStatus, error)
 	// StopRun returns when everything the run started is gone.
 	StopRun(ctx context.Context, id string) error
@@ -29,60 +30,59 @@ type Container interface {
 
 // Task is one prompt for the agent.
 type Task struct {
-	// Run names the run in its container: [A-Za-z0-9_-]{1,64}. The same name is the
-	// same run, however often it is asked for.
+	// Run is the ID of the run in its container: [A-Za-z0-9_-]{1,64}. The same ID is
+	// the same run, however often it is started.
 	Run string
-	// Session is the CLI's session, a UUID made by the caller.
+	// Session is the CLI's session, a UUID chosen by the caller.
 	Session string
-	// Resume goes on with that session; without it the session begins here.
+	// Resume continues that session; otherwise a new session starts.
 	Resume bool
 	// Prompt is the whole text for the model, at most MaxPrompt bytes, no NUL.
 	Prompt string
 	// Model is the model's name; "" is DefaultModel.
 	Model string
-	// Deadline ends the run (CODING_TIMEOUT_SECONDS after its start); the zero
-	// time is no deadline.
+	// Deadline ends the run (CODING_TIMEOUT_SECONDS after its start); the zero time
+	// means no deadline.
 	Deadline time.Time
 	// Files are written into the container before the start, after the CLI's own
 	// settings.
 	Files []sandbox.File
-	// Without are files that must not be there for the run to start: it is
-	// sandbox.ErrFileExists when one is.
+	// Without are files that must not exist when the run starts; if one does, the error
+	// is sandbox.ErrFileExists.
 	Without []string
-	// Watch are files whose growth Outcome.Status tells.
+	// Watch are files whose growth is reported in Outcome.Status.
 	Watch []string
-	// Approvals are beginnings of commands, each a few words ("git push", or
-	// "curl … | sh" for a download that a shell reads), that need a person's
-	// yes: such a command is held back, and the run ends as NeedsApproval. nil
-	// is none.
+	// Approvals are prefixes of commands, each a few words ("git push", or "curl … |
+	// sh" for a download piped to a shell), that need a person's approval: such a
+	// command is not run, and the run ends as NeedsApproval. nil means none.
 	Approvals []string
-	// Attached says that the run was started before: it is only followed. One
-	// that is not there (any more) ends as Interrupted.
+	// Attached means that the run was started before and is only followed. If it does
+	// not exist (any more), it ends as Interrupted.
 	Attached bool
-	// Stop, when it is closed, stops the run: Ended is Stopped then. It may be
-	// nil. (A StopRun from elsewhere ends the task too, but is told from an
-	// end for want of memory only when the CLI had time to leave by itself.)
+	// Stop stops the run when it is closed; Ended is then Stopped. It may be nil. (A
+	// StopRun from elsewhere also ends the task, but cannot be told from an
+	// out-of-memory kill unless the CLI had time to exit by itself.)
 	Stop <-chan struct{}
 }
 
-// EventKind says what an Event is about.
+// EventKind is the kind of an Event.
 type EventKind string
 
 const (
-	// EventText is a piece of the assistant's text, as it comes.
+	// EventText is a piece of the assistant's text, as it arrives.
 	EventText EventKind = "text"
-	// EventTool is a tool that was called.
+	// EventTool is a tool call.
 	EventTool EventKind = "tool"
 	// EventToolResult is the end of a tool call.
 	EventToolResult EventKind = "tool_result"
-	// EventError is a warning or an error that the CLI printed.
+	// EventError is a warning or error that the CLI printed.
 	EventError EventKind = "error"
-	// EventSlow says that nothing has come for a while: the model is slow, or
-	// the CLI retries (which it does in silence).
+	// EventSlow means that nothing has arrived for a while: the model is slow, or the
+	// CLI is retrying, which it does silently.
 	EventSlow EventKind = "slow"
 )
 
-// Event is one step of a run, for those who watch it.
+// Event is one step of a run.
 type Event struct {
 	Kind EventKind
 	// ID ties an EventToolResult to its EventTool.
@@ -101,61 +101,59 @@ type Event struct {
 	Quiet time.Duration
 }
 
-// Ended says why a task is over.
+// Ended says how a task ended.
 type Ended string
 
 const (
-	// Completed is an answer.
+	// Completed: the task has an answer.
 	Completed Ended = "completed"
-	// Empty is an end without an error and without a word.
+	// Empty: the run ended without an error and without any text.
 	Empty Ended = "empty"
-	// ModelError is an API that refused or broke: overload, quota, 5xx.
+	// ModelError: the model's API rejected a request or failed: overload, quota, 5xx.
 	ModelError Ended = "model_error"
-	// TimedOut is a deadline that passed.
+	// TimedOut: the deadline passed.
 	TimedOut Ended = "timed_out"
-	// Stopped is a run that was told to stop.
+	// Stopped: the run was stopped on request.
 	Stopped Ended = "stopped"
-	// SessionGone is a session that cannot be resumed: begin a new one with
-	// the history in the prompt. Nothing was done in this run.
+	// SessionGone: the session cannot be resumed. Start a new one with the history in
+	// the prompt. This run did nothing.
 	SessionGone Ended = "session_gone"
-	// Interrupted is a run that went down with its container, or is not there: ask
+	// Interrupted: the run went down with its container, or does not exist. Run it
 	// again in the same session, and say in the prompt that it was interrupted.
 	Interrupted Ended = "interrupted"
-	// NoAuth is a key that was refused or is missing.
+	// NoAuth: the API key was rejected or is missing.
 	NoAuth Ended = "no_auth"
-	// TurnLimit is the CLI's limit on turns.
+	// TurnLimit: the CLI reached its turn limit.
 	TurnLimit Ended = "turn_limit"
-	// OutOfMemory is a run that the container's memory limit ended.
+	// OutOfMemory: the container's memory limit ended the run.
 	OutOfMemory Ended = "out_of_memory"
-	// Crashed is any other end without a result.
+	// Crashed: the run ended without a result for any other reason.
 	Crashed Ended = "crashed"
-	// NeedsInput is an answer with a question in it: Outcome.Signal has it. The
-	// session goes on with the answer.
+	// NeedsInput: the answer contains a question, see Outcome.Signal. The answer to it
+	// continues the session.
 	NeedsInput Ended = "needs_input"
-	// QuestionCut is an answer that broke off within a question; Text is all of
-	// it as it was.
+	// QuestionCut: the answer broke off in the middle of a question; Text is all of it.
 	QuestionCut Ended = "question_cut"
-	// NeedsApproval is a command that was held back: Outcome.Held has it. The
-	// session goes on when somebody has said yes or no.
+	// NeedsApproval: a command is waiting for approval, see Outcome.Held. The session
+	// continues after the decision.
 	NeedsApproval Ended = "needs_approval"
 )
 
-// Usage counts tokens, as the CLI's result states them.
+// Usage counts tokens, as reported in the CLI's result.
 type Usage struct {
 	Input, Output, Cached, Total int64
 }
 
-// Held is a shell command that was not run, because it needs a person's yes.
+// Held is a shell command that was not run because it needs approval.
 type Held struct {
 	// Command is the command line, as the model wrote it.
 	Command string
-	// Dir is where it was to run: an absolute path, /workspace when the model
-	// said none.
+	// Dir is the directory to run it in: an absolute path, /workspace by default.
 	Dir string
 }
 
-// Outcome is what a task came to. A task that went wrong is an Outcome too:
-// errors are only for what kept us from knowing.
+// Outcome is the result of a task, including one that failed. Errors are only for what
+// prevents us from knowing the outcome.
 type Outcome struct {
 	// Text is the final answer: what the assistant said after its last tool
 	// call, or all it said when it said nothing after that. At most MaxText.

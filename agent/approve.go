@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// heldText is what the model is told about a command that is held back.
+	// heldText tells the model that a command needs approval.
 	heldText = "Not run: a person is being asked whether this command may run. Stop here: call no further tool, try no other way, and end your answer. " +
 		"The next message says what they decided; on a yes the command was run for you, and it says what came of it."
-	// heldSaid ends the model's turn in its place, because a model that is
-	// refused one way looks for another.
+	// heldSaid ends the model's turn, because a model that is refused one way looks for
+	// another.
 	heldSaid = "I wait until a person has decided about that command."
 	// maxApproved bounds the output of an approved command, in bytes.
 	maxApproved = 1 << 20
 )
 
-// ApprovedRun is the run of a command that a person said yes to: id names it,
-// so that it runs once however often it is asked for. It finds what a task's
-// commands find; key is the placeholder for the API key. Its errors stand in
-// its output, where they came.
+// ApprovedRun is the run of an approved command. The same id runs once, however often
+// it is started. The command has a task's environment; key is the placeholder for the
+// API key. Its stderr goes to its stdout, in order.
 func ApprovedRun(id string, h Held, key string) sandbox.RunSpec {
 	return sandbox.RunSpec{
 		ID: id, Argv: []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", h.Command}, Env: environment(key),
@@ -30,7 +29,8 @@ func ApprovedRun(id string, h Held, key string) sandbox.RunSpec {
 	}
 }
 
-// heldDir is a directory to run in: dir, or /workspace where it is no path.
+// heldDir returns the directory to run in: dir, or /workspace if dir is not a valid
+// path.
 func heldDir(dir string) string {
 	if !path.IsAbs(dir) || len(dir) >= 4096 || strings.IndexByte(dir, 0) >= 0 {
 		return workDir
@@ -63,11 +63,10 @@ const (
 	onwards = `(?:[^;&"'\r\n\\]|\\\r?\n|\\[^\r\n]|>&|\|&|` + quoted + `){0,400}\|&?[ \t\r\n\\({]*`
 )
 
-// patterns are regular expressions for the commands that begin as one of the
-// approvals says; a command that one of them finds itself in is held back. They
-// are a guard rail for an agent that means well, and no boundary: a command in
-// a script that is run, or put together from parts, is not found. Where they
-// cannot tell, they find too much.
+// patterns returns regular expressions for commands that begin with one of the
+// approvals. They are a guard rail for a well-meaning agent, not a security boundary:
+// they do not see a command inside a script, or one that is put together from parts.
+// When in doubt, they match.
 func patterns(approvals []string) []string {
 	all := []string{}
 	for _, approval := range approvals {
@@ -86,8 +85,8 @@ func patterns(approvals []string) []string {
 	return all
 }
 
-// words is the pattern of words with options between them; "" without any. A
-// download is one by whatever program, and so is a shell.
+// words returns the pattern for words with options between them; "" if there are none.
+// curl and wget match each other, and so do the shells.
 func words(text string) string {
 	var all []string
 	for _, word := range strings.Fields(text) {

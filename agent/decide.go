@@ -20,27 +20,27 @@ const (
 	exitCancelled = 130
 )
 
-// cause is why the run was ended from our side.
+// cause is why we ended the run.
 type cause struct {
 	timedOut, stopped bool
 	limit             time.Duration // the time it had, with timedOut; 0 = not known
 }
 
-// decide says why a run is over, and tells the room in one sentence where it
-// did not complete. An answer counts, whatever came after it: a command that was
-// held back first, then a question in it. Without one, the
-// CLI's own result decides, then our own doing, then how the process ended. The
-// exit code alone says little: an empty answer and a SIGTERM both leave 0.
+// decide returns how a run ended and, unless it completed, one sentence for the room.
+// An answer counts, whatever happened after it; within an answer, a command that needs
+// approval comes before a question. Without an answer, the CLI's own result decides,
+// then our own action, then how the process ended. The exit code alone says little: an
+// empty answer and a SIGTERM both exit with 0.
 func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 	switch {
 	case s.result != nil && s.result.ok:
 		return decideSuccess(s)
 	case st.State == sandbox.RunNone:
-		return Interrupted, "The room's container was made anew while I worked on this."
+		return Interrupted, "The room's container was recreated while I was working on this."
 	case c.stopped:
-		return Stopped, "I stopped, as told. What was done so far is in /workspace."
+		return Stopped, "Stopped, as requested. The work so far is in /workspace."
 	case c.timedOut:
-		return TimedOut, "I stopped " + after(c.limit) + " (CODING_TIMEOUT_SECONDS). What was done so far is in /workspace: say “go on” and I continue, or give me a smaller step."
+		return TimedOut, "I stopped " + after(c.limit) + " (CODING_TIMEOUT_SECONDS). The work so far is in /workspace: say “go on” to continue, or give me a smaller step."
 	case s.result != nil:
 		return decideError(t, st, s)
 	}
@@ -49,12 +49,12 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 
 // What the room is told where more than one sign leads to it.
 const (
-	stoppedSay    = "I was stopped. What was done so far is in /workspace."
-	turnLimitSay  = "Gemini CLI reached its limit of turns for one task. Say “go on” and I continue, or give me a smaller step."
-	noAuthSay     = "The model's API refused the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
+	stoppedSay    = "I was stopped. The work so far is in /workspace."
+	turnLimitSay  = "Gemini CLI reached its turn limit for one task. Say “go on” to continue, or give me a smaller step."
+	noAuthSay     = "The model's API rejected the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
 	noModelSay    = "The model's API does not know the model. The operator can set another GEMINI_MODEL."
-	tooManySay    = "The model's API takes no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes; if it stays so, the operator can look at the plan behind GEMINI_API_KEY."
-	heldSay       = "A command needs a yes before I may run it."
+	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes. If this keeps happening, the operator can check the quota of GEMINI_API_KEY."
+	heldSay       = "A command needs your approval before I can run it."
 	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
 )
 
@@ -62,7 +62,7 @@ func decideSuccess(s *stream) (Ended, string) {
 	said := strings.Join(s.errors, "\n")
 	switch {
 	case strings.Contains(said, "Loop detected"):
-		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Put the task in other words, or in smaller steps."
+		return TurnLimit, "Gemini CLI ended the task because the model kept repeating itself. Rephrase the task, or split it into smaller steps."
 	case strings.Contains(said, "Maximum session turns"):
 		return TurnLimit, turnLimitSay
 	case s.held != nil:
@@ -70,9 +70,9 @@ func decideSuccess(s *stream) (Ended, string) {
 	}
 	switch s.signal.End().Kind {
 	case Asked:
-		return NeedsInput, "I have a question before I can go on."
+		return NeedsInput, "I have a question before I can continue."
 	case CutOff:
-		return QuestionCut, "The model's answer broke off within a question, so I do not know what it needs. Say “go on”, and it can ask again."
+		return QuestionCut, "The model's answer broke off in the middle of a question, so I do not know what it needs. Say “go on” to let it ask again."
 	}
 	if s.answer() != "" {
 		return Completed, ""
@@ -80,16 +80,16 @@ func decideSuccess(s *stream) (Ended, string) {
 	return empty(s)
 }
 
-// empty is for a model that said nothing; it had no need to when it was told
-// to stop.
+// empty is for a model that gave no text; if a command was held back, it had no need
+// to.
 func empty(s *stream) (Ended, string) {
 	if s.held != nil {
 		return NeedsApproval, heldSay
 	}
 	if n := calls(s); n > 0 {
-		return Empty, fmt.Sprintf("The model ended without a word after %d tool calls. What it did is in /workspace: ask me what changed, or send the task again.", n)
+		return Empty, fmt.Sprintf("The model finished without an answer after %d tool calls. The result is in /workspace: ask me what changed, or send the task again.", n)
 	}
-	return Empty, "The model gave an empty answer. Send the task again, or put it in other words."
+	return Empty, "The model gave an empty answer. Send the task again, or rephrase it."
 }
 
 func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
@@ -101,7 +101,7 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 		return empty(s)
 	}
 	if t.Attached && broken.MatchString(said) {
-		return Interrupted, "The connection to the model broke while I was away."
+		return Interrupted, "The connection to the model broke while I was restarting."
 	}
 	if ended, say, known := byFault(faults, s.result.kind+" "+said); known {
 		return ended, say
@@ -113,17 +113,16 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 		return ended, say
 	}
 	if said == "" {
-		return ModelError, "The model's API broke off without saying why. Send the task again."
+		return ModelError, "The model's API failed without giving a reason. Send the task again."
 	}
-	return ModelError, "The model's API answered with an error: " + clean.Line(said, 300)
+	return ModelError, "The model's API returned an error: " + clean.Line(said, 300)
 }
 
-// byCode knows the exit codes that the CLI keeps for itself, and those that are
-// what is left of an HTTP status.
+// byCode knows the CLI's own exit codes and those that result from an HTTP status.
 func byCode(code int) (Ended, string, bool) {
 	switch code {
 	case exitNoAuth:
-		return NoAuth, "Gemini CLI has no way to sign in. The operator can check GEMINI_API_KEY with `matrix-tui doctor`.", true
+		return NoAuth, "Gemini CLI has no credentials. The operator can check GEMINI_API_KEY with `matrix-tui doctor`.", true
 	case exitTurnLimit:
 		return TurnLimit, turnLimitSay, true
 	case exitCancelled:
@@ -144,15 +143,15 @@ func byCode(code int) (Ended, string, bool) {
 func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	switch {
 	case st.State == sandbox.RunInterrupted:
-		return Interrupted, "The room's container went down while I worked on this."
+		return Interrupted, "The room's container went down while I was working on this."
 	case st.OOM, strings.Contains(st.Stderr, "heap out of memory"), st.Code == 128+9:
-		return OutOfMemory, "The task ran out of memory. Give me a smaller one, or let the operator raise SANDBOX_MEMORY."
+		return OutOfMemory, "The task ran out of memory. Give me a smaller one, or ask the operator to raise SANDBOX_MEMORY."
 	case st.Code == exitBadInput && sessionRefused(st.Stderr):
-		return SessionGone, "The agent's own memory of this room cannot be resumed; I go on with the conversation as it stands in the room."
+		return SessionGone, "The agent's session cannot be resumed. I will continue from the conversation in this room."
 	case st.Code == 0 && s.began, st.Code == 128+15, st.Code == 128+2:
 		return Stopped, stoppedSay
 	case st.Code == 126, st.Code == 127, strings.Contains(st.Stderr, "Cannot find module '"+cliPath):
-		return Crashed, "Gemini CLI is not in the sandbox image. The operator can build it anew with `./deploy/image/build`."
+		return Crashed, "Gemini CLI is missing from the sandbox image. The operator can rebuild the image with `./deploy/image/build`."
 	}
 	if ended, say, known := byCode(st.Code); known {
 		return ended, say
@@ -160,11 +159,11 @@ func decideSilence(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	if ended, say, known := byFault(faults, st.Stderr); known {
 		return ended, say
 	}
-	return Crashed, fmt.Sprintf("Gemini CLI broke off (exit code %d, run %s). Send the task again; the operator finds more in the log.", st.Code, t.Run)
+	return Crashed, fmt.Sprintf("Gemini CLI failed (exit code %d, run %s). Send the task again; the operator can find details in the log.", st.Code, t.Run)
 }
 
-// sessionRefused says that the CLI's last words are about its session: one that
-// it does not have, or one that it has when it was told to begin it.
+// sessionRefused reports whether the CLI's error is about its session: it does not
+// exist, or it exists and should have been new.
 func sessionRefused(stderr string) bool {
 	return strings.Contains(stderr, "Error resuming session") || strings.Contains(stderr, "Error starting session")
 }
@@ -176,15 +175,15 @@ func calls(s *stream) (n int) {
 	return n
 }
 
-// after says how long a run had, where that is known.
+// after says how long a run had, if that is known.
 func after(limit time.Duration) string {
 	if limit <= 0 {
-		return "when the time for it was over"
+		return "when its time was up"
 	}
 	return "after " + spoken(limit)
 }
 
-// spoken is a duration as one says it.
+// spoken writes a duration in words.
 func spoken(d time.Duration) string {
 	plural := func(n int64, unit string) string {
 		if n == 1 {

@@ -12,8 +12,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// State is where an Execution stands. Source: seed 000, "Execution State
-// Machine".
+// State is the state of an Execution. Source: seed 000, "Execution State Machine".
 type State string
 
 const (
@@ -38,11 +37,10 @@ const (
 	MaxErrorMessage  = 4 << 10
 )
 
-// Execution is one task with the questions that it asks, as it is stored and as
-// scripts read it. Source: seed 000, "ExecutionContext"; the keys after
-// error_message and before created_at are the room's. Its methods are the only
-// way from one state to another, and no method changes anything when it returns
-// an error. It is not safe for concurrent use.
+// Execution is one task with its questions, as it is stored and as the HTTP API shows
+// it. Source: seed 000, "ExecutionContext"; the keys after error_message and before
+// created_at are additions. State changes only through its methods, and a method that
+// returns an error changes nothing. It is not safe for concurrent use.
 type Execution struct {
 	ID              string   `json:"session_id"` // a UUID
 	State           State    `json:"state"`
@@ -65,12 +63,12 @@ type Execution struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Result is what came of an execution.
+// Result is the output of an execution.
 type Result struct {
 	Output string `json:"output"`
 }
 
-// Answer is what a person said to a question, word for word.
+// Answer is a person's answer to a question, verbatim.
 type Answer struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
@@ -84,17 +82,17 @@ type ExecutionSpec struct {
 	Transcript, Commands       []string
 }
 
-// TransitionError is a step that the state machine does not have.
+// TransitionError is a transition that the state machine does not have.
 type TransitionError struct {
 	ID       string
 	From, To State
 }
 
 func (e *TransitionError) Error() string {
-	return fmt.Sprintf("execution %s: no way from %s to %s", e.ID, e.From, e.To)
+	return fmt.Sprintf("execution %s: invalid transition from %s to %s", e.ID, e.From, e.To)
 }
 
-// Sentence is for the person or program that asked for the step.
+// Sentence is for whoever requested the transition.
 func (e *TransitionError) Sentence() string {
 	if e.From != Pending && e.To == Running {
 		return fmt.Sprintf("Session is %s, not waiting for input", e.From) // the seed's, for an answer
@@ -109,7 +107,7 @@ func limitf(id, format string, args ...any) error {
 	return sentence.Newf(fmt.Errorf("execution %s: %w", id, ErrLimit), format, args...)
 }
 
-// NewExecution is a pending one; ErrLimit when it would be too large.
+// NewExecution returns a pending execution, or ErrLimit if it would be too large.
 func NewExecution(b ExecutionSpec, now time.Time) (*Execution, error) {
 	for _, list := range [][]string{b.Transcript, b.Commands} {
 		if len(list) > MaxCommands {
@@ -138,15 +136,14 @@ func (e *Execution) Start(now time.Time) error {
 	return nil
 }
 
-// Ask is running → waiting_for_input, until deadline. It is ErrLimit when
-// MaxAnswers were given before: the caller fails the execution with its
-// sentence then.
+// Ask is running → waiting_for_input, until deadline. After MaxAnswers answers it
+// returns ErrLimit; the caller then fails the execution with its sentence.
 func (e *Execution) Ask(question, context string, deadline, now time.Time) error {
 	if err := e.step(WaitingForInput, Running); err != nil {
 		return err
 	}
 	if len(e.Answers) >= MaxAnswers {
-		return limitf(e.ID, "The agent asked more than %d questions about one task.", MaxAnswers)
+		return limitf(e.ID, "The agent asked more than %d questions in one task.", MaxAnswers)
 	}
 	e.enter(WaitingForInput, now)
 	e.CurrentQuestion, e.QuestionContext = short(question, MaxQuestion), short(context, MaxQuestion)
@@ -154,8 +151,8 @@ func (e *Execution) Ask(question, context string, deadline, now time.Time) error
 	return nil
 }
 
-// Posted pins the question to its event. It is no transition: only a question
-// that waits has an event.
+// Posted records the event of the question. It is not a transition: only a waiting
+// question has an event.
 func (e *Execution) Posted(event string, now time.Time) error {
 	if err := e.step(WaitingForInput, WaitingForInput); err != nil {
 		return err
@@ -164,9 +161,9 @@ func (e *Execution) Posted(event string, now time.Time) error {
 	return nil
 }
 
-// Resume is waiting_for_input → running, with the answer in a.Answer; the
-// question is filled in. Only the first answer gets here: the next one is a
-// *TransitionError. An empty or too long answer is ErrLimit.
+// Resume is waiting_for_input → running, with the answer in a.Answer; the question is
+// filled in. Only the first answer succeeds: the next one is a *TransitionError. An
+// empty or too long answer is ErrLimit.
 func (e *Execution) Resume(a Answer, now time.Time) error {
 	if err := e.step(Running, WaitingForInput); err != nil {
 		return err
@@ -180,9 +177,9 @@ func (e *Execution) Resume(a Answer, now time.Time) error {
 	return nil
 }
 
-// Amend replaces the newest answer's text when it came as event and the
-// execution runs; it says whether it did. The caller knows whether the agent
-// has been told the old text.
+// Amend replaces the text of the newest answer if it came from that event and the
+// execution is running, and reports whether it did. The caller knows whether the agent
+// has already seen the old text.
 func (e *Execution) Amend(event, answer string, now time.Time) (bool, error) {
 	last := len(e.Answers) - 1
 	if e.State != Running || event == "" || last < 0 || e.Answers[last].Event != event {
@@ -208,7 +205,7 @@ func (e *Execution) Complete(output string, topics []string, now time.Time) erro
 	return nil
 }
 
-// Fail is running or waiting_for_input → failed, for reason, one sentence.
+// Fail is running or waiting_for_input → failed; reason is one sentence.
 func (e *Execution) Fail(reason string, now time.Time) error {
 	if err := e.step(Failed, Running, WaitingForInput); err != nil {
 		return err
@@ -218,7 +215,7 @@ func (e *Execution) Fail(reason string, now time.Time) error {
 	return nil
 }
 
-// Expire is waiting_for_input → failed, when nobody answered within limit
+// Expire is waiting_for_input → failed, because nobody answered within limit
 // (EXECUTION_TIMEOUT_MINUTES).
 func (e *Execution) Expire(limit time.Duration, now time.Time) error {
 	if err := e.step(Failed, WaitingForInput); err != nil {
@@ -227,7 +224,7 @@ func (e *Execution) Expire(limit time.Duration, now time.Time) error {
 	return e.Fail(fmt.Sprintf("Timed out waiting for user input (%dmin)", limit/time.Minute), now)
 }
 
-// step is nil when the execution is in one of the states from.
+// step returns nil if the execution is in one of the given states.
 func (e *Execution) step(to State, from ...State) error {
 	if slices.Contains(from, e.State) {
 		return nil
@@ -235,7 +232,7 @@ func (e *Execution) step(to State, from ...State) error {
 	return &TransitionError{ID: e.ID, From: e.State, To: to}
 }
 
-// enter changes the state, and forgets the question that the old one had.
+// enter changes the state and clears the question of the old one.
 func (e *Execution) enter(s State, now time.Time) {
 	e.State, e.UpdatedAt = s, now.UTC()
 	e.CurrentQuestion, e.QuestionContext, e.QuestionEvent, e.Deadline = "", "", "", time.Time{}
@@ -244,14 +241,14 @@ func (e *Execution) enter(s State, now time.Time) {
 func (e *Execution) fits(answer string) error {
 	switch {
 	case strings.TrimSpace(answer) == "":
-		return limitf(e.ID, "An empty message is no answer.")
+		return limitf(e.ID, "An empty message is not an answer.")
 	case len(answer) > MaxAnswer:
-		return limitf(e.ID, "The answer is longer than %d KiB. Put it into a file, and say which.", MaxAnswer>>10)
+		return limitf(e.ID, "The answer is longer than %d KiB. Put it into a file and send me that.", MaxAnswer>>10)
 	}
 	return nil
 }
 
-// short is a text of the agent's, valid UTF-8, n bytes at most.
+// short cuts the agent's text to n bytes of valid UTF-8.
 func short(s string, n int) string {
 	return clean.Cut(strings.ToValidUTF8(clean.Clip(s, n+utf8.UTFMax), "\uFFFD"), n)
 }

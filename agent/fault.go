@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// fault is an error that a room or its operator can do something about, by what
-// the API or the CLI says.
+// fault is an error that the room or the operator can do something about, recognised by
+// the message of the API or the CLI.
 type fault struct {
 	match *regexp.Regexp
 	ended Ended
 	say   string
 }
 
-// faults name their reason; the first that matches counts.
+// faults name the cause; the first match counts.
 var faults = []fault{
 	{regexp.MustCompile(`FatalAuthentication|API_KEY_INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|reported as leaked`),
 		NoAuth, noAuthSay},
@@ -23,13 +23,13 @@ var faults = []fault{
 	{regexp.MustCompile(`FatalCancellation`),
 		Stopped, stoppedSay},
 	{regexp.MustCompile(`(?i)no space left|ENOSPC|no_space_left`),
-		Crashed, "There is no space left on the disk. Delete what is not needed in /workspace, or let the operator make room, and send the task again."},
+		Crashed, "There is no space left on the disk. Delete files you do not need in /workspace, or ask the operator to free some space, then send the task again."},
 	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
 		ModelError, "This room's conversation has grown too long for the model. Start a new one, or give me a smaller task."},
 	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
-		ModelError, "The answer was longer than the model may give at once. Ask for it in smaller parts."},
+		ModelError, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
-		ModelError, "The model's filters blocked its answer. Put the task in other words."},
+		ModelError, "The model's safety filters blocked its answer. Rephrase the task."},
 	{regexp.MustCompile(`RESOURCE_EXHAUSTED|TerminalQuota|RetryableQuota|(?i:exceeded your current quota|too many requests|rate limit)`),
 		ModelError, tooManySay},
 	{regexp.MustCompile(`ModelNotFound|is not found for API version`),
@@ -38,19 +38,19 @@ var faults = []fault{
 		ModelError, overloadedSay},
 }
 
-// vagueFaults are looked for where neither the text nor the exit code was
-// clear, also in what the CLI printed for people.
+// vagueFaults are tried when neither the message nor the exit code was clear, also on
+// the CLI's stderr.
 var vagueFaults = append([]fault{
 	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
 	{regexp.MustCompile(`(?i)unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
-		ModelError, "The model's API sent an answer that made no sense. Send the task again."},
+		ModelError, "The model's API sent an invalid response. Send the task again."},
 	{regexp.MustCompile(`\b429\b|(?i:quota)`), ModelError, tooManySay},
 	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, overloadedSay},
 }, faults...)
 
-// broken is a connection that was lost, once the CLI has given up: it asks again
-// when a connection is refused or reset, and when an answer stops in its middle,
-// but not when a chunked answer lacks its end ("terminated").
+// broken matches a lost connection once the CLI has given up: it retries refused and
+// reset connections, and answers that stop in the middle, but not a chunked answer
+// without its end ("terminated").
 var broken = regexp.MustCompile(`(?im)fetch failed|\bECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|^terminated$|other side closed|premature close|incomplete json`)
 
 func byFault(table []fault, said string) (Ended, string, bool) {
@@ -62,8 +62,8 @@ func byFault(table []fault, said string) (Ended, string, bool) {
 	return "", "", false
 }
 
-// plainError takes an error's own words out of what the CLI wraps them in:
-// "[API Error: …]", around text or around Google's JSON.
+// plainError extracts the message from what the CLI wraps it in: "[API Error: …]",
+// around text or Google's JSON.
 func plainError(s string) string {
 	body, found := strings.CutPrefix(s, "[API Error: ")
 	if !found {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// fence is a line that begins or ends a block of code; n is 0 where a line is none.
+// fence is a line that opens or closes a code block; n is 0 if a line is neither.
 type fence struct {
 	char      byte
 	n, indent int

@@ -12,37 +12,35 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// DefaultModel is used when a Task names none.
+// DefaultModel is used if a Task names no model.
 const DefaultModel = "gemini-2.5-pro"
 
 const (
-	// stopGrace bounds the stop of a run, and the reading of what it left.
+	// stopGrace bounds stopping a run and reading the rest of its output.
 	stopGrace = 90 * time.Second
-	// lateGrace is how long a run that was found after its deadline is read
-	// before it is stopped: it may have ended long ago.
+	// lateGrace is how long a run that is found after its deadline is read before it is
+	// stopped: it may have ended long ago.
 	lateGrace = 10 * time.Second
 )
 
-// Gemini runs tasks with Gemini CLI. It holds no state and may be used by
-// many goroutines at once, on different containers.
+// Gemini runs tasks with Gemini CLI. It has no state and is safe for concurrent use
+// with different containers.
 type Gemini struct {
-	// Key is the placeholder that the container knows as its API key
-	// (gateway.Placeholder).
+	// Key is the placeholder for the API key in the container (gateway.Placeholder).
 	Key string
 	Log zerolog.Logger
 }
 
-var errDeadline, errStop = errors.New("the task's time is over"), errors.New("the task was told to stop")
+var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")
 
-// Run does t in container and returns when it is over; emit (nil is fine) sees its
-// events, one at a time, in order, and should return at once. A run that exists
-// already is read from its beginning, so emit may see events it has seen before.
+// Run does t in container and returns when it has ended. It calls emit (which may be
+// nil) with its events, one at a time and in order; emit should return quickly. An
+// existing run is read from its beginning, so emit may see events again.
 //
-// When ctx is cancelled, Run returns its error and the run in the container goes on;
-// a Run with Attached set finishes it. When t.Deadline passes, the run is
-// stopped, and the Outcome says TimedOut. What goes wrong in the container or at the
-// model is an Outcome; an error is a container that cannot be reached or a task that
-// cannot be started.
+// When ctx is cancelled, Run returns its error and the run continues in the container;
+// a Run with Attached set finishes it. When t.Deadline passes, the run is stopped and
+// the Outcome is TimedOut. Failures in the container or at the model are an Outcome; an
+// error means that the container cannot be reached or the task cannot be started.
 func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func(Event)) (Outcome, error) {
 	if err := t.check(); err != nil {
 		return Outcome{}, err
@@ -75,12 +73,11 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's, on its own failure
 	}
 	done.Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
-		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run is over")
+		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run has ended")
 	return o, nil
 }
 
-// follow reads the run until it is over, and ends it when its time is over or
-// somebody says so.
+// follow reads the run until it ends, and stops it at its deadline or on request.
 func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, cause, error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -122,7 +119,7 @@ func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox
 	return st, c, err
 }
 
-// stop ends the run and reads what it still said.
+// stop ends the run and reads the rest of its output.
 func stop(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
@@ -136,7 +133,7 @@ func stop(ctx context.Context, container Container, t Task, w *watch) (sandbox.R
 	return st, nil
 }
 
-// conclude puts the outcome together. It is pure.
+// conclude builds the outcome. It is pure.
 func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	s.end()
 	o := Outcome{Text: s.answer(), Session: t.Session, Tools: s.tools, Truncated: s.truncated, Status: st}

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// MaxOptions is how many options of a question can be chosen by reaction.
+// MaxOptions is how many options of a question can be selected by reaction.
 const MaxOptions = 10
 
 // maxOption bounds one option's text, in bytes.
 const maxOption = 500
 
-// Option is one of the choices that a question lists.
+// Option is one of the choices in a question.
 type Option struct {
 	Key    string // the reaction: 1️⃣ to 🔟, or 🇦 to 🇯
 	Answer string // what it stands for: the option as it is listed, "2. staging"
@@ -22,10 +22,10 @@ type Option struct {
 // or in bold) and the option's text.
 var optionLine = regexp.MustCompile(`^ {0,3}(?:[-*+•][ \t]+)?(\*\*|__)?\(?(?:(?i:option)[ \t]+)?([0-9]{1,2}|[A-Za-z])(\*\*|__)?[.):](\*\*|__)?[ \t]+(\S.*)$`)
 
-// Options are the choices that a question offers as a list: numbered from 1, or
-// lettered from a or A, two at least. Of several lists the last counts, because
-// what was found out comes before what is asked. Lists in code, and below
-// another list's items, are none. Of more than MaxOptions the first are given.
+// Options returns the choices that a question lists: numbered from 1 or lettered from a
+// or A, at least two. If there are several lists, the last one counts, because findings
+// come before the question. Lists in code and nested lists do not count. At most
+// MaxOptions are returned.
 func Options(question string) []Option {
 	var list, last []Option
 	var first string // label of the list's first option
@@ -65,7 +65,7 @@ func Options(question string) []Option {
 	return last
 }
 
-// Chosen is the answer that a reaction stands for.
+// Chosen returns the answer that a reaction selects.
 func Chosen(options []Option, key string) (answer string, ok bool) {
 	for _, o := range options {
 		if plainKey(o.Key) == plainKey(key) {
@@ -75,8 +75,8 @@ func Chosen(options []Option, key string) (answer string, ok bool) {
 	return "", false
 }
 
-// plainKey is a reaction without the variation selector, which some clients
-// leave out and others add.
+// plainKey removes the variation selector from a reaction: some clients leave it out,
+// others add it.
 func plainKey(key string) string { return strings.ReplaceAll(key, "\uFE0F", "") }
 
 // labelAt is the label of the option at i (from 0) in a list that begins with

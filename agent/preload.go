@@ -5,30 +5,31 @@ import (
 	"encoding/json"
 )
 
-// preloadScript is for three things that the CLI lacks; liftScript is for what it
-// has too much of.
+// preloadScript adds three things that the CLI lacks; liftScript removes what it has
+// too much of.
 //
-// Node writes to a pipe without waiting, and forgets at its exit what the pipe
-// had no room for: the end of a long answer and the result, with exit code 0.
+// Node does not wait when it writes to a pipe, and at exit drops what the pipe had no
+// room for: the end of a long answer and the result, with exit code 0. The script makes
+// these writes blocking.
 //
-// When an answer of the model is cut and the CLI asks again, both answers stand
-// in the stream with nothing between them: so each request puts a line there,
-// with a digest of what is asked. Without it (another release may not use fetch)
-// the stream reads as before.
+// If an answer of the model is cut and the CLI asks again, the stream contains both
+// answers with nothing in between. So the script writes a line before each request,
+// with a digest of it. Without that line (another release may not use fetch) the stream
+// reads as before.
 //
-// A command that needs a yes is held back where the CLI starts its shell: a line
-// in the stream names it, the tool fails, and the next answer of the model is
-// one that we give, which ends the run. The CLI has two ways of its own. Its
-// policy (0.61.0) takes no pattern with a repeated group, so none that finds
-// git -C dir push, drops a rule that it does not take with no more than a word,
-// and leaves it to the model to stop. A hook costs a process for each
-// command that is run, 4 ms with a shell and 27 with Node. What is here costs 2 µs,
-// and takes the command as the shell would get it, from a subagent too.
+// A command that needs approval is intercepted where the CLI starts its shell: a line
+// in the stream names it, the tool fails, and the script itself gives the model's next
+// answer, which ends the run. The CLI's own two ways do not work here. Its policy
+// (0.61.0) accepts no pattern with a repeated group, so it cannot match git -C dir
+// push; it drops a rule that it does not accept with just a warning, and it leaves
+// stopping to the model. A hook costs a process per command, 4 ms with a shell and 27
+// ms with Node. The script costs 2 µs and sees the command as the shell would, also
+// from a subagent.
 //
 //go:embed preload.cjs
 var preloadScript string
 
-// guard is what preloadScript is given.
+// guard is the input of preloadScript.
 type guard struct {
 	Patterns []string `json:"patterns"`
 	Text     string   `json:"text"`

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// MaxPrompt is how long a prompt may be: Linux takes 131,072 bytes for one
-	// argument, its end and its name included.
+	// MaxPrompt is the maximum length of a prompt: Linux allows 131,072 bytes for one
+	// argument, including its terminator and the flag's name.
 	MaxPrompt = 131072 - 1 - len("--prompt=")
 
 	home      = "/root"
 	workDir   = "/workspace"
 	dotGemini = home + "/.gemini"
-	// settingsFile also stands for the system's settings and defaults, so that
-	// no file that the agent made elsewhere overrides it.
+	// settingsFile is also used as the system's settings and defaults, so that no file
+	// written by the agent overrides it.
 	settingsFile = dotGemini + "/settings.json"
 	proxy        = "http://127.0.0.1:3128"
 )
@@ -29,7 +29,7 @@ const (
 	compileCache = "/opt/gemini/compile-cache"
 )
 
-// preloadFile is loaded before the CLI, for what it lacks. See preload.
+// preloadFile is loaded before the CLI. See preload.
 const preloadFile = dotGemini + "/preload.cjs"
 
 // settings are Gemini CLI's own, by its settings schema (0.61.0).
@@ -66,7 +66,7 @@ var settings = map[string]any{
 	"telemetry": map[string]any{"enabled": false},
 }
 
-// files are written anew before each run: the agent may have changed them.
+// files are written before each run, because the agent may have changed them.
 func files(approvals []string) []sandbox.File {
 	data, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {
@@ -82,7 +82,8 @@ func files(approvals []string) []sandbox.File {
 	}
 }
 
-// environment is what the CLI, and all it starts, finds on top of the container's.
+// environment is set for the CLI and everything it starts, in addition to the
+// container's.
 func environment(key string) []string {
 	return []string{
 		"HOME=" + home,
@@ -104,7 +105,7 @@ func environment(key string) []string {
 	}
 }
 
-// command is the CLI's argv, each part a word of its own: no shell reads it.
+// command is the CLI's argv; no shell is involved.
 func command(t Task) []string {
 	model := t.Model
 	if model == "" {
@@ -119,7 +120,7 @@ func command(t Task) []string {
 		session, "--prompt=" + t.Prompt}
 }
 
-// runSpec is all that the container needs to start t.
+// runSpec returns everything the container needs to start t.
 func runSpec(t Task, key string) sandbox.RunSpec {
 	return sandbox.RunSpec{
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
@@ -130,7 +131,7 @@ func runSpec(t Task, key string) sandbox.RunSpec {
 	}
 }
 
-// check says what makes t impossible to start.
+// check says why t cannot be started.
 func (t Task) check() error {
 	switch {
 	case t.Run == "":
@@ -142,7 +143,7 @@ func (t Task) check() error {
 	case strings.TrimSpace(t.Prompt) == "":
 		return fmt.Errorf("task %s: no prompt", t.Run)
 	case len(t.Prompt) > MaxPrompt:
-		return fmt.Errorf("task %s: prompt of %d bytes, %d are possible", t.Run, len(t.Prompt), MaxPrompt)
+		return fmt.Errorf("task %s: prompt of %d bytes, limit %d", t.Run, len(t.Prompt), MaxPrompt)
 	case strings.IndexByte(t.Prompt, 0) >= 0:
 		return fmt.Errorf("task %s: NUL in the prompt", t.Run)
 	}

@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 		{"UUID", func(t *Task) { t.Session = "--help" }},
 		{"no prompt", func(t *Task) { t.Prompt = " \n" }},
 		{"NUL", func(t *Task) { t.Prompt = "a\x00b" }},
-		{"131062 are possible", func(t *Task) { t.Prompt = strings.Repeat("x", MaxPrompt+1) }},
+		{"limit 131062", func(t *Task) { t.Prompt = strings.Repeat("x", MaxPrompt+1) }},
 	} {
 		task := fine
 		c.change(&task)

@@ -7,10 +7,10 @@ const (
 	endInput  = "<<<END_INPUT>>>"
 )
 
-// MaxQuestion bounds a question, and its context, in bytes.
+// MaxQuestion bounds a question and its context, in bytes each.
 const MaxQuestion = 64 << 10
 
-// Instruction tells the agent how to ask a person; it stands in every prompt.
+// Instruction tells the agent how to ask a person; it is part of every prompt.
 const Instruction = "When you lack a fact, a decision or a permission that only a person can give, do not guess and do not choose for them. " +
 	"Stop there: call no further tool, and end your answer with a question of exactly this form, each marker alone on its line, outside of any code block:\n\n" +
 	needInput + "\nthe question; when there are choices, one a line, as 1. 2. 3.\n" +
@@ -18,26 +18,25 @@ const Instruction = "When you lack a fact, a decision or a permission that only 
 	endInput + "\n\n" +
 	"The answer comes with the next message; go on from there. Never write these markers for anything else.\n"
 
-// SignalKind says whether a text asks something.
+// SignalKind says whether a text contains a question.
 type SignalKind string
 
 const (
-	// NoSignal is a text that asks nothing.
+	// NoSignal: no question.
 	NoSignal SignalKind = ""
-	// Asked is a text with a whole signal in it.
+	// Asked: a complete question.
 	Asked SignalKind = "asked"
-	// CutOff is a text that ends within a signal.
+	// CutOff: the text ends inside a question.
 	CutOff SignalKind = "cut_off"
 )
 
-// Signal is what an assistant's text says to the person.
+// Signal is the question in an assistant's text.
 type Signal struct {
 	Kind              SignalKind
 	Question, Context string // with Asked; Context may be ""
-	// Before is what stands ahead of the signal in its own message, and After
-	// all that was said after it, with Asked. Otherwise Before is the last
-	// message, as it was.
+	// With Asked, Before is the text before the signal in its message, and After
+	// everything after it. Otherwise Before is the last message, unchanged.
 	Before, After string
-	// Truncated says that one of the four had no room for all of it.
+	// Truncated reports that one of the four was cut.
 	Truncated bool
 }

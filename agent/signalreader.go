@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxSignalLine is more than any line that a signal is known by.
+// maxSignalLine is longer than any line that a signal is recognised by.
 const maxSignalLine = 4 << 10
 
-// SignalReader finds the first question in what an assistant says, which comes
-// in pieces: Add each, Break where a tool is called, then End. Never give it
-// what a tool printed. It holds a bounded amount, whatever it is given. The
-// zero value is ready, and a copy of it is a mark to go back to.
+// SignalReader finds the first question in the assistant's text, which arrives in
+// pieces: call Add for each, Break at a tool call, then End. Never pass it a tool's
+// output. Its memory is bounded. The zero value is ready to use, and a copy is a mark
+// to return to.
 //
-// A marker is one only when it stands alone on its line, not indented by more
-// than three spaces. In a code fence that holds anything but one signal, and in
-// a block quote, it is text like any other; and so is a signal that asks
-// nothing. One that is begun anew before its end counts from the new beginning.
+// A marker counts only if it is alone on its line, indented by at most three spaces. In
+// a block quote, and in a code fence that contains anything but one signal, it is
+// ordinary text; so is a signal without a question. A signal that starts again before
+// its end counts from the new start.
 type SignalReader struct {
 	said, after       bounded // the signal's message up to its end; what follows
 	question, context bounded
@@ -29,7 +29,7 @@ type SignalReader struct {
 	fence, inner      fence // the open one; one that a fenced question holds
 }
 
-// place is where a line stands.
+// place is where a line is.
 type place int
 
 const (
@@ -58,9 +58,9 @@ func (r *SignalReader) Add(piece string) {
 	}
 }
 
-// Break ends a message: the assistant did something else before it went on. A
-// signal that had no end there was none, and what was said is forgotten, unless
-// a question stands in it.
+// Break ends a message: the assistant did something else before it continued. An
+// unfinished signal does not count, and the text is forgotten unless it contains a
+// question.
 func (r *SignalReader) Break() {
 	r.flush(false)
 	if r.at != atClose && r.at != atAfter {
@@ -73,7 +73,7 @@ func (r *SignalReader) Break() {
 	}
 }
 
-// End says what it has come to.
+// End returns the result.
 func (r *SignalReader) End() Signal {
 	rest := *r // what is taken now may go on
 	return rest.end()
@@ -101,7 +101,8 @@ func (r *SignalReader) end() Signal {
 	return s
 }
 
-// flush takes the line as far as it has come; more says that it goes on.
+// flush processes the current line as far as it has arrived; more means that the line
+// continues.
 func (r *SignalReader) flush(more bool) {
 	if len(r.line) > 0 {
 		r.take(r.line, !r.long && !more)
@@ -110,7 +111,7 @@ func (r *SignalReader) flush(more bool) {
 	r.long = more
 }
 
-// take takes a line, or, where it is not whole, a part of a long one.
+// take processes a line, or a part of a long line.
 func (r *SignalReader) take(raw []byte, whole bool) {
 	if r.at == atAfter {
 		r.after.add(raw, MaxText)
@@ -159,7 +160,7 @@ func (r *SignalReader) open(start int, fenced bool) {
 	r.question, r.context, r.inner = bounded{}, bounded{}, fence{}
 }
 
-// body takes a line of a signal.
+// body processes a line inside a signal.
 func (r *SignalReader) body(raw []byte, mark string, f fence, begin int) {
 	switch {
 	case mark == needInput && r.fenced:
@@ -211,7 +212,7 @@ func (r *SignalReader) marker(raw []byte) string {
 	return ""
 }
 
-// bounded is a text that takes no more once it is full.
+// bounded is a text with a maximum length.
 type bounded struct {
 	b    []byte
 	full bool

@@ -12,17 +12,17 @@ import (
 const (
 	// MaxText bounds Outcome.Text, in bytes.
 	MaxText = 4 << 20
-	// maxLine bounds one line of the stream. A longer one is cut there, and
-	// what the piece still says is used (see mend).
+	// maxLine bounds one line of the stream. A longer one is cut there, and the piece
+	// is used as far as it can be parsed (see mend).
 	maxLine = 1 << 20
-	// maxNames bounds the tools that are told apart, and the calls that are
-	// open at once; maxErrors the error messages that are kept.
+	// maxNames bounds the number of tool names and of open calls; maxErrors the number
+	// of error messages that are kept.
 	maxNames, maxErrors = 256, 8
 )
 
-// stream reads the CLI's stream-json. It takes bytes in pieces of any size,
-// survives any of them, holds a bounded amount, and tells emit what they say.
-// Its Write never fails. The zero value with an emit is ready.
+// stream reads the CLI's stream-json. It takes pieces of any size, tolerates any
+// content, uses bounded memory, and passes events to emit. Its Write never fails. The
+// zero value with an emit function is ready to use.
 type stream struct {
 	emit func(Event)
 
@@ -52,7 +52,7 @@ type result struct {
 	usage       Usage
 }
 
-// line is any line of the stream; each kind uses its own part of it.
+// line is any line of the stream; each kind uses some of the fields.
 type line struct {
 	Type       string          `json:"type"`
 	SessionID  string          `json:"session_id"`
@@ -90,7 +90,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end takes a last line that has no newline.
+// end processes a last line without a newline.
 func (s *stream) end() { s.endLine() }
 
 func (s *stream) endLine() {
@@ -154,8 +154,8 @@ func (s *stream) say(piece string) {
 	s.tell(Event{Kind: EventText, Text: piece})
 }
 
-// ask takes a request to the model. The same one again, with nothing but text
-// since, is one whose answer was cut: what came of it is void.
+// ask processes a request to the model. If the same request comes again with only text
+// in between, the first answer was cut, and its text is dropped.
 func (s *stream) ask(asked string) {
 	if asked != "" && asked == s.asked {
 		s.last.back()
@@ -188,7 +188,7 @@ func (s *stream) call(l line) {
 	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: argument(l.Parameters)})
 }
 
-// hold takes a command that was held back; the first of a run is asked about.
+// hold records a command that needs approval; the first one of a run counts.
 func (s *stream) hold(l line) {
 	if s.held == nil && strings.TrimSpace(l.Command) != "" {
 		s.held = &Held{Command: l.Command, Dir: heldDir(l.Dir)}
@@ -235,10 +235,10 @@ func (s *stream) conclude(l line) {
 	s.result.kind, s.result.error = clean.Line(s.result.kind, 64), clean.Line(s.result.error, 4000)
 }
 
-// busy says that a tool is at work, so that silence is no sign of a slow model.
+// busy reports whether a tool is running, so that silence does not mean a slow model.
 func (s *stream) busy() bool { return len(s.open) > 0 }
 
-// answer is the text for the room.
+// answer returns the text for the room.
 func (s *stream) answer() string {
 	if t := strings.TrimSpace(s.last.String()); t != "" {
 		return t

@@ -8,14 +8,14 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// text gathers pieces up to MaxText bytes.
+// text collects pieces up to MaxText bytes.
 type text struct {
 	b    []byte
 	kept int // what stood when keep was called last
 	full bool
 }
 
-// add appends piece and says whether all of it found room.
+// add appends piece and reports whether all of it fit.
 func (t *text) add(piece string) bool {
 	piece = strings.ToValidUTF8(piece, "\uFFFD")
 	if room := MaxText - len(t.b); t.full || len(piece) > room {
@@ -29,14 +29,14 @@ func (t *text) add(piece string) bool {
 	return true
 }
 
-// paragraph parts what was said from what will be.
+// paragraph separates the text so far from what follows.
 func (t *text) paragraph() {
 	if len(t.b) > 0 && !bytes.HasSuffix(t.b, []byte("\n\n")) {
 		t.add("\n\n")
 	}
 }
 
-// keep marks what stands; back goes back to it.
+// keep marks the current end; back returns to it.
 func (t *text) keep() { t.kept = len(t.b) }
 
 func (t *text) back() {
@@ -52,7 +52,7 @@ func (t *text) String() string { return string(t.b) }
 // most telling first.
 var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
 
-// argument is the one argument of a tool call to show.
+// argument returns the one argument of a tool call to show.
 func argument(parameters json.RawMessage) string {
 	var all map[string]any
 	if json.Unmarshal(parameters, &all) != nil {
@@ -81,9 +81,9 @@ func faultOf(raw json.RawMessage) (kind, message string) {
 	return e.Type, e.Message
 }
 
-// mend closes the strings, arrays and objects that a cut left open, so that
-// what came before the cut can be read. Where the cut fell on a key, the result
-// does not parse, and the line is lost.
+// mend closes the strings, arrays and objects that a cut left open, so that what came
+// before the cut can be parsed. If the cut is inside a key, the result does not parse
+// and the line is lost.
 func mend(cut []byte) []byte {
 	var closers []byte
 	inString := false

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// When nothing has come for slowAfter, and no tool is at work, the room is told
-// that the model is slow; then again every slowAgain.
+// If nothing arrives for slowAfter while no tool is running, the room is told that the
+// model is slow; then again every slowAgain.
 const slowAfter, slowAgain = 20 * time.Second, time.Minute
 
-// watch is a stream that also notices silence. Its events come one at a time,
-// whoever causes them.
+// watch is a stream that also detects silence. It emits one event at a time.
 type watch struct {
 	mu     sync.Mutex
 	stream *stream
@@ -43,14 +42,14 @@ func (w *watch) Write(p []byte) (int, error) {
 	return w.stream.Write(p)
 }
 
-// offset is the number of bytes taken so far.
+// offset is the number of bytes read so far.
 func (w *watch) offset() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stream.written
 }
 
-// close ends the listening; the stream can be read after it.
+// close stops the timer; the stream can be read afterwards.
 func (w *watch) close() {
 	w.once.Do(func() { close(w.quit) })
 	<-w.gone

@@ -41,7 +41,7 @@ type reading struct {
 func diskReading(kind alertKind, what, path string, free uint64) reading {
 	return reading{
 		kind: kind, low: free < lowDisk, well: free >= wellDisk,
-		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int(free))),
+		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free))),
 		mend: "Make room, or tasks fail and messages wait: `podman system df` and `podman image prune` on the host help most.",
 	}
 }
@@ -50,7 +50,7 @@ func diskReading(kind alertKind, what, path string, free uint64) reading {
 func memoryReading(available uint64) reading {
 	return reading{
 		kind: alertMemory, low: available < lowMemory, well: available >= wellMemory,
-		now:  "the host has " + text.Size(int(available)) + " of memory available",
+		now:  "the host has " + text.Size(int64(available)) + " of memory available",
 		mend: "Fewer tasks at once (MAX_PARALLEL_TASKS) or smaller containers (SANDBOX_MEMORY) need less; otherwise the host kills what is largest.",
 	}
 }

@@ -50,23 +50,23 @@ func TestReadings(t *testing.T) {
 		low, well bool
 		says      string
 	}{
-		{memoryReading(lowMemory - 1), true, false, "200.0 MB of memory available"},
-		{memoryReading(lowMemory), false, false, "200.0 MB"},
-		{memoryReading(wellMemory), false, true, "400.0 MB"},
+		{memoryReading(lowMemory - 1), true, false, "200 MB of memory available"},
+		{memoryReading(lowMemory), false, false, "200 MB"},
+		{memoryReading(wellMemory), false, true, "400 MB"},
 		{quotaReading(0), false, true, "the model answers"},
 		{quotaReading(lowQuota - 1), false, false, "the last 4 requests"},
 		{quotaReading(lowQuota), true, false, "the last 5 requests"},
-		{diskReading(alertStorage, "the containers", "/var/`x`", 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 bytes free"},
+		{diskReading(alertStorage, "the containers", "/var/`x`", 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
 	} {
 		if c.r.low != c.low || c.r.well != c.well || !strings.Contains(c.r.now, c.says) {
 			t.Errorf("%+v, want low %v, well %v, %q", c.r, c.low, c.well, c.says)
 		}
 	}
 	text := alertText([]reading{memoryReading(1)}, []reading{quotaReading(0)})
-	if want := "⚠️ Running short: the host has 1 bytes of memory available. Fewer tasks"; !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "✅ No longer short: the model answers.") {
+	if want := "⚠️ Running short: the host has 1 B of memory available. Fewer tasks"; !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "✅ No longer short: the model answers.") {
 		t.Error(text)
 	}
-	if got := standing([]reading{memoryReading(1 << 30), quotaReading(0)}); got != "The host has 1.0 GB of memory available; the model answers." {
+	if got := standing([]reading{memoryReading(1 << 30), quotaReading(0)}); got != "The host has 1 GB of memory available; the model answers." {
 		t.Error(got)
 	}
 }

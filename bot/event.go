@@ -36,7 +36,7 @@ const (
 	ownTypes    = "io.matrix-tui."
 	typeInvite  = ownTypes + "invite"
 	typeGone    = ownTypes + "gone"
-	typeExecute = ownTypes + "execute" // a task that came by HTTP
+	typeExecute = ownTypes + "execute" // a task that came by HTTP; it is in line from the start
 )
 
 // classify decides what an event is to us. It is pure: the same event gives
@@ -47,10 +47,6 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 		return kindInvite
 	case typeGone:
 		return kindGone
-	case typeExecute:
-		if e.Sender == self {
-			return kindTask
-		}
 	case typeTombstone:
 		if e.StateKey != nil && *e.StateKey == "" {
 			return kindTombstone

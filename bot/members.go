@@ -133,6 +133,9 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 // history: the container is stopped and its entry dropped.
 func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	r.abandon(errRoomGone)
+	if err := r.forget(ctx, row.Seq); err != nil { // before the next task begins
+		return err
+	}
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -146,13 +149,24 @@ func (r *room) doGone(ctx context.Context, row state.Inbound) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
 	}
-	if err := errors.Join(r.bot.Journal.FinishEvents(ctx, r.id, row.Seq), r.bot.Journal.FinishTasks(ctx, r.id, row.Seq)); err != nil {
-		return fmt.Errorf("finish what came before: %w", err)
-	}
 	if err := r.giveUpWaiting(ctx); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// forget ends what came before seq and has not begun, and what runs.
+func (r *room) forget(ctx context.Context, seq int64) error {
+	r.books.Lock()
+	defer r.books.Unlock()
+	r.tombstone = nil
+	if err := r.bot.Journal.FinishEvents(ctx, r.id, seq); err != nil {
+		return fmt.Errorf("finish earlier events: %w", err)
+	}
+	if err := r.bot.Journal.FinishTasks(ctx, r.id, seq); err != nil {
+		return fmt.Errorf("finish earlier tasks: %w", err)
+	}
+	return nil
 }
 
 // doUnsupported says that a message was not read.

@@ -115,7 +115,7 @@ func (t *task) sendFile(ctx context.Context, item *media.Item) error {
 	})
 	switch {
 	case errors.Is(err, media.ErrTooLarge):
-		return &refusedFile{"is larger (" + media.Bytes(item.Size) + ") than the homeserver takes", true, err}
+		return &refusedFile{"is larger (" + text.Size(item.Size) + ") than the homeserver takes", true, err}
 	case matrix.IsAnswer(err):
 		return &refusedFile{"stays in the outbox for the next time: the homeserver does not take it now", false, err}
 	case err != nil:

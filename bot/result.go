@@ -33,11 +33,11 @@ func (t *task) messages(ctx context.Context, words, name string, loud bool) []*m
 	}
 	if len(messages) == 0 || len(messages) > maxParts {
 		beginning := text.Fit(words, partSize-512, fits)[0] // the note has to fit behind it
-		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, text.Size(len(whole)))
+		note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, text.Size(int64(len(whole))))
 		file, err := t.uploaded(ctx, name+".md", whole)
 		if err != nil {
 			t.bot.log.Warn().Err(err).Str("room", t.id).Msg("upload " + name)
-			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, text.Size(len(whole)))
+			note = fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, text.Size(int64(len(whole))))
 		}
 		messages = answer(beginning+note, t.anchor())
 		if err == nil {

@@ -220,6 +220,7 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) erro
 	if err != nil {
 		return err
 	}
+	crash("queued")
 	if len(out) > 0 {
 		r.outbox.wake()
 	}

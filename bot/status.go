@@ -95,7 +95,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 	for i, what := range []string{" of memory", " of disk"} {
 		if i < len(fields) {
 			if n, err := strconv.ParseInt(fields[i], 10, 64); err == nil && n > 0 {
-				line += ", " + text.Size(int(n)) + what
+				line += ", " + text.Size(int64(n)) + what
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Shared by the scripts of this folder; sourced, never run. Finds out what the host lacks, mends it, and says so.
-# It changes packages and one drop-in file of podman, nothing else of the host.
+# Shared by the scripts in this folder; sourced, never run. Finds what the host lacks, installs it, and says so.
+# On the host it changes only packages and one podman drop-in file.
 
 DEPLOY=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(dirname "$DEPLOY")
@@ -17,9 +17,9 @@ export GOFLAGS="-buildvcs=false -tags=remote,containers_image_openpgp,goolm,excl
 say() { printf 'deploy: %s\n' "$*"; }
 die() { printf 'deploy: %s\n' "$@" >&2; exit 1; }
 
-# Locks are held on descriptors 8 and 9; what outlives a script must not inherit them.
+# Locks are held on descriptors 8 and 9: a process that outlives the script must not inherit them.
 
-# step WHAT HINT COMMAND… runs one step with its output in a log; on failure shows the log's end and what to do.
+# step WHAT HINT COMMAND… runs one step with its output in a log; on failure it shows the end of the log and the hint.
 step() {
 	local what=$1 hint=$2 log rc
 	shift 2
@@ -31,26 +31,26 @@ step() {
 	set -e
 	if [ "$rc" -ne 0 ]; then
 		tail -n 25 "$log" | sed 's/^/    /' >&2
-		die "$what: ended with code $rc. The whole log: $log" "$hint"
+		die "$what: failed with code $rc. Full log: $log" "$hint"
 	fi
 	rm -f "$log"
 }
 
-# as_root COMMAND… runs it as root, by sudo where that is needed.
+# as_root COMMAND… runs it as root, with sudo if needed.
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
 	elif command -v sudo >/dev/null; then
 		sudo "$@"
 	else
-		die "root is needed for: $*" "Run this as root, or install sudo."
+		die "this needs root: $*" "Run this as root, or install sudo."
 	fi
 }
 
-# need_packages NAME… installs the Debian or Ubuntu packages that are not there yet.
+# need_packages NAME… installs the Debian or Ubuntu packages that are missing.
 need_packages() {
 	local name missing=()
-	command -v apt-get >/dev/null || die "there is no apt-get here." "Debian 12 or 13 or Ubuntu 24.04 is needed, or install by hand: $*"
+	command -v apt-get >/dev/null || die "apt-get not found." "Debian 12 or 13 or Ubuntu 24.04 is required; otherwise install these packages yourself: $*"
 	for name; do
 		dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
 	done
@@ -65,15 +65,15 @@ install_packages() {
 # at_least HAVE WANT compares versions.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# need_go puts a go on PATH that can build this module: the one installed, Debian's, or the one that Debian's fetches.
+# need_go puts a go on PATH that can build this module: the installed one, Debian's, or one that Debian's downloads.
 need_go() {
 	local want
 	want=$(cat "$ROOT/go.mod" "$DEPLOY/homeserver/go.mod" 2>/dev/null | sed -n 's/^go //p' | sort -V | tail -n 1) || true # a release has the second alone
 	use_go "$want" && return
 	need_packages golang-go ca-certificates
 	use_go "$want" && return
-	step "fetching go $want (the installed one is too old to build this)" "Install Go $want or later into /usr/local/go (Go's download page says how), then run this again." fetch_go "$want"
-	use_go "$want" || die "the go that was fetched does not run." "Install Go $want or later into /usr/local/go (Go's download page says how), then run this again."
+	step "downloading Go $want (the installed version is too old)" "Install Go $want or later in /usr/local/go (see https://go.dev/doc/install), then run this again." fetch_go "$want"
+	use_go "$want" || die "the downloaded Go does not run." "Install Go $want or later in /usr/local/go (see https://go.dev/doc/install), then run this again."
 }
 use_go() {
 	local dir have
@@ -82,13 +82,13 @@ use_go() {
 		have=$(GOTOOLCHAIN=local "$dir/go" env GOVERSION 2>/dev/null) || continue
 		at_least "${have#go}" 1.21 || continue
 		export PATH="$dir:$PATH"
-		# From 1.21 on, go fetches by itself, checksum verified, the release that go.mod asks for.
+		# From 1.21 on, go downloads the release that go.mod asks for and verifies its checksum.
 		at_least "${have#go}" "$1" || export GOTOOLCHAIN=auto
 		return 0
 	done
 	return 1
 }
-# fetch_go gets the toolchain as a module: the checksum database vouches for it, and any Go proxy has it.
+# fetch_go downloads the toolchain as a module: the checksum database verifies it, and every Go proxy has it.
 fetch_go() {
 	local tmp dir
 	tmp=$(mktemp -d "$CACHE/go.XXXXXX")
@@ -104,12 +104,12 @@ fetch_go() {
 	rm -rf "$tmp"
 }
 
-# podman is the command line, or with MATRIX_TUI_PODMAN a client of the service behind that socket, unix://…
+# podman runs the command line; with MATRIX_TUI_PODMAN (unix://…) it is a client of the service on that socket.
 podman() {
 	if [ -n "${MATRIX_TUI_PODMAN:-}" ]; then command podman --remote --url "$MATRIX_TUI_PODMAN" "$@"; else command podman "$@"; fi
 }
 
-# need_podman installs podman and, where the host needs it, the drop-in. Whose service it only uses, it leaves alone.
+# need_podman installs podman and, if needed, the drop-in. A service behind MATRIX_TUI_PODMAN is only used, not changed.
 need_podman() {
 	if [ -n "${MATRIX_TUI_PODMAN:-}" ]; then
 		need_packages podman ca-certificates
@@ -118,20 +118,20 @@ need_podman() {
 		need_dropin
 	fi
 	if [ -z "${MATRIX_TUI_PODMAN:-}" ] && [ "$(id -u)" != 0 ] && ! grep -q "^$(id -un):" /etc/subuid; then
-		say "giving $(id -un) user IDs for rootless containers"
+		say "adding subordinate user IDs for $(id -un) (rootless containers)"
 		as_root usermod --add-subuids 1000000-1999999 --add-subgids 1000000-1999999 "$(id -un)"
 	fi
 	podman info >/dev/null 2>"$LOGS/podman-info.log" 8>&- 9>&- || {
 		tail -n 5 "$LOGS/podman-info.log" >&2
-		die "podman does not work here; the lines above are its own." "Mend that first: 'podman info' has to succeed."
+		die "podman does not work on this host; see its output above." "Fix that first: 'podman info' must succeed."
 	}
 }
 
-# need_dropin writes podman's drop-in. Everywhere: what is left of a finished exec goes after 30 seconds; podman's own
-# five minutes keep two processes for each, thousands when a bot is busy. The rest only where the host needs it: without
-# pure cgroup v2, without systemd, with a low file limit.
+# need_dropin writes podman's drop-in. On every host it removes the processes of a finished exec after 30 seconds: with
+# podman's default of five minutes, two processes for each add up to thousands. The rest depends on the host: no pure
+# cgroup v2, no systemd, a low file limit.
 need_dropin() {
-	local dir=/etc/containers/containers.conf.d why=("execs tidied up after 30 s") engine=$'exit_command_delay = 30\n' containers="" tmp
+	local dir=/etc/containers/containers.conf.d why=("clean up finished execs after 30 s") engine=$'exit_command_delay = 30\n' containers="" tmp
 	[ "$(id -u)" = 0 ] || dir=${XDG_CONFIG_HOME:-$HOME/.config}/containers/containers.conf.d
 	if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
 		why+=("cgroup v1: runc")
@@ -156,7 +156,7 @@ need_dropin() {
 	rm -f "$tmp"
 }
 
-# need_socket sets CONTAINER_HOST: the one given, systemd's, or a service of our own in DIR, which ends with the script.
+# need_socket sets CONTAINER_HOST: the given one, systemd's, or our own service in DIR, which ends with the script.
 need_socket() {
 	local dir=$1 sock
 	[ -z "${CONTAINER_HOST:-}" ] || return 0
@@ -177,8 +177,8 @@ need_socket() {
 	export CONTAINER_HOST=unix://$sock
 }
 
-# start_job LOG COMMAND… starts a process in a group of its own (LOG "-": it says what it does here); its ID is in JOB.
-# stop_jobs, at the end of the script, ends them all.
+# start_job LOG COMMAND… starts a process in its own group and sets JOB to its ID; with LOG "-" it shares this output.
+# stop_jobs ends them all when the script ends.
 JOBS=()
 start_job() {
 	local log=$1
@@ -207,7 +207,7 @@ stop_jobs() {
 	JOBS=()
 }
 
-# need_image_and_homeserver builds both, side by side.
+# need_image_and_homeserver builds both in parallel.
 need_image_and_homeserver() {
 	local image homeserver failed=0
 	start_job - "$DEPLOY/image/build"
@@ -216,10 +216,10 @@ need_image_and_homeserver() {
 	homeserver=$JOB
 	wait "$image" || failed=1
 	wait "$homeserver" || failed=1
-	[ "$failed" = 0 ] || die "the set-up did not succeed; the lines above tell why."
+	[ "$failed" = 0 ] || die "setup failed; see the output above."
 }
 
-# http_answers PORT PATH succeeds when 127.0.0.1 answers 200 there; no curl needed.
+# http_answers PORT PATH succeeds if 127.0.0.1 answers 200 there, without curl.
 http_answers() {
 	local line
 	exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
@@ -237,7 +237,7 @@ wait_for() {
 	until "$@" >/dev/null 2>&1; do
 		if ! kill -0 "$JOB" 2>/dev/null || [ "$SECONDS" -ge "$end" ]; then
 			tail -n 15 "$log" | sed 's/^/    /' >&2
-			die "$what did not come up within $seconds seconds; the log: $log"
+			die "$what did not start within $seconds seconds; log: $log"
 		fi
 		sleep 0.1
 	done

@@ -23,24 +23,24 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// process is a command in a container, attached to.
+// process is a command to run in a container with its streams attached.
 type process struct {
 	argv, env []string
 	dir       string
-	// stdin is copied to the command and then closed. With hold it is kept open
-	// until the command has ended or the caller leaves, which the command can see.
+	// stdin is copied to the command and then closed. With hold it stays open until the
+	// command ends or the caller leaves, which the command can detect.
 	stdin          io.Reader
 	hold           bool
 	stdout, stderr io.Writer
 }
 
-// errLost says that the attach ended before the command did.
-var errLost = fmt.Errorf("attach was cut off: %w", ErrUnreachable)
+// errLost means that the attach ended before the command did.
+var errLost = fmt.Errorf("attach was interrupted: %w", ErrUnreachable)
 
-// attach runs a command in a container and returns its exit code. The bindings'
-// own ExecStartAndAttach replaces the shared client's transport, leaks goroutines
-// and ignores its context; this one has a connection of its own. When ctx ends the
-// command goes on.
+// attach runs a command in a container and returns its exit code. It uses its own
+// connection because the bindings' ExecStartAndAttach replaces the shared client's
+// transport, leaks goroutines and ignores its context. When ctx ends, the command
+// continues.
 func (p *Podman) attach(ctx context.Context, id string, c process) (code int, err error) {
 	config := new(handlers.ExecCreateConfig)
 	config.Cmd, config.Env, config.WorkingDir = c.argv, c.env, c.dir
@@ -59,8 +59,8 @@ func (p *Podman) attach(ctx context.Context, id string, c process) (code int, er
 	return p.exitCode(ctx, session)
 }
 
-// converse starts the session and copies its streams until the service closes
-// them, which it does too when it goes away.
+// converse starts the session and copies its streams until the service closes them,
+// which also happens when the service goes away.
 func (p *Podman) converse(ctx context.Context, session string, c process) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", p.Socket())
@@ -116,11 +116,11 @@ func upgrade(conn net.Conn, session string) (*bufio.Reader, error) {
 	return nil, model
 }
 
-// maxFrame bounds what a frame's header may announce; podman's hold 32 KiB.
+// maxFrame bounds the length in a frame's header; podman's frames have 32 KiB.
 const maxFrame = 16 << 20
 
-// demultiplex reads frames of a stream number, three zero bytes, a big-endian
-// length and that many bytes, until the end.
+// demultiplex reads frames (stream number, three zero bytes, big-endian length, data)
+// until the end of the stream.
 func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 	var header [8]byte
 	for {
@@ -157,9 +157,9 @@ func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 	}
 }
 
-// exitCode asks for the end of a session whose streams are closed. While the
-// service still says that it runs, its record is late, or the service had gone
-// away and came back.
+// exitCode returns the exit code of a session whose streams are closed. If the service
+// still reports the session as running, either its record is late or the service was
+// restarted.
 func (p *Podman) exitCode(ctx context.Context, session string) (int, error) {
 	again := retry.New(time.Millisecond, time.Second/2)
 	for range 10 { // about a second

@@ -41,7 +41,7 @@ func (c *Container) command(ctx context.Context, verb string, input []byte, argv
 	}
 }
 
-// failure turns boxinit's exit code and words into an error.
+// failure turns boxinit's exit code and message into an error.
 func failure(r Result, verb string) error {
 	text := strings.TrimPrefix(strings.TrimSpace(string(r.Stderr)), "boxinit: ")
 	switch {

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// Container is a container that belongs to one room, running when Ensure returned it.
+// Container is a room's container. It was running when Ensure returned it.
 type Container struct {
 	ID, Name, Room string
 	// Created says that this Ensure made the container, Started that it started
@@ -25,13 +25,12 @@ type Container struct {
 	podman *Podman
 }
 
-// ensureTries bounds how often Ensure looks again after a step.
+// ensureTries bounds the number of steps in one Ensure.
 const ensureTries = 8
 
-// Ensure returns the room's container, running: found and running it is used as it is,
-// stopped it is started, paused it goes on, missing or broken it is made anew on
-// its old volumes. A container of that name whose label is not Spec.Room is left
-// alone: ErrNameTaken.
+// Ensure returns the room's container, running. It starts a stopped container, resumes
+// a paused one, and recreates a missing or broken one on its old volumes. A container
+// with that name whose label is not Spec.Room is left alone: ErrNameTaken.
 func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if spec.Room == "" {
 		return nil, errors.New("ensure container: no room")
@@ -57,20 +56,20 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 			return nil, fmt.Errorf("ensure container %s: %w", spec.Name, err)
 		}
 	}
-	return nil, fmt.Errorf("ensure container %s: it does not stay up; see `podman logs %s`", spec.Name, spec.Name)
+	return nil, fmt.Errorf("ensure container %s: it keeps stopping; see `podman logs %s`", spec.Name, spec.Name)
 }
 
-// ensuring is one Ensure on its way.
+// ensuring is the state of one Ensure.
 type ensuring struct {
 	*Podman
 	spec      Spec
 	container Container
-	unlimited bool // the host refused the limits
-	remade    bool // a broken container was removed already
+	unlimited bool // the host does not support limits
+	remade    bool // a broken container has been removed
 }
 
-// step looks at the container and does the one thing that is next. Done means that
-// it runs.
+// step inspects the container and takes the next step. It reports true once the
+// container runs.
 func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	data, err := containers.Inspect(e.with(ctx), e.spec.Name, nil)
 	if err != nil {
@@ -87,13 +86,13 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	} else if stale {
 		e.spec.Fresh = false
-		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("there is a newer image: the container is made anew on its volumes")
+		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image is available: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
 		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
-			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway's directory was replaced under the container: it is started again")
+			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
 		return true, nil
@@ -107,8 +106,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
 }
 
-// stale tells whether a container that is to be fresh was made of another image than
-// there is now. Where there is none, the old one does.
+// stale reports whether the container must be recreated from a newer image. If there is
+// no image, the existing container is used.
 func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
 	if !e.spec.Fresh {
 		return false, nil
@@ -130,10 +129,10 @@ const (
 	actRemake
 )
 
-// next decides what brings a container up.
+// next decides how to get a container running.
 func next(data *define.InspectContainerData, gateway string) action {
 	if gateway != "" && !mounts(data, gateway) {
-		return actRemake // the gateway's directory has moved: the container would have no door
+		return actRemake // the gateway directory has moved: the container could not reach it
 	}
 	switch data.State.Status {
 	case "running":
@@ -148,10 +147,9 @@ func next(data *define.InspectContainerData, gateway string) action {
 	return actRemake
 }
 
-// lostDoor says whether a running container has another directory at the gateway's
-// place than the one that is there now: it was removed and made again, and what
-// listens in the new one is out of the container's reach. Where the host does not let
-// us look, nothing is lost.
+// lostDoor reports whether the gateway directory on the host was replaced since the
+// container was started: the container still sees the old one and cannot reach the new
+// socket. If the host does not let us look, it reports false.
 func lostDoor(pid int, gateway string) bool {
 	if gateway == "" {
 		return false
@@ -164,7 +162,7 @@ func lostDoor(pid int, gateway string) bool {
 	return err != nil || !os.SameFile(inside, outside)
 }
 
-// owned refuses a container that is not the room's.
+// owned returns an error if the container does not belong to the room.
 func owned(data *define.InspectContainerData, room string) error {
 	label := ""
 	if data.Config != nil {
@@ -185,18 +183,18 @@ func mounts(data *define.InspectContainerData, gateway string) bool {
 	return false
 }
 
-// makeGateway makes the gateway's directory, which a reboot may have swept away:
-// without it neither create nor start works.
+// makeGateway creates the gateway directory, which a reboot may have removed: neither
+// create nor start works without it.
 func (e *ensuring) makeGateway() error {
 	if e.spec.Gateway == "" {
 		return nil
 	}
 	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("make the gateway's directory: %w", err)
+		return fmt.Errorf("create gateway directory: %w", err)
 	}
-	// Root in the container is nobody in particular outside, whatever the umask here.
+	// Root in the container is an unprivileged user on the host, so it needs these permissions.
 	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("open the gateway's directory: %w", err)
+		return fmt.Errorf("set permissions of gateway directory: %w", err)
 	}
 	return nil
 }
@@ -222,12 +220,12 @@ func (e *ensuring) create(ctx context.Context) error {
 		limits, missing = e.spec.resources(host)
 	}
 	for _, controller := range missing {
-		e.warnOnce(controller, "this host has no such cgroup controller: containers run without that limit")
+		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
 	}
 	_, err = containers.CreateWithSpec(e.with(ctx), e.spec.generator(imageID, slot, limits), nil)
 	err = explain(err, "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
-		return nil // somebody was faster; the next look says who
+		return nil // created concurrently; the next step inspects it
 	}
 	e.container.Created = err == nil
 	return err
@@ -247,10 +245,10 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory):
 		return err
 	case errors.Is(err, ErrNotFound):
-		return nil // removed meanwhile; the next look makes it anew
+		return nil // removed meanwhile; the next step recreates it
 	case !e.unlimited && refusesLimits(err):
 		e.unlimited = true
-		e.warnOnce("any", "this host refuses a container with limits: it runs without ("+err.Error()+")")
+		e.warnOnce("any", "this host cannot start containers with limits: starting without ("+err.Error()+")")
 		return e.remove(ctx, data.ID)
 	}
 	if e.remade {
@@ -259,20 +257,19 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	return e.remake(ctx, data.ID, err.Error())
 }
 
-// refusesLimits says whether a start failed for the sake of cgroups.
+// refusesLimits reports whether a start failed because of cgroup limits.
 func refusesLimits(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "cgroup") && (strings.Contains(text, "memory") ||
 		strings.Contains(text, "cpu") || strings.Contains(text, "pids") || strings.Contains(text, "controller"))
 }
 
-// remake removes a container that cannot be used; the next look makes a new one on
-// its volumes.
+// remake removes an unusable container; the next step creates a new one on its volumes.
 func (e *ensuring) remake(ctx context.Context, id, why string) error {
 	if e.remade {
-		return fmt.Errorf("the container was made anew and cannot be used all the same: %s", why)
+		return fmt.Errorf("the container was recreated and still cannot be used: %s", why)
 	}
 	e.remade = true
-	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used; made anew on its volumes")
+	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
 	return e.remove(ctx, id)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
 	"github.com/containers/podman/v5/pkg/specgen"
+
+	"matrix-tui/state/sentence"
 )
 
 func TestEnsureCreatesStartsReconnects(t *testing.T) {
@@ -130,8 +132,7 @@ func TestEnsureImageMissing(t *testing.T) {
 	spec := testSpec(t)
 	spec.Image = "localhost/no-such-image:latest"
 	_, err := testPodman.Ensure(t.Context(), spec)
-	var said interface{ Sentence() string }
-	if !errors.Is(err, ErrImageMissing) || !errors.As(err, &said) || !strings.Contains(said.Sentence(), "deploy/image/build") {
+	if !errors.Is(err, ErrImageMissing) || !strings.Contains(sentence.Text(err), "deploy/image/build") {
 		t.Errorf("%v, want ErrImageMissing", err)
 	}
 	if _, err := volumes.Inspect(testPodman.with(t.Context()), workspaceVolume(spec.Room), nil); err == nil {

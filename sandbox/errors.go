@@ -19,11 +19,11 @@ import (
 // Kinds of failure, each with a sentence; compare with errors.Is.
 var (
 	// ErrNotFound: no such container, or no such file in the container.
-	ErrNotFound = sentence.New(errors.New("not found"), "There is no such container or file; send the task again and the room's container is made anew.")
-	// ErrNotRunning: the container is there but stopped or paused.
-	ErrNotRunning = sentence.New(errors.New("container is not running"), "The room's container is not running; send the task again and it is started.")
-	// ErrNameTaken: the container or volume of that name belongs to somebody else.
-	ErrNameTaken = sentence.New(errors.New("name is taken by a foreign container or volume"), "A container or volume that is not this room's has the name that this room's needs, and is left alone. The operator finds it with `podman ps -a` or `podman volume ls` and can free the name with `podman rename`, `podman rm` or `podman volume rm`.")
+	ErrNotFound = sentence.New(errors.New("not found"), "The container or file does not exist. Send the task again: the room's container will be recreated.")
+	// ErrNotRunning: the container is stopped or paused.
+	ErrNotRunning = sentence.New(errors.New("container is not running"), "The room's container is not running. Send the task again: the container will be started.")
+	// ErrNameTaken: the name belongs to another container or volume.
+	ErrNameTaken = sentence.New(errors.New("name is taken by another container or volume"), "A container or volume that does not belong to this room already uses the name that this room needs. I leave it alone. The operator can find it with `podman ps -a` or `podman volume ls` and free the name with `podman rename`, `podman rm` or `podman volume rm`.")
 	// ErrUnreachable: podman's service does not answer.
 	ErrUnreachable = sentence.New(errors.New("podman is unreachable"), "Podman does not answer. The operator can start it with `systemctl start podman.socket` (rootless: `systemctl --user start podman.socket`), or set CONTAINER_HOST to its socket.")
 	// ErrImageMissing: the image is not on this host.
@@ -31,11 +31,11 @@ var (
 	// ErrOutOfMemory: the host or the container has no memory left.
 	ErrOutOfMemory = sentence.New(errors.New("out of memory"), "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`).")
 	// ErrNoSpace: the host's disk is full.
-	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can look with `podman system df` and make room with `podman image prune`.")
-	// ErrNotEmpty: a room whose volumes are to be made has some already.
-	ErrNotEmpty = sentence.New(errors.New("the room has volumes already"), "A room of the backup has volumes on this host already; they are left alone. The operator can have them replaced with -force.")
-	// ErrNoSlot: every range of user IDs is taken by a room's volumes.
-	ErrNoSlot = sentence.New(errors.New("no range of user IDs is left"), "There are as many rooms with a workspace as this host can keep apart. The operator can remove workspaces that nobody needs with `podman volume rm`.")
+	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
+	// ErrNotEmpty: the room already has volumes.
+	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
+	// ErrNoSlot: all user ID ranges are in use.
+	ErrNoSlot = sentence.New(errors.New("no user ID range left"), "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`.")
 )
 
 // texts that podman's answers hold, and what they mean. The first match counts.
@@ -59,8 +59,8 @@ var texts = []struct {
 	{"no space left on device", ErrNoSpace},
 }
 
-// kindOf finds the kind of an error from podman's bindings or its socket, nil for
-// none. What podman says is text: its typed errors end at the socket.
+// kindOf returns the kind of an error from podman's bindings or its socket, or nil.
+// Podman's typed errors do not survive the socket, so it matches their text.
 func kindOf(err error) *sentence.Error {
 	var connect bindings.ConnectError
 	var op *net.OpError
@@ -84,7 +84,7 @@ func kindOf(err error) *sentence.Error {
 	return nil
 }
 
-// explain wraps an error with what was done to what, and with its kind.
+// explain wraps an error with verb, object and kind.
 func explain(err error, verb, object string) error {
 	if err == nil {
 		return nil

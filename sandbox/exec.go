@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Cmd is a short command in a container, by direct argv, without a shell.
+// Cmd is a short command in a container, executed without a shell.
 type Cmd struct {
 	Argv []string
 	// Env is the environment on top of the container's, "KEY=value" each.
@@ -18,30 +18,30 @@ type Cmd struct {
 	Dir string
 	// Stdin is the command's input, nil = empty. Exec waits for a Read that blocks.
 	Stdin io.Reader
-	// MaxOutput bounds stdout and stderr, each, in bytes; 0 = 1 MiB. More is cut
+	// MaxOutput bounds stdout and stderr, in bytes each; 0 = 1 MiB. The rest is dropped
 	// and Result.Truncated is set.
 	MaxOutput int64
 }
 
-// Result is what a command left.
+// Result is the outcome of a command.
 type Result struct {
 	Stdout, Stderr []byte
-	// Code is the exit code, 128 + signal number where a signal ended it.
+	// Code is the exit code, or 128 + signal number if a signal ended the command.
 	Code int
-	// Truncated says that Stdout or Stderr was cut at Cmd.MaxOutput.
+	// Truncated reports that Stdout or Stderr was cut at Cmd.MaxOutput.
 	Truncated bool
 }
 
 // defaultMaxOutput bounds a stream of a command that has no bound of its own.
 const defaultMaxOutput = 1 << 20
 
-// exitRuntime is the exit code when the runtime could not execute anything at all,
-// as in a container that has used up its processes.
+// exitRuntime is the exit code if the runtime could not execute the command at all, for
+// example because the container has reached its process limit.
 const exitRuntime = 125
 
-// Exec runs a command in the container and waits for its end. A non-zero exit code is
-// a result, not an error. When ctx ends, Exec returns its error; the command in
-// the container may go on.
+// Exec runs a command in the container and waits until it ends. A non-zero exit code is
+// a result, not an error. When ctx ends, Exec returns its error; the command may
+// continue in the container.
 func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	if len(cmd.Argv) == 0 {
 		return Result{}, errors.New("exec in container: no command")
@@ -76,7 +76,7 @@ type bounded struct {
 	cut  bool
 }
 
-// Write takes all of b, whatever becomes of it.
+// Write always accepts all of b.
 func (w *bounded) Write(b []byte) (int, error) {
 	keep := b[:min(int64(len(b)), w.left)]
 	w.left -= int64(len(keep))

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// WriteFile writes data to path in the container, by way of a temporary file beside it,
-// so that a reader never sees half of it. Missing directories are made.
+// WriteFile writes data to path in the container through a temporary file, so that a
+// reader never sees a partial file. It creates missing directories.
 func (c *Container) WriteFile(ctx context.Context, path string, data []byte) error {
 	return c.write(ctx, path, data, "write")
 }
 
-// WriteNew writes data to path unless something is there already; then it does
-// nothing and returns no error.
+// WriteNew writes data to path if nothing exists there; otherwise it does nothing and
+// returns no error.
 func (c *Container) WriteNew(ctx context.Context, path string, data []byte) error {
 	return c.write(ctx, path, data, "write", "-new")
 }
@@ -24,8 +24,8 @@ func (c *Container) write(ctx context.Context, path string, data []byte, argv ..
 	return err
 }
 
-// ReadFile returns the first max bytes of a regular file in the container. It returns
-// ErrNotFound when there is none at path.
+// ReadFile returns the first max bytes of a regular file in the container, or
+// ErrNotFound.
 func (c *Container) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
 	result, err := c.Exec(ctx, Cmd{
 		Argv:      []string{initPath, "read", path, strconv.FormatInt(max, 10)},

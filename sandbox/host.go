@@ -7,7 +7,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/system"
 )
 
-// host is what matters of the machine that podman runs on.
+// host is what podman reports about its host.
 type host struct {
 	rootless    bool
 	storage     string   // folder of images, containers and volumes
@@ -17,9 +17,9 @@ type host struct {
 
 func (h host) can(controller string) bool { return slices.Contains(h.controllers, controller) }
 
-// about returns what podman says about its host. The first answer is kept. It takes
-// podman a fifth of a second, much of it to ask the package manager about its
-// parts, so nobody waits for it before the first container is made.
+// about returns what podman reports about its host and caches the answer. Podman needs
+// about 0.2 s for it, so the bot does not wait for it before the first container is
+// created.
 func (p *Podman) about(ctx context.Context) (host, error) {
 	unlock, err := p.asking.lock(ctx, "")
 	if err != nil {
@@ -37,8 +37,8 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 	return *p.host, nil
 }
 
-// askAhead asks in the background, until Close. What goes wrong is told to whoever
-// asks next.
+// askAhead queries the host in the background, until Close. An error is returned to the
+// next caller of about.
 func (p *Podman) askAhead() {
 	ctx, cancel := context.WithCancel(context.Background())
 	asked := make(chan struct{})
@@ -51,7 +51,7 @@ func (p *Podman) askAhead() {
 	p.stopAsking = func() { cancel(); <-asked }
 }
 
-// Rootless says whether podman's service runs without root's rights.
+// Rootless reports whether podman's service runs without root privileges.
 func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 	h, err := p.about(ctx)
 	return h.rootless, err
@@ -64,8 +64,8 @@ func (p *Podman) Storage(ctx context.Context) (string, error) {
 	return h.storage, err
 }
 
-// Driver is how podman keeps images and containers there: overlay, vfs and
-// others, see containers-storage.conf(5).
+// Driver is podman's storage driver: overlay, vfs or another one, see
+// containers-storage.conf(5).
 func (p *Podman) Driver(ctx context.Context) (string, error) {
 	h, err := p.about(ctx)
 	return h.driver, err

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// keyed is a lock for each key; it keeps nothing for keys that nobody holds.
+// keyed is a lock per key. It keeps nothing for keys that are not locked.
 type keyed struct {
 	mu    sync.Mutex
 	locks map[string]*keyedLock
@@ -16,7 +16,8 @@ type keyedLock struct {
 	users int
 }
 
-// lock waits for the key until ctx ends, and returns the function that frees it.
+// lock waits for the key's lock until ctx ends and returns the function that releases
+// it.
 func (k *keyed) lock(ctx context.Context, key string) (unlock func(), err error) {
 	k.mu.Lock()
 	if k.locks == nil {

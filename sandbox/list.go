@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// Info is one line of List.
+// Info describes one container in a List.
 type Info struct {
 	ID, Name, Room string
 	// State is podman's word: "running", "exited", "created", "paused", …
@@ -20,7 +20,7 @@ type Info struct {
 	Created time.Time
 }
 
-// List returns every container, running or not, found by the room label in one call.
+// List returns every container with a room label, running or not, in one call.
 func (p *Podman) List(ctx context.Context) ([]Info, error) {
 	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelRoom}})
 	list, err := containers.List(p.with(ctx), options)
@@ -38,9 +38,9 @@ func (p *Podman) List(ctx context.Context) ([]Info, error) {
 	return infos, nil
 }
 
-// Stop stops the container; its volumes, and its own layer, stay. ErrNotFound
-// when there is none; one that is stopped already is no error. A container without
-// a room's label is left alone: ErrNameTaken.
+// Stop stops the container; its volumes and its own layer are kept. It returns
+// ErrNotFound if there is none, and no error if it is already stopped. A container
+// without a room label is left alone: ErrNameTaken.
 func (p *Podman) Stop(ctx context.Context, name string) error {
 	unlock, err := p.names.lock(ctx, name)
 	if err != nil {
@@ -65,8 +65,8 @@ func (p *Podman) Stop(ctx context.Context, name string) error {
 	return explain(containers.Stop(p.with(ctx), data.ID, nil), "stop container", name)
 }
 
-// Destroy removes the container, running or not; its volumes stay. ErrNotFound
-// when there is none. A container without a room's label is left alone:
+// Destroy removes the container, running or not; its volumes are kept. It returns
+// ErrNotFound if there is none. A container without a room label is left alone:
 // ErrNameTaken.
 func (p *Podman) Destroy(ctx context.Context, name string) error {
 	unlock, err := p.names.lock(ctx, name)
@@ -84,8 +84,8 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 	return p.remove(ctx, data.ID)
 }
 
-// remove removes a container, its volumes stay. The first try may meet a mount
-// that is still busy.
+// remove removes a container but not its volumes. The first attempt may fail on a busy
+// mount.
 func (p *Podman) remove(ctx context.Context, id string) error {
 	options := new(containers.RemoveOptions).WithForce(true).WithVolumes(false)
 	var err error
@@ -113,19 +113,19 @@ func (p *Podman) remove(ctx context.Context, id string) error {
 	return err
 }
 
-// restart ends all that runs in the container and starts it again.
+// restart stops everything in the container and starts it again.
 func (c *Container) restart(ctx context.Context, why error) error {
 	unlock, err := c.podman.names.lock(ctx, c.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	c.podman.log.Warn().Str("box", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("nothing can be executed in the container; it is started again")
+	c.podman.log.Warn().Str("box", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("cannot execute anything in the container: restarting it")
 	err = containers.Restart(c.podman.with(ctx), c.ID, new(containers.RestartOptions).WithTimeout(1))
 	return explain(err, "restart container", c.Name)
 }
 
-// resume lets a paused container go on; paused is false where it was not.
+// resume unpauses a paused container; paused is false if it was not paused.
 func (c *Container) resume(ctx context.Context) (paused bool, err error) {
 	if paused, err = c.paused(ctx); err != nil || !paused {
 		return paused, err
@@ -133,7 +133,7 @@ func (c *Container) resume(ctx context.Context) (paused bool, err error) {
 	return true, explain(containers.Unpause(c.podman.with(ctx), c.ID, nil), "unpause container", c.Name)
 }
 
-// paused says whether the container is paused. One that is gone is not.
+// paused reports whether the container is paused. A missing container is not.
 func (c *Container) paused(ctx context.Context) (bool, error) {
 	data, err := containers.Inspect(c.podman.with(ctx), c.ID, nil)
 	if err = explain(err, "inspect container", c.Name); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Podman is the connection to podman's service. It is safe for concurrent use.
+// Podman is a connection to podman's service. It is safe for concurrent use.
 type Podman struct {
 	log    zerolog.Logger
 	values context.Context // carries the bindings' client; never cancelled
@@ -31,9 +31,9 @@ type Podman struct {
 	stopAsking func()
 }
 
-// Connect reaches podman's service at uri ("unix:///…/podman.sock"). An empty uri
-// means $CONTAINER_HOST, else the default socket of the user the process runs as.
-// It returns ErrUnreachable when nobody answers there.
+// Connect connects to podman's service at uri ("unix:///…/podman.sock"). If uri is
+// empty, it uses $CONTAINER_HOST, or else the default socket of the current user. It
+// returns ErrUnreachable if nothing answers there.
 func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, error) {
 	if uri == "" {
 		uri = os.Getenv("CONTAINER_HOST")
@@ -71,7 +71,7 @@ func defaultSocket(uid int, runtimeDir string) string {
 	return "unix://" + filepath.Join(runtimeDir, "podman/podman.sock")
 }
 
-// Close lets go of idle connections. Containers and runs are not touched.
+// Close closes idle connections. It does not touch containers or runs.
 func (p *Podman) Close() {
 	p.stopAsking()
 	p.client.Client.CloseIdleConnections()
@@ -103,7 +103,7 @@ func (p *Podman) with(ctx context.Context) context.Context {
 	return callContext{ctx, p.values}
 }
 
-// callContext ends when the caller's does and has the bindings' values.
+// callContext has the caller's deadline and cancellation and the bindings' values.
 type callContext struct {
 	context.Context
 	values context.Context

@@ -34,13 +34,13 @@ const (
 	RunInterrupted = boxinit.RunInterrupted
 )
 
-// ErrFileExists says that a file is in the container that RunSpec.Without names.
-var ErrFileExists = errors.New("a file is there that was thought not to be")
+// ErrFileExists means that a file named in RunSpec.Without exists in the container.
+var ErrFileExists = errors.New("a file exists that should not")
 
 // StartRun starts a run and returns once its command has been executed. It is
-// idempotent by spec.ID: a run of that ID, ended or not, is left as it is and
-// existed is true. It is ErrFileExists, and nothing was started, when a file of
-// spec.Without is there.
+// idempotent by spec.ID: an existing run with that ID, ended or not, is left alone and
+// existed is true. If a file in spec.Without exists, nothing is started and the error
+// is ErrFileExists.
 func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, err error) {
 	if err := spec.Check(); err != nil {
 		return false, err
@@ -82,10 +82,10 @@ func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error)
 	return status, nil
 }
 
-// StopRun ends everything the run started, and nothing older, and returns when
-// all of it is gone. A run that has ended or that the container does not know is no
-// error. Where nothing can be executed any more, as when the run has used up the
-// container's processes, the container itself is started again.
+// StopRun ends everything the run started, and nothing older, and returns when all of
+// it is gone. It is no error if the run has ended or is unknown. If nothing can be
+// executed in the container, for example because the run has used up its processes, the
+// container is restarted.
 func (c *Container) StopRun(ctx context.Context, id string) error {
 	var err error
 	again := pauses()
@@ -109,10 +109,10 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 	return c.restart(ctx, err)
 }
 
-// stopTries is how often a stop that cannot be executed is tried.
+// stopTries is how often a failing stop is retried before the container is restarted.
 const stopTries = 3
 
-// RemoveRun deletes the run's output and record. It refuses while the run runs.
+// RemoveRun deletes the run's output and record. It fails while the run is active.
 func (c *Container) RemoveRun(ctx context.Context, id string) error {
 	_, err := c.runCommand(ctx, "remove", id)
 	return err
@@ -128,15 +128,15 @@ func (c *Container) runCommand(ctx context.Context, verb, id string) (Result, er
 // maxStatus bounds the status that follows a run's output, in bytes.
 const maxStatus = 1 << 20
 
-// followTries bounds how often a follower may break off in a container, with podman
-// answering, and nothing read.
+// followTries bounds how often in a row the output stream may break without any new
+// output although podman answers.
 const followTries = 10
 
-// FollowRun writes the run's stdout from offset on to w until the run has ended
-// and returns its status. When podman's service goes away it connects again and
-// goes on at the next byte, until ctx ends. It returns at once with State RunNone
-// where the container does not know the run, or is gone, and with RunInterrupted where
-// the container went down before the run had ended.
+// FollowRun writes the run's stdout from offset on to w until the run has ended, and
+// returns its status. If podman's service goes away, it reconnects and continues at the
+// next byte until ctx ends. It returns State RunNone at once if the container is gone
+// or does not know the run, and RunInterrupted if the container went down before the
+// run had ended.
 func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
 	if err := boxinit.CheckID(id); err != nil {
 		return RunStatus{}, err
@@ -166,15 +166,15 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures = 0
 			again.Reset()
 		}
-		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("follower broke off; it tries again")
+		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
 		if err := again.Wait(ctx, err); err != nil {
 			return RunStatus{}, err
 		}
 	}
-	return RunStatus{}, fmt.Errorf("follow run %s in container %s: it breaks off again and again", id, c.Name)
+	return RunStatus{}, fmt.Errorf("follow run %s in container %s: the output stream keeps breaking off", id, c.Name)
 }
 
-// followOnce follows over one connection.
+// followOnce follows the run over one connection.
 func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
 	stderr := bounded{left: maxStatus}
 	code, err := c.podman.attach(ctx, c.ID, process{
@@ -194,7 +194,7 @@ func (c *Container) followOnce(ctx context.Context, id string, out *counting) (R
 	return status, nil
 }
 
-// counting counts what it passes on, and keeps the error of its writer.
+// counting counts the bytes it passes on and remembers its writer's error.
 type counting struct {
 	to  io.Writer
 	n   int64

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/sentence"
 )
 
 // service is a podman service of the test's own, which can be killed.
@@ -128,8 +130,7 @@ func (w *watched) Write(b []byte) (int, error) {
 
 func TestConnectUnreachable(t *testing.T) {
 	_, err := Connect(t.Context(), "unix:///no/such/podman.sock", zerolog.Nop())
-	var said interface{ Sentence() string }
-	if !errors.Is(err, ErrUnreachable) || !errors.As(err, &said) || !strings.Contains(said.Sentence(), "podman.socket") {
+	if !errors.Is(err, ErrUnreachable) || !strings.Contains(sentence.Text(err), "podman.socket") {
 		t.Errorf("%v, want ErrUnreachable", err)
 	}
 	if _, err := Connect(t.Context(), "ssh://host/run", zerolog.Nop()); err == nil {

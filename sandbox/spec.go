@@ -11,14 +11,14 @@ import (
 	"go.podman.io/storage/types"
 )
 
-// Spec is what a room's container is to be like.
+// Spec describes a room's container.
 type Spec struct {
-	// Room is the room's ID, as on the label.
+	// Room is the room ID on the label.
 	Room string
 	// Name is the container's name; "" = NameFor(Room).
 	Name string
-	// VolumesOf is the room whose volumes hold the work; "" = Room. It is another
-	// one where Room replaced it.
+	// VolumesOf is the room whose volumes are used; "" = Room. It differs after a room
+	// upgrade, when Room replaced that room.
 	VolumesOf string
 	Image     string
 	// Memory is the limit in bytes, swap included; 0 = none.
@@ -30,8 +30,8 @@ type Spec struct {
 	// Gateway is the directory on the host that holds the gateway's socket,
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
-	// Fresh has a container made anew, on its volumes, when Image now names another
-	// image than the one it was made of. Nothing may run in it.
+	// Fresh recreates the container, on its volumes, if Image now names a newer image
+	// than the one it was created from. Nothing may be running in it.
 	Fresh bool
 	// Version is the bot's version, for the label.
 	Version string
@@ -67,8 +67,8 @@ const (
 	logBytes  = 1 << 20 // of PID 1's own words
 )
 
-// capabilities are what root in a container keeps: package managers and build tools want
-// to own files and to change users, no more.
+// capabilities are what root keeps in a container: package managers and build tools
+// need to change owners and users, nothing more.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
 
 // volume names of a room.
@@ -77,8 +77,9 @@ func homeVolume(room string) string      { return "home-" + slug(room) }
 
 func (s Spec) volumesOf() string { return cmp.Or(s.VolumesOf, s.Room) }
 
-// generator says in podman's words what a container is. Slot is the room's range of user
-// IDs, -1 where podman is rootless and keeps its containers apart from the host itself.
+// generator returns podman's specification of the container. Slot is the room's range
+// of user IDs, or -1 with rootless podman, which isolates its containers from the host
+// by itself.
 func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
@@ -122,8 +123,8 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	return g
 }
 
-// resources says which limits the host can hold, and names the cgroup controllers
-// that are missing for the others.
+// resources returns the limits that the host supports, and the cgroup controllers that
+// are missing for the others.
 func (s Spec) resources(h host) (limits *rspec.LinuxResources, missing []string) {
 	limits = &rspec.LinuxResources{}
 	if s.Memory > 0 {

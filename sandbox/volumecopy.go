@@ -12,12 +12,11 @@ import (
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// labelHelper marks the containers that copy volumes. They have no room's label:
-// no bot takes one for a container.
+// labelHelper marks the containers that copy volumes. They have no room label, so that
+// no bot takes one for a room's container.
 const labelHelper = "io.matrix-tui.helper"
 
-// HasVolumes says whether a room has work to keep on this host: at least one of
-// its volumes.
+// HasVolumes reports whether at least one of the room's volumes exists on this host.
 func (p *Podman) HasVolumes(ctx context.Context, room string) (bool, error) {
 	for _, name := range []string{workspaceVolume(room), homeVolume(room)} {
 		_, err := p.slotOf(ctx, name, room)
@@ -31,10 +30,10 @@ func (p *Podman) HasVolumes(ctx context.Context, room string) (bool, error) {
 	return false, nil
 }
 
-// ExportVolumes writes the room's volumes to w as a tar of workspace/ and root/,
-// with the user IDs that the container sees. The container may be at work meanwhile: a file
-// that changes is taken as it is when its turn comes. It needs the image for a
-// container of its own, so nothing of what the agent changed has a part in it.
+// ExportVolumes writes the room's volumes to w as a tar of workspace/ and root/, with
+// the user IDs seen inside the container. The room's container may be running: a file
+// that changes is copied as it is when its turn comes. It uses a helper container made
+// from the image, so nothing that the agent changed takes part.
 func (p *Podman) ExportVolumes(ctx context.Context, room, image string, w io.Writer) error {
 	return p.helped(ctx, room, image, "ro", func(id string) error {
 		var said bounded
@@ -50,10 +49,10 @@ func (p *Podman) ExportVolumes(ctx context.Context, room, image string, w io.Wri
 	})
 }
 
-// ImportVolumes makes the room's volumes from what ExportVolumes wrote. Where
-// the room has some already it is ErrNotEmpty; with replace, what is in them
-// goes first. An error of r is one of ImportVolumes; that r is whole is for the
-// caller to know, because tar takes half an archive for a whole one.
+// ImportVolumes fills the room's volumes with what ExportVolumes wrote. If the room
+// already has volumes, it returns ErrNotEmpty; with replace, their contents are deleted
+// first. It returns errors of r. The caller must verify that r is complete, because tar
+// accepts a truncated archive.
 func (p *Podman) ImportVolumes(ctx context.Context, room, image string, r io.Reader, replace bool) error {
 	there, err := p.HasVolumes(ctx, room)
 	if err != nil {
@@ -73,10 +72,10 @@ func (p *Podman) ImportVolumes(ctx context.Context, room, image string, r io.Rea
 	})
 }
 
-// input remembers why a reader could not go on.
+// input remembers the error of a reader.
 type input struct {
 	r   io.Reader
-	err error // valid when nobody reads any more
+	err error // valid after the last Read
 }
 
 func (w *input) Read(p []byte) (int, error) {
@@ -87,7 +86,7 @@ func (w *input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// quietly runs a command of a helper, which has to work.
+// quietly runs a command in a helper container and fails if the command fails.
 func (p *Podman) quietly(ctx context.Context, id string, stdin io.Reader, argv ...string) error {
 	said := bounded{left: 4 << 10}
 	code, err := p.attach(ctx, id, process{argv: argv, dir: "/", stdin: stdin, stdout: io.Discard, stderr: &said})
@@ -97,8 +96,8 @@ func (p *Podman) quietly(ctx context.Context, id string, stdin io.Reader, argv .
 	return err
 }
 
-// helped runs do while a container is there that has the room's volumes and
-// nothing else, and removes it.
+// helped calls do with a temporary container that has the room's volumes and nothing
+// else, and removes that container afterwards.
 func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(id string) error) (err error) {
 	imageID, err := p.ImageID(ctx, image)
 	if err != nil {
@@ -138,7 +137,7 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 	return do(made.ID)
 }
 
-// removeHelper removes a helper of that name, and nothing else.
+// removeHelper removes a helper container with that name, and nothing else.
 func (p *Podman) removeHelper(ctx context.Context, name string) error {
 	data, err := containers.Inspect(p.with(ctx), name, nil)
 	if err = explain(err, "look for container", name); errors.Is(err, ErrNotFound) {

@@ -13,12 +13,13 @@ import (
 // noSlot stands for "no range of user IDs".
 const noSlot = -1
 
-// listTries is how often a list of volumes is asked for that others are removing.
+// listTries is how often listing volumes is retried: it fails while one is being
+// removed.
 const listTries = 5
 
-// volumesFor makes the room's two volumes where they are missing and returns the
-// room's slot. The slot is noted on the volumes, for it is they that hold files
-// owned by its user IDs; a container comes and goes.
+// volumesFor creates the room's two volumes if they are missing and returns the room's
+// slot. The slot is stored on the volumes, because they hold the files owned by its
+// user IDs; containers come and go.
 func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err error) {
 	host, err := p.about(ctx)
 	if err != nil {
@@ -39,7 +40,7 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err err
 			return noSlot, err
 		}
 		if slot != noSlot && found != slot {
-			return noSlot, fmt.Errorf("volume %s: its slot %d is not %d: %w", name, found, slot, ErrNameTaken)
+			return noSlot, fmt.Errorf("volume %s: slot %d, want %d: %w", name, found, slot, ErrNameTaken)
 		}
 		slot = found
 	}
@@ -47,7 +48,7 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err err
 		slot = noSlot
 	} else if slot == noSlot {
 		if len(missing) < len(names) {
-			return noSlot, fmt.Errorf("volumes of %s: no slot is noted on them: %w", room, ErrNameTaken)
+			return noSlot, fmt.Errorf("volumes of %s: no slot label: %w", room, ErrNameTaken)
 		}
 		if slot, err = p.freeSlot(ctx); err != nil {
 			return noSlot, err
@@ -65,20 +66,20 @@ func (p *Podman) volumesFor(ctx context.Context, room string) (slot int, err err
 	return slot, nil
 }
 
-// slotOf returns the slot on a volume's label, noSlot if it has none. A volume
-// that is not the room's is ErrNameTaken.
+// slotOf returns the slot on a volume's label, or noSlot. If the volume does not belong
+// to the room, it returns ErrNameTaken.
 func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
 	volume, err := volumes.Inspect(p.with(ctx), name, nil)
 	if err != nil {
 		return noSlot, explain(err, "inspect volume", name)
 	}
 	if volume.Labels[labelRoom] != room {
-		return noSlot, fmt.Errorf("volume %s: it is labelled for room %q: %w", name, volume.Labels[labelRoom], ErrNameTaken)
+		return noSlot, fmt.Errorf("volume %s: labelled for room %q: %w", name, volume.Labels[labelRoom], ErrNameTaken)
 	}
 	return parseSlot(volume.Labels), nil
 }
 
-// freeSlot returns the lowest slot that no volume has.
+// freeSlot returns the lowest slot that no volume uses.
 func (p *Podman) freeSlot(ctx context.Context) (int, error) {
 	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelSlot}})
 	list, err := volumes.List(p.with(ctx), options)

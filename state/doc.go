@@ -2,8 +2,8 @@
 //
 //   - state.json (Store): which container belongs to which room, the
 //     conversations, and the executions of tasks,
-//   - journal.db (Journal): the sync token with the events it covers, and
-//     outgoing messages,
+//   - journal.db (Journal): the sync token with the events it covers, the tasks
+//     that some events became, and outgoing messages,
 //   - transcripts (Transcripts): every turn of every task, line by line.
 //
 // It knows nothing about Matrix or podman: rooms, events and containers are

@@ -27,8 +27,8 @@ type File struct {
 	Missing string
 }
 
-// inbox names the files, a line each; "" when there are none. Where their list
-// is too long, the captions are shortened first.
+// inbox lists the files, one per line; "" if there are none. If the list is too long,
+// captions are shortened first.
 func inbox(files []File) string {
 	if len(files) == 0 {
 		return ""

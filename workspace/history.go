@@ -14,13 +14,13 @@ const (
 	minHistory = 4_000
 )
 
-// Turn is one thing that was said in the room before.
+// Turn is one message of the conversation so far.
 type Turn struct {
 	Role    string // "user" or "assistant"
 	Content string
 }
 
-// conversation is the newest turns that fit in limit bytes, oldest first.
+// conversation returns the newest turns that fit into limit bytes, oldest first.
 func conversation(turns []Turn, limit int) string {
 	left, first := limit, len(turns)
 	told := make([]string, len(turns))

@@ -4,7 +4,7 @@
 // anything, and it never fails.
 package workspace
 
-// Where things lie in the container. Source: seed 001, "Workspace file layout".
+// Paths in the container. Source: seed 001, "Workspace file layout".
 const (
 	Dir         = "/workspace"
 	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds
@@ -22,8 +22,8 @@ const (
 	FirstStatus  = "# Status Log\n"
 )
 
-// FirstFiles gives the path and first content of each file that a new
-// workspace has. The folders are made by whoever puts the first file there.
+// FirstFiles returns path and initial content of each file in a new workspace. Whoever
+// writes the first file in a folder creates the folder.
 func FirstFiles() map[string]string {
 	return map[string]string{ContextPath: FirstContext, StatusPath: FirstStatus}
 }

@@ -14,9 +14,9 @@ const (
 	MaxPersona = 24 << 10
 )
 
-// BootstrapFiles are the names of the files that say who the agent is and how
-// it works in a room, in the order in which they are told. They lie in Dir or
-// in the bot's state folder. Source: seed 002, "Prompt Construction".
+// BootstrapFiles are the names of the files that describe the agent and how it works in
+// a room, in prompt order. They are in Dir or in the bot's state folder. Source: seed
+// 002, "Prompt Construction".
 func BootstrapFiles() []string {
 	return []string{"AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md"}
 }
@@ -27,9 +27,9 @@ type Text struct {
 	Content string
 }
 
-// Persona is what a prompt tells of these files: the policy's persona file
-// first, then each of BootstrapFiles, the room's own rather than the state
-// folder's. The maps are from name to content; a file that is blank is none.
+// Persona selects the persona files for a prompt: the policy's persona file first, then
+// each of BootstrapFiles, preferring the room's to the state folder's. The maps are
+// from name to content; a blank file counts as missing.
 func Persona(policy Text, room, state map[string]string) []Text {
 	var out []Text
 	add := func(t Text) bool {
@@ -56,8 +56,8 @@ const (
 	styleGuard  = notStanding + ".\n\n"
 )
 
-// persona is the files, each under its name, and the style guard; "" when there
-// are none. What is too long is cut, and the prompt says so.
+// persona returns the files, each under its name, and the style guard; "" if there are
+// none. It cuts long files and says so.
 func persona(files []Text) string {
 	var b strings.Builder
 	left := MaxPersona

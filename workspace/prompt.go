@@ -17,11 +17,11 @@ const (
 	maxInstruction = 4_000
 )
 
-// Input is what a prompt is made of.
+// Input is what a prompt is made from.
 type Input struct {
 	Task        string // as the user wrote it
 	Asker       string // localpart of the user's ID; "" = "user"
-	Persona     []Text // who the agent is; read anew for each task
+	Persona     []Text // who the agent is; read again for each task
 	History     []Turn // oldest first; only when the agent's own session cannot go on
 	Quote       *Quote // what the task replies to; nil = nothing
 	Files       []File // what came with it; with Resumed, what the session was not told of
@@ -45,13 +45,12 @@ type Input struct {
 // room is how many bytes of a prompt there are for what may be long.
 type room struct{ history, answers int }
 
-// Prompt is what the agent is told: to read what prior tasks left, then the
-// task, then to leave something for the next. Source: seed 001, "Gemini
-// invocation with context". What people wrote stands behind a name in brackets,
-// or in a quotation, and has its @ escaped, because the CLI runs /commands and
-// inlines @files from anywhere in a prompt. A task that makes the prompt longer
-// than MaxPrompt is left in task.md, and the prompt says so; then the
-// conversation is told less of, then the answers.
+// Prompt is the agent's prompt: read what earlier tasks left, do the task, leave
+// something for the next one. Source: seed 001, "Gemini invocation with context". Text
+// from people is marked with a name in brackets or as a quotation, and its @ is
+// escaped, because the CLI runs /commands and inlines @files anywhere in a prompt. If
+// the task makes the prompt longer than MaxPrompt, it is only in task.md and the prompt
+// says so; after that, the conversation is shortened, then the answers.
 func Prompt(in Input) string {
 	room := room{MaxHistory, MaxAnswers}
 	prompt := compose(in, said(in.Asker, in.Task), room)
@@ -72,7 +71,7 @@ func Prompt(in Input) string {
 	return prompt
 }
 
-// compose puts the parts together, the standing ones first.
+// compose puts the parts together, the unchanging ones first.
 func compose(in Input, task string, room room) string {
 	who, history := persona(in.Persona), conversation(in.History, room.history)
 	var b strings.Builder
@@ -108,7 +107,7 @@ func compose(in Input, task string, room room) string {
 	return b.String()
 }
 
-// begun is the task, for a session that knows nothing of it.
+// begun is the task for a session that knows nothing about it.
 func begun(in Input, task string, room room) string {
 	out := quotation(in.Quote) + "Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n" + task + "\n" + inbox(in.Files)
 	if answers := previousAnswers(in.Answers, room.answers); answers != "" {
@@ -120,8 +119,8 @@ func begun(in Input, task string, room room) string {
 	return out
 }
 
-// resumed is the answer to the question with which the session stopped, or what
-// it was stopped for.
+// resumed is the answer to the question that ended the session's last run, or the
+// messages it was stopped for.
 func resumed(in Input, room room) string {
 	answer := ""
 	if last := len(in.Answers) - 1; last >= 0 {
@@ -138,5 +137,5 @@ func resumed(in Input, room room) string {
 		steering(in.Steer) + answer + task
 }
 
-// opening is how the task begins.
+// opening is the beginning of the task.
 func opening(in Input) string { return said(in.Asker, clean.Cut(in.Task, maxOpening)) }

@@ -17,16 +17,15 @@ const (
 	maxQuestion = 4_000
 )
 
-// Answered is a question of the agent's, and what a person answered.
+// Answered is one of the agent's questions with a person's answer.
 type Answered struct {
 	Question, Answer string
 	By               string // localpart of the user's ID; "" = "user"
 }
 
-// PreviousAnswers is what persons answered to the agent's questions about a
-// task, oldest first, to stand in its prompt; "" when nothing was asked. The
-// newest is always told, and of the others as many as MaxAnswers has room for.
-// Source: seed 000, "Previous answers from user".
+// PreviousAnswers are people's answers to the agent's questions about a task, oldest
+// first, for the prompt; "" if there are none. It always contains the newest, and as
+// many others as fit into MaxAnswers. Source: seed 000, "Previous answers from user".
 func PreviousAnswers(answers []Answered) string { return previousAnswers(answers, MaxAnswers) }
 
 func previousAnswers(answers []Answered, limit int) string {

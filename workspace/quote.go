@@ -17,7 +17,7 @@ const (
 	maxQuotedFiles = 10
 )
 
-// Quote is the message that a task replies to, and what was said before it.
+// Quote is the message that a task replies to, and the messages before it.
 type Quote struct {
 	Sender string // localpart of the user's ID; "" = "user"
 	Text   string
@@ -33,9 +33,8 @@ const (
 	quoteLine = ">     "
 )
 
-// quotation is a quote that is marked as such, line by line, because it holds
-// what may come from anybody; "" when there is none. Source: seed 002, "Reply
-// Context Archive" and the topic window.
+// quotation returns a quote with every line marked, because it may come from anybody;
+// "" if there is none. Source: seed 002, "Reply Context Archive" and the topic window.
 func quotation(q *Quote) string {
 	if q == nil {
 		return ""

@@ -28,15 +28,15 @@ func StatusLines(now time.Time, task, outcome string) string {
 	return "\n" + stamp + "Task: " + oneLine(task) + "\n" + stamp + oneLine(outcome) + "\n"
 }
 
-// TaskFile is the content of task.md: the task as it was written, without NUL,
-// with a newline at its end, at most MaxTask bytes.
+// TaskFile is the content of task.md: the task as it was written, without NUL, ending
+// in a newline, at most MaxTask bytes.
 func TaskFile(task string) []byte {
 	text := clean.Cut(strings.TrimRight(unixText(task), "\n"), MaxTask-1)
 	return []byte(text + "\n")
 }
 
-// oneLine is a text on one line, cut to MaxStatusLine characters; one that says
-// nothing becomes a dash.
+// oneLine puts a text on one line, cut to MaxStatusLine characters; an empty text
+// becomes a dash.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(unixText(text)), " ")
 	if text == "" {

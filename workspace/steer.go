@@ -10,8 +10,8 @@ const (
 	maxSteered = 8_000
 )
 
-// steering is what people said while the task ran, oldest first, the newest
-// that fit; "" when nobody did.
+// steering returns what people said while the task was running, oldest first, keeping
+// the newest that fit; "" if there is nothing.
 func steering(steer []Message) string {
 	const older = "(older ones left out)\n"
 	var out []string

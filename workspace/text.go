@@ -7,7 +7,7 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// Message is something that somebody said in the room.
+// Message is a message in the room.
 type Message struct {
 	Sender string // localpart of the user's ID; "" = "user"
 	Text   string

@@ -14,7 +14,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// send writes an answer as JSON, in one line.
+// send writes a response as JSON on one line.
 func send(w http.ResponseWriter, status int, v any) {
 	body, ok := v.(json.RawMessage)
 	if ok {
@@ -40,8 +40,8 @@ func sendError(w http.ResponseWriter, status int, text string) {
 	}{text})
 }
 
-// fail tells what went wrong. Whoever can do something about it is told what;
-// of the rest there is a name that the log has too.
+// fail writes an error response: a sentence for errors that the client can act on, for
+// all others an error ID that is also in the log.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badRequest
 	var step *agent.TransitionError
@@ -51,16 +51,16 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, bot.ErrNoExecution):
 		sendError(w, http.StatusNotFound, "Session not found")
 	case errors.Is(err, bot.ErrNoRoom):
-		sendError(w, http.StatusNotFound, "Room not found: the bot is in no room of this ID")
+		sendError(w, http.StatusNotFound, "Room not found: the bot is not in a room with this ID")
 	case errors.As(err, &step):
 		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From)) // the seed's, of each state
 	case errors.Is(err, agent.ErrLimit):
 		sendError(w, http.StatusUnprocessableEntity, sentence.Text(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		sendError(w, http.StatusServiceUnavailable, "This took too long, or the bot is ending: ask again, with the same Idempotency-Key")
+		sendError(w, http.StatusServiceUnavailable, "The request took too long, or the bot is shutting down: retry with the same Idempotency-Key")
 	default:
 		said, id := sentence.Tell(err)
-		h.log.Error().Err(err).Str("error_id", id).Msg("answer an HTTP request")
+		h.log.Error().Err(err).Str("error_id", id).Msg("HTTP request failed")
 		status := http.StatusServiceUnavailable
 		if id != "" {
 			status = http.StatusInternalServerError

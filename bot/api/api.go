@@ -45,13 +45,13 @@ type service struct {
 	collectors []prometheus.Collector
 }
 
-// New answers for b those that have the token; without a token nobody gets
-// more than the bot's health.
+// New returns the handler for b. Without the token, a client can read only the bot's
+// health.
 func New(b *bot.Bot, token string, log zerolog.Logger) http.Handler {
 	return newHandler(service{b.Execute, b.Execution, b.Resume, b.Health, b.Collectors()}, token, log)
 }
 
-// handler answers all requests.
+// handler serves all requests.
 type handler struct {
 	service
 	guard    guard
@@ -63,7 +63,7 @@ type handler struct {
 func newHandler(s service, token string, log zerolog.Logger) *handler {
 	h := &handler{service: s, guard: newGuard(token), log: log, registry: prometheus.NewRegistry()}
 	h.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP interface.",
+		Name: "matrix_tui_http_requests_total", Help: "Requests to the HTTP API.",
 	}, []string{"route", "code"})
 	h.registry.MustRegister(h.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.registry.MustRegister(s.collectors...)

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// badRequest is a request that cannot be taken, with its status.
+// badRequest is an invalid request, with its status.
 type badRequest struct {
 	status   int
 	sentence string
@@ -42,28 +42,27 @@ func readBody(w http.ResponseWriter, r *http.Request, fields map[string]any) err
 		w.Header().Set("Connection", "close") // the rest of it is not waited for
 		return &badRequest{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is longer than %d KiB", maxBody>>10)}
 	case err != nil:
-		return malformed("The body did not come whole")
+		return malformed("The body is incomplete")
 	}
 	return decode(body, fields)
 }
 
-// isJSON checks what a request says of its body.
+// isJSON checks the headers that describe the body.
 func isJSON(h http.Header) error {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := params["charset"]
 	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return &badRequest{http.StatusUnsupportedMediaType, "The body is to be JSON: send the header Content-Type: application/json"}
+		return &badRequest{http.StatusUnsupportedMediaType, "The body must be JSON: send the header Content-Type: application/json"}
 	}
 	if h.Get("Content-Encoding") != "" {
-		return &badRequest{http.StatusUnsupportedMediaType, "The body is to be plain: leave the header Content-Encoding out"}
+		return &badRequest{http.StatusUnsupportedMediaType, "The body must not be compressed: remove the header Content-Encoding"}
 	}
 	return nil
 }
 
-// decode reads one JSON object. fields has the keys that it may hold, each
-// with where the value goes: a *string or a *[]string. encoding/json alone
-// would let pass what is meant otherwise: keys in another case, a key that is
-// there twice, null. Every error is a *badRequest that names the field.
+// decode parses one JSON object. fields maps each allowed key to its destination: a
+// *string or a *[]string. encoding/json alone would accept keys in another case,
+// duplicate keys and null. Every error is a *badRequest that names the field.
 func decode(body []byte, fields map[string]any) error {
 	if !utf8.Valid(body) {
 		return malformed("The body is not valid UTF-8")
@@ -74,7 +73,7 @@ func decode(body []byte, fields map[string]any) error {
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return malformed("The body is to be a JSON object with %s", names(fields))
+		return malformed("The body must be a JSON object with %s", names(fields))
 	}
 	seen := map[string]bool{}
 	for dec.More() {
@@ -90,9 +89,9 @@ func decode(body []byte, fields map[string]any) error {
 		into, known := fields[name]
 		switch {
 		case !known:
-			return malformed("There is no field %s: the body has %s", quoted(name), names(fields))
+			return malformed("Unknown field %s: the body may contain %s", quoted(name), names(fields))
 		case seen[name]:
-			return malformed("The field %q is there twice", name)
+			return malformed("The field %q occurs twice", name)
 		}
 		seen[name] = true
 		if err := set(name, into, raw); err != nil {
@@ -102,17 +101,17 @@ func decode(body []byte, fields map[string]any) error {
 	return nil
 }
 
-// set puts one value where it belongs.
+// set stores one value.
 func set(name string, into any, raw json.RawMessage) error {
 	switch into := into.(type) {
 	case *string:
 		if kind(raw) != "a string" {
-			return malformed("The field %q is to be a string, not %s", name, kind(raw))
+			return malformed("The field %q must be a string, not %s", name, kind(raw))
 		}
 		return text(raw, into)
 	case *[]string:
 		if kind(raw) != "an array" {
-			return malformed("The field %q is to be an array of strings, not %s", name, kind(raw))
+			return malformed("The field %q must be an array of strings, not %s", name, kind(raw))
 		}
 		var list []json.RawMessage
 		if err := json.Unmarshal(raw, &list); err != nil {
@@ -121,7 +120,7 @@ func set(name string, into any, raw json.RawMessage) error {
 		*into = make([]string, len(list))
 		for i, one := range list {
 			if kind(one) != "a string" {
-				return malformed("The field %q is to be an array of strings, but number %d in it is %s", name, i+1, kind(one))
+				return malformed("The field %q must be an array of strings, but element %d is %s", name, i+1, kind(one))
 			}
 			if err := text(one, &(*into)[i]); err != nil {
 				return err
@@ -139,7 +138,7 @@ func text(raw json.RawMessage, into *string) error {
 	return nil
 }
 
-// kind says what a JSON value is.
+// kind names the type of a JSON value.
 func kind(raw json.RawMessage) string {
 	switch raw[0] {
 	case '"':
@@ -156,7 +155,7 @@ func kind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// syntax says where JSON breaks.
+// syntax says where the JSON is invalid.
 func syntax(err error) string {
 	var wrong *json.SyntaxError
 	if errors.As(err, &wrong) {
@@ -174,7 +173,7 @@ func names(fields map[string]any) string {
 	return strings.Join(list, ", ")
 }
 
-// quoted is a stranger's word, short and on one line.
+// quoted shortens a name from the client and puts it on one line.
 func quoted(s string) string {
 	if runes := []rune(s); len(runes) > 40 {
 		s = string(runes[:39]) + "…"
@@ -182,16 +181,16 @@ func quoted(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// idempotencyKey is the header of that name, "" for none.
+// idempotencyKey returns that header, or "".
 func idempotencyKey(h http.Header) (string, error) {
 	keys := h.Values("Idempotency-Key")
 	switch {
 	case len(keys) == 0:
 		return "", nil
 	case len(keys) > 1:
-		return "", malformed("The header Idempotency-Key is there twice")
+		return "", malformed("The header Idempotency-Key occurs twice")
 	case keys[0] == "" || len(keys[0]) > maxKey || strings.ContainsFunc(keys[0], func(r rune) bool { return r < ' ' || r > '~' }):
-		return "", malformed("The header Idempotency-Key is to have 1 to %d characters of ASCII", maxKey)
+		return "", malformed("The header Idempotency-Key must have 1 to %d ASCII characters", maxKey)
 	}
 	return keys[0], nil
 }

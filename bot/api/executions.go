@@ -8,14 +8,13 @@ import (
 	"matrix-tui/bot"
 )
 
-// standing is the part of an execution that starting and answering it gives.
+// standing is the part of an execution that execute and resume return.
 type standing struct {
 	ID    string `json:"session_id"`
 	State string `json:"state"`
 }
 
-// execute starts an execution. The same Idempotency-Key gives the same one
-// again, however often it is sent.
+// execute starts an execution. The same Idempotency-Key always returns the same one.
 func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	var s bot.Submission
 	err := readBody(w, r, map[string]any{"room": &s.Room, "transcript": &s.Transcript, "commands": &s.Commands})
@@ -49,7 +48,7 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	send(w, http.StatusAccepted, now)
 }
 
-// context tells an execution as it is stored.
+// context returns an execution as it is stored.
 func (h *handler) context(w http.ResponseWriter, r *http.Request, id string) {
 	raw, err := h.service.execution(id)
 	if err != nil {
@@ -80,8 +79,8 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
 	send(w, http.StatusOK, standing{id, "resuming"})
 }
 
-// ready tells whether the bot has come up, and the client if it has not: what
-// is to be begun or to go on would find no rooms yet.
+// ready reports whether the bot is up, and sends an error if it is not: executions need
+// the rooms.
 func (h *handler) ready(w http.ResponseWriter, r *http.Request) bool {
 	if !h.service.health(r.Context()).Synced.IsZero() {
 		return true

@@ -89,7 +89,7 @@ func TestBrokenBot(t *testing.T) {
 	}{
 		{"sentence", fmt.Errorf("execute: %w", fullDisk{}), 503, said("There is no space left."), true},
 		{"internal", errors.New("secret detail"), 500, "Something went wrong on my side (internal error ", true},
-		{"deadline", fmt.Errorf("execute: %w", context.DeadlineExceeded), 503, said("This took too long, or the bot is ending: ask again, with the same Idempotency-Key"), false},
+		{"deadline", fmt.Errorf("execute: %w", context.DeadlineExceeded), 503, said("The request took too long, or the bot is shutting down: retry with the same Idempotency-Key"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, log := served(t, &shelf{broken: tt.err}, testToken)
@@ -105,10 +105,10 @@ func TestBrokenBot(t *testing.T) {
 	t.Run("panic", func(t *testing.T) {
 		base, log := served(t, &shelf{}, testToken)
 		got := ask(t, "POST", base+"/execute", `{"room":"`+testRoom+`","transcript":"panic"}`, bearer, isjson)
-		if got.code != 500 || got.body != said("Something went wrong on my side; the operator finds it in the log") {
+		if got.code != 500 || got.body != said("Internal error: the operator can find it in the log") {
 			t.Errorf("%d %s", got.code, got.body)
 		}
-		if !strings.Contains(log.String(), "panic: ") || strings.Contains(log.String(), "secret text") {
+		if !strings.Contains(log.String(), "panic in an HTTP handler") || strings.Contains(log.String(), "secret text") {
 			t.Errorf("log: %s", log)
 		}
 	})
@@ -122,7 +122,7 @@ func TestStarting(t *testing.T) {
 	base, _ := served(t, s, testToken)
 	for path, body := range map[string]string{"/execute": `{"room":"` + testRoom + `","transcript":"x"}`, "/resume/asks": `{"answer":"x"}`} {
 		got := ask(t, "POST", base+path, body, bearer, isjson)
-		if got.code != 503 || got.body != said("The bot is starting: nothing has come from the homeserver yet") || got.head.Get("Retry-After") == "" {
+		if got.code != 503 || got.body != said("The bot is starting: it has not synced with the homeserver yet") || got.head.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", path, got.code, got.body)
 		}
 	}

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// guard knows the token, by its hash: the comparison of two hashes takes the
-// same time whatever was sent, also when the lengths differ.
+// guard holds the hash of the token: comparing hashes takes the same time for any
+// input, also of another length.
 type guard struct {
 	token [sha256.Size]byte
-	none  bool // there is no token: nobody gets in
+	none  bool // no token is set: all requests are refused
 }
 
 func newGuard(token string) guard {
 	return guard{token: sha256.Sum256([]byte(token)), none: token == ""}
 }
 
-// opens tells whether a request has the token, as one Authorization header of
+// opens reports whether a request has the token, as a single Authorization header with
 // the scheme Bearer (RFC 6750, section 2.1).
 func (g guard) opens(r *http.Request) bool {
 	headers := r.Header.Values("Authorization")

@@ -8,11 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// starting is what is said before the bot has heard from its homeserver.
-const starting = "The bot is starting: nothing has come from the homeserver yet"
+// starting is the error before the first sync.
+const starting = "The bot is starting: it has not synced with the homeserver yet"
 
-// health tells how the bot is, to those that restart it and to those that look
-// at it from outside: no more than the words that are meant for them.
+// health serves supervisors and monitoring, which see only what is meant for them.
 func (h *handler) health(w http.ResponseWriter, r *http.Request, _ string) {
 	now := h.service.health(r.Context())
 	told := struct {
@@ -33,8 +32,8 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request, _ string) {
 	send(w, http.StatusServiceUnavailable, told)
 }
 
-// metrics tells the bot's numbers. They are gathered first, because promhttp
-// would tell an error as plain text.
+// metrics gathers the metrics first, because promhttp would write an error as plain
+// text.
 func (h *handler) metrics(w http.ResponseWriter, r *http.Request, _ string) {
 	families, err := h.registry.Gather()
 	if err != nil {

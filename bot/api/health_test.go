@@ -15,7 +15,7 @@ func TestHealth(t *testing.T) {
 	}{
 		{"well", &shelf{}, 200, `{"status":"ok","synced":"2026-03-04T05:06:07Z"}`},
 		{"ill", &shelf{ill: errors.New("the homeserver does not answer")}, 503, `{"error":"the homeserver does not answer","synced":"2026-03-04T05:06:07Z"}`},
-		{"starting", &shelf{starting: true}, 503, `{"error":"The bot is starting: nothing has come from the homeserver yet"}`},
+		{"starting", &shelf{starting: true}, 503, `{"error":"The bot is starting: it has not synced with the homeserver yet"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, _ := served(t, tt.shelf, testToken)

@@ -12,8 +12,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Listen takes the address, HOST:PORT. Connections wait until Serve. Its errors
-// have a sentence for the operator.
+// Listen listens on the address; a *ListenError says what is wrong with it.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -28,20 +27,20 @@ func whyNot(err error) string {
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "where another program listens already: stop that, or choose another port"
+		return "but another program is already listening there: stop it, or choose another port"
 	case errors.Is(err, syscall.EACCES):
-		return "and the user of the bot may not use that port: choose one above 1023"
+		return "but the bot's user may not use that port: choose one above 1023"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "which is no address of this host: choose one that is, such as 127.0.0.1"
+		return "which is not an address of this host: choose one that is, such as 127.0.0.1"
 	case errors.As(err, &dns):
-		return "and that name has no address: choose an address of this host, such as 127.0.0.1"
+		return "and that name has no address: use an address of this host, such as 127.0.0.1"
 	case errors.As(err, &call):
 		err = call.Err
 	}
-	return fmt.Sprintf("which cannot be listened on: %v", err)
+	return fmt.Sprintf("but the bot cannot listen there: %v", err)
 }
 
-// bounded is a listener with so many connections at once.
+// bounded is a listener with a maximum number of connections.
 type bounded struct {
 	net.Listener
 	slots chan struct{}
@@ -53,7 +52,7 @@ func newBounded(ln net.Listener, most int) *bounded {
 	return &bounded{Listener: ln, slots: make(chan struct{}, most), done: make(chan struct{})}
 }
 
-// Accept waits for a slot first.
+// Accept first waits for a slot.
 func (b *bounded) Accept() (net.Conn, error) {
 	select {
 	case b.slots <- struct{}{}:
@@ -73,7 +72,7 @@ func (b *bounded) Close() error {
 	return b.Listener.Close()
 }
 
-// slotted is a connection that gives its slot back.
+// slotted is a connection that releases its slot when it is closed.
 type slotted struct {
 	net.Conn
 	leave func()

@@ -16,8 +16,8 @@ func TestListen(t *testing.T) {
 	}
 	defer taken.Close()
 	for _, tt := range []struct{ address, want string }{
-		{taken.Addr().String(), "API_LISTEN is " + taken.Addr().String() + ", where another program listens already: stop that, or choose another port."},
-		{"192.0.2.1:0", "API_LISTEN is 192.0.2.1:0, which is no address of this host: choose one that is, such as 127.0.0.1."},
+		{taken.Addr().String(), "API_LISTEN is " + taken.Addr().String() + ", but another program is already listening there: stop it, or choose another port."},
+		{"192.0.2.1:0", "API_LISTEN is 192.0.2.1:0, which is not an address of this host: choose one that is, such as 127.0.0.1."},
 	} {
 		_, err := Listen(t.Context(), tt.address)
 		said, _ := sentence.Of(err)

@@ -47,7 +47,7 @@ func TestAuth(t *testing.T) {
 			if challenge := got.head.Get("WWW-Authenticate"); (challenge != "") != (tt.code == 401) {
 				t.Errorf("WWW-Authenticate is %q", challenge)
 			}
-			if tt.code == 401 && got.body != said("This needs the header Authorization: Bearer TOKEN, with the bot's API_TOKEN") {
+			if tt.code == 401 && got.body != said("Missing or wrong header Authorization: Bearer TOKEN, with the bot's API_TOKEN") {
 				t.Errorf("body %s", got.body)
 			}
 		})
@@ -57,40 +57,40 @@ func TestAuth(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	ok := `{"room":"` + testRoom + `","transcript":"x"}`
 	long := strings.Repeat("x", maxBody)
-	const plain = "The body is to be JSON: send the header Content-Type: application/json"
+	const plain = "The body must be JSON: send the header Content-Type: application/json"
 	for _, tt := range []struct {
 		name, method, path, body string
 		header                   []string // of isjson in its place
 		code                     int
 		want                     string
 	}{
-		{"no path", "GET", "/", "", nil, 404, "There is no such path"},
-		{"below a path", "POST", "/execute/x", ok, nil, 404, "There is no such path"},
-		{"no id", "GET", "/context/", "", nil, 404, "There is no such path"},
-		{"two ids", "GET", "/context/a/b", "", nil, 404, "There is no such path"},
-		{"hidden slash", "GET", "/context/a%2fb", "", nil, 404, "There is no such path"},
-		{"dots", "GET", "/context/../metrics", "", nil, 404, "There is no such path"},
-		{"long id", "GET", "/context/" + long[:maxID+1], "", nil, 404, "There is no such path"},
+		{"no path", "GET", "/", "", nil, 404, "Path not found"},
+		{"below a path", "POST", "/execute/x", ok, nil, 404, "Path not found"},
+		{"no id", "GET", "/context/", "", nil, 404, "Path not found"},
+		{"two ids", "GET", "/context/a/b", "", nil, 404, "Path not found"},
+		{"hidden slash", "GET", "/context/a%2fb", "", nil, 404, "Path not found"},
+		{"dots", "GET", "/context/../metrics", "", nil, 404, "Path not found"},
+		{"long id", "GET", "/context/" + long[:maxID+1], "", nil, 404, "Path not found"},
 		{"longest id", "GET", "/context/" + long[:maxID], "", nil, 404, "Session not found"},
 		{"no session", "GET", "/context/nobody", "", nil, 404, "Session not found"},
 		{"no session to answer", "POST", "/resume/nobody", `{"answer":"x"}`, nil, 404, "Session not found"},
-		{"no room", "POST", "/execute", `{"room":"!other:x","transcript":"x"}`, nil, 404, "Room not found: the bot is in no room of this ID"},
+		{"no room", "POST", "/execute", `{"room":"!other:x","transcript":"x"}`, nil, 404, "Room not found: the bot is not in a room with this ID"},
 
-		{"execute read", "GET", "/execute", "", nil, 405, "This path takes POST"},
-		{"execute put", "PUT", "/execute", ok, nil, 405, "This path takes POST"},
-		{"context written", "POST", "/context/x", ok, nil, 405, "This path takes GET, HEAD"},
-		{"context deleted", "DELETE", "/context/x", "", nil, 405, "This path takes GET, HEAD"},
-		{"resume read", "GET", "/resume/x", "", nil, 405, "This path takes POST"},
-		{"metrics written", "POST", "/metrics", "", nil, 405, "This path takes GET, HEAD"},
-		{"health written", "POST", "/healthz", "", nil, 405, "This path takes GET, HEAD"},
-		{"unknown method", "DANCE", "/execute", ok, nil, 405, "This path takes POST"},
+		{"execute read", "GET", "/execute", "", nil, 405, "This path supports only POST"},
+		{"execute put", "PUT", "/execute", ok, nil, 405, "This path supports only POST"},
+		{"context written", "POST", "/context/x", ok, nil, 405, "This path supports only GET, HEAD"},
+		{"context deleted", "DELETE", "/context/x", "", nil, 405, "This path supports only GET, HEAD"},
+		{"resume read", "GET", "/resume/x", "", nil, 405, "This path supports only POST"},
+		{"metrics written", "POST", "/metrics", "", nil, 405, "This path supports only GET, HEAD"},
+		{"health written", "POST", "/healthz", "", nil, 405, "This path supports only GET, HEAD"},
+		{"unknown method", "DANCE", "/execute", ok, nil, 405, "This path supports only POST"},
 
 		{"form", "POST", "/execute", ok, []string{"Content-Type: application/x-www-form-urlencoded"}, 415, plain},
 		{"text", "POST", "/execute", ok, []string{"Content-Type: text/plain"}, 415, plain},
 		{"no type", "POST", "/execute", ok, []string{"Accept: */*"}, 415, plain},
 		{"malformed type", "POST", "/execute", ok, []string{"Content-Type: application/json; charset"}, 415, plain},
 		{"other charset", "POST", "/execute", ok, []string{"Content-Type: application/json; charset=latin1"}, 415, plain},
-		{"zipped", "POST", "/execute", ok, []string{isjson, "Content-Encoding: gzip"}, 415, "The body is to be plain: leave the header Content-Encoding out"},
+		{"zipped", "POST", "/execute", ok, []string{isjson, "Content-Encoding: gzip"}, 415, "The body must not be compressed: remove the header Content-Encoding"},
 		{"resume by form", "POST", "/resume/x", "answer=x", []string{"Content-Type: application/x-www-form-urlencoded"}, 415, plain},
 
 		{"too long", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"` + long + `"}`, nil, 413, "The body is longer than 1024 KiB"},
@@ -102,10 +102,10 @@ func TestRefusals(t *testing.T) {
 		{"without room", "POST", "/execute", `{"transcript":"x"}`, nil, 400, `The field "room" is missing: it is the ID of a room that the bot is in`},
 		{"nothing to do", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"","commands":[]}`, nil, 400, `The field "transcript" is missing: it says what is to be done`},
 		{"without answer", "POST", "/resume/x", `{}`, nil, 400, `The field "answer" is missing: it is what the question is answered with`},
-		{"numeric answer", "POST", "/resume/x", `{"answer":2}`, nil, 400, `The field "answer" is to be a string, not a number`},
-		{"empty key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: "}, 400, "The header Idempotency-Key is to have 1 to 255 characters of ASCII"},
-		{"long key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: " + long[:maxKey+1]}, 400, "The header Idempotency-Key is to have 1 to 255 characters of ASCII"},
-		{"two keys", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: a", "Idempotency-Key: b"}, 400, "The header Idempotency-Key is there twice"},
+		{"numeric answer", "POST", "/resume/x", `{"answer":2}`, nil, 400, `The field "answer" must be a string, not a number`},
+		{"empty key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: "}, 400, "The header Idempotency-Key must have 1 to 255 ASCII characters"},
+		{"long key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: " + long[:maxKey+1]}, 400, "The header Idempotency-Key must have 1 to 255 ASCII characters"},
+		{"two keys", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: a", "Idempotency-Key: b"}, 400, "The header Idempotency-Key occurs twice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &shelf{}
@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 			if kind := got.head.Get("Content-Type"); kind != "application/json" {
 				t.Errorf("Content-Type is %q", kind)
 			}
-			if allow := got.head.Get("Allow"); tt.code == 405 && "This path takes "+allow != tt.want {
+			if allow := got.head.Get("Allow"); tt.code == 405 && "This path supports only "+allow != tt.want {
 				t.Errorf("Allow is %q", allow)
 			}
 			if len(s.list) > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// route is one path with what answers it.
+// route is a path and its handler.
 type route struct {
 	name   string // its path; in logs and metrics too
 	method string // GET allows HEAD
@@ -17,7 +17,7 @@ type route struct {
 	handle func(h *handler, w http.ResponseWriter, r *http.Request, id string)
 }
 
-// routes are all that there is. One that ends in a slash takes a session ID.
+// routes are all routes. One that ends in a slash takes a session ID.
 var routes = []route{
 	{"/execute", http.MethodPost, false, (*handler).execute},
 	{"/context/", http.MethodGet, false, (*handler).context},
@@ -26,7 +26,7 @@ var routes = []route{
 	{"/metrics", http.MethodGet, false, (*handler).metrics},
 }
 
-// find gives the route of a path and the session ID in it.
+// find returns the route of a path and the session ID in it.
 func find(path string) (rt route, id string, ok bool) {
 	for _, rt := range routes {
 		id, under := strings.CutPrefix(path, rt.name)
@@ -41,7 +41,7 @@ func find(path string) (rt route, id string, ok bool) {
 	return route{}, "", false
 }
 
-// allow is the methods of a route.
+// allow returns the methods of a route.
 func (rt route) allow() string {
 	if rt.method == http.MethodGet {
 		return "GET, HEAD"
@@ -54,7 +54,7 @@ func (rt route) takes(method string) bool {
 	return method == rt.method || method == http.MethodHead && rt.method == http.MethodGet
 }
 
-// ServeHTTP answers one request, counts it and notes it in the log.
+// ServeHTTP serves one request, counts it and logs it.
 func (h *handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	begun, w := time.Now(), &status{ResponseWriter: rw}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
@@ -65,11 +65,11 @@ func (h *handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	defer func() {
 		if recover() != nil { // its value may hold a body
-			h.log.Error().Str("route", rt.name).Bytes("stack", debug.Stack()).Msg("panic: an HTTP handler broke")
+			h.log.Error().Str("route", rt.name).Bytes("stack", debug.Stack()).Msg("panic in an HTTP handler")
 			if w.code != 0 {
 				panic(http.ErrAbortHandler) // an answer that has begun is cut
 			}
-			sendError(w, http.StatusInternalServerError, "Something went wrong on my side; the operator finds it in the log")
+			sendError(w, http.StatusInternalServerError, "Internal error: the operator can find it in the log")
 		}
 		h.requests.WithLabelValues(rt.name, strconv.Itoa(w.code)).Inc()
 		h.log.Debug().Str("method", method(r.Method)).Str("route", rt.name).Int("status", w.code).Dur("took", time.Since(begun)).Msg("http request")
@@ -79,24 +79,24 @@ func (h *handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h.answer(w, r.WithContext(ctx), rt, id)
 }
 
-// answer sends a request to its route. Who has no token learns nothing, not
-// even which paths there are.
+// answer passes a request to its route. A client without the token learns nothing, not
+// even which paths exist.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, rt route, id string) {
 	switch {
 	case !rt.open && !h.guard.opens(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="matrix-tui"`)
-		sendError(w, http.StatusUnauthorized, "This needs the header Authorization: Bearer TOKEN, with the bot's API_TOKEN")
+		sendError(w, http.StatusUnauthorized, "Missing or wrong header Authorization: Bearer TOKEN, with the bot's API_TOKEN")
 	case rt.handle == nil:
-		sendError(w, http.StatusNotFound, "There is no such path")
+		sendError(w, http.StatusNotFound, "Path not found")
 	case !rt.takes(r.Method):
 		w.Header().Set("Allow", rt.allow())
-		sendError(w, http.StatusMethodNotAllowed, "This path takes "+rt.allow())
+		sendError(w, http.StatusMethodNotAllowed, "This path supports only "+rt.allow())
 	default:
 		rt.handle(h, w, r, id)
 	}
 }
 
-// method keeps what a client may put into the log to what HTTP knows.
+// method limits the method names in the log to those that HTTP knows.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":
@@ -105,7 +105,7 @@ func method(m string) string {
 	return "other"
 }
 
-// status remembers the status of an answer, 0 before it begins.
+// status records the status of a response, 0 before it starts.
 type status struct {
 	http.ResponseWriter
 	code int

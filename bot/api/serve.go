@@ -23,9 +23,8 @@ const (
 	graceTime  = 3 * time.Second // for what is being answered when the bot ends
 )
 
-// Serve answers what comes to ln until ctx ends, lets what is being answered
-// come to its end within three seconds, and returns when no handler runs any
-// more. ln is closed then. It returns nil when it was ctx that ended it.
+// Serve serves ln until ctx ends, gives active requests three seconds to finish, and
+// returns when no handler is running. It closes ln. It returns nil if ctx ended it.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Logger) error {
 	live, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -61,8 +60,8 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Log
 	return err
 }
 
-// joined counts the requests that are being answered, because a server that was
-// closed does not wait for its handlers.
+// joined counts active requests, because a closed server does not wait for its
+// handlers.
 type joined struct {
 	http.Handler
 	mu    sync.Mutex
@@ -82,7 +81,7 @@ func (j *joined) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	j.Handler.ServeHTTP(w, r)
 }
 
-// wait lets nothing new in and returns when the last one has gone.
+// wait accepts no more requests and returns when the last one has ended.
 func (j *joined) wait() {
 	j.mu.Lock()
 	j.ended = true

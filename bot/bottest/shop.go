@@ -36,11 +36,11 @@ var changes = map[string]change{
 	// Its trial does not end.
 	"hangs": {"cmd/matrix-tui/trial.go", "log, dir := logger(", "<-ctx.Done()\n\tlog, dir := logger("},
 	// Its journal loses what it holds.
-	"migration": {"state/journal.go", "WHERE status = 1;\n`}}", "WHERE status = 1;\n`}, {sql: `DROP TABLE inbound;`}}"},
+	"migration": {"state/schema.go", "WHERE status = 1;\n`}}", "WHERE status = 1;\n`}, {sql: `DROP TABLE inbound;`}}"},
 	// It passes its trial, and the real start is the end of it, after the state was changed.
-	"early": {"bot/bot.go", "\tif err := b.login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.login(ctx); err != nil {"},
+	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.account.Login(ctx); err != nil {"},
 	// The same, but it only hangs.
-	"stuck": {"bot/bot.go", "\tif err := b.login(ctx); err != nil {", "\t<-ctx.Done()\n\tif err := b.login(ctx); err != nil {"},
+	"stuck": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t<-ctx.Done()\n\tif err := b.account.Login(ctx); err != nil {"},
 	// Its image has something more; or something that fails when it is tried.
 	"image":     {"deploy/image/Containerfile", "WORKDIR /workspace\n", "WORKDIR /workspace\nRUN echo new > /etc/recipe\n"},
 	"image-bad": {"deploy/image/Containerfile", "WORKDIR /workspace\n", "WORKDIR /workspace\nRUN rm /opt/gemini/bin/gemini\n"},

@@ -23,25 +23,27 @@ type verb struct {
 // $den_workspace and $den_home its volumes, $state the state folder.
 var verbs = []verb{
 	// the bot
-	{"start", "[KEY=VALUE…]", 0, -1, true, doStart},     // run it with these settings (they stay) until it is ready; !start: it must refuse, and stderr has what it says
-	{"launch", "[KEY=VALUE…]", 0, -1, false, doLaunch},  // the same without waiting
-	{"ready", "", 0, 0, false, doReady},                 // wait until the bot's log says ready
-	{"bot-stop", "", 0, 0, false, doStop},               // `stop`: SIGTERM, and it must end with code 0
-	{"bot-kill", "", 0, 0, false, doKill},               // `kill`: SIGKILL
-	{"killat", "POINT", 1, 1, false, doKillAt},          // crash point of the next start; a running bot is restarted with it
-	{"died", "", 0, 0, false, doDied},                   // wait until it has killed itself there
-	{"failed", "", 0, 0, false, doFailed},               // wait until it has ended by itself with an error; stderr has its log since its start
-	{"logout-bot", "", 0, 0, false, doLogoutBot},        // the homeserver forgets the bot's token, as after a reset of its password
-	{"token", "", 0, 0, false, doToken},                 // $token is an access token of the bot's account, of a session of its own
-	{"deviceless", "", 0, 0, false, doDeviceless},       // from the next start, the homeserver tells the bot of no session behind its token
-	{"reboot", "", 0, 0, false, doReboot},               // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
-	{"log", "REGEXP", 1, 1, true, doLog},                // the bot's log since its start has this
-	{"logged", "REGEXP N", 2, 2, false, doLogged},       // exactly so many lines of it, when all is quiet
-	{"memory-below", "MB", 1, 1, false, doMemory},       // resident memory of the bot
-	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},         // run a subcommand with the bot's settings
-	{"quiet", "", 0, 0, false, doQuiet},                 // wait until the bot has finished all that was said to it
-	{"m-direct", "WHO ROOM", 2, 2, false, doDirect},     // another client of the account makes this its only direct chat
-	{"profile", "NAME PICTURE", 2, 2, false, doProfile}, // what the bot's account is called, and the address of its picture
+	{"start", "[KEY=VALUE…]", 0, -1, true, doStart},          // run it with these settings (they stay) until it is ready; !start: it must refuse, and stderr has what it says
+	{"launch", "[KEY=VALUE…]", 0, -1, false, doLaunch},       // the same without waiting
+	{"ready", "", 0, 0, false, doReady},                      // wait until the bot's log says ready
+	{"bot-stop", "", 0, 0, false, doStop},                    // `stop`: SIGTERM, and it must end with code 0
+	{"bot-kill", "", 0, 0, false, doKill},                    // `kill`: SIGKILL
+	{"killat", "POINT", 1, 1, false, doKillAt},               // crash point of the next start; a running bot is restarted with it
+	{"died", "", 0, 0, false, doDied},                        // wait until it has killed itself there
+	{"failed", "", 0, 0, false, doFailed},                    // wait until it has ended by itself with an error; stderr has its log since its start
+	{"logout-bot", "", 0, 0, false, doLogoutBot},             // the homeserver forgets the bot's token, as after a reset of its password
+	{"token", "", 0, 0, false, doToken},                      // $token is an access token of the bot's account, of a session of its own
+	{"deviceless", "", 0, 0, false, doDeviceless},            // from the next start, the homeserver tells the bot of no session behind its token
+	{"reboot", "", 0, 0, false, doReboot},                    // bot and containers lose power, containers come back as podman-restart.service does it, then the bot
+	{"log", "REGEXP", 1, 1, true, doLog},                     // the bot's log since its start has this
+	{"logged", "REGEXP N", 2, 2, false, doLogged},            // exactly so many lines of it, when all is quiet
+	{"memory-below", "MB", 1, 1, false, doMemory},            // resident memory of the bot
+	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},              // run a subcommand with the bot's settings
+	{"quiet", "", 0, 0, false, doQuiet},                      // wait until the bot has finished all that was said to it
+	{"in-line", "USER ROOM N PREFIX", 4, 4, false, doInLine}, // the bot, which must not run, has N more tasks of USER in line, PREFIX 1 … PREFIX N
+	{"old-journal", "USER ROOM", 2, 2, false, doOldJournal},  // the bot, which must not run, gets a journal of a release before, about what USER has said in ROOM
+	{"m-direct", "WHO ROOM", 2, 2, false, doDirect},          // another client of the account makes this its only direct chat
+	{"profile", "NAME PICTURE", 2, 2, false, doProfile},      // what the bot's account is called, and the address of its picture
 	{"set-profile", "NAME PICTURE", 2, 2, false, doSetProfile},
 
 	// releases

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits bound what one Collect takes. Zero values stand for the defaults.
+// Limits bound one Collect. Zero values mean the defaults.
 type Limits struct {
 	Items int   // files and folders; 20
 	Files int   // files and folders within one folder; 1,000
@@ -35,7 +35,7 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Item is a file to send, in the clear, in a temporary file on this side.
+// Item is a file to send, decrypted, in a temporary file on this side.
 type Item struct {
 	// Name is clean; Type is a media type, by the bytes.
 	Name, Type string
@@ -54,8 +54,8 @@ type Item struct {
 	source found
 }
 
-// Refusal is what is not sent, and why, in words for a person that go behind the
-// name: "is a link".
+// Refusal is something that is not sent, and the reason, to be shown after the name:
+// "is empty".
 type Refusal struct{ Name, Why string }
 
 // Batch is what was found in an outbox.

@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"matrix-tui/bot/text"
 )
 
-// Collect copies what lies in the container's outbox to this side: regular files with
-// one name each, and folders of such files as .tar.gz. The rest is refused. What
-// is over a count or over the total stays for the next time, as does a file that
-// is still written to. Sent moves away what was collected; until then it is there
-// to be collected again. Without an error the caller closes the batch. An error
-// means that the container could not be asked.
+// Collect copies the contents of the container's outbox to this side: regular files
+// with a single link, and folders of such files as .tar.gz. It refuses everything else.
+// Whatever exceeds the count or the total stays for next time, as does a file that is
+// still being written. MarkSent moves away what was collected; until then it will be
+// collected again. If there is no error, the caller closes the batch. An error means
+// that the container could not be reached.
 func Collect(parent context.Context, container Container, limits Limits) (*Batch, error) {
 	limits = limits.orDefaults()
 	b := new(Batch)
@@ -23,7 +25,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	case errors.Is(err, errNoOutbox):
 		return b, nil
 	case errors.Is(err, errOddOutbox):
-		b.refuse("outbox", "is not a folder of its own, so I do not look into it")
+		b.refuse("outbox", "is not a regular folder, so I did not read it")
 		return b, nil
 	case err != nil:
 		return nil, err
@@ -40,12 +42,12 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	for i, e := range entries {
 		rest := more(len(entries)-i, cut)
 		if len(b.Items) == limits.Items || len(b.Refused) == limits.Items {
-			b.refuse("", fmt.Sprintf("%s in the outbox for the next time: I take up to %d at once, and a folder counts as one", rest, limits.Items))
+			b.refuse("", fmt.Sprintf("%s in the outbox for next time: I send up to %d at once, and a folder counts as one", rest, limits.Items))
 			return b, nil
 		}
 		err := b.take(ctx, container, e, limits, &left)
 		if err != nil && ctx.Err() != nil && parent.Err() == nil {
-			b.refuse("", rest+" in the outbox for the next time: reading took too long")
+			b.refuse("", rest+" in the outbox for next time: reading took too long")
 			return b, nil
 		}
 		if err != nil {
@@ -54,7 +56,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 		}
 	}
 	if cut {
-		b.refuse("", more(0, cut)+" in the outbox for the next time")
+		b.refuse("", more(0, cut)+" in the outbox for next time")
 	}
 	return b, nil
 }
@@ -72,7 +74,7 @@ func more(n int, cut bool) string {
 	return fmt.Sprintf("%d others stay", n)
 }
 
-// look lists what is in a folder; a file is what it is.
+// look lists the contents of a folder, or returns a file.
 func look(ctx context.Context, container Container, e entry, levels int) (f found, err error) {
 	f.entry, f.levels = e, levels
 	if e.isDir() {
@@ -86,7 +88,7 @@ func sortByPath(entries []entry) {
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
 }
 
-// refuse notes what is not sent.
+// refuse records what is not sent.
 func (b *Batch) refuse(name, why string) {
 	if name != "" {
 		name = CleanName(name)
@@ -94,9 +96,9 @@ func (b *Batch) refuse(name, why string) {
 	b.Refused = append(b.Refused, Refusal{name, why})
 }
 
-// Refuse takes an item out of the batch, and its temporary file away, because it
-// was not sent after all. Sent moves one that is refused for good out of the way;
-// any other stays in the outbox.
+// Refuse removes an item from the batch and deletes its temporary file, because it was
+// not sent after all. MarkSent moves one that is refused for good out of the way; any
+// other stays in the outbox.
 func (b *Batch) Refuse(item *Item, why string, final bool) {
 	b.Items = slices.DeleteFunc(b.Items, func(i *Item) bool { return i == item })
 	b.refuse(item.Name, why)
@@ -106,8 +108,8 @@ func (b *Batch) Refuse(item *Item, why string, final bool) {
 	os.Remove(item.Path)
 }
 
-// refusal is an error for a person that ends one item alone. One that is final
-// will not change by itself.
+// refusal is an error for people that ends one item only. A final one will not go away
+// by itself.
 type refusal struct {
 	why   string
 	final bool
@@ -115,8 +117,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.why }
 
-// errChanged refuses what is not any more what it was when it was listed.
-var errChanged = &refusal{why: "changed while I was reading it; it stays in the outbox for the next time"}
+// errChanged refuses something that has changed since it was listed.
+var errChanged = &refusal{why: "changed while I was reading it; it stays in the outbox for next time"}
 
 // take collects one file or folder, or refuses it.
 func (b *Batch) take(ctx context.Context, container Container, e entry, limits Limits, left *int64) error {
@@ -148,11 +150,11 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		return nil, err
 	}
 	if f.size() > left {
-		return nil, &refusal{why: "stays in the outbox for the next time: with it, it would be more than " + Bytes(limits.Total) + " at once"}
+		return nil, &refusal{why: "stays in the outbox for next time: together the files would exceed " + text.Size(limits.Total)}
 	}
 	tmp, err := os.CreateTemp(limits.Dir, "outbox-*")
 	if err != nil {
-		return nil, fmt.Errorf("make room for a file: %w", err)
+		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	defer tmp.Close()
 	item := &Item{Path: tmp.Name(), source: f}

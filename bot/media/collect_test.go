@@ -67,11 +67,11 @@ truncate -s 1T sparse; python3 -c 'import socket; socket.socket(socket.AF_UNIX).
 		b := gather(t, container, Limits{})
 		items, refused := brief(b)
 		want := map[string]string{
-			"link": "is a link; a copy of the file could be sent", "dirlink": "is a link; a copy of the file could be sent",
-			"zero": "is a link; a copy of the file could be sent",
-			"hard": "has other names too (a hard link); a copy of the file could be sent",
+			"link": "is a symbolic link; copy the file to send it", "dirlink": "is a symbolic link; copy the file to send it",
+			"zero": "is a symbolic link; copy the file to send it",
+			"hard": "is a hard link; copy the file to send it",
 			"pipe": "is not a regular file", "socket": "is not a regular file", "empty": "is empty",
-			"nothing": "holds no file that can be sent", "only": "holds no file that can be sent",
+			"nothing": "contains no file that can be sent", "only": "contains no file that can be sent",
 			"sparse": "has 1 TB; I send up to 50 MB",
 		}
 		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {

@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"maunium.net/go/mautrix/crypto/attachment"
+
+	"matrix-tui/bot/text"
 )
 
-// Kind says how a file was sent.
+// Kind is how a file was sent.
 type Kind string
 
 // Kinds of files.
@@ -27,7 +29,7 @@ var placeholders = map[Kind]string{
 	Sticker: "[Sticker]", Voice: "[Voice Message]",
 }
 
-// File is what a message says about its file. All of it is the sender's word.
+// File is what a message says about its file. All of it is the sender's claim.
 type File struct {
 	Kind Kind
 	// URL is where the server has it, mxc://server/id; "" where the message names
@@ -45,27 +47,26 @@ type File struct {
 	Caption string
 }
 
-// Describe reads a message's content as one that carries a file. It takes any
-// JSON: what is of another shape than it should be counts as not said. ok is
-// false for an event that carries none.
+// Describe reads the content of a message with a file. It accepts any JSON: fields of
+// the wrong type count as missing. ok is false for an event without a file.
 func Describe(content json.RawMessage, eventType string) (f File, ok bool) {
 	fields := object(content)
 	if f.Kind, ok = kindOf(fields, eventType); !ok {
 		return File{}, false
 	}
-	f.URL = contentURI(text(fields["url"]))
+	f.URL = contentURI(str(fields["url"]))
 	if file := object(fields["file"]); file != nil {
 		f.URL = ""
 		var secret attachment.EncryptedFile
 		if json.Unmarshal(fields["file"], &secret) == nil {
-			f.URL, f.Secret = contentURI(text(file["url"])), &secret
+			f.URL, f.Secret = contentURI(str(file["url"])), &secret
 		}
 	}
 	info := object(fields["info"])
 	f.Size = count(info["size"])
-	f.Type = mediaType(text(info["mimetype"]))
-	body := text(fields["body"])
-	if f.Name = text(fields["filename"]); f.Name == "" {
+	f.Type = mediaType(str(info["mimetype"]))
+	body := str(fields["body"])
+	if f.Name = str(fields["filename"]); f.Name == "" {
 		f.Name = body
 	} else if body != f.Name {
 		f.Caption = body
@@ -81,7 +82,7 @@ func kindOf(fields map[string]json.RawMessage, eventType string) (Kind, bool) {
 	if eventType != "m.room.message" {
 		return "", false
 	}
-	switch text(fields["msgtype"]) {
+	switch str(fields["msgtype"]) {
 	case "m.image":
 		return Image, true
 	case "m.file":
@@ -97,11 +98,11 @@ func kindOf(fields map[string]json.RawMessage, eventType string) (Kind, bool) {
 	return "", false
 }
 
-// Placeholder stands for the file in a line of text, as in "[Voice Message]".
+// Placeholder represents the file in a line of text, as in "[Voice Message]".
 func (f File) Placeholder() string { return placeholders[f.Kind] }
 
-// FileName is what the file of that event is called in the inbox, when its bytes
-// are of the given type. A name without extension gets one.
+// FileName is the event's file name in the inbox if its bytes have the given type. A
+// name without an extension gets one.
 func (f File) FileName(event, contentType string) string {
 	name := f.Name
 	if clean := CleanName(name); f.Name == "" || clean == "file" {
@@ -112,10 +113,10 @@ func (f File) FileName(event, contentType string) string {
 	return SafeName(event, shorten(name, maxName/3)+extensions[contentType])
 }
 
-// Line is what a prompt says about the file that lies at path, such as
-// "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".
+// Line is what a prompt says about the file at path, such as "[Image]
+// /workspace/inbox/e-cat.png (image/png, 12 kB)".
 func (f File) Line(path, contentType string, size int64) string {
-	return f.Placeholder() + " " + path + " (" + contentType + ", " + Bytes(size) + ")"
+	return f.Placeholder() + " " + path + " (" + contentType + ", " + text.Size(size) + ")"
 }
 
 // contentURI gives back an mxc URI that names a server and a file, else "".
@@ -128,8 +129,8 @@ func contentURI(uri string) string {
 	return uri
 }
 
-// only tells whether s is of ASCII letters, digits and the given others, and
-// not empty.
+// only reports whether s is not empty and consists of ASCII letters, digits and the
+// given other characters.
 func only(s, others string) bool {
 	for _, r := range s {
 		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(others, r)) {
@@ -157,8 +158,8 @@ func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// text is a JSON string, "" for anything else.
-func text(raw json.RawMessage) (s string) {
+// str is a JSON string, "" for anything else.
+func str(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}

@@ -15,13 +15,14 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// fetchPatience is how long one file may take from the server, or into a container.
+// fetchPatience bounds fetching one file from the homeserver, or copying it into a
+// container.
 const fetchPatience = 5 * time.Minute
 
-// Getter opens what the server has at an mxc URI.
+// Getter opens the content of an mxc URI.
 type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
 
-// Fetched is a file that lies on this side for the moment, in the clear.
+// Fetched is a file that is temporarily on this side, decrypted.
 type Fetched struct {
 	// Path is a temporary file of mode 0600.
 	Path string
@@ -33,13 +34,14 @@ type Fetched struct {
 // Close removes the file.
 func (f *Fetched) Close() error { return os.Remove(f.Path) }
 
-// Fetch gets a file of at most max bytes into a temporary file in dir ("" = the
-// system's), decrypted where it was encrypted. Errors wrap ErrTooLarge, ErrGone
-// or ErrBroken; others mean that the server could not be asked, and may pass.
+// Fetch downloads a file of at most max bytes to a temporary file in dir ("" = the
+// system's) and decrypts it if necessary. Errors wrap ErrTooLarge, ErrGone or
+// ErrBroken; others mean that the homeserver could not be reached, and may be
+// temporary.
 func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fetched, error) {
 	name := CleanName(f.Name)
 	if f.URL == "" {
-		return nil, broken(name, errors.New("the message names no place where it is"))
+		return nil, broken(name, errors.New("the message has no content URI"))
 	}
 	if f.Secret != nil {
 		if err := f.Secret.PrepareForDecryption(); err != nil {
@@ -58,7 +60,7 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 	defer body.Close()
 	tmp, err := os.CreateTemp(dir, "inbox-*")
 	if err != nil {
-		return nil, fmt.Errorf("make room for a file: %w", err)
+		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	defer tmp.Close()
 	fetched, err := take(tmp, body, f, max)
@@ -99,7 +101,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	return &Fetched{Path: tmp.Name(), Size: size, Type: Sniff(head[:n], f.Type)}, nil
 }
 
-// failed sorts what a server answered instead of a file.
+// failed classifies the homeserver's error.
 func failed(name string, max int64, err error) error {
 	switch {
 	case matrix.IsTooLarge(err):
@@ -110,15 +112,15 @@ func failed(name string, max int64, err error) error {
 	return fmt.Errorf("fetch a file: %w", err)
 }
 
-// Container is what a room's container must do here; [sandbox.Container] does it.
+// Container is what this package needs of a room's container; [sandbox.Container]
+// implements it.
 type Container interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }
 
-// Deliver puts a fetched file into the container's inbox under name, which is one of
-// SafeName's, and returns where it is. It may be repeated. What is too old or too
-// much in the inbox goes, but for the files that keep names: those of tasks that
-// are not over.
+// Deliver copies a fetched file into the container's inbox under name, which comes from
+// SafeName, and returns its path. It may be repeated. It removes the oldest files in
+// the inbox above the limits, except those in keep: files of unfinished tasks.
 func Deliver(ctx context.Context, container Container, name string, f *Fetched, keep []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
 	defer cancel()

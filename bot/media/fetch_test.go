@@ -44,10 +44,10 @@ func TestFetch(t *testing.T) {
 		{"plain", some, nil, nil, ""},
 		{"just not too large", exact, nil, nil, ""},
 		{"empty", []byte{}, nil, nil, ""},
-		{"too large", over, nil, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
-		{"says that it is too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
-		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I take up to 100 B."},
-		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived broken. Please send it again."},
+		{"too large", over, nil, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
+		{"says that it is too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
+		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
+		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived damaged. Please send it again."},
 	} {
 		for _, sealed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, encrypted %v", c.name, sealed), func(t *testing.T) {
@@ -97,7 +97,7 @@ func checkFetch(t *testing.T, get Getter, f File, max int64, data []byte, want e
 }
 
 func TestFetchForged(t *testing.T) {
-	const said = "The file a.bin arrived broken. Please send it again."
+	const said = "The file a.bin arrived damaged. Please send it again."
 	for name, forge := range map[string]func(*File, []byte){
 		"other bytes":   func(_ *File, data []byte) { data[0] ^= 1 },
 		"other hash":    func(f *File, _ []byte) { f.Secret.Hashes.SHA256 = strings.Repeat("A", 43) },

@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Thumb is a small image of an image.
+// Thumb is a thumbnail of an image.
 type Thumb struct {
 	Data          []byte
 	Type          string // image/jpeg, or image/png for what can be seen through
@@ -34,8 +34,8 @@ const (
 // shown are the types that Matrix clients show as images.
 var shown = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// dimensions reads an image's size from its header; 0, 0 for what is no image or
-// makes no sense.
+// dimensions reads an image's size from its header; 0, 0 if it is not an image or the
+// size is absurd.
 func dimensions(data io.ReaderAt, kind string) (width, height int) {
 	if !slices.Contains(shown, kind) {
 		return 0, 0
@@ -71,11 +71,11 @@ func webp(data io.ReaderAt) (width, height int) {
 	return 0, 0
 }
 
-// decoding is held while an image is decoded: it takes up to 100 MB.
+// decoding is locked while an image is decoded, which takes up to 100 MB.
 var decoding sync.Mutex
 
-// thumbnail makes a thumbnail of a PNG or JPEG image; nil where that cannot be
-// done, or would take more memory than an image is worth.
+// thumbnail makes a thumbnail of a PNG or JPEG image; nil if that is impossible or
+// would take too much memory.
 func thumbnail(data io.ReaderAt, kind string, width, height int) *Thumb {
 	if kind != "image/png" && kind != "image/jpeg" || width == 0 || width*height > maxPixels {
 		return nil
@@ -118,8 +118,8 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 	return width, height
 }
 
-// shrink makes each pixel the mean of those that it stands for. It converts a
-// few rows at a time.
+// shrink averages the pixels that each new pixel covers. It converts a few rows at a
+// time.
 func shrink(full image.Image, maxWidth, maxHeight int) *image.RGBA {
 	from := full.Bounds()
 	width, height := fit(from.Dx(), from.Dy(), maxWidth, maxHeight)

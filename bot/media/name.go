@@ -22,22 +22,21 @@ const (
 	maxRaw = 4096
 )
 
-// SafeName is the name in the inbox of a file that came by an event:
-// "<event>-<name>", at most 120 bytes of letters and digits of any script,
-// dots, dashes and underscores. It never begins with a dot or a dash, has no
-// folder in it and cannot be taken for the file of another event.
+// SafeName is the inbox name of a file that came with an event: "<event>-<name>", at
+// most 120 bytes of letters and digits of any script, dots, dashes and underscores. It
+// never begins with a dot or a dash, contains no folder, and cannot collide with the
+// file of another event.
 func SafeName(event, name string) string {
 	event = safeEvent(event)
 	return event + "-" + clean(name, maxName-len(event)-1)
 }
 
-// CleanName is a name that was given by somebody else, as a file may be called
-// anywhere: the last part of a path, of the letters that SafeName allows. It is
-// never empty.
+// CleanName cleans a name given by somebody else: the last part of a path, in the
+// characters that SafeName allows. It is never empty.
 func CleanName(name string) string { return clean(name, maxName) }
 
-// safeEvent makes an event ID a part of a name. IDs that lose something by it
-// get a hash, so that two of them stay two.
+// safeEvent makes an event ID fit for a name. IDs that lose characters get a hash, so
+// that they remain distinct.
 func safeEvent(event string) string {
 	raw := strings.TrimPrefix(event, "$")
 	kept := strings.Map(func(r rune) rune {

@@ -57,6 +57,7 @@ done`
 // errNoOutbox says that the container has no outbox; errOddOutbox, that something else
 // is in its place.
 var (
+	// errNoOutbox: the container has no outbox; errOddOutbox: it is not a folder.
 	errNoOutbox  = errors.New("no outbox")
 	errOddOutbox = errors.New("the outbox is not a folder")
 )
@@ -80,8 +81,8 @@ func script(ctx context.Context, container Container, max int64, text string, ar
 	return result, nil
 }
 
-// list lists what lies below a folder of the outbox, "" = the outbox itself.
-// cut says that there is more than was listed.
+// list lists a folder of the outbox, "" = the outbox itself. cut reports that there is
+// more than was listed.
 func list(ctx context.Context, container Container, below string, levels int) (entries []entry, cut bool, err error) {
 	result, err := script(ctx, container, maxListing, listScript,
 		escape(below), strconv.Itoa(levels), strconv.Itoa(maxListing), lineFormat)

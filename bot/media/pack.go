@@ -17,7 +17,7 @@ import (
 
 const archiveExt = ".tar.gz"
 
-// fetchFile copies one file of the outbox.
+// fetchFile copies one file from the outbox.
 func fetchFile(ctx context.Context, container Container, e entry, w io.Writer) error {
 	return fetchAll(ctx, container, []entry{e}, func(_ entry, data []byte) error {
 		_, err := w.Write(data)
@@ -45,8 +45,8 @@ func fetchAll(ctx context.Context, container Container, files []entry, use func(
 	return nil
 }
 
-// late makes a refusal of a command that took too long, where there is time left
-// for others, and of an outbox that is gone by now.
+// late returns a refusal for a command that took too long while there is time left for
+// others, or for an outbox that is gone.
 func late(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &refusal{why: "could not be read in time", final: true}
@@ -57,8 +57,8 @@ func late(ctx context.Context, err error) error {
 	return err
 }
 
-// requests divides files into commands: none brings more than chunk bytes, none
-// has more than chunkFiles pieces.
+// requests splits files into commands: none returns more than chunk bytes or more than
+// chunkFiles pieces.
 func requests(files []entry) (all [][]piece) {
 	var request []piece
 	room := int64(chunk)
@@ -81,8 +81,8 @@ func requests(files []entry) (all [][]piece) {
 	return all
 }
 
-// pack writes a folder of the outbox as .tar.gz, the same bytes for the same
-// folder. What is no regular file is left out.
+// pack writes a folder of the outbox as .tar.gz, reproducibly. Anything but regular
+// files is left out.
 func pack(ctx context.Context, container Container, f found, w io.Writer) error {
 	zip := gzip.NewWriter(w)
 	archive := tar.NewWriter(zip)
@@ -133,9 +133,9 @@ func pack(ctx context.Context, container Container, f found, w io.Writer) error 
 	return errors.Join(archive.Close(), zip.Close())
 }
 
-// archived is a path as it goes into an archive: as it is, for programs look for
-// their files by name, but for what nobody can see or what another system would
-// take for a way out.
+// archived is a path in an archive: unchanged, because programs look for their files by
+// name, except for invisible characters and anything another system would read as a
+// path upwards.
 func archived(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r == '\\' || !unicode.IsPrint(r) {

@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"matrix-tui/bot/text"
 )
 
-// found is a file or folder that lies directly in the outbox, with all that is
-// in it.
+// found is a file or folder directly in the outbox, with everything in it.
 type found struct {
 	entry  entry
 	within []entry
@@ -45,7 +46,7 @@ func (f found) size() int64 {
 	return size
 }
 
-// permitted decides by the listing alone whether something may be sent.
+// permitted decides from the listing alone whether something may be sent.
 func permitted(f found, limits Limits) error {
 	final := func(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...), true} }
 	if !f.entry.isDir() {
@@ -56,42 +57,42 @@ func permitted(f found, limits Limits) error {
 			return final("is empty")
 		}
 		if f.entry.size > limits.Item {
-			return final("has %s; I send up to %s", Bytes(f.entry.size), Bytes(limits.Item))
+			return final("is %s; I send up to %s", text.Size(f.entry.size), text.Size(limits.Item))
 		}
 		return nil
 	}
 	if f.cut || len(f.within) > limits.Files {
-		return final("holds more than I pack: up to %d files. Make an archive of it yourself", limits.Files)
+		return final("contains more than the %d files that I pack. Create an archive yourself", limits.Files)
 	}
 	left, files := limits.Item, 0
 	for _, e := range f.within {
 		if e.depth() > limits.Depth+1 {
-			return final("has more than %d folders in each other", limits.Depth)
+			return final("is nested more than %d folders deep", limits.Depth)
 		}
 		if odd(e) != "" {
 			continue
 		}
 		if files++; e.size > left {
-			return final("holds more than I send: up to %s", Bytes(limits.Item))
+			return final("is larger than the %s that I send", text.Size(limits.Item))
 		}
 		left -= e.size
 	}
 	if files == 0 {
-		return final("holds no file that can be sent")
+		return final("contains no file that can be sent")
 	}
 	return nil
 }
 
-// odd says why a thing is not a file that can be sent, "" for one that can. A
-// file with a second name is one that goes on changing elsewhere.
+// odd says why something is not a file that can be sent, "" if it can. A file with a
+// second link may keep changing elsewhere.
 func odd(e entry) string {
 	switch {
 	case e.mode&modeType == modeLink:
-		return "is a link; a copy of the file could be sent"
+		return "is a symbolic link; copy the file to send it"
 	case !e.isFile():
 		return "is not a regular file"
 	case e.link != 1:
-		return "has other names too (a hard link); a copy of the file could be sent"
+		return "is a hard link; copy the file to send it"
 	}
 	return ""
 }

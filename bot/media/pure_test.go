@@ -199,11 +199,3 @@ func TestSniff(t *testing.T) {
 		}
 	}
 }
-
-func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1 kB", 1500: "1.5 kB", 50 << 20: "50 MB", 1<<20 - 1: "1 MB", 1 << 40: "1 TB", 1<<63 - 1: "8 EB"} {
-		if got := Bytes(n); got != want {
-			t.Errorf("%d bytes are %q, want %q", n, got, want)
-		}
-	}
-}

@@ -15,24 +15,25 @@ import (
 	"maunium.net/go/mautrix/crypto/attachment"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 )
 
-// Putter gives the server a file and returns its mxc URI. The name may be "".
+// Putter uploads a file and returns its mxc URI. The name may be "".
 type Putter func(ctx context.Context, data io.ReadSeeker, size int64, contentType, name string) (string, error)
 
-// Location is where the server has a file: URL, or File where it is encrypted.
+// Location is where the homeserver has a file: URL, or File if it is encrypted.
 type Location struct {
 	URL  string         `json:"url,omitempty"`
 	File *EncryptedFile `json:"file,omitempty"`
 }
 
-// EncryptedFile is the EncryptedFile of the specification.
+// EncryptedFile is the EncryptedFile of the Matrix specification.
 type EncryptedFile struct {
 	attachment.EncryptedFile
 	URL string `json:"url"`
 }
 
-// Uploaded is where an item is, and its thumbnail where it has one.
+// Uploaded is where an item is, and its thumbnail if it has one.
 type Uploaded struct {
 	Location
 	Thumb *Location `json:"thumbnail,omitempty"`
@@ -41,9 +42,9 @@ type Uploaded struct {
 // unknown is the type of all encrypted files, for the server.
 const unknown = "application/octet-stream"
 
-// Upload puts an item and its thumbnail on the server. For an encrypted room it
-// encrypts both; the server learns neither name nor type then. An error that
-// wraps ErrTooLarge means that the server takes no file of that size.
+// Upload uploads an item and its thumbnail. For an encrypted room it encrypts both; the
+// homeserver then learns neither name nor type. An error that wraps ErrTooLarge means
+// that the homeserver accepts no file of that size.
 func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Uploaded, error) {
 	var up Uploaded
 	data, err := os.Open(item.Path)
@@ -60,7 +61,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
 	}
 	if matrix.IsTooLarge(err) {
-		err = problem(ErrTooLarge, err, "The server does not take %s: at %s it is too large.", item.Name, Bytes(item.Size))
+		err = problem(ErrTooLarge, err, "The homeserver rejects %s: %s is too large.", item.Name, text.Size(item.Size))
 	}
 	if err != nil {
 		return Uploaded{}, fmt.Errorf("upload %s: %w", item.Name, err)
@@ -68,8 +69,8 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 	return up, nil
 }
 
-// sealed encrypts into a second temporary file, which can be sent again when a
-// connection breaks, and puts that.
+// sealed encrypts into a second temporary file, which can be sent again if a connection
+// breaks, and uploads that.
 func sealed(ctx context.Context, put Putter, data *os.File) (*EncryptedFile, error) {
 	tmp, err := os.CreateTemp(filepath.Dir(data.Name()), "sealed-*")
 	if err != nil {
@@ -104,7 +105,7 @@ func uploadThumb(ctx context.Context, put Putter, thumb *Thumb, encrypted bool) 
 	return &Location{File: file}, err
 }
 
-// content is an m.room.message with a file; of url and file one is there.
+// content is an m.room.message with a file; it has either url or file.
 type content struct {
 	MsgType  string   `json:"msgtype"`
 	Body     string   `json:"body"`
@@ -124,9 +125,8 @@ type info struct {
 	ThumbInfo *info          `json:"thumbnail_info,omitempty"`
 }
 
-// Content is the message that shows an uploaded item: m.image for what clients
-// show as one, m.audio, m.video or m.file. It mentions nobody and is related to
-// no other event.
+// Content is the message for an uploaded item: m.image for types that clients show,
+// m.audio, m.video or m.file. It mentions nobody and relates to no other event.
 func Content(item *Item, up Uploaded) (json.RawMessage, error) {
 	c := content{
 		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Location: up.Location,

@@ -31,11 +31,10 @@ for f in sent refused; do
 done
 exit "$failed"`
 
-// MarkSent moves what was collected to outbox/sent/ in the container, and what was refused
-// for good to outbox/refused/, under names that nothing has there yet. What has
-// changed since it was collected stays, to be collected as it is now. Of what was
-// sent or refused long ago, the oldest goes when it is too much. It may be
-// repeated.
+// MarkSent moves what was collected to outbox/sent/ in the container, and what was
+// refused for good to outbox/refused/, under unused names. Anything that has changed
+// since it was collected stays, to be collected again. The oldest sent or refused files
+// are deleted above the limits. It may be repeated.
 func MarkSent(ctx context.Context, container Container, b *Batch) error {
 	if len(b.Items) == 0 && len(b.aside) == 0 {
 		return nil

@@ -159,7 +159,7 @@ func TestThereAndBack(t *testing.T) {
 		})
 	}
 	f := File{Kind: Image, URL: "mxc://localhost/nothing", Name: "x.png"}
-	checkFetch(t, own.Download, f, 100, nil, ErrGone, "The server does not have the file x.png (any more). Please send it again.")
+	checkFetch(t, own.Download, f, 100, nil, ErrGone, "The homeserver no longer has the file x.png. Please send it again.")
 }
 
 // serverHas checks that the server was given something else than data.

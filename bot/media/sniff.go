@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// sniffed is how many first bytes tell a file's type.
+// sniffed is how many bytes are enough to detect a file's type.
 const sniffed = 4096
 
 // magic are beginnings that net/http does not know.
@@ -51,9 +51,9 @@ var known = []string{
 	"audio/flac", "audio/ogg", "video/ogg", "video/mp4", "video/webm", "audio/mp4", "audio/webm", "video/quicktime",
 }
 
-// Sniff tells the media type of a file by its first bytes (4096 are enough). The
-// claimed type only says more where the bytes leave that open: which text it is,
-// what a ZIP holds, whether a film is of sound alone.
+// Sniff detects the media type of a file from its first bytes (4096 are enough). The
+// claimed type only decides what the bytes leave open: which kind of text, what a ZIP
+// contains, whether a container format has audio only.
 func Sniff(head []byte, claimed string) string {
 	claimed = mediaType(claimed)
 	kind := byMagic(head)

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Keys are what Set can set, in the order in which they are shown.
+// Keys are the keys for Set, in the order in which they are shown.
 var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "approvals"}
 
 // Values of Set that are no values.
@@ -22,15 +22,14 @@ const (
 	valueNone    = "none"    // an empty list, no persona, the model of the settings
 )
 
-// Set says something of a room, or of all rooms with room "" or "defaults".
-// Lists of people are separated by commas or spaces, approvals by commas; none
-// is an empty one, and default takes the line out. The file is read anew, so
-// what was changed by hand stays. An [Error] says what would be right; nothing
-// is changed then.
+// Set changes a setting of a room, or of all rooms with room "" or "defaults". Lists of
+// people are separated by commas or spaces, approvals by commas; none is an empty list,
+// and default removes the line. The file is read again first, so manual changes are
+// kept. On an [Error], nothing was changed; it says what would be valid.
 func (s *Source) Set(room, key, value string) error {
 	key = strings.TrimPrefix(strings.ToLower(key), "limits.")
 	if !slices.Contains(Keys, key) {
-		return sayf("%q is nothing that can be set: there are %s.", key, strings.Join(Keys, ", "))
+		return sayf("There is no setting %q. The settings are %s.", key, strings.Join(Keys, ", "))
 	}
 	value = strings.TrimSpace(value)
 	return s.change(room, func(_ *Policy, where string, section *yaml.Node) error { return set(section, key, value) })
@@ -40,7 +39,7 @@ func set(section *yaml.Node, key, value string) error {
 	limit := key == "timeout_seconds" || key == "question_minutes"
 	switch {
 	case value == "":
-		return sayf("What should %s be? %s takes out what is said of it.", key, valueDefault)
+		return sayf("What should %s be? `%s` removes the setting.", key, valueDefault)
 	case limit && value == valueDefault:
 		if limits := valueAt(section, "limits"); limits != nil && limits.Kind == yaml.MappingNode {
 			removeAt(limits, key)
@@ -53,7 +52,7 @@ func set(section *yaml.Node, key, value string) error {
 	case limit:
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
-			return sayf("%q is no whole number: %s takes one.", value, key)
+			return sayf("%q is not a whole number, which %s needs.", value, key)
 		}
 		putAt(mappingAt(section, "limits"), key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)})
 	case key == "allow" || key == "block" || key == "approvals":
@@ -80,11 +79,11 @@ func parts(key, value string) []string {
 	return list
 }
 
-// Allow lets a user, or everybody of a server by @*:server, be heard in a room,
-// or in all rooms with room "" or "defaults". settings is who the settings
-// allow: a list that is begun here goes on from who was heard before. Being
-// blocked by the same section and in the same words ends; by other words is an
-// [Error]. Allowing again changes nothing.
+// Allow lets a user, or everyone on a server with @*:server, be heard in a room, or in
+// all rooms with room "" or "defaults". settings is the list in the settings: a new
+// list in the file starts with the people heard so far. An identical block entry in the
+// same section is removed; any other that matches is an [Error]. Allowing again changes
+// nothing.
 func (s *Source) Allow(user, room string, settings []string) error {
 	if !isEntry(user) {
 		return noUser(user)
@@ -102,7 +101,7 @@ func (s *Source) Allow(user, room string, settings []string) error {
 			}
 		}
 		if i := slices.IndexFunc(rest, func(entry string) bool { return listHas([]string{entry}, user) }); i >= 0 {
-			return sayf("%s would not be heard: the policy blocks %s, and that counts more.", code(user), code(rest[i]))
+			return sayf("That would not let %s in: the policy blocks %s, and blocking wins.", code(user), code(rest[i]))
 		}
 		list := listAt(section, "allow")
 		if list == nil {
@@ -121,7 +120,7 @@ func (s *Source) Allow(user, room string, settings []string) error {
 	})
 }
 
-// Block is the contrary of Allow. Owners are heard nevertheless: see [Decide].
+// Block is the opposite of Allow. Owners are heard all the same: see [Decide].
 func (s *Source) Block(user, room string) error {
 	if !isEntry(user) {
 		return noUser(user)
@@ -138,11 +137,11 @@ func (s *Source) Block(user, room string) error {
 }
 
 func noUser(user string) error {
-	return sayf("%s is no full user ID: one looks like @alice:example.org, or @*:example.org for everybody of a server.", code(user))
+	return sayf("%s is not a full user ID: use one like @alice:example.org, or @*:example.org for everyone on a server.", code(user))
 }
 
-// Reset takes out all that is said of a room, or of all rooms with room "" or
-// "defaults".
+// Reset removes everything the file says about a room, or about all rooms with room ""
+// or "defaults".
 func (s *Source) Reset(room string) error {
 	return s.write(func(data []byte) ([]byte, error) { return reset(data, place(room)) })
 }
@@ -190,5 +189,5 @@ func (s *Source) write(edit func(data []byte) ([]byte, error)) error {
 		s.refresh()
 		return nil
 	}
-	return sayf("Somebody else is changing policy.yaml just now: nothing was changed.")
+	return sayf("policy.yaml was changed by someone else at the same time. Nothing was changed: try again.")
 }

@@ -53,12 +53,12 @@ func TestAllowAndBlock(t *testing.T) {
 		{"who is heard by a glob", "defaults: {allow: ['@*:x']}\n", allow("@a:x", ""), "", ""},
 		{"who is heard in all rooms", "defaults: {allow: ['@a:x']}\n", allow("@a:x", "!r:x"), "", ""},
 		{"who was blocked", "defaults: {block: ['@a:x', '@b:x'], allow: []}\n", allow("@a:x", ""), "defaults: {block: ['@b:x'], allow: [\"@a:x\"]}\n", ""},
-		{"who is blocked by a glob", "defaults: {block: ['@*:x']}\n", allow("@a:x", ""), "", "`@a:x` would not be heard: the policy blocks `@*:x`"},
+		{"who is blocked by a glob", "defaults: {block: ['@*:x']}\n", allow("@a:x", ""), "", "That would not let `@a:x` in: the policy blocks `@*:x`"},
 		{"who is blocked in all rooms", "defaults: {block: ['@a:x']}\n", allow("@a:x", "!r:x"), "", "the policy blocks `@a:x`"},
 		{"who is blocked elsewhere", "rooms: {'!r:x': {block: ['@a:x']}}\ndefaults: {allow: []}\n", allow("@a:x", ""),
 			"rooms: {'!r:x': {block: ['@a:x']}}\ndefaults: {allow: [\"@a:x\"]}\n", ""},
-		{"a localpart", "", allow("a", ""), "", "`a` is no full user ID"},
-		{"a pattern", "", allow("@a*:x", ""), "", "is no full user ID"},
+		{"a localpart", "", allow("a", ""), "", "`a` is not a full user ID"},
+		{"a pattern", "", allow("@a*:x", ""), "", "is not a full user ID"},
 
 		{"block", "", block("@a:x", ""), "defaults:\n  block:\n    - \"@a:x\"\n", ""},
 		{"block in a room", "defaults: {reply: all}\n", block("@*:x", "!r:x"), "defaults: {reply: all}\nrooms:\n  \"!r:x\":\n    block:\n      - \"@*:x\"\n", ""},
@@ -66,12 +66,12 @@ func TestAllowAndBlock(t *testing.T) {
 		{"block who is", "defaults: {block: ['@a:x']}\n", block("@a:x", ""), "", ""},
 		{"block beside one that is there twice", "defaults:\n  block:\n    - '@a:x' # once\n    - \"@a:x\" # twice\n", block("@b:x", ""),
 			"defaults:\n  block:\n    - '@a:x' # once\n    - \"@a:x\" # twice\n    - \"@b:x\"\n", ""},
-		{"block nobody", "", block("", ""), "", "is no full user ID"},
-		{"block in no room", "", block("@a:x", "den"), "", "is no room ID"},
+		{"block nobody", "", block("", ""), "", "is not a full user ID"},
+		{"block in no room", "", block("@a:x", "den"), "", "is not a room ID"},
 		{"set with a prefix", "", func(s *Source) error { return s.Set("", "Limits.Question_minutes", " 5 ") }, "defaults:\n  limits:\n    question_minutes: 5\n", ""},
-		{"set something else", "", func(s *Source) error { return s.Set("", "colour", "red") }, "", "\"colour\" is nothing that can be set: there are allow, block, "},
+		{"set something else", "", func(s *Source) error { return s.Set("", "colour", "red") }, "", "There is no setting \"colour\". The settings are allow, block, "},
 		{"reset", "defaults: {reply: all}\nrooms: {'!r:x': {reply: off}}\n", func(s *Source) error { return s.Reset("!r:x") }, "defaults: {reply: all}\n", ""},
-		{"a wrong file", "defaults: {allow: '", block("@a:x", ""), "", "so I leave it alone"},
+		{"a wrong file", "defaults: {allow: '", block("@a:x", ""), "", "so I did not change it"},
 	} {
 		s, path := folder(t, c.before)
 		err := c.do(s)
@@ -161,7 +161,7 @@ func TestChangeBeginsAnewWhenTheFileChanged(t *testing.T) {
 		}
 		return []byte("defaults: {}\n"), nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "Somebody else") {
+	if err == nil || !strings.Contains(err.Error(), "someone else") {
 		t.Errorf("a file that never stands still: %v", err)
 	}
 }

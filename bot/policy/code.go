@@ -13,7 +13,7 @@ const (
 	codeLength = 8
 )
 
-// newCode makes up a code. Each letter is as likely as another, for 256 is a
+// newCode returns a random code. All letters are equally likely, because 256 is a
 // multiple of the alphabet's length.
 func newCode() string {
 	var b [codeLength]byte
@@ -24,7 +24,7 @@ func newCode() string {
 	return string(b[:])
 }
 
-// tidyCode is a code as people copy it: in small letters, in groups.
+// tidyCode normalises a code as people type it: lower case, in groups.
 func tidyCode(code string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r == '-' || r == '`' {
@@ -34,6 +34,5 @@ func tidyCode(code string) string {
 	}, strings.ToUpper(code))
 }
 
-// sameCode takes as long for a code that is nearly right as for one that is
-// wrong altogether.
+// sameCode compares in constant time.
 func sameCode(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

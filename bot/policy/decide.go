@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// Reply is which of the messages that are heard are answered.
+// Reply says which of the heard messages are answered.
 type Reply string
 
 const (
@@ -14,7 +14,7 @@ const (
 
 var replies = []Reply{All, MentionOnly, OwnerOnly, Off}
 
-// In is what holds in a room of a kind, where the file may have left it open.
+// In returns the rule for a kind of room if the file leaves it open.
 func (r Reply) In(direct bool) Reply {
 	switch {
 	case r != "":
@@ -25,7 +25,7 @@ func (r Reply) In(direct bool) Reply {
 	return MentionOnly
 }
 
-// Query is a message, as far as a decision needs to know it.
+// Query is what a decision needs to know about a message.
 type Query struct {
 	Room, Sender string   // full IDs
 	Owners       []string // of the settings: full user IDs
@@ -48,17 +48,17 @@ const (
 	ReasonOff          = "off"           // heard, and nothing is answered here
 )
 
-// Decision is what becomes of a message. One that is not heard must leave no
-// trace that people can see.
+// Decision is what happens to a message. One that is not heard must leave no visible
+// trace.
 type Decision struct {
 	Heard  bool   // it is context for the agent, and its sender may use the bot
 	Reply  bool   // it is a task or a command, and is answered
 	Pair   bool   // not heard, and its sender is to get a pairing code
-	Reason string // one of the Why words
+	Reason string // one of the Reasons
 }
 
-// Decide says what becomes of a message. Owners are always heard; for others,
-// who is blocked is not heard, however allowed.
+// Decide decides about a message. Owners are always heard; for others, blocking wins
+// over allowing.
 func (p *Policy) Decide(q Query) Decision {
 	r := p.room(q.Room)
 	reply := r.Reply.In(q.Direct)
@@ -88,8 +88,8 @@ func (p *Policy) Decide(q Query) Decision {
 	return Decision{Heard: true, Reply: true, Reason: ReasonAll}
 }
 
-// Heard is the part of Decide that asks for nothing but the sender: who may
-// invite, react and answer.
+// Heard is the part of Decide that depends only on the sender: who may invite, react
+// and answer.
 func (p *Policy) Heard(q Query) bool { return p.Decide(q).Heard }
 
 func (r *Room) blocks(user string) bool {
@@ -101,7 +101,7 @@ func (r *Room) blocks(user string) bool {
 	return false
 }
 
-// allows asks the file's list, or that of the settings where it has none.
+// allows checks the file's list, or the settings' list if the file has none.
 func (r *Room) allows(user string, settings []string) bool {
 	if r.allow != nil {
 		return r.allow.has(user)

@@ -10,19 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// defaultsKey is where what holds in all rooms stands.
+// defaultsKey is the section for all rooms.
 const defaultsKey = "defaults"
 
-// edit changes one section of a policy file, and keeps its comments and its
-// order. where is defaults or a room's ID; change gets the section's mapping.
-// The result is a file that [Parse] takes, nil when nothing would be other
-// than it is. The errors are for people.
+// edit changes one section of a policy file and keeps its comments and order. where is
+// defaults or a room ID; change gets the section's mapping. The result is valid for
+// [Parse], or nil if nothing changed. The errors are for people.
 func edit(data []byte, where string, change func(section *yaml.Node) error) ([]byte, error) {
 	if where != defaultsKey && !isRoom(where) {
-		return nil, sayf("%q is no room ID: one looks like !abc:example.org, and %s are all rooms.", where, defaultsKey)
+		return nil, sayf("%q is not a room ID: use one like !abc:example.org, or `%s` for all rooms.", where, defaultsKey)
 	}
 	if _, err := Parse(data); err != nil {
-		return nil, sayf("policy.yaml is not right, so I leave it alone: %s. Mend it by hand first.", err)
+		return nil, sayf("policy.yaml is invalid, so I did not change it: %s. Fix it by hand first.", err)
 	}
 	doc, head, err := load(data)
 	if err != nil {
@@ -45,7 +44,7 @@ func edit(data []byte, where string, change func(section *yaml.Node) error) ([]b
 	return finish(data, head, doc, where)
 }
 
-// reset takes a section out of a policy file, as edit does.
+// reset removes a section from a policy file, as edit does.
 func reset(data []byte, where string) ([]byte, error) {
 	return edit(data, where, func(section *yaml.Node) error {
 		section.Content = nil
@@ -53,8 +52,8 @@ func reset(data []byte, where string) ([]byte, error) {
 	})
 }
 
-// load parses a file that was found right. What has only comments has no
-// document: they are the head.
+// load parses a valid file. A file with only comments has no document: they are the
+// head.
 func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 	doc = &yaml.Node{}
 	err = yaml.Unmarshal(data, doc)
@@ -69,7 +68,7 @@ func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 		return doc, head, nil
 	}
 	if hasAlias(doc) {
-		return nil, nil, sayf("policy.yaml has YAML anchors, where one change can mean several: change it by hand.")
+		return nil, nil, sayf("policy.yaml uses YAML anchors, where one edit can change several places: edit it by hand.")
 	}
 	same, err := encode(doc)
 	if err != nil {
@@ -77,7 +76,7 @@ func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 	}
 	for comment := range comments(data) {
 		if !bytes.Contains(same, []byte(comment)) {
-			return nil, nil, sayf("A comment in policy.yaml would be lost (%s): change it by hand.", code(comment))
+			return nil, nil, sayf("A comment in policy.yaml would be lost (%s): edit it by hand.", code(comment))
 		}
 	}
 	if root := doc.Content[0]; root.Kind != yaml.MappingNode { // null
@@ -86,7 +85,8 @@ func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 	return doc, nil, nil
 }
 
-// finish writes the document, and refuses what would not be the change alone.
+// finish writes the document, and fails if the result would contain more than the
+// change.
 func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
 	out, err := encode(doc)
 	if err != nil {
@@ -94,7 +94,7 @@ func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
 	}
 	out = append(head, out...)
 	if _, err := Parse(out); err != nil {
-		return nil, sayf("That cannot be: %s.", err)
+		return nil, sayf("That is not valid: %s.", err)
 	}
 	before, err := meaning(data)
 	if err != nil {
@@ -110,12 +110,12 @@ func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
 	delete(before, where)
 	delete(after, where)
 	if !reflect.DeepEqual(before, after) {
-		return nil, sayf("policy.yaml is written in a way that I cannot change without changing more: change it by hand.")
+		return nil, sayf("I cannot make this change to policy.yaml without changing more than that: edit it by hand.")
 	}
 	return out, nil
 }
 
-// meaning is what a file says, by section, without those that say nothing.
+// meaning is the content of a file by section, without empty sections.
 func meaning(data []byte) (map[string]any, error) {
 	var f struct {
 		Defaults map[string]any            `yaml:"defaults"`
@@ -146,7 +146,7 @@ func encode(doc *yaml.Node) ([]byte, error) {
 	return out.Bytes(), enc.Close()
 }
 
-// comments are the pieces of a file that look like one.
+// comments returns the parts of a file that look like comments.
 func comments(data []byte) map[string]struct{} {
 	found := map[string]struct{}{}
 	for line := range strings.Lines(string(data)) {

@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Mentioned tells whether a message's content speaks to the bot: by m.mentions
-// where the sender's client writes it, else by the bot's full ID or its name as
-// words of the text, or a link to it. What an old client quotes before a reply
-// does not count, and neither does @room. For an edit give the m.new_content.
-// Any bytes at all may come in.
+// Mentioned reports whether a message addresses the bot: by m.mentions if the sender's
+// client sets it, otherwise by the bot's full ID or display name as separate words of
+// the text, or by a link to it. Quoted text of a reply fallback does not count, and
+// neither does @room. For an edit, pass m.new_content. The content may be anything.
 func Mentioned(content json.RawMessage, bot, displayname string) bool {
 	var c map[string]json.RawMessage // not a struct: those match keys of another case too
 	if json.Unmarshal(content, &c) != nil || bot == "" {
@@ -51,8 +50,8 @@ func afterQuote(body string) string {
 	return body
 }
 
-// spokenTo finds a name as words of their own: not inside a word, an address,
-// a path, or another user's ID.
+// spokenTo finds a name as separate words: not inside a word, an address, a path, or
+// another user's ID.
 func spokenTo(body, name string, displayname bool) bool {
 	for from := 0; name != ""; {
 		at := strings.Index(body[from:], name)
@@ -69,7 +68,7 @@ func spokenTo(body, name string, displayname bool) bool {
 	return false
 }
 
-// opens tells whether a word can begin after before.
+// opens reports whether a word can start after before.
 func opens(before string, displayname bool) bool {
 	last, size := utf8.DecodeLastRuneInString(before)
 	if inWord(last) {
@@ -82,8 +81,8 @@ func opens(before string, displayname bool) bool {
 	return true
 }
 
-// closes tells whether a word can end before after. In an ID a colon is part
-// of the word, as of a port.
+// closes reports whether a word can end before after. In an ID, a colon is part of the
+// word, as before a port.
 func closes(after string, id bool) bool {
 	first, size := utf8.DecodeRuneInString(after)
 	if inWord(first) {
@@ -101,7 +100,7 @@ func inWord(r rune) bool {
 	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// fold gives the same text to all ways of writing it in capitals.
+// fold maps all spellings in upper and lower case to the same text.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf {

@@ -20,14 +20,13 @@ const (
 
 // Errors of pairing. Those of Accept are for the owner who typed the code.
 var (
-	ErrTooManyCodes    = errors.New("too many pairing codes wait") // be silent
-	ErrWrongCode       = sayf("No pairing code like that is open: codes are %d letters and digits long and good for one hour.", codeLength)
-	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within the hour, so I take none for a while; `!policy allow @user:server` works without a code.", MaxWrongAttempts)
+	ErrTooManyCodes    = errors.New("too many pending pairing codes") // be silent
+	ErrWrongCode       = sayf("That pairing code is not valid. Codes have %d letters and digits and expire after one hour.", codeLength)
+	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within an hour, so I accept none for a while. `!policy allow @user:server` works without a code.", MaxWrongAttempts)
 )
 
-// Pairing is the codes by which unknown people come in: the bot gives one in a
-// direct chat, and an owner who gets it from that person accepts it. All
-// methods can be called from any goroutine.
+// Pairing manages the codes for unknown people: the bot gives one in a direct chat, and
+// an owner who gets it from that person accepts it. It is safe for concurrent use.
 type Pairing struct {
 	path string
 
@@ -44,22 +43,22 @@ type pending struct {
 	Accepted bool      `json:"accepted,omitempty"`
 }
 
-// OpenPairing reads pairing.json of the state folder, which may be missing.
-// One that does not parse is logged and begun anew: its codes are void.
+// OpenPairing reads pairing.json from the state folder; it may be missing. A file that
+// does not parse is logged and replaced: its codes are void.
 func OpenPairing(dir string, log zerolog.Logger) (*Pairing, error) {
 	p := &Pairing{path: pairingFile(dir)}
 	err := p.kept.read(p.path)
 	var broken *brokenError
 	if errors.As(err, &broken) {
-		log.Warn().Err(err).Str("file", p.path).Msg("pairing codes cannot be read: those given out are void")
+		log.Warn().Err(err).Str("file", p.path).Msg("cannot read the pairing codes: codes given out earlier are void")
 		p.kept, err = kept{}, nil
 	}
 	return p, err
 }
 
-// Code is the code of a user in a room: the one that waits, or a fresh one. It
-// is on the disk when it is returned. ErrTooManyCodes says that there can be none
-// for now; other errors are of the file.
+// Code returns the code of a user in a room: the pending one or a new one. It is on
+// disk when Code returns. ErrTooManyCodes means that there can be none for now; other
+// errors are about the file.
 func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,10 +90,9 @@ func (p *Pairing) Code(user, room string, now time.Time) (string, error) {
 	return made.Code, nil
 }
 
-// Accept gives whom a code is of. The same code is accepted again while it is
-// good, so that a command that is done once more after a crash ends the same
-// way; the caller's next step is [Source.Allow]. ErrWrongCode and
-// ErrTooManyAttempts carry sentences.
+// Accept returns the user and room of a code. The same code is accepted again until it
+// expires, so that a command repeated after a crash has the same result; the caller's
+// next step is [Source.Allow]. ErrWrongCode and ErrTooManyAttempts have sentences.
 func (p *Pairing) Accept(code string, now time.Time) (user, room string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +124,7 @@ func (p *Pairing) Accept(code string, now time.Time) (user, room string, err err
 	return it.User, it.Room, nil
 }
 
-// keep puts new contents on the disk, then in the place of the old ones.
+// keep writes new contents to disk, then replaces the old ones in memory.
 func (p *Pairing) keep(next kept) error {
 	next.Codes = next.bounded()
 	if err := next.write(p.path); err != nil {
@@ -136,7 +134,7 @@ func (p *Pairing) keep(next kept) error {
 	return nil
 }
 
-// bounded drops the oldest accepted codes that are too many.
+// bounded drops the oldest accepted codes above the limit.
 func (k kept) bounded() []pending {
 	tooMany := -MaxCodes
 	for _, c := range k.Codes {

@@ -47,14 +47,14 @@ func (k *kept) parse(data []byte) error {
 		return err
 	}
 	if dec.More() {
-		return errors.New("something follows")
+		return errors.New("unexpected data after the end")
 	}
 	if len(k.Codes) > 2*MaxCodes || len(k.Wrong) > MaxWrongAttempts {
-		return errors.New("more entries than can be")
+		return errors.New("too many entries")
 	}
 	for _, c := range k.Codes {
 		if len(c.Code) != codeLength || tidyCode(c.Code) != c.Code || c.User == "" || c.Room == "" {
-			return errors.New("an entry that is no code")
+			return errors.New("invalid entry")
 		}
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// people is a list of full user IDs and of globs: @*:server is everybody of a
-// server, @*:* everybody. There is no other pattern, and case counts.
+// people is a list of full user IDs and globs: @*:server is everyone on a server, @*:*
+// everyone. There is no other pattern, and case matters.
 type people struct {
 	users   map[string]struct{}
 	servers map[string]struct{} // "*" is all of them
@@ -21,7 +21,7 @@ func newPeople(list []string) (*people, error) {
 	p := &people{users: map[string]struct{}{}, servers: map[string]struct{}{}, list: list}
 	for _, entry := range list {
 		if !isEntry(entry) {
-			return nil, fmt.Errorf("%q is no full user ID; one looks like @alice:example.org, or @*:example.org for everybody of a server", entry)
+			return nil, fmt.Errorf("%q is not a full user ID; use one like @alice:example.org, or @*:example.org for everyone on a server", entry)
 		}
 		if server, ok := strings.CutPrefix(entry, "@*:"); ok {
 			p.servers[server] = struct{}{}
@@ -32,7 +32,7 @@ func newPeople(list []string) (*people, error) {
 	return p, nil
 }
 
-// isEntry tells whether a list of people may have such an entry.
+// isEntry reports whether a list of people may contain the entry.
 func isEntry(entry string) bool {
 	if entry == "@*:*" {
 		return true
@@ -44,7 +44,7 @@ func isEntry(entry string) bool {
 	return isUser(user)
 }
 
-// isUser tells whether a name is a full user ID that a file can name.
+// isUser reports whether a name is a full user ID that a file can contain.
 func isUser(user string) bool {
 	local, server, full := strings.Cut(user, ":")
 	return full && len(user) <= 255 && len(local) > 1 && local[0] == '@' && server != "" && server[0] != ':' &&
@@ -72,7 +72,7 @@ func (p *people) has(user string) bool {
 	return ok
 }
 
-// listHas is has for a list that was not read from the file, as that of the
+// listHas is has for a list that did not come from the file, such as that in the
 // settings.
 func listHas(list []string, user string) bool {
 	server, ok := serverOf(user)

@@ -28,48 +28,46 @@ const (
 	MaxWord      = 200     // bytes of a model's name, and of a persona file's
 )
 
-// DefaultApprovals are the commands that need a person's yes where the file
-// says nothing.
+// DefaultApprovals are the commands that need approval unless the file says otherwise.
 var DefaultApprovals = []string{"git push", "gh pr create", "npm publish", "curl … | sh"}
 
-// Room is what holds in one room.
+// Room is the policy of one room.
 type Room struct {
-	// Approvals are beginnings of commands that need a person's yes; empty is
-	// none.
+	// Approvals are prefixes of commands that need approval; empty means none.
 	Approvals []string
-	// Reply is which messages are answered; "" leaves it to the kind of room:
-	// see [Reply.In].
+	// Reply says which messages are answered; "" depends on the kind of room: see
+	// [Reply.In].
 	Reply Reply
-	// Persona is a file of the state folder, as a clean relative path with no
-	// .. in it; "" is none. What it names may be missing, or a link.
+	// Persona is a file in the state folder, as a clean relative path without ..; ""
+	// means none. The file may be missing, or a link.
 	Persona string
-	// Model is the agent's model, "" for the one of the settings.
+	// Model is the agent's model; "" means the one in the settings.
 	Model string
-	// Timeout is of one run of the agent, QuestionTimeout of a question from
-	// when it is in the room; 0 is what the settings say.
+	// Timeout bounds one run of the agent, QuestionTimeout the wait for an answer from
+	// when the question is in the room; 0 means as in the settings.
 	Timeout, QuestionTimeout time.Duration
 
 	allow *people   // who is heard besides the owners; nil is who the settings say
 	block []*people // who is not: of all rooms, and of this one
 }
 
-// Policy is a file that was read. The zero value, and nil, is no file.
+// Policy is a parsed file. The zero value and nil mean that there is no file.
 type Policy struct {
 	defaults Room
 	rooms    map[string]*Room
 	said     file // as it was written
 }
 
-// nothingSaid is what holds where the file says nothing.
+// nothingSaid is the policy without a file.
 var nothingSaid = Room{Approvals: DefaultApprovals}
 
-// file is policy.yaml as it is written.
+// file is the content of policy.yaml.
 type file struct {
 	Defaults section            `yaml:"defaults"`
 	Rooms    map[string]section `yaml:"rooms"`
 }
 
-// Parse reads a policy file. The error is a sentence that names the place.
+// Parse parses a policy file. The error is a sentence that names the place.
 func Parse(data []byte) (*Policy, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("the file is larger than %d KiB", MaxFile>>10)
@@ -81,14 +79,14 @@ func Parse(data []byte) (*Policy, error) {
 		return nil, unreadable(data, err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the document")
+		return nil, errors.New("more than one YAML document")
 	}
 	if err := p.said.Defaults.over(&p.defaults, "defaults"); err != nil {
 		return nil, err
 	}
 	for room, s := range p.said.Rooms {
 		if !isRoom(room) {
-			return nil, fmt.Errorf("rooms: %q is no room ID; one looks like !abc:example.org", room)
+			return nil, fmt.Errorf("rooms: %q is not a room ID; use one like !abc:example.org", room)
 		}
 		own := p.defaults
 		if err := s.over(&own, "rooms: "+room); err != nil {
@@ -99,24 +97,24 @@ func Parse(data []byte) (*Policy, error) {
 	return p, nil
 }
 
-// bareID finds what YAML reads as something else than an ID.
+// bareID matches an unquoted ID, which YAML reads as something else.
 var bareID = regexp.MustCompile(`(?m)(^|[\s\[{,])[!@][^!\s"']+:`)
 
-// unreadable is what YAML says of a file, and the mistake that is likely.
+// unreadable returns YAML's error, with a hint about the likely mistake.
 func unreadable(data []byte, err error) error {
 	said := strings.TrimPrefix(err.Error(), "yaml: ")
 	if bareID.Match(data) {
-		said += `; an ID stands in quotes, such as "@alice:example.org"`
+		said += `; put IDs in quotes, such as "@alice:example.org"`
 	}
 	return errors.New(said)
 }
 
-// isRoom tells whether a name can be a room's ID. Some have no server in them.
+// isRoom reports whether a name can be a room ID. Some room IDs contain no server.
 func isRoom(name string) bool {
 	return len(name) > 1 && len(name) <= 255 && name[0] == '!' && isWord(name)
 }
 
-// Room is what holds in a room.
+// Room returns the policy of a room.
 func (p *Policy) Room(id string) Room { return *p.room(id) }
 
 func (p *Policy) room(id string) *Room {
@@ -129,8 +127,8 @@ func (p *Policy) room(id string) *Room {
 	return &p.defaults
 }
 
-// ownersOnly is what holds while there is a file that was never right: nobody
-// whom it may have blocked is heard.
+// ownersOnly applies while there is a file that was never valid: nobody whom it may
+// block is heard.
 func ownersOnly() *Policy {
 	r := nothingSaid
 	r.allow = &people{}

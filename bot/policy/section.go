@@ -47,7 +47,7 @@ func (s *section) allowed() (*[]string, error) {
 		return nil, unreadable(nil, err)
 	}
 	if list == nil {
-		return nil, errors.New("nothing follows; [] is nobody but the owners, and without the line it is whom the settings allow")
+		return nil, errors.New("the value is missing; use [] for owners only, or remove the line to use MATRIX_ALLOW")
 	}
 	return list, nil
 }
@@ -73,18 +73,18 @@ func (s *section) over(r *Room, where string) error {
 	}
 	if s.Reply != nil {
 		if r.Reply = Reply(*s.Reply); !slices.Contains(replies, r.Reply) {
-			return fmt.Errorf("%s: reply: %q is none of all, mention_only, owner_only, off", where, *s.Reply)
+			return fmt.Errorf("%s: reply: %q is not one of all, mention_only, owner_only, off", where, *s.Reply)
 		}
 	}
 	if s.Persona != nil {
 		if *s.Persona != "" && !isPersona(*s.Persona) {
-			return fmt.Errorf("%s: persona: %q is no text file of the state folder; one looks like personas/pirate.md", where, *s.Persona)
+			return fmt.Errorf("%s: persona: %q is not a text file in the state folder; use one like personas/pirate.md", where, *s.Persona)
 		}
 		r.Persona = *s.Persona
 	}
 	if s.Model != nil {
 		if len(*s.Model) > MaxWord || !isWord(*s.Model) || strings.HasPrefix(*s.Model, "-") {
-			return fmt.Errorf("%s: model: %q is no name of a model; one looks like gemini-2.5-pro", where, *s.Model)
+			return fmt.Errorf("%s: model: %q is not a model name; use one like gemini-2.5-pro", where, *s.Model)
 		}
 		r.Model = *s.Model
 	}
@@ -107,7 +107,7 @@ func (s *section) overApprovals(r *Room, where string) error {
 	}
 	for _, prefix := range list {
 		if strings.TrimSpace(prefix) == "" || len(prefix) > MaxPrefix || strings.ContainsAny(prefix, "\n\r\x00") {
-			return fmt.Errorf("%s: approvals: %q is no beginning of a command; one looks like git push", where, prefix)
+			return fmt.Errorf("%s: approvals: %q is not the beginning of a command; use one like git push", where, prefix)
 		}
 	}
 	r.Approvals = list

@@ -16,7 +16,7 @@ const maxShown = 20
 func (s *Source) Show(room string) string {
 	text := s.Now().Show(room)
 	if err := s.Err(); err != nil {
-		text += fmt.Sprintf("\npolicy.yaml is not right, so this holds until it is mended: %s\n", code(err.Error()))
+		text += fmt.Sprintf("\npolicy.yaml is invalid, so these settings stay in force until it is fixed: %s\n", code(err.Error()))
 	}
 	return text
 }
@@ -30,13 +30,13 @@ func (p *Policy) Show(room string) string {
 	}
 	own := section{}
 	if where := place(room); where == defaultsKey {
-		fmt.Fprintf(&out, "**All rooms** (%d have something of their own)\n\n", len(said.Rooms))
+		fmt.Fprintf(&out, "**All rooms** (%d have settings of their own)\n\n", len(said.Rooms))
 	} else {
 		own = said.Rooms[room]
 		fmt.Fprintf(&out, "**This room**, %s\n\n", code(room))
 	}
 	for _, key := range Keys {
-		from := "nothing is said"
+		from := "default"
 		switch {
 		case own.says(key) && said.Defaults.says(key) && key == "block":
 			from = "this room and all rooms"
@@ -69,9 +69,9 @@ func (r *Room) show(key string) string {
 	switch key {
 	case "allow":
 		if r.allow == nil {
-			return "whom the settings allow"
+			return "as in MATRIX_ALLOW"
 		}
-		return shown(r.allow.list, "nobody but the owners")
+		return shown(r.allow.list, "owners only")
 	case "block":
 		var all []string
 		for _, list := range r.block {
@@ -86,7 +86,7 @@ func (r *Room) show(key string) string {
 	case "persona":
 		return word(r.Persona, "none")
 	case "model":
-		return word(r.Model, "that of the settings")
+		return word(r.Model, "as in the bot's settings")
 	case "timeout_seconds":
 		return number(r.Timeout, time.Second)
 	case "question_minutes":
@@ -104,7 +104,7 @@ func word(value, otherwise string) string {
 
 func number(d, unit time.Duration) string {
 	if d == 0 {
-		return "that of the settings"
+		return "as in the bot's settings"
 	}
 	return fmt.Sprint(int64(d / unit))
 }

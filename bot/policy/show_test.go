@@ -14,11 +14,11 @@ defaults: {allow: ["@a:x", "@*:y"], block: ["@b:x"], approvals: []}
 rooms: {"!r:x": {block: ["@c:x"], reply: "off", persona: p.md, model: m, limits: {timeout_seconds: 90, question_minutes: 2}}}
 `)
 	for room, want := range map[string]string{
-		"": "**All rooms** (1 have something of their own)\n\n" +
+		"": "**All rooms** (1 have settings of their own)\n\n" +
 			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x` (all rooms)\n" +
-			"- `reply`: `all` in a direct chat, `mention_only` elsewhere (nothing is said)\n- `persona`: none (nothing is said)\n" +
-			"- `model`: that of the settings (nothing is said)\n- `timeout_seconds`: that of the settings (nothing is said)\n" +
-			"- `question_minutes`: that of the settings (nothing is said)\n- `approvals`: none (all rooms)\n",
+			"- `reply`: `all` in a direct chat, `mention_only` elsewhere (default)\n- `persona`: none (default)\n" +
+			"- `model`: as in the bot's settings (default)\n- `timeout_seconds`: as in the bot's settings (default)\n" +
+			"- `question_minutes`: as in the bot's settings (default)\n- `approvals`: none (all rooms)\n",
 		"!r:x": "**This room**, `!r:x`\n\n" +
 			"- `allow`: `@a:x`, `@*:y` (all rooms)\n- `block`: `@b:x`, `@c:x` (this room and all rooms)\n- `reply`: `off` (this room)\n" +
 			"- `persona`: `p.md` (this room)\n- `model`: `m` (this room)\n- `timeout_seconds`: 90 (this room)\n" +
@@ -31,13 +31,13 @@ rooms: {"!r:x": {block: ["@c:x"], reply: "off", persona: p.md, model: m, limits:
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Show("!r:x"); !strings.Contains(got, "- `allow`: whom the settings allow (nothing is said)\n") || !strings.Contains(got, "`git push`, `gh pr create`") {
+	if got := s.Show("!r:x"); !strings.Contains(got, "- `allow`: as in MATRIX_ALLOW (default)\n") || !strings.Contains(got, "`git push`, `gh pr create`") {
 		t.Error(got)
 	}
 	if err := os.WriteFile(path, []byte("defaults: {allow: [`"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Show(""); !strings.Contains(got, "\npolicy.yaml is not right, so this holds until it is mended: ") {
+	if got := s.Show(""); !strings.Contains(got, "\npolicy.yaml is invalid, so these settings stay in force until it is fixed: ") {
 		t.Error(got)
 	}
 }

@@ -27,14 +27,14 @@ type Source struct {
 	wrong error
 }
 
-// Open looks at policy.yaml in a folder; a missing one is no error.
+// Open reads policy.yaml in a folder; a missing file is no error.
 func Open(dir string, log zerolog.Logger) *Source {
 	s := &Source{path: filepath.Join(dir, "policy.yaml"), log: log}
 	s.refresh()
 	return s
 }
 
-// Now is what holds now. It does not change any more.
+// Now returns the current policy. It does not change afterwards.
 func (s *Source) Now() *Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Source) Room(id string) Room { return s.Now().Room(id) }
 // Decide is [Policy.Decide] by what holds now.
 func (s *Source) Decide(q Query) Decision { return s.Now().Decide(q) }
 
-// Err says what is wrong with the file as it is, nil for nothing.
+// Err says what is wrong with the file; nil if nothing is.
 func (s *Source) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Source) Err() error {
 	return s.wrong
 }
 
-// refresh reads the file if it is another than before.
+// refresh reads the file if it has changed.
 func (s *Source) refresh() {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (s *Source) refresh() {
 	}
 	if err != nil {
 		if s.wrong == nil || s.wrong.Error() != err.Error() {
-			s.log.Error().Err(err).Str("file", s.path).Msg("policy.yaml is not right: the policy stays as it was")
+			s.log.Error().Err(err).Str("file", s.path).Msg("policy.yaml is invalid: keeping the previous policy")
 		}
 		s.wrong = err
 		if s.now == nil {
@@ -100,7 +100,7 @@ func readBytes(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for its other end
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

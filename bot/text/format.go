@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,17 +22,20 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
 }
 
-// Size writes a number of bytes as people read it.
-func Size(n int) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+// Size writes a size for people: "512 B", "1.4 kB", "50 MB", by 1024.
+func Size(n int64) string {
+	const units = "kMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
 	}
-	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	size, unit := float64(n)/1024, 0
+	for size >= 1023.5 && unit < len(units)-1 {
+		size, unit = size/1024, unit+1
+	}
+	if size >= 10 {
+		return fmt.Sprintf("%.0f %cB", size, units[unit])
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + fmt.Sprintf(" %cB", units[unit])
 }
 
 // Thousands writes a number with a comma between each three digits.

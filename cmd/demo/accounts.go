@@ -45,7 +45,7 @@ func loadAccounts(dir string) (*accounts, error) {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
 	if err := json.Unmarshal(data, a); err != nil {
-		return nil, fmt.Errorf("read accounts in %s (move the file away to begin anew): %w", a.path, err)
+		return nil, fmt.Errorf("read accounts in %s (move the file away to start over): %w", a.path, err)
 	}
 	return a, nil
 }
@@ -91,14 +91,14 @@ func (a *accounts) enter(ctx context.Context, homeserver string, log zerolog.Log
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("make the bot's account: %w", err)
+		return nil, "", fmt.Errorf("create the bot's account: %w", err)
 	}
 	err = a.enrol(&a.You, "you", func(account demoAccount) (err error) {
 		you, err = person.Enter(ctx, config(account))
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("make your account: %w", err)
+		return nil, "", fmt.Errorf("create your account: %w", err)
 	}
 	return you, bot, nil
 }

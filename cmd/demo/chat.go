@@ -33,7 +33,7 @@ func newChat(me *person.Person, room, bot, label string, before []person.Msg, s 
 		me: me, room: room, bot: bot, label: label, screen: s,
 		mine: map[string]bool{}, seen: map[string]bool{}, calm: make(chan struct{}, 1),
 	}
-	// What came after one's own last words is shown again: nobody may have seen it.
+	// Messages after the person's own last one are shown again: they may be unread.
 	last := len(before)
 	for i, m := range before {
 		if m.Sender == me.ID() {

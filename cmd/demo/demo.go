@@ -18,10 +18,10 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// joinTime is how long the bot has to come up and join the demo's room.
+// joinTime is how long the bot may take to start and join the demo's room.
 const joinTime = 2 * time.Minute
 
-// demo is a bot in a process of its own, a person and a room between them.
+// demo is a bot, a person and a room with both, in one process.
 type demo struct {
 	program, homeserver, dir string
 	environ                  []string
@@ -37,8 +37,7 @@ type demo struct {
 	screen             screen
 }
 
-// play puts everybody into the room and chats until the person leaves; then
-// the bot ends in order.
+// play sets up the room and chats until the person leaves; then the bot shuts down.
 func (d *demo) play(parent context.Context) (err error) {
 	if d.dir, err = filepath.Abs(d.dir); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	return err
 }
 
-// serveModel starts the scripted model for the bot.
+// serveModel starts the scripted model and points the settings at it.
 func (d *demo) serveModel(ctx context.Context, group *errgroup.Group, log zerolog.Logger) error {
 	d.model, d.modelKey = agenttest.New(agenttest.Demo(), log), randomWord(20)
 	d.model.RequireKey(d.modelKey)
@@ -107,7 +106,7 @@ func (d *demo) serveModel(ctx context.Context, group *errgroup.Group, log zerolo
 	}
 }
 
-// banner tells how to join in with another client.
+// banner explains how to join with another client.
 func (d *demo) banner(known *accounts) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -123,13 +122,13 @@ func (d *demo) banner(known *accounts) string {
 	} else {
 		line("  Gemini answers, with your API key.")
 	}
-	line("  Write a task and press Enter. A paste of several lines is one message. /quit or ctrl-D ends.")
+	line("  Type a task and press Enter. Several pasted lines are one message. /quit or Ctrl-D exits.")
 	line("  The bot's log is %s.", d.logPath())
 	line("")
 	return b.String()
 }
 
-// chat waits for the bot and hands the terminal to the person.
+// chat waits for the bot and then runs the terminal.
 func (d *demo) chat(ctx context.Context) (err error) {
 	fmt.Fprintln(d.stdout, "  The bot is starting …")
 	if err := d.joined(ctx); err != nil {
@@ -151,7 +150,7 @@ func (d *demo) chat(ctx context.Context) (err error) {
 	}
 	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, d.patience())
 	err = errors.Join(err, d.screen.Close())
-	fmt.Fprintln(d.stdout, "  The bot is ending. What runs in the room's container goes on; the next start finds it.")
+	fmt.Fprintln(d.stdout, "  The bot is stopping. A running task continues in the room's container; the next start picks it up.")
 	return err
 }
 

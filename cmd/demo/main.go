@@ -35,8 +35,8 @@ func run(ctx context.Context, args, environ []string, stdin *os.File, stdout, st
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&d.program, "program", "", "the `matrix-tui` to run")
-	flags.StringVar(&d.homeserver, "homeserver", "", "`URL` of a homeserver where anybody may register")
-	flags.StringVar(&d.dir, "dir", "", "`folder` that keeps everything between two starts")
+	flags.StringVar(&d.homeserver, "homeserver", "", "`URL` of a homeserver with open registration")
+	flags.StringVar(&d.dir, "dir", "", "`folder` for the demo's data")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {

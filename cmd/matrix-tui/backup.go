@@ -21,12 +21,12 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// databases are the files that SQLite writes, in the order in which they are
-// copied: keys that are newer than the journal do no harm, older ones do.
+// databases are the SQLite files, in the order in which they are copied: keys that are
+// newer than the journal do no harm, older ones do.
 var databases = []string{"journal.db", "crypto.db"}
 
-// maxExtra bounds a file of the state folder that this package does not know,
-// such as a persona, in bytes. A larger one is no part of a backup.
+// maxExtra bounds files in the state folder that this package does not know, such as a
+// persona, in bytes. Larger ones are not backed up.
 const maxExtra = 4 << 20
 
 // manifest is the first member of a backup.
@@ -36,9 +36,9 @@ type manifest struct {
 	Version    string    `json:"version"`
 	Homeserver string    `json:"homeserver,omitempty"`
 	User       string    `json:"user,omitempty"`
-	// Running says that the bot went on after the copy was made.
+	// Running reports that the bot was running when the copy was made.
 	Running bool `json:"running"`
-	// Volumes are the rooms whose volumes are in it, by the name of their folder.
+	// Volumes are the rooms whose volumes are included, by folder name.
 	Volumes map[string]string `json:"volumes,omitempty"`
 }
 
@@ -46,7 +46,7 @@ const backupFormat = 1
 
 func backupCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("backup")
-	volumes := flags.Bool("volumes", false, "take the rooms' files too, /workspace and /root of each")
+	volumes := flags.Bool("volumes", false, "include the rooms' files: /workspace and /root of each")
 	file, err := a.parseOne(flags, args, "FILE")
 	if err != nil {
 		return err
@@ -76,15 +76,15 @@ func backupCommand(ctx context.Context, a *app, args []string) error {
 	if b.podman != nil {
 		fmt.Fprintf(summary, ", the volumes of %d rooms", b.rooms)
 	}
-	fmt.Fprint(summary, "\nIt holds the bot's login and keys: keep it where nobody else can read it.\n")
+	fmt.Fprint(summary, "\nIt contains the bot's login and keys: store it where nobody else can read it.\n")
 	if b.left > 0 {
-		fmt.Fprintf(a.stderr, "matrix-tui: the volumes of %d rooms are not in it\n", b.left)
+		fmt.Fprintf(a.stderr, "matrix-tui: could not back up the volumes of %d rooms\n", b.left)
 		return errSaid
 	}
 	return nil
 }
 
-// backup is one backup on its way.
+// backup is a backup in progress.
 type backup struct {
 	cfg    *Config
 	dir    string
@@ -95,17 +95,17 @@ type backup struct {
 	files, rooms, left int
 }
 
-// write makes the backup under another name beside file, so that file is there
-// when it is whole; for out, in the state folder.
+// write creates the backup under a temporary name beside file and renames it when it is
+// complete; for out, it is created in the state folder.
 func (b *backup) write(ctx context.Context, file string) (size int64, err error) {
 	beside := filepath.Dir(file)
 	if b.out != nil {
 		beside = b.dir
 	} else if _, err := os.Lstat(file); err == nil {
-		return 0, &usageError{file + " is there already: choose another name, or move it away"}
+		return 0, &usageError{file + " already exists: choose another name, or move it away"}
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "state.json")); err != nil {
-		return 0, fmt.Errorf("there is no bot's state in %s (%w): set STATE_DIR to the bot's, and run this as its user or as root", b.dir, reason(err))
+		return 0, fmt.Errorf("no bot state in %s (%w): set STATE_DIR to the bot's state folder, and run this as the bot's user or as root", b.dir, reason(err))
 	}
 	tmp, err := os.MkdirTemp(beside, ".matrix-tui-backup-") // 0700: SQLite makes files that others may read
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 		err = os.Rename(out.Name(), file)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("hand the backup over: %w", err)
+		return 0, fmt.Errorf("deliver the backup: %w", err)
 	}
 	return info.Size(), nil
 }
@@ -187,8 +187,7 @@ func (b *backup) fill(ctx context.Context, to *packer, tmp string) error {
 	return nil
 }
 
-// pack adds one file of the state folder; one that has gone meanwhile is no
-// longer a part of it.
+// pack adds one file of the state folder, unless it has disappeared.
 func (b *backup) pack(to *packer, path, name string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -206,8 +205,8 @@ func (b *backup) pack(to *packer, path, name string) error {
 	return to.add("state/"+name, info.Size(), f)
 }
 
-// packVolumes adds what a room's volumes hold, in pieces, and an end behind
-// them. What does not work with one room is said, and the others go on.
+// packVolumes adds a room's volumes in pieces, followed by an end marker. If one room
+// fails, it says so, and the others continue.
 func (b *backup) packVolumes(ctx context.Context, to *packer, name, room string) error {
 	folder := "volumes/" + name + "/"
 	w := &pieces{to: to, folder: folder}
@@ -226,7 +225,7 @@ func (b *backup) packVolumes(ctx context.Context, to *packer, name, room string)
 	return to.add(folder+"end", 0, strings.NewReader(""))
 }
 
-// volumeNames are the rooms that have volumes, each by the name of its folder.
+// volumeNames returns the rooms that have volumes, by folder name.
 func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
 	if b.podman == nil {
 		return nil, nil
@@ -249,38 +248,30 @@ func (b *backup) volumeNames(ctx context.Context) (map[string]string, error) {
 	return names, nil
 }
 
-// stateFiles are the files of a state folder that a restart needs, less the
-// databases. What else lies there, such as releases and sockets, belongs to the
-// host.
+// stateFiles are the files in a state folder that a restart needs, except the
+// databases. Anything else, such as releases and sockets, belongs to the host.
 func stateFiles(dir string) (paths []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && isState(e.Name(), info.Size()) {
-			paths = append(paths, e.Name())
+	err = state.Walk(dir, func(name string, d fs.DirEntry) error {
+		if d.IsDir() {
+			if name != "." && name != state.TranscriptFolder {
+				return fs.SkipDir
+			}
+			return nil
 		}
-	}
-	transcripts, err := os.ReadDir(filepath.Join(dir, "transcripts"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range transcripts {
-		if e.Type().IsRegular() {
-			paths = append(paths, filepath.Join("transcripts", e.Name()))
+		info, err := d.Info()
+		if err == nil && info.Mode().IsRegular() && (filepath.Dir(name) != "." || isState(name, info.Size())) {
+			paths = append(paths, name)
 		}
-	}
-	return paths, nil
+		return err
+	})
+	return paths, err
 }
 
-// isState tells whether a file of the state folder is a part of a backup.
+// isState reports whether a file in the state folder is part of a backup.
 func isState(name string, size int64) bool {
 	switch name {
 	case "state.json", "account.json", "crypto.key", "recovery-key", "policy.yaml", "pairing.json", ".env":
 		return true
-	case "lock", "update.json", "update.log", "watch.lock":
-		return false
 	}
 	return size <= maxExtra && !strings.HasPrefix(name, ".") && !strings.Contains(name, ".corrupt-") &&
 		!slices.ContainsFunc(databases, func(db string) bool { return strings.HasPrefix(name, db) }) &&

@@ -63,7 +63,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 
 	got := play(t, t.Context(), []string{"STATE_DIR=" + to, "MATRIX_USER=@other:x"}, "restore", file)
-	if got.code != 0 || !strings.Contains(got.stdout, "The state of @bot:x is in "+to) || !strings.Contains(got.stdout, "must not run any more") || !strings.Contains(got.stdout, "another account") {
+	if got.code != 0 || !strings.Contains(got.stdout, "Restored the state of @bot:x to "+to) || !strings.Contains(got.stdout, "no longer runs on any host") || !strings.Contains(got.stdout, "a different account") {
 		t.Fatalf("%+v", got)
 	}
 	there, err := state.ReadStore(to)
@@ -91,7 +91,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 	// Again: only with -force, and what was there stays.
 	write(t, filepath.Join(to, ".env"), "GEMINI_MODEL=of-this-host\n")
-	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 1 || !strings.Contains(got.stderr, "holds a bot's state already (account.json, ") {
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 1 || !strings.Contains(got.stderr, "already contains a bot's state (account.json, ") {
 		t.Errorf("%+v", got)
 	}
 	write(t, filepath.Join(to, "policy.yaml"), "# mine\n")
@@ -156,11 +156,11 @@ func must[T any](v T, err error) T {
 func TestBackupOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x.tar.gz")
-	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 1 || !strings.Contains(got.stderr, "there is no bot's state in "+dir) {
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 1 || !strings.Contains(got.stderr, "no bot state in "+dir) {
 		t.Errorf("%+v", got)
 	}
 	write(t, file, "not mine to overwrite")
-	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 2 || !strings.Contains(got.stderr, "is there already") {
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 2 || !strings.Contains(got.stderr, "already exists") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	maxMembers = 1 << 20 // 8 TB of volumes
 )
 
-// packer writes the members of a backup and their sums.
+// packer writes the members of a backup and their checksums.
 type packer struct {
 	zip  *gzip.Writer
 	tar  *tar.Writer
@@ -38,8 +38,8 @@ func newPacker(w io.Writer) *packer {
 	return &packer{zip: zip, tar: tar.NewWriter(zip)}
 }
 
-// add writes a member of exactly size bytes from r; what r has beyond them came
-// later and is left out.
+// add writes a member of exactly size bytes from r; bytes after that were added later
+// and are left out.
 func (p *packer) add(name string, size int64, r io.Reader) error {
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: time.Now().Truncate(time.Second), Format: tar.FormatPAX}
 	if err := p.tar.WriteHeader(header); err != nil {
@@ -60,7 +60,7 @@ func (p *packer) close() error {
 	return errors.Join(p.add(sumsName, int64(len(text)), strings.NewReader(text)), p.tar.Close(), p.zip.Close())
 }
 
-// pieces writes a stream whose length nobody knows as members of a folder.
+// pieces writes a stream of unknown length as members of a folder.
 type pieces struct {
 	to     *packer
 	folder string
@@ -94,15 +94,14 @@ func (p *pieces) flush() error {
 	return p.broken
 }
 
-// memberName is what the members of a backup are called, and nothing else is
-// taken out of one.
+// memberName matches the allowed names of members; nothing else is extracted.
 var memberName = regexp.MustCompile(`^(manifest\.json|SHA256SUMS|state/(transcripts/)?[A-Za-z0-9._][A-Za-z0-9 ._@+-]{0,254}|volumes/sandbox-[A-Za-z0-9-]{1,60}/([0-9]{6,9}|end))$`)
 
-// errDamaged is a backup that is not as it was written.
-var errDamaged = errors.New("the backup is damaged or was not written to its end; take another copy of it")
+// errDamaged means that a backup was changed or truncated.
+var errDamaged = errors.New("the backup is damaged or incomplete; use another copy")
 
-// eachMember gives the members of a backup to take, in order. What take leaves
-// unread is skipped.
+// eachMember passes the members of a backup to take, in order. What take does not read
+// is skipped.
 func eachMember(file string, take func(name string, size int64, r io.Reader) error) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -111,7 +110,7 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	defer f.Close()
 	zip, err := gzip.NewReader(f)
 	if err != nil {
-		return fmt.Errorf("%s is no backup of matrix-tui (%w)", file, err)
+		return fmt.Errorf("%s is not a matrix-tui backup (%w)", file, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -120,7 +119,7 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	limits := archive.Limits{Bytes: info.Size()*maxRatio + maxExtra, Members: maxMembers}
 	err = archive.Each(zip, limits, func(h *tar.Header, content io.Reader) error {
 		if h.Typeflag != tar.TypeReg || !memberName.MatchString(h.Name) || strings.HasSuffix(h.Name, "/..") || strings.HasSuffix(h.Name, "/.") {
-			return fmt.Errorf("%s holds %q, which no backup of matrix-tui does", file, clean.Short(h.Name, 80))
+			return fmt.Errorf("%s contains %q, which does not belong in a matrix-tui backup", file, clean.Short(h.Name, 80))
 		}
 		return take(h.Name, h.Size, content)
 	})
@@ -130,8 +129,8 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	return err
 }
 
-// checkSums reads a backup to its end and compares each member with its sum. It
-// returns the members' names.
+// checkSums reads a whole backup and verifies the checksum of every member. It returns
+// the members' names.
 func checkSums(file string) (names map[string]bool, err error) {
 	got, said, last := map[string]string{}, "", ""
 	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
@@ -149,7 +148,7 @@ func checkSums(file string) (names map[string]bool, err error) {
 			return fmt.Errorf("read %s: %w (%w)", name, errDamaged, err)
 		}
 		if _, twice := got[name]; twice {
-			return fmt.Errorf("%s is there twice: %w", name, errDamaged)
+			return fmt.Errorf("%s occurs twice: %w", name, errDamaged)
 		}
 		got[name] = hex.EncodeToString(sum.Sum(nil))
 		return nil
@@ -164,12 +163,12 @@ func checkSums(file string) (names map[string]bool, err error) {
 	for line := range strings.Lines(said) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if got[name] != sum || sum == "" || names[name] {
-			return nil, fmt.Errorf("%s is not as it was written: %w", clean.Short(name, 80), errDamaged)
+			return nil, fmt.Errorf("%s does not match its checksum: %w", clean.Short(name, 80), errDamaged)
 		}
 		names[name] = true
 	}
 	if len(names) != len(got) {
-		return nil, fmt.Errorf("the backup holds more than its sums tell of: %w", errDamaged)
+		return nil, fmt.Errorf("the backup contains files without a checksum: %w", errDamaged)
 	}
 	return names, nil
 }

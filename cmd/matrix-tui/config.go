@@ -15,15 +15,15 @@ import (
 )
 
 // Config holds every setting. The tag `env` is its name in the environment,
-// `envDefault` what holds when it is not set, `right` what it takes, in the
-// words of an error message. Secrets print as "redacted".
+// `envDefault` its default, `right` a description of valid values for error
+// messages. Secrets print as "redacted".
 type Config struct {
 	Homeserver  WebAddress `env:"MATRIX_HOMESERVER" right:"the address of the homeserver's client API, such as https://matrix.example.org"`
 	User        UserName   `env:"MATRIX_USER" right:"the bot's user ID, such as @bot:example.org"`
 	Password    Secret     `env:"MATRIX_PASSWORD" right:"the password of the bot's account, in one line"`
 	AccessToken Secret     `env:"MATRIX_ACCESS_TOKEN" right:"an access token of the bot's account, in one line"`
-	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"user IDs with commas between them, such as @alice:example.org,@bob:example.org"`
-	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"user IDs with commas between them, @*:server for everybody of a server, such as @alice:example.org,@*:example.com"`
+	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org"`
+	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"a comma-separated list of user IDs, with @*:server for everyone on a server, such as @alice:example.org,@*:example.com"`
 	Devices     Devices    `env:"E2EE_DEVICES" envDefault:"cross-signed" right:"cross-signed or all"`
 
 	GeminiKey   Secret     `env:"GEMINI_API_KEY" right:"a key of the Gemini API, in one line"`
@@ -54,27 +54,26 @@ type Config struct {
 	LogLevel         Level        `env:"LOG_LEVEL" envDefault:"info" right:"trace, debug, info, warn or error"`
 }
 
-// SettingsError lists everything that is wrong with the settings, each with
-// what would be right. The process ends with code 2.
+// SettingsError lists everything that is wrong with the settings, each with what would
+// be valid. The process exits with code 2.
 type SettingsError struct{ Problems []string }
 
-// Error gives one problem a line.
+// Error puts each problem on its own line.
 func (e *SettingsError) Error() string {
 	if len(e.Problems) == 1 {
-		return "the settings are not right: " + e.Problems[0]
+		return "invalid configuration: " + e.Problems[0]
 	}
-	return "the settings are not right:\n  - " + strings.Join(e.Problems, "\n  - ")
+	return "invalid configuration:\n  - " + strings.Join(e.Problems, "\n  - ")
 }
 
 // Sentence is the same: it is written for the operator and holds no secret.
 func (e *SettingsError) Sentence() string { return e.Error() }
 
-// LoadConfig reads the settings. Each source fills what the ones before it left
-// open: fixed (what a subcommand decides itself), the environment ("NAME=value"
-// each), workDir/.env, STATE_DIR/.env, and for secrets their X_FILE and then
-// $CREDENTIALS_DIRECTORY/X. An empty value is no value. The error is a
-// *SettingsError with all that is unknown or malformed; what is merely missing
-// is told by Missing.
+// LoadConfig reads the settings. Each source fills in what the earlier ones left open:
+// fixed (set by the subcommand), the environment ("NAME=value" each), workDir/.env,
+// STATE_DIR/.env, and for secrets their X_FILE and then $CREDENTIALS_DIRECTORY/X. An
+// empty value counts as unset. The error is a *SettingsError with everything unknown or
+// malformed; Missing lists what is merely missing.
 func LoadConfig(fixed map[string]string, environ []string, workDir string) (*Config, error) {
 	settings := map[string]string{}
 	overlay(settings, fixed)
@@ -107,8 +106,8 @@ func LoadConfig(fixed map[string]string, environ []string, workDir string) (*Con
 	return cfg, nil
 }
 
-// overlay adds to dst what it does not have. A secret is one thing, however it
-// is given: X in dst keeps X_FILE of a later source out, and the reverse.
+// overlay adds to dst what it lacks. A secret is one setting in either form: X in dst
+// blocks X_FILE of a later source, and vice versa.
 func overlay(dst, src map[string]string) {
 	had := map[string]bool{}
 	for name := range dst {
@@ -125,8 +124,8 @@ func overlay(dst, src map[string]string) {
 	}
 }
 
-// readSecrets puts the contents of X_FILE, or of $CREDENTIALS_DIRECTORY/X, in
-// the place of each secret X that is not set.
+// readSecrets reads each secret X that is not set from X_FILE, or from
+// $CREDENTIALS_DIRECTORY/X.
 func readSecrets(settings map[string]string) (problems []string) {
 	for _, name := range secretNames {
 		path, given := settings[name+"_FILE"], true
@@ -143,7 +142,7 @@ func readSecrets(settings map[string]string) (problems []string) {
 		data, err := readBounded(path)
 		switch {
 		case err == nil && strings.TrimRight(string(data), "\r\n") == "" && given:
-			problems = append(problems, fmt.Sprintf("%s_FILE names %s, which is empty; it takes %s", name, path, rightFor(name)))
+			problems = append(problems, fmt.Sprintf("%s_FILE names %s, which is empty; expected %s", name, path, rightFor(name)))
 		case err == nil:
 			settings[name] = strings.TrimRight(string(data), "\r\n")
 		case given || !errors.Is(err, os.ErrNotExist):
@@ -172,38 +171,38 @@ func parseProblems(err error, settings map[string]string) (problems []string) {
 		name := field.Tag.Get("env")
 		said := fmt.Sprintf("is %q", clean.Short(settings[name], 80))
 		if slices.Contains(secretNames, name) {
-			said = "is not right: " + wrong.Err.Error()
+			said = "is invalid: " + wrong.Err.Error()
 		} else if !errors.Is(wrong.Err, errValue) {
 			said += ", and " + wrong.Err.Error()
 		}
-		problems = append(problems, fmt.Sprintf("%s %s; it takes %s", name, said, field.Tag.Get("right")))
+		problems = append(problems, fmt.Sprintf("%s %s; expected %s", name, said, field.Tag.Get("right")))
 	}
 	return problems
 }
 
-// conflicts finds settings that do not go together.
+// conflicts finds settings that do not fit together.
 func conflicts(cfg *Config, settings map[string]string) (problems []string) {
 	if settings["API_LISTEN"] != "" && !cfg.APIToken.Set() {
-		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; it takes "+rightFor("API_TOKEN"))
+		problems = append(problems, "API_LISTEN is set but API_TOKEN is not; expected "+rightFor("API_TOKEN"))
 	}
 	if strings.ContainsFunc(cfg.APIToken.Reveal(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		problems = append(problems, "API_TOKEN holds a space or a character that is not ASCII, which no HTTP header can carry; it takes "+rightFor("API_TOKEN"))
+		problems = append(problems, "API_TOKEN contains a space or a non-ASCII character, which an HTTP header cannot carry; expected "+rightFor("API_TOKEN"))
 	}
 	return problems
 }
 
-// Missing lists what a bot cannot do without; storedLogin tells that the state
-// folder has a login from before, which makes the password unnecessary.
+// Missing lists the required settings that are missing; storedLogin means that the
+// state folder has a login, which makes the password unnecessary.
 func (c *Config) Missing(storedLogin bool) (problems []string) {
 	need := func(set bool, name, more string) {
 		if !set {
-			problems = append(problems, fmt.Sprintf("%s is missing; it takes %s%s", name, rightFor(name), more))
+			problems = append(problems, fmt.Sprintf("%s is missing; expected %s%s", name, rightFor(name), more))
 		}
 	}
 	need(c.Homeserver != "", "MATRIX_HOMESERVER", "")
 	need(c.User != "", "MATRIX_USER", "")
 	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD", " (or set MATRIX_ACCESS_TOKEN)")
-	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners, and without MATRIX_ALLOW, nobody may talk to the bot")
+	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners or MATRIX_ALLOW, nobody may talk to the bot")
 	need(c.GeminiKey.Set(), "GEMINI_API_KEY", "")
 	return problems
 }
@@ -218,7 +217,7 @@ var secretNames = func() (names []string) {
 	return names
 }()
 
-// fieldOf gives the field of a setting that exists.
+// fieldOf returns the field of an existing setting.
 func fieldOf(name string) reflect.StructField {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
 		if f.Tag.Get("env") == name {

@@ -56,7 +56,7 @@ func TestSecretFiles(t *testing.T) {
 	want := []string{
 		"MATRIX_PASSWORD and MATRIX_PASSWORD_FILE are both set; keep one of them",
 		"MATRIX_ACCESS_TOKEN_FILE names " + dir + ", which cannot be read: is a directory",
-		"GEMINI_API_KEY_FILE names " + empty + ", which is empty; it takes a key of the Gemini API, in one line",
+		"GEMINI_API_KEY_FILE names " + empty + ", which is empty; expected a key of the Gemini API, in one line",
 		"API_TOKEN_FILE names " + dir + "/none, which cannot be read: no such file or directory",
 	}
 	if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
@@ -72,7 +72,7 @@ func TestDotenvProblemsAreSettingsProblems(t *testing.T) {
 	}
 	_, err := LoadConfig(nil, []string{"STATE_DIR=" + dir}, dir)
 	want := []string{
-		path + ":2: this is not a setting; write NAME=value, or # before a comment",
+		path + ":2: not a setting; write NAME=value, or start a comment with #",
 		"SANDBOX_CPU (in " + path + ") is not a setting; did you mean SANDBOX_CPUS?",
 	}
 	if diff := cmp.Diff(want, problemsOf(t, err)); diff != "" {
@@ -86,11 +86,11 @@ func TestMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"MATRIX_HOMESERVER is missing; it takes the address of the homeserver's client API, such as https://matrix.example.org",
-		"MATRIX_USER is missing; it takes the bot's user ID, such as @bot:example.org",
-		"MATRIX_PASSWORD is missing; it takes the password of the bot's account, in one line (or set MATRIX_ACCESS_TOKEN)",
-		"MATRIX_OWNERS is missing; it takes user IDs with commas between them, such as @alice:example.org,@bob:example.org; without owners, and without MATRIX_ALLOW, nobody may talk to the bot",
-		"GEMINI_API_KEY is missing; it takes a key of the Gemini API, in one line",
+		"MATRIX_HOMESERVER is missing; expected the address of the homeserver's client API, such as https://matrix.example.org",
+		"MATRIX_USER is missing; expected the bot's user ID, such as @bot:example.org",
+		"MATRIX_PASSWORD is missing; expected the password of the bot's account, in one line (or set MATRIX_ACCESS_TOKEN)",
+		"MATRIX_OWNERS is missing; expected a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org; without owners or MATRIX_ALLOW, nobody may talk to the bot",
+		"GEMINI_API_KEY is missing; expected a key of the Gemini API, in one line",
 	}
 	if diff := cmp.Diff(want, cfg.Missing(false)); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)

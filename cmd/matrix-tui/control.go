@@ -20,30 +20,30 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// controlName is the socket in STATE_DIR by which the command line asks the bot
-// that runs for an update. Who may open it may read the state folder.
+// controlName is the socket in STATE_DIR through which the command line asks the
+// running bot for an update. Access to it is limited to the bot's user.
 const controlName = "control.sock"
 
-// wish is what the command line sends, in one line of JSON.
-type wish struct {
+// updateRequest is what the command line sends, in one line of JSON.
+type updateRequest struct {
 	Ref   string `json:"ref"`
 	Again bool   `json:"again"`
 }
 
-// word is a line of the bot's answer.
-type word struct {
+// updateReply is a line of the bot's answer.
+type updateReply struct {
 	Say       string `json:"say,omitempty"`
 	Error     string `json:"error,omitempty"`
 	Switching bool   `json:"switching,omitempty"` // the new release takes over now
 }
 
-// control is what answers on the socket.
+// control serves the socket.
 type control struct {
 	bot     *bot.Bot
 	updater *release.Updater
 }
 
-// serveControl answers one caller at a time, until ctx ends.
+// serveControl serves callers until ctx ends.
 func serveControl(ctx context.Context, dir string, c control, log zerolog.Logger) error {
 	path := filepath.Join(dir, controlName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lock of the folder is ours
@@ -54,7 +54,7 @@ func serveControl(ctx context.Context, dir string, c control, log zerolog.Logger
 		return fmt.Errorf("listen on %s: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(fmt.Errorf("close %s to others: %w", path, err), listener.Close())
+		return errors.Join(fmt.Errorf("restrict access to %s: %w", path, err), listener.Close())
 	}
 	unhook := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer unhook()
@@ -71,38 +71,38 @@ func serveControl(ctx context.Context, dir string, c control, log zerolog.Logger
 		calls.Go(func() {
 			defer conn.Close()
 			if err := c.answer(ctx, conn); err != nil && ctx.Err() == nil {
-				log.Warn().Err(err).Msg("answer the command line")
+				log.Warn().Err(err).Msg("could not answer the command line")
 			}
 		})
 	}
 }
 
-// answer does one wish. The caller may go away: what has begun goes on.
+// answer serves one request. If the caller goes away, the update continues.
 func (c control) answer(ctx context.Context, conn net.Conn) error {
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
 	}
-	var w wish
+	var w updateRequest
 	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&w); err != nil {
-		return fmt.Errorf("read wish: %w", err)
+		return fmt.Errorf("read request: %w", err)
 	}
-	send := func(line word) {
+	send := func(line updateReply) {
 		_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
 		_ = json.NewEncoder(conn).Encode(line)
 	}
 	_, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again})
 	if err == nil {
-		err = c.bot.SelfUpdate(ctx, bot.UpdateOrder{Ref: w.Ref, Again: w.Again}, func(text string) { send(word{Say: text}) })
+		err = c.bot.SelfUpdate(ctx, bot.UpdateOrder{Ref: w.Ref, Again: w.Again}, func(text string) { send(updateReply{Say: text}) })
 	}
 	if err != nil {
-		send(word{Error: saidOf(err)})
+		send(updateReply{Error: saidOf(err)})
 		return nil
 	}
-	send(word{Switching: true})
+	send(updateReply{Switching: true})
 	return nil
 }
 
-// saidOf is what the command line says of an update that did not take place.
+// saidOf is the command line's message for a failed update.
 func saidOf(err error) string {
 	if errors.Is(err, bot.ErrNothingNew) || errors.Is(err, release.ErrNothingNew) {
 		return nothingNew
@@ -114,11 +114,11 @@ func saidOf(err error) string {
 	return text
 }
 
-const nothingNew = "nothing is new"
+const nothingNew = "already up to date"
 
-// callControl asks a bot that runs, and prints what it says. ok is false when
-// none does.
-func callControl(ctx context.Context, dir string, w wish, out io.Writer) (ok bool, err error) {
+// callControl asks a running bot and prints its replies. ok is false if no bot is
+// running.
+func callControl(ctx context.Context, dir string, w updateRequest, out io.Writer) (ok bool, err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
 	if err != nil {
 		return false, nil
@@ -130,9 +130,9 @@ func callControl(ctx context.Context, dir string, w wish, out io.Writer) (ok boo
 		return true, fmt.Errorf("ask the bot: %w", err)
 	}
 	for lines := json.NewDecoder(conn); ; {
-		var line word
+		var line updateReply
 		if err := lines.Decode(&line); err != nil {
-			return true, fmt.Errorf("the bot went away: %w", err)
+			return true, fmt.Errorf("lost the connection to the bot: %w", err)
 		}
 		switch {
 		case line.Error != "":

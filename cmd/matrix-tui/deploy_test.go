@@ -82,10 +82,10 @@ func TestAnswers(t *testing.T) {
 		"empty":   {"MATRIX_USER=\n", "", ""},
 		"secrets": {"GEMINI_API_KEY=a\"b\\c$(reboot)`x`\n", "", ""}, // in a file of its own
 		"own":     {"PODMAN=rootful\nMATRIX_TUI_HOME=/srv/bot\n", "", ""},
-		"no name": {"MATRIX_USER=@bot:example.org\nhello there\n", "", "answers:2: this is no answer; write NAME=value, or # before a comment."},
-		"code":    {"MATRIX_USER;reboot=x\n", "", "answers:1: this is no answer"},
-		"quote":   {"GEMINI_MODEL=a\"b\n", "", "the value of GEMINI_MODEL holds a quote, a backslash or a control character"},
-		"escape":  {"GEMINI_API_KEY=a\x1b[2Jb\n", "", "the value of GEMINI_API_KEY holds a quote, a backslash or a control character"},
+		"no name": {"MATRIX_USER=@bot:example.org\nhello there\n", "", "answers:2: not an answer; write NAME=value, or start a comment with #."},
+		"code":    {"MATRIX_USER;reboot=x\n", "", "answers:1: not an answer"},
+		"quote":   {"GEMINI_MODEL=a\"b\n", "", "the value of GEMINI_MODEL contains a quote, a backslash or a control character"},
+		"escape":  {"GEMINI_API_KEY=a\x1b[2Jb\n", "", "the value of GEMINI_API_KEY contains a quote, a backslash or a control character"},
 		"no file": {"MATRIX_PASSWORD_FILE=/nowhere/word\n", "", "MATRIX_PASSWORD_FILE names a file that cannot be read."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,11 +155,11 @@ localhost/theirs:latest
 localhost/theirs:shared
 new.log
 workspace-kept
-deploy: removed the image ID, which nothing used
-deploy: removed the image localhost/ours:before, which nothing used
-deploy: removed the image localhost/ours:shared, which nothing used
-deploy: the image localhost/ours:latest was not made here: it stays as it is
-deploy: the rooms' volumes: 1 (none is removed but by hand: podman volume rm)
+deploy: removed the unused image ID
+deploy: removed the unused image localhost/ours:before
+deploy: removed the unused image localhost/ours:shared
+deploy: room volumes: 1 (never removed automatically; use podman volume rm)
+deploy: the image localhost/ours:latest was not built here: leaving it alone
 `
 	if diff := cmp.Diff(want, out); diff != "" || !ok {
 		t.Errorf("left and said (-want +got):\n%s%s", diff, errs)

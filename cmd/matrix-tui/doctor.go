@@ -26,13 +26,13 @@ const (
 	podmanTime = time.Minute      // of all that podman is asked: on a slow host its first answer takes long
 	minPodman  = "4.3"
 	minSpace   = 512 << 20                                             // free bytes that a state folder needs
-	maxState   = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: a socket lies below it
+	maxState   = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: it contains sockets
 )
 
-// finding is what one check found; the zero value of bad and skipped is "ok".
+// finding is the result of one check; the zero values of bad and skipped mean "ok".
 type finding struct {
 	bad, skipped bool
-	text         string // with the mend where it is bad
+	text         string // including the fix if it is bad
 }
 
 func good(format string, args ...any) finding { return finding{text: fmt.Sprintf(format, args...)} }
@@ -43,7 +43,7 @@ func skipped(format string, args ...any) finding {
 	return finding{skipped: true, text: fmt.Sprintf(format, args...)}
 }
 
-// String is the line of the report.
+// String is the line in the report.
 func (f finding) String() string {
 	word := "ok  "
 	switch {
@@ -57,7 +57,7 @@ func (f finding) String() string {
 
 func doctorCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("doctor")
-	offline := flags.Bool("offline", false, "leave out what needs the homeserver or the model")
+	offline := flags.Bool("offline", false, "skip checks that need the homeserver or the model")
 	if err := a.parse(flags, args); err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func doctorCommand(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-// examine makes every check, prints a line for each, and tells whether all is
-// well. It changes nothing that a running bot would notice.
+// examine runs every check, prints a line for each, and reports whether all passed. It
+// changes nothing that a running bot would notice.
 func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
-	amiss := 0
+	failed := 0
 	say := func(f finding) {
 		if f.bad {
-			amiss++
+			failed++
 		}
 		fmt.Fprintln(w, f)
 	}
@@ -87,7 +87,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		say(bad("setting %s", problem))
 	}
 	if len(missing) == 0 {
-		say(good("settings are complete"))
+		say(good("all required settings are set"))
 	}
 	say(checkState(string(cfg.StateDir)))
 	say(checkPolicy(string(cfg.StateDir)))
@@ -101,7 +101,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 	if !offline { // an update asks offline, while the unit is what it is about to change
 		checkUnit(ctx, say)
 	}
-	const settings = "its settings are there"
+	const settings = "it is configured"
 	checks := []struct {
 		name  string
 		ready bool
@@ -124,29 +124,29 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		case offline:
 			say(skipped("%s is not checked offline", c.name))
 		case !c.ready:
-			say(skipped("%s cannot be checked before %s", c.name, c.wants))
+			say(skipped("%s cannot be checked until %s", c.name, c.wants))
 		default:
 			limited, cancel := context.WithTimeout(ctx, checkTime)
 			say(c.run(limited, cfg))
 			cancel()
 		}
 	}
-	switch amiss {
+	switch failed {
 	case 0:
-		fmt.Fprintln(w, "Nothing is amiss.")
+		fmt.Fprintln(w, "All checks passed.")
 	case 1:
-		fmt.Fprintln(w, "One thing is amiss: its line says what mends it.")
+		fmt.Fprintln(w, "1 check failed: its line says how to fix it.")
 	default:
-		fmt.Fprintf(w, "%d things are amiss: each line says what mends it. Begin at the top.\n", amiss)
+		fmt.Fprintf(w, "%d checks failed: each line says how to fix it. Start at the top.\n", failed)
 	}
-	return amiss == 0
+	return failed == 0
 }
 
-// checkState looks whether the state folder can be written and has space. It
-// leaves nothing behind and takes no lock.
+// checkState checks that the state folder is writable and has space. It leaves nothing
+// behind and takes no lock.
 func checkState(dir string) finding {
 	if len(dir) > maxState {
-		return bad("state folder %s has a path of %d bytes, and sockets below it allow %d: set STATE_DIR to a shorter one", dir, len(dir), maxState)
+		return bad("state folder %s: the path is %d bytes long, but sockets inside it allow at most %d: set STATE_DIR to a shorter path", dir, len(dir), maxState)
 	}
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,12 +158,12 @@ func checkState(dir string) finding {
 			parent = filepath.Dir(parent)
 		}
 		if unix.Access(parent, unix.W_OK) != nil {
-			return bad("state folder %s is not there: make it and give it to the bot's user (install -d -m 0700 -o USER %s), or set STATE_DIR", dir, dir)
+			return bad("state folder %s does not exist: create it for the bot's user (install -d -m 0700 -o USER %s), or set STATE_DIR", dir, dir)
 		}
-		return good("state folder %s is made at the first start", dir)
+		return good("state folder %s will be created at the first start", dir)
 	}
 	if err != nil {
-		return bad("state folder %s cannot be looked at (%v): give it to the bot's user, or set STATE_DIR", dir, reason(err))
+		return bad("state folder %s cannot be accessed (%v): make the bot's user its owner, or set STATE_DIR", dir, reason(err))
 	}
 	if !info.IsDir() {
 		return bad("state folder %s is a file: move it away, or set STATE_DIR to a folder", dir)
@@ -174,20 +174,20 @@ func checkState(dir string) finding {
 		err = errors.Join(err, probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return bad("state folder %s cannot be written (%v): give it to the bot's user, make it writable, or set STATE_DIR", dir, reason(err))
+		return bad("state folder %s is not writable (%v): make the bot's user its owner, make it writable, or set STATE_DIR", dir, reason(err))
 	}
 	free, _, err := bot.FreeSpace(dir)
 	if err != nil {
-		return bad("state folder %s: its free space is not told (%v)", dir, err)
+		return bad("state folder %s: cannot determine the free space (%v)", dir, err)
 	}
 	if free < minSpace {
-		return bad("state folder %s has %s free and needs %s: make room, or set STATE_DIR to a folder on a larger disk", dir, amount(free), amount(minSpace))
+		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk", dir, amount(free), amount(minSpace))
 	}
 	return good("state folder %s is writable, %s free", dir, amount(free))
 }
 
-// checkPodman looks for the socket, the service behind it, its version and the
-// image, as far as each of them leads to the next.
+// checkPodman checks the socket, the service behind it, its version and the image, as
+// far as each is reachable.
 func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	ctx, cancel := context.WithTimeout(ctx, podmanTime)
 	defer cancel()
@@ -205,15 +205,15 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		say(bad("podman at %s does not answer: when `podman info`, as the bot's user, answers again, run this once more; the host may have too much to do, or podman's service be stuck", uri))
+		say(bad("podman at %s does not answer: the host may be overloaded, or podman's service may be stuck; run this again once `podman info` works for the bot's user", uri))
 		return
 	case podman == nil:
 		say(bad("podman at %s: %s", uri, sentence.Text(err)))
 		return
 	case err != nil:
-		say(bad("podman at %s does not tell its version: %s", uri, sentence.Text(err)))
+		say(bad("podman at %s did not report its version: %s", uri, sentence.Text(err)))
 	case !atLeast(have, minPodman):
-		say(bad("podman %s at %s is too old: install %s or later (Debian 12, Ubuntu 24.04 or later have it)", have, uri, minPodman))
+		say(bad("podman %s at %s is too old: install %s or later (Debian 12 and Ubuntu 24.04 have it)", have, uri, minPodman))
 	default:
 		say(good("podman %s at %s", have, uri))
 	}
@@ -229,7 +229,7 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 	}
 }
 
-// socketURI is podman's socket, from the setting or where podman puts it.
+// socketURI returns podman's socket, from the setting or podman's default.
 func socketURI(cfg *Config) (string, finding) {
 	uri := string(cfg.ContainerHost)
 	unit := "systemctl enable --now podman.socket"
@@ -251,15 +251,14 @@ func socketURI(cfg *Config) (string, finding) {
 	case err != nil:
 		return uri, bad("socket %s: %v; start it with `%s`, or set CONTAINER_HOST", path, reason(err), unit)
 	case info.Mode()&fs.ModeSocket == 0:
-		return uri, bad("socket %s is no socket: set CONTAINER_HOST to podman's, or start that with `%s`", path, unit)
+		return uri, bad("socket %s: this is not a socket; set CONTAINER_HOST to podman's socket, or start podman with `%s`", path, unit)
 	case unix.Access(path, unix.R_OK|unix.W_OK) != nil:
-		return uri, bad("socket %s does not let this user in: use a rootless podman (`systemctl --user enable --now podman.socket`), or run as its owner", path)
+		return uri, bad("socket %s: permission denied for this user; use rootless podman (`systemctl --user enable --now podman.socket`), or run as the socket's owner", path)
 	}
 	return uri, good("socket %s", path)
 }
 
-// atLeast compares versions by their numbers; what follows a number, such as
-// -dev, does not count.
+// atLeast compares version numbers; a suffix such as -dev is ignored.
 func atLeast(have, want string) bool {
 	h, w := strings.Split(have, "."), strings.Split(want, ".")
 	for i := range w {
@@ -275,7 +274,7 @@ func atLeast(have, want string) bool {
 	return true
 }
 
-// amount writes bytes as people read them.
+// amount formats a number of bytes for people.
 func amount(n uint64) string {
 	if n < 1<<30 {
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -44,12 +44,12 @@ func TestCheckState(t *testing.T) {
 		t.Fatal(err)
 	}
 	begins(t, checkState(dir), "ok   state folder "+dir+" is writable, ")
-	begins(t, checkState(filepath.Join(dir, "new", "er")), "ok   state folder "+dir+"/new/er is made at the first start")
+	begins(t, checkState(filepath.Join(dir, "new", "er")), "ok   state folder "+dir+"/new/er will be created at the first start")
 	begins(t, checkState(file), "FAIL state folder "+file+" is a file: move it away, or set STATE_DIR")
-	begins(t, checkState(filepath.Join(file, "x")), "FAIL state folder "+file+"/x cannot be looked at (not a directory)")
-	begins(t, checkState("/proc/sys"), "FAIL state folder /proc/sys cannot be written (")
+	begins(t, checkState(filepath.Join(file, "x")), "FAIL state folder "+file+"/x cannot be accessed (not a directory)")
+	begins(t, checkState("/proc/sys"), "FAIL state folder /proc/sys is not writable (")
 	long := filepath.Join(dir, strings.Repeat("x", 100))
-	begins(t, checkState(long), fmt.Sprintf("FAIL state folder %s has a path of %d bytes", long, len(long)))
+	begins(t, checkState(long), fmt.Sprintf("FAIL state folder %s: the path is %d bytes long", long, len(long)))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("the check leaves %v, %v behind", left, err)
 	}
@@ -72,7 +72,7 @@ func TestSocketURI(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		socket:                  "ok   socket " + socket,
-		file:                    "FAIL socket " + file + " is no socket: set CONTAINER_HOST",
+		file:                    "FAIL socket " + file + ": this is not a socket; set CONTAINER_HOST",
 		filepath.Join(dir, "n"): "FAIL socket " + dir + "/n: no such file or directory; start it with `systemctl ",
 	} {
 		uri, got := socketURI(&Config{ContainerHost: SocketURI("unix://" + path)})
@@ -102,14 +102,14 @@ func TestCheckModel(t *testing.T) {
 	cfg := &Config{GeminiKey: NewSecret(hidden), GeminiModel: "gemini-2.5-pro", GeminiURL: WebAddress(api.URL)}
 	begins(t, checkModel(t.Context(), cfg), "ok   model gemini-2.5-pro at "+api.URL)
 	cfg.GeminiKey = NewSecret(hidden + "-wrong")
-	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+api.URL+" refuses the key (400 ")
+	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+api.URL+" rejects the key (400 ")
 
 	// An API that says the key aloud, and one that sends it elsewhere.
 	for status, want := range map[int]string{
-		http.StatusForbidden:           "refuses the key (403 the key redacted is not known): check GEMINI_API_KEY",
-		http.StatusNotFound:            "is not known to",
-		http.StatusInternalServerError: "answers 500",
-		http.StatusFound:               "answers 302",
+		http.StatusForbidden:           "rejects the key (403 the key redacted is not known): check GEMINI_API_KEY",
+		http.StatusNotFound:            "is unknown to",
+		http.StatusInternalServerError: "answered 500",
+		http.StatusFound:               "answered 302",
 	} {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			t.Errorf("the key %q was taken to another server", r.Header.Get("x-goog-api-key"))
@@ -137,10 +137,10 @@ func TestCheckHomeserverThatIsNone(t *testing.T) {
 	web := httptest.NewServer(http.FileServer(http.Dir(t.TempDir())))
 	defer web.Close()
 	cfg := &Config{Homeserver: WebAddress(web.URL), User: "bot", Password: NewSecret(hidden)}
-	begins(t, checkHomeserver(t.Context(), cfg), "FAIL homeserver "+web.URL+" answers 404 and no list of versions: MATRIX_HOMESERVER has to be ")
-	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login as bot is refused (40")
+	begins(t, checkHomeserver(t.Context(), cfg), "FAIL homeserver "+web.URL+" answered 404 without a list of versions: MATRIX_HOMESERVER must be ")
+	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login as bot was rejected (40")
 	cfg.AccessToken = NewSecret(hidden)
-	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login: "+web.URL+" answers 404 to whoami")
+	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login: "+web.URL+" answered 404 to whoami")
 	cfg.Homeserver = WebAddress(closedPort(t))
 	begins(t, checkHomeserver(t.Context(), cfg), "FAIL homeserver "+string(cfg.Homeserver)+" does not answer (")
 	begins(t, checkLogin(t.Context(), cfg, login{}), "FAIL login: "+string(cfg.Homeserver)+" does not answer (")
@@ -153,7 +153,7 @@ func TestDoctorOnAnEmptyHost(t *testing.T) {
 		t.Errorf("code %d, stderr %s", got.code, got.stderr)
 	}
 	for _, line := range []string{
-		"FAIL setting MATRIX_HOMESERVER is missing; it takes ", "FAIL setting GEMINI_API_KEY is missing", "ok   state folder " + dir,
+		"FAIL setting MATRIX_HOMESERVER is missing; expected ", "FAIL setting GEMINI_API_KEY is missing", "ok   state folder " + dir,
 		"FAIL socket " + dir + "/none: no such file", "skip podman and image cannot be checked without the socket", "skip homeserver is not checked offline",
 	} {
 		if !strings.Contains("\n"+got.stdout, "\n"+line) {

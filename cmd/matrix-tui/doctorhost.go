@@ -27,11 +27,11 @@ const (
 	unitName     = "matrix-tui.service"
 )
 
-// checkMemory holds what the host has against what tasks may use.
+// checkMemory compares the host's memory with what tasks may use.
 func checkMemory(cfg *Config, path string) finding {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return skipped("memory: the host does not tell of it (%v)", reason(err))
+		return skipped("memory: cannot be determined (%v)", reason(err))
 	}
 	total, _ := bot.MemInfo(data, "MemTotal")
 	available, ok := bot.MemInfo(data, "MemAvailable")
@@ -39,21 +39,21 @@ func checkMemory(cfg *Config, path string) finding {
 	case !ok:
 		return skipped("memory: %s does not say how much is available", path)
 	case available < leastMemory:
-		return bad("memory: only %s of %s are available: end what is not needed, or take a larger host", amount(available), amount(total))
+		return bad("memory: only %s of %s available: stop programs you do not need, or use a larger host", amount(available), amount(total))
 	case cfg.Memory == 0:
 		return good("memory: %s of %s available; each container may use all of it (SANDBOX_MEMORY is 0)", amount(available), amount(total))
 	case uint64(cfg.Memory) > total:
-		return good("memory: %s of %s available; one container may use more than the host has (SANDBOX_MEMORY is %s): with a smaller limit a task that is too large ends alone, and not with other programs", amount(available), amount(total), cfg.Memory)
+		return good("memory: %s of %s available; one container may use more than the host has (SANDBOX_MEMORY is %s): with a smaller limit, an oversized task fails alone instead of taking other programs down with it", amount(available), amount(total), cfg.Memory)
 	}
 	return good("memory: %s of %s available; each container may use %s, %d tasks run at once", amount(available), amount(total), cfg.Memory, cfg.MaxParallel)
 }
 
-// checkHost looks at what podman needs of the host: a disk, and for a rootless
-// one the user's IDs and that it goes on after a logout.
+// checkHost checks what podman needs of the host: disk space, and for rootless podman
+// the user's sub-IDs and lingering.
 func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say func(finding)) {
 	storage, err := podman.Storage(ctx)
 	if err != nil {
-		say(bad("podman does not tell of its host: %s", sentence.Text(err)))
+		say(bad("podman did not report about its host: %s", sentence.Text(err)))
 		return
 	}
 	say(checkStorage(string(cfg.StateDir), storage))
@@ -65,7 +65,7 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	}
 	me, err := user.Current()
 	if err != nil {
-		say(skipped("sub-IDs and lingering: this user has no name (%v)", err))
+		say(skipped("sub-IDs and lingering: cannot look up this user (%v)", err))
 		return
 	}
 	say(checkSubIDs(me, "/etc/subuid", "/etc/subgid"))
@@ -74,35 +74,36 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	}
 }
 
-// checkStorage looks at the disk of images, containers and volumes.
+// checkStorage checks the disk of images, containers and volumes.
 func checkStorage(stateDir, storage string) finding {
 	free, device, err := bot.FreeSpace(storage)
 	if err != nil {
-		return skipped("podman's storage %s cannot be looked at (%v)", storage, err)
+		return skipped("podman's storage %s cannot be checked (%v)", storage, err)
 	}
 	if free < minStorage {
-		return bad("podman's storage %s has %s free and needs %s: `podman system df` shows what takes it, `podman image prune` removes images that nothing uses", storage, amount(free), amount(minStorage))
+		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman image prune` removes unused images", storage, amount(free), amount(minStorage))
 	}
 	if _, other, err := bot.FreeSpace(stateDir); err == nil && other == device {
-		return good("podman's storage %s is on the disk of the state folder", storage)
+		return good("podman's storage %s is on the same disk as the state folder", storage)
 	}
 	return good("podman's storage %s, %s free", storage, amount(free))
 }
 
-// checkDriver tells where containers share nothing. The bot works with any.
+// checkDriver warns about a driver that shares nothing between containers. The bot
+// works with any.
 func checkDriver(driver string) finding {
 	if driver == "vfs" {
-		return good("podman's storage driver is vfs: each container is a whole copy of the image, which takes room and time; " +
-			"a store that is begun anew with `driver = \"overlay\"` under [storage] in ~/.config/containers/storage.conf has none of that")
+		return good("podman's storage driver is vfs: each container is a full copy of the image, which costs disk space and time; " +
+			"to avoid that, start with an empty store and `driver = \"overlay\"` under [storage] in ~/.config/containers/storage.conf")
 	}
 	return good("podman's storage driver is %s", driver)
 }
 
-// checkSubIDs looks for the IDs that the users inside of containers are outside.
+// checkSubIDs checks the IDs that users inside containers have outside.
 func checkSubIDs(me *user.User, files ...string) finding {
 	for _, file := range files {
 		if n := subIDs(file, me); n < minSubIDs {
-			return bad("sub-IDs: user %s has %d of the %d IDs in %s that containers need: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s` (a range that no line there has), then `podman system migrate` as that user",
+			return bad("sub-IDs: user %s has %d of the %d IDs in %s that containers need: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s` (choose a range that no other line uses), then `podman system migrate` as that user",
 				me.Username, n, minSubIDs, file, me.Username)
 		}
 	}
@@ -127,21 +128,21 @@ func subIDs(file string, me *user.User) (most int) {
 	return most
 }
 
-// checkLinger looks whether a user's programs go on without a login.
+// checkLinger checks that a user's services run without a login.
 func checkLinger(name, folder string) finding {
 	if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
-		return bad("lingering: podman of user %s ends when nobody is logged in as %s, and does not start with the host: `loginctl enable-linger %s`", name, name, name)
+		return bad("lingering: podman of user %s stops when %s logs out, and does not start at boot: run `loginctl enable-linger %s`", name, name, name)
 	}
-	return good("lingering: podman of user %s runs without a login", name)
+	return good("lingering: podman of user %s keeps running without a login", name)
 }
 
-// underSystemd tells whether systemd runs this host: sd_booted(3).
+// underSystemd reports whether this host runs systemd: sd_booted(3).
 func underSystemd() bool {
 	info, err := os.Lstat("/run/systemd/system")
 	return err == nil && info.IsDir()
 }
 
-// checkUnit looks at the bot's service, where systemd runs.
+// checkUnit checks the bot's service if the host runs systemd.
 func checkUnit(ctx context.Context, say func(finding)) {
 	if !underSystemd() {
 		return
@@ -156,7 +157,7 @@ func checkUnit(ctx context.Context, say func(finding)) {
 	say(unitFinding(string(out)))
 }
 
-// unitFinding reads what `systemctl show` tells of the bot's unit.
+// unitFinding judges the output of `systemctl show`.
 func unitFinding(shown string) finding {
 	is := map[string]string{}
 	for line := range strings.Lines(shown) {
@@ -165,17 +166,17 @@ func unitFinding(shown string) finding {
 	}
 	switch {
 	case is["LoadState"] == "not-found":
-		return skipped("unit %s is not there: the bot does not start with the host (./deploy/install makes it)", unitName)
+		return skipped("unit %s is not installed: the bot does not start at boot (./deploy/install sets it up)", unitName)
 	case is["ActiveState"] != "active":
-		return bad("unit %s does not run (%s, %s): `systemctl start %s` starts it, `journalctl -u %s -n 50` says why it ended", unitName, is["ActiveState"], is["SubState"], unitName, unitName)
+		return bad("unit %s is not running (%s, %s): `systemctl start %s` starts it, `journalctl -u %s -n 50` shows why it stopped", unitName, is["ActiveState"], is["SubState"], unitName, unitName)
 	case is["UnitFileState"] != "enabled":
-		return bad("unit %s runs, and will not after a reboot (%s): `systemctl enable %s`", unitName, is["UnitFileState"], unitName)
+		return bad("unit %s is running but will not start at boot (%s): run `systemctl enable %s`", unitName, is["UnitFileState"], unitName)
 	}
-	return good("unit %s runs, and starts with the host", unitName)
+	return good("unit %s is running and starts at boot", unitName)
 }
 
-// checkClock compares the clock with the homeserver's, by the Date of an answer:
-// tokens, certificates and the times in rooms depend on it.
+// checkClock compares the clock with the homeserver's Date header: tokens, certificates
+// and times in rooms depend on it.
 func checkClock(ctx context.Context, cfg *Config) finding {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, string(cfg.Homeserver)+"/_matrix/client/versions", nil)
 	if err != nil {
@@ -188,19 +189,19 @@ func checkClock(ctx context.Context, cfg *Config) finding {
 	defer resp.Body.Close()
 	theirs, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
-		return skipped("clock: the homeserver does not tell its time")
+		return skipped("clock: the homeserver did not send its time")
 	}
 	return clockFinding(time.Since(theirs))
 }
 
-// clockFinding judges by how much this host's clock is ahead.
+// clockFinding judges how far this host's clock is ahead.
 func clockFinding(ahead time.Duration) finding {
 	by, way := ahead.Round(time.Second), "ahead of"
 	if by < 0 {
 		by, way = -by, "behind"
 	}
 	if by > maxSkew {
-		return bad("clock: this host is %s %s the homeserver: let it be set by time servers (`timedatectl set-ntp true`; `apt-get install systemd-timesyncd` where that is missing)", by, way)
+		return bad("clock: this host is %s %s the homeserver: turn on time synchronisation (`timedatectl set-ntp true`; `apt-get install systemd-timesyncd` if that is missing)", by, way)
 	}
-	return good("clock: as the homeserver's%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by, way)}[by > 2*time.Second])
+	return good("clock: in sync with the homeserver%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by, way)}[by > 2*time.Second])
 }

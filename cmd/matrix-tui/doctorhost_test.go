@@ -28,12 +28,12 @@ func TestCheckMemory(t *testing.T) {
 		{"MemTotal: 4194304 kB\nMemAvailable: 2097152 kB\n", "ok   memory: 2.0 GiB of 4.0 GiB available; each container may use 2g, 4 tasks run at once", 2 << 30},
 		{"MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n", "ok   memory: 512 MiB of 1.0 GiB available; one container may use more than the host has (SANDBOX_MEMORY is 2g): ", 2 << 30},
 		{"MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n", "ok   memory: 512 MiB of 1.0 GiB available; each container may use all of it", 0},
-		{"MemTotal: 1048576 kB\nMemAvailable: 1024 kB\n", "FAIL memory: only 1 MiB of 1.0 GiB are available: end what", 2 << 30},
+		{"MemTotal: 1048576 kB\nMemAvailable: 1024 kB\n", "FAIL memory: only 1 MiB of 1.0 GiB available: stop programs", 2 << 30},
 		{"MemTotal: 1048576 kB\n", "skip memory: ", 0},
 	} {
 		begins(t, checkMemory(&Config{Memory: c.limit, MaxParallel: 4}, write(t, filepath.Join(dir, "meminfo"), c.text)), c.want)
 	}
-	begins(t, checkMemory(&Config{}, filepath.Join(dir, "none")), "skip memory: the host does not tell of it")
+	begins(t, checkMemory(&Config{}, filepath.Join(dir, "none")), "skip memory: cannot be determined")
 }
 
 func TestCheckSubIDs(t *testing.T) {
@@ -49,17 +49,17 @@ func TestCheckSubIDs(t *testing.T) {
 
 func TestCheckLinger(t *testing.T) {
 	dir := t.TempDir()
-	begins(t, checkLinger("bot", dir), "FAIL lingering: podman of user bot ends when nobody is logged in")
+	begins(t, checkLinger("bot", dir), "FAIL lingering: podman of user bot stops when bot logs out")
 	write(t, filepath.Join(dir, "bot"), "")
 	begins(t, checkLinger("bot", dir), "ok   lingering: ")
 }
 
 func TestUnitFinding(t *testing.T) {
 	for shown, want := range map[string]string{
-		"LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=enabled\n":  "ok   unit matrix-tui.service runs, and starts with the host",
-		"LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=disabled\n": "FAIL unit matrix-tui.service runs, and will not after a reboot (disabled): `systemctl enable ",
-		"LoadState=loaded\nActiveState=failed\nSubState=failed\nUnitFileState=enabled\n":   "FAIL unit matrix-tui.service does not run (failed, failed): `systemctl start ",
-		"LoadState=not-found\nActiveState=inactive\nSubState=dead\nUnitFileState=\n":       "skip unit matrix-tui.service is not there: ",
+		"LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=enabled\n":  "ok   unit matrix-tui.service is running and starts at boot",
+		"LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=disabled\n": "FAIL unit matrix-tui.service is running but will not start at boot (disabled): run `systemctl enable ",
+		"LoadState=loaded\nActiveState=failed\nSubState=failed\nUnitFileState=enabled\n":   "FAIL unit matrix-tui.service is not running (failed, failed): `systemctl start ",
+		"LoadState=not-found\nActiveState=inactive\nSubState=dead\nUnitFileState=\n":       "skip unit matrix-tui.service is not installed: ",
 	} {
 		begins(t, unitFinding(shown), want)
 	}
@@ -67,8 +67,8 @@ func TestUnitFinding(t *testing.T) {
 
 func TestCheckClock(t *testing.T) {
 	for ahead, want := range map[time.Duration]string{
-		0: "ok   clock: as the homeserver's", 30 * time.Second: "ok   clock: as the homeserver's, 30s ahead of it",
-		2 * time.Hour: "FAIL clock: this host is 2h0m0s ahead of the homeserver: let it be set", -61 * time.Second: "FAIL clock: this host is 1m1s behind the homeserver",
+		0: "ok   clock: in sync with the homeserver", 30 * time.Second: "ok   clock: in sync with the homeserver, 30s ahead of it",
+		2 * time.Hour: "FAIL clock: this host is 2h0m0s ahead of the homeserver: turn on time synchronisation", -61 * time.Second: "FAIL clock: this host is 1m1s behind the homeserver",
 	} {
 		begins(t, clockFinding(ahead), want)
 	}
@@ -77,16 +77,16 @@ func TestCheckClock(t *testing.T) {
 	defer server.Close()
 	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(server.URL)}), "FAIL clock: this host is ")
 	date = "soon"
-	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(server.URL)}), "skip clock: the homeserver does not tell its time")
+	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(server.URL)}), "skip clock: the homeserver did not send its time")
 	begins(t, checkClock(t.Context(), &Config{Homeserver: WebAddress(closedPort(t))}), "skip clock: the homeserver does not answer")
 }
 
 func TestCheckStorage(t *testing.T) {
 	dir := t.TempDir()
-	begins(t, checkStorage(dir, dir), "ok   podman's storage "+dir+" is on the disk of the state folder")
+	begins(t, checkStorage(dir, dir), "ok   podman's storage "+dir+" is on the same disk as the state folder")
 	begins(t, checkStorage("/proc", dir), "ok   podman's storage "+dir+", ")
-	begins(t, checkStorage(dir, "/proc"), "FAIL podman's storage /proc has 0 MiB free and needs 1.0 GiB: ")
+	begins(t, checkStorage(dir, "/proc"), "FAIL podman's storage /proc has 0 MiB free but needs 1.0 GiB: ")
 	begins(t, checkStorage(dir, filepath.Join(dir, "none")), "skip podman's storage ")
 	begins(t, checkDriver("overlay"), "ok   podman's storage driver is overlay")
-	begins(t, checkDriver("vfs"), "ok   podman's storage driver is vfs: each container is a whole copy")
+	begins(t, checkDriver("vfs"), "ok   podman's storage driver is vfs: each container is a full copy")
 }

@@ -15,16 +15,15 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// checkPolicy looks at the policy file of the state folder, which need not be
-// there.
+// checkPolicy checks the policy file in the state folder, which is optional.
 func checkPolicy(dir string) finding {
 	path := filepath.Join(dir, "policy.yaml")
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return good("policy %s is not there, and need not be: MATRIX_ALLOW says who may talk, and these commands need a yes: %s", path, strings.Join(policy.DefaultApprovals, ", "))
+		return good("policy %s does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: %s", path, strings.Join(policy.DefaultApprovals, ", "))
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a regular file")
 	}
 	var data []byte
 	if err == nil {
@@ -34,7 +33,7 @@ func checkPolicy(dir string) finding {
 		_, err = policy.Parse(data)
 	}
 	if err != nil {
-		return bad("policy %s is not right (%v): mend or remove it; until then a bot that runs keeps the policy it had, and one that starts takes the defaults", path, reason(err))
+		return bad("policy %s is invalid (%v): fix or remove it; until then a running bot keeps the last valid policy, and a bot that starts obeys only its owners", path, reason(err))
 	}
 	return good("policy %s", path)
 }
@@ -48,12 +47,12 @@ func readPolicy(path string) ([]byte, error) {
 	return readAtMost(f, policy.MaxFile)
 }
 
-// checkAPI asks whoever listens at API_LISTEN how the bot is. Where nobody
-// does, it looks whether the bot could.
+// checkAPI asks the bot at API_LISTEN for its health. If nothing listens there, it
+// checks that the bot could.
 func checkAPI(ctx context.Context, cfg *Config) finding {
 	address := nearAddress(string(cfg.APIListen))
 	if address == "" {
-		return skipped("HTTP interface: API_LISTEN is %s, a port that is chosen at each start; the log says which", cfg.APIListen)
+		return skipped("HTTP API: API_LISTEN is %s, so the port is chosen at each start; see the log", cfg.APIListen)
 	}
 	var answer struct {
 		Status string `json:"status"`
@@ -62,22 +61,22 @@ func checkAPI(ctx context.Context, cfg *Config) finding {
 	status, err := ask(ctx, request{url: "http://" + address + "/healthz"}, &answer)
 	switch {
 	case err == nil && status == http.StatusOK && answer.Status == "ok":
-		return good("HTTP interface at %s: the bot is well", address)
+		return good("HTTP API at %s: the bot is healthy", address)
 	case err == nil && status == http.StatusServiceUnavailable && answer.Error != "":
-		return bad("HTTP interface at %s: the bot is not well (%s)", address, answer.Error)
+		return bad("HTTP API at %s: the bot is unhealthy (%s)", address, answer.Error)
 	case err == nil:
-		return bad("HTTP interface: another program than the bot answers at %s (%d to /healthz): stop that, or choose another port for API_LISTEN", address, status)
+		return bad("HTTP API: a program other than the bot answers at %s (%d for /healthz): stop it, or choose another port for API_LISTEN", address, status)
 	}
 	listener, taken := api.Listen(ctx, string(cfg.APIListen))
 	if taken != nil {
-		return bad("HTTP interface at %s does not answer (%v): %s", address, err, sentence.Text(taken))
+		return bad("HTTP API at %s does not answer (%v): %s", address, err, sentence.Text(taken))
 	}
 	_ = listener.Close()
-	return skipped("HTTP interface: nobody listens at %s, for the bot does not run", address)
+	return skipped("HTTP API: nothing listens at %s because the bot is not running", address)
 }
 
-// nearAddress is where to reach what listens on an address, from this host; ""
-// for a port that is not known before.
+// nearAddress returns where to reach a listener from this host; "" if the port is not
+// fixed.
 func nearAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "0" {

@@ -18,15 +18,15 @@ import (
 func TestCheckPolicy(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "policy.yaml")
-	begins(t, checkPolicy(dir), "ok   policy "+path+" is not there, and need not be: MATRIX_ALLOW says who may talk, and these commands need a yes: git push, ")
-	begins(t, checkPolicy(filepath.Join(dir, "new")), "ok   policy "+dir+"/new/policy.yaml is not there")
+	begins(t, checkPolicy(dir), "ok   policy "+path+" does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: git push, ")
+	begins(t, checkPolicy(filepath.Join(dir, "new")), "ok   policy "+dir+"/new/policy.yaml does not exist")
 	for text, want := range map[string]string{
 		"":                                      "ok   policy " + path,
 		"defaults: {approvals: [git push]}":     "ok   policy " + path,
-		"defaults: {aprovals: [git push]}":      "FAIL policy " + path + " is not right (",
-		"rooms: {den: {}}":                      "FAIL policy " + path + " is not right (rooms: \"den\" is no room ID; ",
-		strings.Repeat("#", policy.MaxFile+1):   "FAIL policy " + path + " is not right (it holds more than 1 MiB): mend or remove it; ",
-		"defaults: [\x1b[31m" + hidden + "\x00": "FAIL policy " + path + " is not right (",
+		"defaults: {aprovals: [git push]}":      "FAIL policy " + path + " is invalid (",
+		"rooms: {den: {}}":                      "FAIL policy " + path + " is invalid (rooms: \"den\" is not a room ID; ",
+		strings.Repeat("#", policy.MaxFile+1):   "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
+		"defaults: [\x1b[31m" + hidden + "\x00": "FAIL policy " + path + " is invalid (",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestCheckPolicy(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	begins(t, checkPolicy(dir), "FAIL policy "+path+" is not right (it is no file): ")
+	begins(t, checkPolicy(dir), "FAIL policy "+path+" is invalid (it is not a regular file): ")
 }
 
 func TestCheckAPI(t *testing.T) {
@@ -47,11 +47,11 @@ func TestCheckAPI(t *testing.T) {
 		status     int
 		body, want string
 	}{
-		{200, `{"status":"ok","synced":"2026-02-24T12:00:00Z"}`, "ok   HTTP interface at %s: the bot is well"},
-		{503, `{"error":"The bot is starting","synced":"0001-01-01T00:00:00Z"}`, "FAIL HTTP interface at %s: the bot is not well (The bot is starting)"},
-		{200, `<html>`, "FAIL HTTP interface: another program than the bot answers at %s (200 to /healthz): stop that, "},
-		{404, `{"error":"Not found"}`, "FAIL HTTP interface: another program than the bot answers at %s (404 "},
-		{503, `<html>`, "FAIL HTTP interface: another program than the bot answers at %s (503 "},
+		{200, `{"status":"ok","synced":"2026-02-24T12:00:00Z"}`, "ok   HTTP API at %s: the bot is healthy"},
+		{503, `{"error":"The bot is starting","synced":"0001-01-01T00:00:00Z"}`, "FAIL HTTP API at %s: the bot is unhealthy (The bot is starting)"},
+		{200, `<html>`, "FAIL HTTP API: a program other than the bot answers at %s (200 for /healthz): stop it, "},
+		{404, `{"error":"Not found"}`, "FAIL HTTP API: a program other than the bot answers at %s (404 "},
+		{503, `<html>`, "FAIL HTTP API: a program other than the bot answers at %s (503 "},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/healthz" || r.Header.Get("Authorization") != "" {
@@ -65,14 +65,14 @@ func TestCheckAPI(t *testing.T) {
 		server.Close()
 	}
 	free := strings.TrimPrefix(closedPort(t), "http://")
-	begins(t, checkAPI(t.Context(), &Config{APIListen: Listen(free)}), "skip HTTP interface: nobody listens at "+free+", for the bot does not run")
-	begins(t, checkAPI(t.Context(), &Config{APIListen: "127.0.0.1:0"}), "skip HTTP interface: API_LISTEN is 127.0.0.1:0, a port that is chosen at each start")
+	begins(t, checkAPI(t.Context(), &Config{APIListen: Listen(free)}), "skip HTTP API: nothing listens at "+free+" because the bot is not running")
+	begins(t, checkAPI(t.Context(), &Config{APIListen: "127.0.0.1:0"}), "skip HTTP API: API_LISTEN is 127.0.0.1:0, so the port is chosen at each start")
 
 	// A program that listens and does not speak HTTP.
 	deaf := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer deaf.Close()
 	address := strings.TrimPrefix(deaf.URL, "http://")
-	begins(t, checkAPI(t.Context(), &Config{APIListen: Listen(address)}), "FAIL HTTP interface at "+address+" does not answer (")
+	begins(t, checkAPI(t.Context(), &Config{APIListen: Listen(address)}), "FAIL HTTP API at "+address+" does not answer (")
 }
 
 func TestNearAddress(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// maxAnswer bounds what a check reads of an answer.
+// maxAnswer bounds a response in bytes.
 const maxAnswer = 1 << 20
 
-// checkHomeserver asks for the versions of the client API.
+// checkHomeserver asks for the supported versions of the client API.
 func checkHomeserver(ctx context.Context, cfg *Config) finding {
 	var answer struct {
 		Versions []string `json:"versions"`
@@ -25,15 +25,15 @@ func checkHomeserver(ctx context.Context, cfg *Config) finding {
 	status, err := ask(ctx, request{url: string(cfg.Homeserver) + "/_matrix/client/versions"}, &answer)
 	switch {
 	case err != nil:
-		return bad("homeserver %s does not answer (%v): check MATRIX_HOMESERVER, and that it runs", cfg.Homeserver, err)
+		return bad("homeserver %s does not answer (%v): check MATRIX_HOMESERVER and whether the server is running", cfg.Homeserver, err)
 	case status != http.StatusOK || len(answer.Versions) == 0:
-		return bad("homeserver %s answers %d and no list of versions: MATRIX_HOMESERVER has to be the address of the client API (https://SERVER/.well-known/matrix/client names it)", cfg.Homeserver, status)
+		return bad("homeserver %s answered %d without a list of versions: MATRIX_HOMESERVER must be the address of the client API (https://SERVER/.well-known/matrix/client shows it)", cfg.Homeserver, status)
 	}
-	return good("homeserver %s speaks %s", cfg.Homeserver, answer.Versions[len(answer.Versions)-1])
+	return good("homeserver %s supports %s", cfg.Homeserver, answer.Versions[len(answer.Versions)-1])
 }
 
-// checkLogin proves the login without leaving a device behind: a token by
-// whoami, a password by a login that is ended at once.
+// checkLogin verifies the login without leaving a device behind: a token with whoami, a
+// password with a login and logout.
 func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 	token, whose := cfg.AccessToken, "MATRIX_ACCESS_TOKEN"
 	if !token.Set() && stored.fits(cfg) {
@@ -45,23 +45,23 @@ func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 		case err != nil:
 			return bad("login: %s does not answer (%v)", cfg.Homeserver, err)
 		case status == http.StatusOK && user != "":
-			return good("login as %s by %s", user, whose)
+			return good("login as %s with %s", user, whose)
 		case status != http.StatusUnauthorized:
-			return bad("login: %s answers %d to whoami: look at its log", cfg.Homeserver, status)
+			return bad("login: %s answered %d to whoami: check its log", cfg.Homeserver, status)
 		case cfg.AccessToken.Set():
-			return bad("login: the homeserver refuses MATRIX_ACCESS_TOKEN: make a new one, or set MATRIX_PASSWORD instead")
+			return bad("login: the homeserver rejects MATRIX_ACCESS_TOKEN: create a new token, or set MATRIX_PASSWORD instead")
 		case !cfg.Password.Set():
-			return bad("login: the homeserver no longer knows the stored login: set MATRIX_PASSWORD, so that the bot can log in again")
+			return bad("login: the homeserver no longer accepts the stored login: set MATRIX_PASSWORD so that the bot can log in again")
 		}
 	}
 	if !cfg.Password.Set() {
-		return skipped("login cannot be checked before MATRIX_PASSWORD or MATRIX_ACCESS_TOKEN is set")
+		return skipped("login cannot be checked until MATRIX_PASSWORD or MATRIX_ACCESS_TOKEN is set")
 	}
 	return tryPassword(ctx, cfg)
 }
 
-// checkDevice tells how others see the session in which the bot encrypts. One
-// that is not signed works too, with a warning in their clients.
+// checkDevice reports how others see the device that the bot encrypts with. One that is
+// not cross-signed works too, but clients show a warning.
 func checkDevice(ctx context.Context, cfg *Config, stored login) finding {
 	token := cfg.AccessToken
 	if !token.Set() {
@@ -70,13 +70,13 @@ func checkDevice(ctx context.Context, cfg *Config, stored login) finding {
 	device, err := e2ee.Look(ctx, string(cfg.Homeserver), token.Reveal())
 	switch {
 	case errors.Is(err, e2ee.ErrNoDevice):
-		return bad("device: the token belongs to no session, so that encrypted rooms cannot be read: set MATRIX_PASSWORD instead, or the token of a session that was made for the bot")
+		return bad("device: the access token has no device, so the bot cannot read encrypted rooms: set MATRIX_PASSWORD instead, or use a token from a login made for the bot")
 	case err != nil:
-		return skipped("device: the homeserver does not tell of it (%s)", without(err.Error(), token))
+		return skipped("device: cannot be looked up on the homeserver (%s)", without(err.Error(), token))
 	case device.Fingerprint == "":
-		return good("device %s: %s The bot makes them when it starts", device.Device, device.Problem)
+		return good("device %s: %s The bot creates them when it starts", device.Device, device.Problem)
 	case !device.Signed:
-		return good("device %s, fingerprint %s, is not signed: %s Put the account's recovery key into the file recovery-key of the state folder and start the bot again, or verify the device by hand", device.Device, device.Fingerprint, device.Problem)
+		return good("device %s, fingerprint %s, is not signed: %s Put the account's recovery key into the file recovery-key in the state folder and restart the bot, or verify the device manually", device.Device, device.Fingerprint, device.Problem)
 	}
 	return good("device %s, fingerprint %s, is signed by the account's cross-signing key", device.Device, device.Fingerprint)
 }
@@ -107,18 +107,18 @@ func tryPassword(ctx context.Context, cfg *Config) finding {
 	case err != nil:
 		return bad("login: %s does not answer (%v)", cfg.Homeserver, err)
 	case status == http.StatusTooManyRequests:
-		return skipped("login: the homeserver wants fewer logins at a time: try again in a minute")
+		return skipped("login: the homeserver is rate-limiting logins: try again in a minute")
 	case status != http.StatusOK:
-		return bad("login as %s is refused (%d %s): check MATRIX_USER and MATRIX_PASSWORD", cfg.User, status, without(answer.Error, cfg.Password))
+		return bad("login as %s was rejected (%d %s): check MATRIX_USER and MATRIX_PASSWORD", cfg.User, status, without(answer.Error, cfg.Password))
 	}
 	status, err = ask(ctx, request{method: http.MethodPost, url: string(cfg.Homeserver) + "/_matrix/client/v3/logout", bearer: answer.Token, body: map[string]any{}}, nil)
 	if err != nil || status != http.StatusOK {
-		return good("login as %s by MATRIX_PASSWORD (the session \"matrix-tui doctor\" could not be ended)", answer.UserID)
+		return good("login as %s with MATRIX_PASSWORD (the session \"matrix-tui doctor\" could not be logged out)", answer.UserID)
 	}
-	return good("login as %s by MATRIX_PASSWORD", answer.UserID)
+	return good("login as %s with MATRIX_PASSWORD", answer.UserID)
 }
 
-// checkModel asks for the model's description, which proves key and name both.
+// checkModel asks for the model's description, which verifies both key and name.
 func checkModel(ctx context.Context, cfg *Config) finding {
 	var answer struct {
 		Error struct {
@@ -134,20 +134,20 @@ func checkModel(ctx context.Context, cfg *Config) finding {
 	case status == http.StatusOK:
 		return good("model %s at %s", cfg.GeminiModel, cfg.GeminiURL)
 	case status == http.StatusNotFound:
-		return bad("model %s is not known to %s (%s): set GEMINI_MODEL to one that it has", cfg.GeminiModel, cfg.GeminiURL, said)
+		return bad("model %s is unknown to %s (%s): set GEMINI_MODEL to a model that it offers", cfg.GeminiModel, cfg.GeminiURL, said)
 	case status == http.StatusBadRequest, status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return bad("model API %s refuses the key (%d %s): check GEMINI_API_KEY", cfg.GeminiURL, status, said)
+		return bad("model API %s rejects the key (%d %s): check GEMINI_API_KEY", cfg.GeminiURL, status, said)
 	case status == http.StatusTooManyRequests:
-		return good("model API %s takes the key, but its limit is reached just now", cfg.GeminiURL)
+		return good("model API %s accepts the key, but its rate limit is exhausted right now", cfg.GeminiURL)
 	}
-	return bad("model API %s answers %d (%s): check GEMINI_BASE_URL, or try again later", cfg.GeminiURL, status, said)
+	return bad("model API %s answered %d (%s): check GEMINI_BASE_URL, or try again later", cfg.GeminiURL, status, said)
 }
 
-// without is conceal for what somebody else says, in a few words.
+// without conceals a secret in somebody else's text and shortens the text.
 func without(text string, secret Secret) string { return clean.Short(conceal(text, secret), 200) }
 
-// conceal takes secrets out of a text. One so short that it is a part of words
-// would only show itself by that.
+// conceal removes secrets from a text. It ignores very short ones: replacing them
+// inside ordinary words would reveal them.
 func conceal(text string, secrets ...Secret) string {
 	for _, secret := range secrets {
 		if len(secret.Reveal()) >= 6 {
@@ -157,7 +157,7 @@ func conceal(text string, secrets ...Secret) string {
 	return text
 }
 
-// request is one question to a web API.
+// request is one request to a web API.
 type request struct {
 	method, url       string // "" = GET
 	bearer, googleKey Secret
@@ -167,8 +167,8 @@ type request struct {
 // checkClient does not follow redirects: a secret must not go elsewhere.
 var checkClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// ask sends r and reads a JSON answer. An answer that is no JSON leaves into
-// as it is: the status says enough. Errors hold the address, no secret.
+// ask sends r and decodes a JSON response. If the response is not JSON, into stays
+// unchanged: the status says enough. Errors contain no secret.
 func ask(ctx context.Context, r request, into any) (status int, err error) {
 	var body bytes.Buffer
 	if r.body != nil {

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// maxDotenv bounds a .env file and a file that a secret is read from.
+// maxDotenv bounds a .env file and a secret's file.
 const maxDotenv = 1 << 20
 
-// readDotenv reads the .env file of a folder. A file that is not there has no
-// settings and no problems.
+// readDotenv reads the .env file in a folder. A missing file has no settings and no
+// problems.
 func readDotenv(dir string) (settings map[string]string, problems []string) {
 	path := filepath.Join(dir, ".env")
 	data, err := readBounded(path)
@@ -43,7 +43,7 @@ func parseDotenv(text string) (settings map[string]string, problems []string) {
 		name, value, err := parseDotenvLine(strings.TrimSpace(line))
 		if err == nil && name != "" {
 			if _, twice := settings[name]; twice {
-				err = fmt.Errorf("%s is set a second time; keep one of the two lines", name)
+				err = fmt.Errorf("%s is set twice; keep one of the two lines", name)
 			}
 		}
 		if err != nil {
@@ -57,14 +57,14 @@ func parseDotenv(text string) (settings map[string]string, problems []string) {
 	return settings, problems
 }
 
-// parseDotenvLine gives "" as the name of a line without a setting. Errors do
-// not quote the value: it may be a secret.
+// parseDotenvLine returns "" as the name of a line without a setting. Errors do not
+// quote the value: it may be a secret.
 func parseDotenvLine(line string) (name, value string, err error) {
 	if line == "" || line[0] == '#' {
 		return "", "", nil
 	}
 	if strings.ContainsRune(line, 0) {
-		return "", "", errors.New("the line holds a NUL byte")
+		return "", "", errors.New("the line contains a NUL byte")
 	}
 	if rest, ok := strings.CutPrefix(line, "export"); ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t') {
 		line = strings.TrimSpace(rest)
@@ -72,7 +72,7 @@ func parseDotenvLine(line string) (name, value string, err error) {
 	name, raw, ok := strings.Cut(line, "=")
 	name = strings.TrimSpace(name)
 	if !ok || !isName(name) {
-		return "", "", errors.New("this is not a setting; write NAME=value, or # before a comment")
+		return "", "", errors.New("not a setting; write NAME=value, or start a comment with #")
 	}
 	value, err = dotenvValue(strings.TrimSpace(raw))
 	if err != nil {
@@ -99,7 +99,7 @@ func dotenvValue(raw string) (string, error) {
 		switch c := rest[i]; {
 		case c == quote:
 			if tail := strings.TrimSpace(rest[i+1:]); tail != "" && tail[0] != '#' {
-				return "", errors.New("has text behind its closing quote; put the whole value in quotes")
+				return "", errors.New("has text after its closing quote; put the whole value in quotes")
 			}
 			return value.String(), nil
 		case c == '\\' && quote == '"':
@@ -115,7 +115,7 @@ func dotenvValue(raw string) (string, error) {
 			case '"', '\\', '$':
 				value.WriteByte(rest[i])
 			default:
-				return "", fmt.Errorf(`has the escape \%c, which is not known; use single quotes for a value with backslashes`, rest[i])
+				return "", fmt.Errorf(`contains the unknown escape \%c; use single quotes for a value with backslashes`, rest[i])
 			}
 		default:
 			value.WriteByte(c)

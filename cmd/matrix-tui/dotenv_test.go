@@ -28,13 +28,13 @@ func TestParseDotenv(t *testing.T) {
 			in:   "A=1\nnonsense\n1X=2\nB=\"open\nC='x' y\nA=2\nD=\"\\z\"\nE=\x00\nF=\"\\",
 			want: map[string]string{"A": "1"},
 			problems: []string{
-				":2: this is not a setting; write NAME=value, or # before a comment",
-				":3: this is not a setting; write NAME=value, or # before a comment",
+				":2: not a setting; write NAME=value, or start a comment with #",
+				":3: not a setting; write NAME=value, or start a comment with #",
 				":4: B has no closing quote",
-				":5: C has text behind its closing quote; put the whole value in quotes",
-				":6: A is set a second time; keep one of the two lines",
-				`:7: D has the escape \z, which is not known; use single quotes for a value with backslashes`,
-				":8: the line holds a NUL byte",
+				":5: C has text after its closing quote; put the whole value in quotes",
+				":6: A is set twice; keep one of the two lines",
+				`:7: D contains the unknown escape \z; use single quotes for a value with backslashes`,
+				":8: the line contains a NUL byte",
 				":9: F has no closing quote",
 			},
 		},
@@ -61,13 +61,13 @@ func TestReadDotenvFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, problems := readDotenv(dir)
-	if want := []string{path + ":1: this is not a setting; write NAME=value, or # before a comment"}; !cmp.Equal(want, problems) {
+	if want := []string{path + ":1: not a setting; write NAME=value, or start a comment with #"}; !cmp.Equal(want, problems) {
 		t.Errorf("problems = %q, want %q", problems, want)
 	}
 	if err := os.WriteFile(path, []byte("A="+strings.Repeat("x", maxDotenv)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, problems = readDotenv(dir); len(problems) != 1 || !strings.Contains(problems[0], "more than 1 MiB") {
+	if _, problems = readDotenv(dir); len(problems) != 1 || !strings.Contains(problems[0], "larger than 1 MiB") {
 		t.Errorf("a file without bounds: %q", problems)
 	}
 	if _, problems = readDotenv(path); problems != nil {

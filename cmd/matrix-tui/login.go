@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// login is what the bot keeps of its login in STATE_DIR/account.json, as far
-// as this package needs it.
+// login is the part of STATE_DIR/account.json that this package needs.
 type login struct {
 	Homeserver string
 	UserID     string
 	Token      Secret
 }
 
-// loadLogin reads the stored login; one that is missing, or cannot be read,
-// gives the zero value, because the bot then logs in anew.
+// loadLogin reads the stored login; if it is missing or unreadable, it returns the zero
+// value, because the bot will log in again.
 func loadLogin(cfg *Config) login {
 	var stored struct {
 		Homeserver string `json:"homeserver"`
@@ -30,8 +29,8 @@ func loadLogin(cfg *Config) login {
 	return login(stored)
 }
 
-// fits tells whether the stored login is that of the account in the settings,
-// so that no password is needed.
+// fits reports whether the stored login belongs to the configured account, so that no
+// password is needed.
 func (l login) fits(cfg *Config) bool {
 	localpart, _, _ := strings.Cut(strings.TrimPrefix(l.UserID, "@"), ":")
 	user := string(cfg.User)

@@ -23,7 +23,7 @@ const (
 	logsLate  = 5 * time.Second // so late an entry may come to be seen by the next look
 )
 
-// entry is one thing that happened in a room.
+// entry is one event in a room's log.
 type entry struct {
 	at         time.Time
 	kind, text string
@@ -31,9 +31,9 @@ type entry struct {
 
 func logsCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("logs")
-	n := flags.Int("n", 50, "how many entries, the newest")
-	follow := flags.Bool("f", false, "go on with what happens, until Ctrl-C")
-	unit := flags.String("unit", "matrix-tui.service", "the bot's unit, whose journal is read where systemd runs")
+	n := flags.Int("n", 50, "number of entries to show")
+	follow := flags.Bool("f", false, "keep printing new entries until Ctrl-C")
+	unit := flags.String("unit", "matrix-tui.service", "the bot's systemd unit, to read its journal")
 	wanted, err := a.parseOne(flags, args, "ROOM")
 	if err != nil {
 		return err
@@ -57,9 +57,8 @@ func logsCommand(ctx context.Context, a *app, args []string) error {
 	return source.print(ctx, a.stdout, *n, *follow)
 }
 
-// chooseRoom finds the room that somebody means: by its ID, its container's
-// name or the name that people gave it; or by how one of these begins, where
-// only one does.
+// chooseRoom finds a room by ID, container name or display name, or by a unique prefix
+// of one of them.
 func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
 	fits := func(same func(string) bool) (found []*roomLine) {
 		for i, r := range rooms {
@@ -88,10 +87,10 @@ func chooseRoom(rooms []roomLine, wanted string) (*roomLine, error) {
 				names[i] = cmp.Or(r.Container, r.Room)
 			}
 			slices.Sort(names)
-			return nil, &usageError{fmt.Sprintf("%q could be %s; say which, by its container or its room ID", clean.Short(wanted, 80), clean.Short(strings.Join(names, ", "), 400))}
+			return nil, &usageError{fmt.Sprintf("%q matches %s; use the container name or the room ID", clean.Short(wanted, 80), clean.Short(strings.Join(names, ", "), 400))}
 		}
 	}
-	return nil, &usageError{fmt.Sprintf("no room is called %q; `matrix-tui rooms` lists them", clean.Short(wanted, 80))}
+	return nil, &usageError{fmt.Sprintf("no room named %q; `matrix-tui rooms` lists them", clean.Short(wanted, 80))}
 }
 
 // logSource is where the entries of one room come from.
@@ -101,7 +100,7 @@ type logSource struct {
 	hide      []Secret
 }
 
-// print shows the newest n entries, and with follow what comes after them.
+// print shows the newest n entries, and with follow those that come later.
 func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) error {
 	head, err := s.head(ctx)
 	if err != nil {
@@ -144,8 +143,8 @@ func (s logSource) print(ctx context.Context, w io.Writer, n int, follow bool) e
 	}
 }
 
-// look gathers the room's entries since a time, oldest first. hint says why the
-// bot's own log is not among them.
+// look returns the room's entries since a time, oldest first. hint says why the bot's
+// own log is missing.
 func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hint string, err error) {
 	if s.room.Container != "" {
 		lines, err := state.ReadTranscript(s.dir, s.room.Container, logsBytes)
@@ -162,7 +161,7 @@ func (s logSource) look(ctx context.Context, since time.Time) (found []entry, hi
 	return found, hint, nil
 }
 
-// transcriptEntry says what a line of a transcript tells.
+// transcriptEntry converts a line of a transcript.
 func transcriptEntry(line state.Line) entry {
 	e := entry{at: line.Time, kind: line.Kind, text: line.Text}
 	switch line.Kind {
@@ -180,7 +179,7 @@ func transcriptEntry(line state.Line) entry {
 	return e
 }
 
-// head says which room it is and how it stands, by the bot's books.
+// head describes the room and its state.
 func (s logSource) head(ctx context.Context) (string, error) {
 	r := s.room
 	text := "room " + r.Room
@@ -188,7 +187,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 		text += " (" + r.Name + ")"
 	}
 	if r.Container != "" {
-		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"), "state not known: podman does not answer")
+		text += ", container " + r.Container + ", " + cmp.Or(strings.Trim(r.State, "?"), "state unknown: podman does not answer")
 	}
 	journal, err := state.ReadJournal(ctx, filepath.Join(s.dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
@@ -209,7 +208,7 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	for _, has := range []struct {
 		n    int
 		what string
-	}{{unfinished, "in work or in line"}, {r.Questions, "waiting for an answer"}, {len(unsent), "messages not sent yet"}} {
+	}{{unfinished, "running or queued"}, {r.Questions, "waiting for an answer"}, {len(unsent), "unsent messages"}} {
 		if has.n > 0 {
 			text += fmt.Sprintf("; %d %s", has.n, has.what)
 		}
@@ -217,14 +216,14 @@ func (s logSource) head(ctx context.Context) (string, error) {
 	return clean.Short(text, logsText), nil
 }
 
-// line writes an entry: its text is other people's, and cannot break the line,
-// steer the terminal or show a secret of the bot's.
+// line formats an entry. Its text comes from other people: it must not break the line,
+// control the terminal or reveal one of the bot's secrets.
 func (s logSource) line(e entry) string {
 	text := clean.Short(conceal(e.text, s.hide...), logsText)
 	return fmt.Sprintf("%s  %-5s  %s", e.at.Local().Format("2006-01-02 15:04:05"), e.kind, text)
 }
 
-// knownSecrets are the secrets of this host's settings and of its login.
+// knownSecrets are the secrets in this host's settings and login.
 func knownSecrets(cfg *Config) []Secret {
 	return []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token}
 }

@@ -23,8 +23,8 @@ func TestChooseRoom(t *testing.T) {
 	}
 	for wanted, want := range map[string]string{
 		"!den:x": "!den:x", "sandbox-denver-33334444": "!denver:x", "the den": "!den:x", "the": "!den:x",
-		"sandbox-den-": "!den:x", "den-1": "!den:x", "!attic": "!attic:x", "Kitchen": "!attic:x, sandbox-denver-33334444; say which",
-		"den": "sandbox-den-11112222, sandbox-denver-33334444; say which", "cellar": "no room is called", "": "no room is called",
+		"sandbox-den-": "!den:x", "den-1": "!den:x", "!attic": "!attic:x", "Kitchen": "!attic:x, sandbox-denver-33334444; use the container name or the room ID",
+		"den": "sandbox-den-11112222, sandbox-denver-33334444; use the container name or the room ID", "cellar": "no room named", "": "no room named",
 	} {
 		got, err := chooseRoom(rooms, wanted)
 		if err != nil {
@@ -101,7 +101,7 @@ func TestLogsOfARoom(t *testing.T) {
 	environ := []string{"STATE_DIR=" + dir, "CONTAINER_HOST=unix://" + dir + "/none.sock", "GEMINI_API_KEY=" + hidden}
 	got := play(t, t.Context(), environ, "logs", "sandbox-c", "-n", "3")
 	lines := strings.Split(got.stdout, "\n")
-	if got.code != 0 || !strings.HasPrefix(lines[0], "room !c:x, container sandbox-c, state not known: podman does not answer; 3 waiting for an answer") {
+	if got.code != 0 || !strings.HasPrefix(lines[0], "room !c:x, container sandbox-c, state unknown: podman does not answer; 3 waiting for an answer") {
 		t.Fatalf("code %d, stderr %s, stdout %s", got.code, got.stderr, got.stdout)
 	}
 	if !strings.Contains(lines[1], "tool   run step 58") || !strings.Contains(lines[3], "agent  the key is redacted red long") || !strings.HasSuffix(lines[3], "…") {

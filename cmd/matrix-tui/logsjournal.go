@@ -20,13 +20,12 @@ const (
 	maxJournal   = 1 << 20 // bytes of one line
 )
 
-// journal gives what the bot logged about the room since a time, from systemd's
-// journal.
-// Without one, hint says where to look.
+// journal returns the bot's log entries about the room since a time, from systemd's
+// journal. If there is none, hint says where to look.
 func (s logSource) journal(ctx context.Context, since time.Time) (found []entry, hint string) {
-	const elsewhere = "(the bot's own log goes to where its output goes: %s)"
+	const elsewhere = "(the bot's own log is in its output: %s)"
 	if !underSystemd() {
-		return nil, fmt.Sprintf(elsewhere, "systemd does not run here")
+		return nil, fmt.Sprintf(elsewhere, "this host does not run systemd")
 	}
 	ctx, cancel := context.WithTimeout(ctx, journalTime)
 	defer cancel()
@@ -39,16 +38,16 @@ func (s logSource) journal(ctx context.Context, since time.Time) (found []entry,
 		return nil, fmt.Sprintf(elsewhere, fmt.Sprintf("journalctl --unit=%s: %v", s.unit, err))
 	}
 	if len(out) == 0 {
-		return nil, fmt.Sprintf("(the journal has nothing of %s that this user may read: run this as root, or let the user read it with `usermod --append --groups systemd-journal USER`)", s.unit)
+		return nil, fmt.Sprintf("(the journal has no entries of %s that this user may read: run this as root, or grant access with `usermod --append --groups systemd-journal USER`)", s.unit)
 	}
 	return journalEntries(out, s.room), ""
 }
 
-// alwaysTold are the messages of the bot that concern every room.
+// alwaysTold are the log messages that concern every room.
 var alwaysTold = []string{"starting", "ready", "stopped", "ended"}
 
-// journalEntries reads journalctl's JSON lines, each of which holds a JSON line
-// of the bot's, and keeps what is about a room.
+// journalEntries parses journalctl's JSON lines, each containing one of the bot's JSON
+// lines, and keeps those about the room.
 func journalEntries(out []byte, room roomLine) (found []entry) {
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, maxJournal)
@@ -71,7 +70,7 @@ func journalEntries(out []byte, room roomLine) (found []entry) {
 	return found
 }
 
-// botLine reads a line of the bot's log; ok is false for one about another room.
+// botLine parses a line of the bot's log; ok is false if it is about another room.
 func botLine(text string, room roomLine) (kind, said string, ok bool) {
 	var fields map[string]any
 	if json.Unmarshal([]byte(text), &fields) != nil {

@@ -12,7 +12,7 @@
 //	matrix-tui release      build, select and pack releases
 //	matrix-tui version      print the version
 //
-// Releases run three more themselves: trial, update-watch and update-guard.
+// Releases run three more: trial, update-watch and update-guard.
 //
 // This package reads the settings and connects the parts; other packages decide
 // what the bot does. It never talks to podman or Matrix except through them.
@@ -37,7 +37,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// app is what a subcommand gets of the process.
+// app is what a subcommand gets from the process.
 type app struct {
 	environ        []string
 	dir            string // working folder
@@ -52,15 +52,15 @@ type command struct {
 }
 
 var commands = []command{
-	{"run", "serve the account that the settings name", runCommand},
-	{"doctor", "check what the bot needs, and say what mends it", doctorCommand},
+	{"run", "run the bot", runCommand},
+	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
-	{"trust", "trust the new identity of a user who has reset it", trustCommand},
-	{"logs", "tell what happened in a room lately", logsCommand},
-	{"backup", "write all that the bot keeps into one file", backupCommand},
-	{"restore", "put a backup into an empty state folder", restoreCommand},
-	{"self-update", "put the newest release in place, or the one that is named", selfUpdateCommand},
-	{"release", "make a release, and put it in place", releaseCommand},
+	{"trust", "trust a user's new identity after a reset", trustCommand},
+	{"logs", "show what happened in a room recently", logsCommand},
+	{"backup", "write the bot's state into one file", backupCommand},
+	{"restore", "restore a backup into an empty state folder", restoreCommand},
+	{"self-update", "install the newest release, or a given one", selfUpdateCommand},
+	{"release", "build and install a release", releaseCommand},
 	{"version", "print the version", versionCommand},
 	{"demo", "", demoCommand},
 	{"trial", "", trialCommand},
@@ -96,7 +96,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 			return a.exitCode(c.run(ctx, a, args[1:]))
 		}
 	}
-	fmt.Fprintf(a.stderr, "matrix-tui: there is no subcommand %q\n", args[0])
+	fmt.Fprintf(a.stderr, "matrix-tui: unknown subcommand %q\n", args[0])
 	a.usage(a.stderr)
 	return 2
 }
@@ -116,15 +116,15 @@ func (a *app) usage(w io.Writer) {
 	fmt.Fprint(w, "\nSettings are environment variables, or lines in a .env file here or in STATE_DIR.\n")
 }
 
-// errSaid ends the process with code 1 when all was said already.
+// errSaid ends the process with code 1 if everything has been printed already.
 var errSaid = errors.New("said already")
 
-// usageError is a command line that is not right.
+// usageError is an invalid command line.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
-// exitCode tells the operator what went wrong and how the process ends.
+// exitCode prints what went wrong and returns the exit code.
 func (a *app) exitCode(err error) int {
 	var settings *SettingsError
 	var usage *usageError
@@ -141,7 +141,7 @@ func (a *app) exitCode(err error) int {
 	return 1
 }
 
-// flags makes the flag set of a subcommand.
+// flags returns a subcommand's flag set.
 func (a *app) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is told once, by exitCode
@@ -154,7 +154,7 @@ func (a *app) parse(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return &usageError{fmt.Sprintf("%s takes no argument %q", flags.Name(), flags.Arg(0))}
+		return &usageError{fmt.Sprintf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))}
 	}
 	return nil
 }
@@ -172,8 +172,8 @@ func (a *app) parseFlags(flags *flag.FlagSet, args []string, more string) error 
 	return nil
 }
 
-// parseOne parses a command line with exactly one argument, before or behind
-// the flags; what names it for people.
+// parseOne parses a command line with exactly one argument, before or after the flags;
+// what is its name in messages.
 func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string, error) {
 	var given []string
 	for {
@@ -191,12 +191,12 @@ func (a *app) parseOne(flags *flag.FlagSet, args []string, what string) (string,
 	return given[0], nil
 }
 
-// config reads the settings of a subcommand; fixed are those that it decides.
+// config reads a subcommand's settings; fixed are those that it sets itself.
 func (a *app) config(fixed map[string]string) (*Config, error) {
 	return LoadConfig(fixed, a.environ, a.dir)
 }
 
-// logger writes JSON lines, or lines for people when w is a terminal.
+// logger writes JSON lines, or readable lines if w is a terminal.
 func logger(w io.Writer, level Level) zerolog.Logger {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000"}
@@ -204,9 +204,9 @@ func logger(w io.Writer, level Level) zerolog.Logger {
 	return zerolog.New(w).Level(zerolog.Level(level)).With().Timestamp().Logger()
 }
 
-// untilSignal gives a context that ends with the first SIGTERM or SIGINT, so
-// that everything can end in order; the second one ends the process at once.
-// The returned function ends the watching.
+// untilSignal returns a context that ends with the first SIGTERM or SIGINT, for an
+// orderly shutdown; a second signal exits at once. The returned function stops
+// watching.
 func untilSignal(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

@@ -49,9 +49,9 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"", nil, 2, "", "usage: matrix-tui SUBCOMMAND"},
 		{"help", nil, 0, "usage: matrix-tui SUBCOMMAND", ""},
-		{"dance", nil, 2, "", `there is no subcommand "dance"`},
+		{"dance", nil, 2, "", `unknown subcommand "dance"`},
 		{"version", nil, 0, "matrix-tui ", ""},
-		{"version now", nil, 2, "", `takes no argument "now"`},
+		{"version now", nil, 2, "", `unexpected argument "now"`},
 		{"doctor -help", nil, 0, "-offline", ""},
 		{"doctor -x", nil, 2, "", "matrix-tui: flag provided but not defined: -x\n"},
 		{"run", []string{state}, 2, "", "MATRIX_HOMESERVER is missing"},
@@ -116,7 +116,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		address := taken.Addr().String()
 		environ := append(fullSettings(t.TempDir()), "API_LISTEN="+address, "API_TOKEN="+hidden)
 		got := play(t, t.Context(), environ, "run")
-		if want := "matrix-tui: the settings are not right: API_LISTEN is " + address + ", where another program listens already"; got.code != 2 || !strings.Contains(got.stderr, want) || leaks(got.stderr) {
+		if want := "matrix-tui: invalid configuration: API_LISTEN is " + address + ", but another program is already listening there"; got.code != 2 || !strings.Contains(got.stderr, want) || leaks(got.stderr) {
 			t.Errorf("code %d, stderr %s", got.code, got.stderr)
 		}
 		if err := taken.Close(); err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// startGrace is how much longer systemd is asked to wait, each time, while the
-// bot starts: a homeserver that is away is waited for.
+// startGrace is how much longer systemd is asked to wait, each time, while the bot
+// starts: it may have to wait for the homeserver.
 const startGrace = 30 * time.Second
 
-// supervisor is systemd, or whoever else has set NOTIFY_SOCKET; where nobody
-// has, its methods do nothing.
+// supervisor is systemd, or whatever else has set NOTIFY_SOCKET; otherwise its methods
+// do nothing.
 type supervisor struct{ log zerolog.Logger }
 
 func (s supervisor) tell(state string) {
@@ -22,15 +22,15 @@ func (s supervisor) tell(state string) {
 	}
 }
 
-// ready says that the bot has begun to work.
+// ready reports that the bot is up.
 func (s supervisor) ready() { s.tell(daemon.SdNotifyReady + "\nSTATUS=serving") }
 
-// stopping says that the bot ends.
-func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=ending") }
+// stopping reports that the bot is shutting down.
+func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=stopping") }
 
-// watch tells the supervisor that the bot lives, until ctx ends: first that it
-// is still starting, and from ready on as often as systemd's watchdog wants it,
-// as long as alive says so.
+// watch keeps the supervisor informed until ctx ends: first that the bot is still
+// starting, and from ready on at the watchdog's interval, as long as alive returns no
+// error.
 func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func(context.Context) error) {
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func
 		if err := alive(ctx); err == nil {
 			s.tell(daemon.SdNotifyWatchdog)
 		} else if ctx.Err() == nil {
-			s.log.Error().Err(err).Msg("not well: systemd is not told otherwise")
+			s.log.Error().Err(err).Msg("health check failed: watchdog not notified")
 		}
 		select {
 		case <-ctx.Done():

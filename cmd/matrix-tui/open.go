@@ -16,8 +16,8 @@ import (
 	"matrix-tui/state"
 )
 
-// complete is the configuration of a bot that is to start: nothing is missing
-// in it. What is in over counts more than the environment.
+// complete returns a configuration that a bot can start with. Settings in over take
+// precedence over the environment.
 func (a *app) complete(ctx context.Context, over map[string]string) (*Config, error) {
 	cfg, err := a.config(over)
 	if err != nil {
@@ -32,8 +32,8 @@ func (a *app) complete(ctx context.Context, over map[string]string) (*Config, er
 	return cfg, nil
 }
 
-// findHomeserver asks the server of the bot's own ID where its client API is,
-// when no setting says so.
+// findHomeserver looks up the client API of the server in the bot's user ID, unless it
+// is configured.
 func findHomeserver(ctx context.Context, cfg *Config) error {
 	_, server, full := strings.Cut(string(cfg.User), ":")
 	if cfg.Homeserver != "" || !full {
@@ -46,14 +46,14 @@ func findHomeserver(ctx context.Context, cfg *Config) error {
 		err = cfg.Homeserver.UnmarshalText([]byte(address))
 	}
 	if err != nil {
-		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); it takes %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
+		return &SettingsError{[]string{fmt.Sprintf("MATRIX_HOMESERVER is missing, and %s does not say where its client API is (%v); expected %s", server, err, rightFor("MATRIX_HOMESERVER"))}}
 	}
 	return nil
 }
 
-// openParts opens what a bot keeps, and podman: for a start, and for the trial of
-// one. The caller has the lock of the state folder. What is returned beside it
-// closes all of it again, the last one first.
+// openParts opens the bot's state and podman, for a start or for the trial of one. The
+// caller holds the lock of the state folder. closeParts closes everything in reverse
+// order.
 func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.Parts, closeParts func() error, err error) {
 	var opened []func() error
 	closeAll := func() (err error) {
@@ -86,15 +86,14 @@ func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.
 	return parts, closeAll, nil
 }
 
-// closing adds what goes wrong in a close to the error of the function that
-// defers it.
+// closing adds the error of a close to the error of the function that defers it.
 func closing(err *error, close func() error) {
 	if wrong := close(); wrong != nil {
 		*err = errors.Join(*err, wrong)
 	}
 }
 
-// withGrace gives a close five seconds, although its context has ended.
+// withGrace gives a close five seconds although its context has ended.
 func withGrace(ctx context.Context, close func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -13,7 +13,7 @@ const releaseUsage = `matrix-tui release takes one of
   use -into BASE COMMIT                           make it the current one
   archive -from BASE -into DIR [COMMIT]           pack one (the current) for hosts without Go`
 
-// releaseCommand makes releases by hand; deploy/install does it by this.
+// releaseCommand builds and installs releases; deploy/install uses it.
 func releaseCommand(ctx context.Context, a *app, args []string) error {
 	if len(args) == 0 {
 		return &usageError{releaseUsage}

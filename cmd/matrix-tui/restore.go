@@ -24,8 +24,8 @@ import (
 
 func restoreCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("restore")
-	volumes := flags.Bool("volumes", false, "put the rooms' files back too, where the backup has them")
-	force := flags.Bool("force", false, "move aside what the state folder holds, and empty the volumes that are there")
+	volumes := flags.Bool("volumes", false, "also restore the rooms' files, if the backup contains them")
+	force := flags.Bool("force", false, "move existing state aside, and empty existing volumes")
 	file, err := a.parseOne(flags, args, "FILE")
 	if err != nil {
 		return err
@@ -66,23 +66,23 @@ func restoreCommand(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-// spooled keeps a backup that comes in a pipe, because it is read more than once.
+// spooled stores a backup from a pipe in a file, because it is read more than once.
 func spooled(in io.Reader, dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make state folder %s: %w", dir, reason(err))
 	}
 	f, err := os.CreateTemp(dir, ".restore-") // mode 0600
 	if err != nil {
-		return "", fmt.Errorf("keep the backup in %s: %w", dir, reason(err))
+		return "", fmt.Errorf("store the backup in %s: %w", dir, reason(err))
 	}
 	_, err = io.Copy(f, in)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("keep the backup in %s: %w", dir, err), os.Remove(f.Name()))
+		return "", errors.Join(fmt.Errorf("store the backup in %s: %w", dir, err), os.Remove(f.Name()))
 	}
 	return f.Name(), nil
 }
 
-// readManifest reads what a backup says of itself.
+// readManifest reads a backup's manifest.
 func readManifest(file string) (m manifest, err error) {
 	err = eachMember(file, func(name string, _ int64, r io.Reader) error {
 		if name != "manifest.json" {
@@ -100,12 +100,12 @@ func readManifest(file string) (m manifest, err error) {
 	case m.Format == 0:
 		return m, errDamaged
 	case m.Format > backupFormat:
-		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that one", clean.Short(m.Version, 80))
+		return m, fmt.Errorf("the backup was made by a newer matrix-tui (%s): restore it with that version", clean.Short(m.Version, 80))
 	}
 	return m, nil
 }
 
-// restore is one restore on its way.
+// restore is a restore in progress.
 type restore struct {
 	cfg       *Config
 	dir, file string
@@ -117,7 +117,7 @@ type restore struct {
 	aside     string // where the state that was there is now
 }
 
-// all holds the state folder, so that no bot starts on half of it.
+// all locks the state folder, so that no bot starts on a partial state.
 func (r *restore) all(ctx context.Context) (err error) {
 	lock, err := state.Lock(r.dir)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *restore) all(ctx context.Context) (err error) {
 		return fmt.Errorf("look into %s: %w", r.dir, err)
 	}
 	if len(held) > 0 && !r.force {
-		return fmt.Errorf("%s holds a bot's state already (%s): set STATE_DIR to an empty folder, or have it moved aside with -force", r.dir, strings.Join(held, ", "))
+		return fmt.Errorf("%s already contains a bot's state (%s): set STATE_DIR to an empty folder, or use -force to move the old state aside", r.dir, strings.Join(held, ", "))
 	}
 	tmp, err := os.MkdirTemp(r.dir, ".restore-")
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *restore) all(ctx context.Context) (err error) {
 	return moveIn(tmp, r.dir)
 }
 
-// unpack writes the state's files to a folder and makes them fit for use.
+// unpack writes the state's files to a folder and prepares them for use.
 func (r *restore) unpack(ctx context.Context, to string) error {
 	err := eachMember(r.file, func(name string, _ int64, in io.Reader) error {
 		inner, ok := strings.CutPrefix(name, "state/")
@@ -192,13 +192,13 @@ func (r *restore) unpack(ctx context.Context, to string) error {
 	})
 }
 
-// podmanPart fills the volumes of the rooms that are whole in the backup.
+// podmanPart fills the volumes of the rooms that are complete in the backup.
 func (r *restore) podmanPart(ctx context.Context) error {
 	if r.podman == nil {
 		return nil
 	}
 	if len(r.manifest.Volumes) == 0 {
-		return errors.New("the backup holds no volumes: it was made without -volumes")
+		return errors.New("the backup contains no volumes: it was made without -volumes")
 	}
 	in := &volumesIn{ctx: ctx, r: r}
 	defer in.abandon()
@@ -206,7 +206,7 @@ func (r *restore) podmanPart(ctx context.Context) error {
 	return errors.Join(err, in.finish())
 }
 
-// moveAside keeps what was there, under a name that tells when.
+// moveAside keeps the previous state in a folder named after the current time.
 func (r *restore) moveAside(held []string) error {
 	if len(held) == 0 {
 		return nil
@@ -223,12 +223,12 @@ func (r *restore) moveAside(held []string) error {
 	return ownAs(r.aside, r.dir)
 }
 
-// moveIn moves everything of a folder into another one; the login comes last. A
-// .env that is there stays: it was written for this host.
+// moveIn moves everything from one folder to another; the login comes last. An existing
+// .env stays: it was written for this host.
 func moveIn(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
-		return fmt.Errorf("put the state in place: %w", err)
+		return fmt.Errorf("move the restored state into place: %w", err)
 	}
 	for _, login := range []bool{false, true} {
 		for _, e := range entries {
@@ -239,32 +239,36 @@ func moveIn(from, to string) error {
 				continue
 			}
 			if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-				return fmt.Errorf("put the state in place: %w", err)
+				return fmt.Errorf("move the restored state into place: %w", err)
 			}
 		}
 	}
 	dir, err := os.Open(to)
 	if err != nil {
-		return fmt.Errorf("put the state in place: %w", err)
+		return fmt.Errorf("move the restored state into place: %w", err)
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// heldState are the names in a folder that belong to a bot's state.
+// heldState returns the names in a folder that belong to a bot's state.
 func heldState(dir string) (held []string, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		name := e.Name()
+	err = state.Walk(dir, func(name string, d fs.DirEntry) error {
 		switch {
-		case name == "transcripts" && e.IsDir(), e.Type().IsRegular() && name != ".env" && isState(name, 0),
+		case name == ".":
+			return nil
+		case name == state.TranscriptFolder && d.IsDir(), d.Type().IsRegular() && name != ".env" && isState(name, 0),
 			strings.HasPrefix(name, "journal.db"), strings.HasPrefix(name, "crypto.db"):
 			held = append(held, name)
 		}
-	}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
 	return held, err
 }
 
-// ownAs gives a file that root made to whom a folder belongs.
+// ownAs gives a file that root created to the owner of a folder.
 func ownAs(path, folder string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -279,19 +283,19 @@ func ownAs(path, folder string) error {
 	return nil
 }
 
-// farewell says what was done, and what must not be done now.
+// farewell says what was restored, and what must not be done now.
 func (r *restore) farewell() {
 	m := r.manifest
-	fmt.Fprintf(r.say, "The state of %s is in %s, as it was on %s.\n", clean.Short(m.User, 80), r.dir, m.Made.Local().Format(minute))
+	fmt.Fprintf(r.say, "Restored the state of %s to %s, as of %s.\n", clean.Short(m.User, 80), r.dir, m.Made.Local().Format(minute))
 	if r.aside != "" {
-		fmt.Fprintf(r.say, "What was there before is in %s.\n", r.aside)
+		fmt.Fprintf(r.say, "The previous state is in %s.\n", r.aside)
 	}
 	if len(m.Volumes) > 0 && r.podman == nil {
-		fmt.Fprintln(r.say, "The backup has the rooms' files too: -volumes puts them back.")
+		fmt.Fprintln(r.say, "The backup also contains the rooms' files: use -volumes to restore them.")
 	}
 	if m.User != "" && string(r.cfg.User) != "" && string(r.cfg.User) != m.User && !strings.HasPrefix(m.User, "@"+string(r.cfg.User)+":") {
-		fmt.Fprintf(r.say, "MATRIX_USER is %s, another account: the bot will not use this login.\n", r.cfg.User)
+		fmt.Fprintf(r.say, "MATRIX_USER is %s, a different account: the bot will not use this login.\n", r.cfg.User)
 	}
-	fmt.Fprint(r.say, "The bot that this is a copy of must not run any more, on no host: two bots with one login lose each other's messages.\n",
-		"`matrix-tui doctor` says what this host still lacks.\n")
+	fmt.Fprint(r.say, "Make sure that the original bot no longer runs on any host: two bots with one login lose each other's messages.\n",
+		"Run `matrix-tui doctor` to see what this host still needs.\n")
 }

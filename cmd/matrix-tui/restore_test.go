@@ -89,7 +89,7 @@ func TestRestoreRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"cut":         {cut, "damaged"},
 		"a bit":       {write(t, filepath.Join(t.TempDir(), "bit"), string(flipped)), "damaged"},
-		"no archive":  {write(t, filepath.Join(t.TempDir(), "no"), "hello"), "is no backup of matrix-tui"},
+		"no archive":  {write(t, filepath.Join(t.TempDir(), "no"), "hello"), "is not a matrix-tui backup"},
 		"missing":     {filepath.Join(dir, "none"), "no such file"},
 		"a file more": {repack(t, file, false, renamed("state/pirate.md", "state/other.md")), "damaged"},
 		"other text": {repack(t, file, false, func(h *tar.Header, d []byte) []byte {
@@ -98,8 +98,8 @@ func TestRestoreRefuses(t *testing.T) {
 			}
 			return d
 		}), "damaged"},
-		"outside":     {repack(t, file, true, renamed("state/pirate.md", "../../etc/passwd")), `holds "../../etc/passwd", which no backup`},
-		"upwards":     {repack(t, file, true, renamed("state/pirate.md", "state/..")), "which no backup"},
+		"outside":     {repack(t, file, true, renamed("state/pirate.md", "../../etc/passwd")), `contains "../../etc/passwd", which does not belong in a matrix-tui backup`},
+		"upwards":     {repack(t, file, true, renamed("state/pirate.md", "state/..")), "which does not belong in a matrix-tui backup"},
 		"twice":       {repack(t, file, true, renamed("state/pirate.md", "state/policy.yaml")), "damaged"},
 		"no manifest": {repack(t, file, true, renamed("manifest.json", "state/manifest.json")), "damaged"},
 		"a later one": {repack(t, file, true, func(h *tar.Header, d []byte) []byte {
@@ -116,7 +116,7 @@ func TestRestoreRefuses(t *testing.T) {
 				h.Typeflag, h.Linkname = tar.TypeSymlink, "/etc/passwd"
 			}
 			return d
-		}), "which no backup"},
+		}), "which does not belong in a matrix-tui backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "state")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// volumesIn puts the volumes of a backup back, a room after the other: the
-// pieces of one go into a pipe whose other end fills the room's volumes.
+// volumesIn restores the volumes in a backup one room at a time: the pieces go into a
+// pipe whose other end fills the room's volumes.
 type volumesIn struct {
 	ctx  context.Context
 	r    *restore
@@ -18,7 +18,7 @@ type volumesIn struct {
 	done chan error
 }
 
-// take gives a member to the room that it belongs to.
+// take passes a member to its room.
 func (v *volumesIn) take(member string, _ int64, data io.Reader) error {
 	inner, ok := strings.CutPrefix(member, "volumes/")
 	if !ok {
@@ -36,17 +36,17 @@ func (v *volumesIn) take(member string, _ int64, data io.Reader) error {
 	}
 	_, err := io.Copy(v.pipe, data)
 	if errors.Is(err, io.ErrClosedPipe) {
-		return v.finish() // nobody reads any more: it went wrong, or what is left is padding
+		return v.finish() // the reader is done: it failed, or only padding is left
 	}
 	return err
 }
 
-// begin starts to fill a room, if it is whole in the backup.
+// begin starts to fill a room's volumes if they are complete in the backup.
 func (v *volumesIn) begin(name string) {
 	v.name = name
 	room := v.r.manifest.Volumes[name]
 	if room == "" || !v.r.names["volumes/"+name+"/end"] {
-		fmt.Fprintf(v.r.say, "The files of %s are not whole in the backup, and are left out.\n", name)
+		fmt.Fprintf(v.r.say, "The files of %s are incomplete in the backup and were skipped.\n", name)
 		return
 	}
 	out, in := io.Pipe()
@@ -58,7 +58,7 @@ func (v *volumesIn) begin(name string) {
 	}()
 }
 
-// finish ends the room that is being filled, and tells how that went.
+// finish ends the current room and returns its error.
 func (v *volumesIn) finish() error {
 	if v.pipe == nil {
 		return nil
@@ -68,10 +68,10 @@ func (v *volumesIn) finish() error {
 	return <-v.done
 }
 
-// abandon ends it in the middle.
+// abandon interrupts the current room.
 func (v *volumesIn) abandon() {
 	if v.pipe != nil {
-		v.pipe.CloseWithError(errors.New("restore was cut off"))
+		v.pipe.CloseWithError(errors.New("restore was interrupted"))
 		v.pipe = nil
 		<-v.done
 	}

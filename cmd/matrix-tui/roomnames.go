@@ -15,9 +15,8 @@ const (
 	namesOnce = 8               // asked at the same time
 )
 
-// nameRooms fills in what people call the rooms, by asking the homeserver with
-// the bot's stored login. It is a kindness: without an answer the names stay
-// empty.
+// nameRooms fills in the rooms' names, by asking the homeserver with the bot's stored
+// login. Without an answer the names stay empty.
 func nameRooms(ctx context.Context, cfg *Config, lines []roomLine) {
 	stored := loadLogin(cfg)
 	if !stored.Token.Set() {
@@ -39,7 +38,7 @@ func nameRooms(ctx context.Context, cfg *Config, lines []roomLine) {
 	_ = group.Wait() // none of them fails
 }
 
-// roomName is the name that was given to the room, "" when there is none.
+// roomName returns the room's name, or "".
 func roomName(ctx context.Context, stored login, room string) string {
 	var answer struct {
 		Name string `json:"name"`
@@ -52,8 +51,7 @@ func roomName(ctx context.Context, stored login, room string) string {
 	return answer.Name
 }
 
-// RoomID is the ID of a Matrix room, as a setting; newer rooms have no server
-// in it.
+// RoomID is a Matrix room ID in a setting; newer IDs contain no server.
 type RoomID string
 
 func (r *RoomID) UnmarshalText(text []byte) error {

@@ -53,9 +53,9 @@ func roomsCommand(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-// readRooms joins state.json, the journal and one list of the containers. It
-// only reads, and may be used while the bot runs. Without podman the table is
-// still there, with a question mark as each state, and listErr says why.
+// readRooms combines state.json, the journal and one list of containers. It only reads,
+// and works while the bot is running. If podman does not answer, the states are
+// question marks and listErr says why.
 func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, listErr, err error) {
 	dir := string(cfg.StateDir)
 	store, err := state.ReadStore(dir)
@@ -98,8 +98,8 @@ func listContainers(ctx context.Context, cfg *Config) ([]sandbox.Info, error) {
 	return podman.List(ctx)
 }
 
-// joinRooms holds what state.json knows against what podman has; listed says
-// whether podman answered.
+// joinRooms compares state.json with podman's containers; listed reports whether podman
+// answered.
 func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine {
 	byRoom := map[string]*roomLine{}
 	line := func(room string) *roomLine {
@@ -136,7 +136,7 @@ func joinRooms(store *state.Store, infos []sandbox.Info, listed bool) []roomLine
 	return lines
 }
 
-// readTask adds the newest task that was begun in the room.
+// readTask adds the room's newest task.
 func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
 	task, err := journal.LastTask(ctx, l.Room)
 	if errors.Is(err, state.ErrNotFound) {
@@ -149,8 +149,7 @@ func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
 	return nil
 }
 
-// countQuestions adds the tasks that wait for an answer to the lines of their
-// rooms.
+// countQuestions adds the rows that wait for an answer to their rooms' lines.
 func countQuestions(lines []roomLine, waiting []state.Task) {
 	at := map[string]*roomLine{}
 	for i := range lines {
@@ -181,7 +180,7 @@ func doing(s state.TaskState) string {
 	return ""
 }
 
-// sortRooms puts what happened last first.
+// sortRooms puts the most recent activity first.
 func sortRooms(lines []roomLine) []roomLine {
 	slices.SortFunc(lines, func(a, b roomLine) int {
 		return cmp.Or(b.Task.Compare(a.Task), cmp.Compare(a.Room, b.Room))
@@ -189,11 +188,11 @@ func sortRooms(lines []roomLine) []roomLine {
 	return lines
 }
 
-// printRooms prints the table. Names and texts are other people's: they cannot
-// break a line or steer the terminal.
+// printRooms prints the table. Names and texts come from other people: they must not
+// break a line or control the terminal.
 func printRooms(w io.Writer, lines []roomLine) error {
 	if len(lines) == 0 {
-		_, err := fmt.Fprintln(w, "There is no room yet: invite the bot to one.")
+		_, err := fmt.Fprintln(w, "No rooms yet: invite the bot to one.")
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)

@@ -117,7 +117,7 @@ func TestRoomsWithoutPodman(t *testing.T) {
 
 func TestRoomsOfNobody(t *testing.T) {
 	var out strings.Builder
-	if err := printRooms(&out, nil); err != nil || out.String() != "There is no room yet: invite the bot to one.\n" {
+	if err := printRooms(&out, nil); err != nil || out.String() != "No rooms yet: invite the bot to one.\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }

@@ -21,9 +21,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// gatewayFolder, below STATE_DIR, holds a folder with a socket for each room.
-// It is not a temporary one: the containers that podman brings back after a reboot
-// need it before the bot is up.
+// gatewayFolder, in STATE_DIR, has a folder with a socket for each room. It is not
+// temporary: containers that podman starts after a reboot need it before the bot is up.
 const gatewayFolder = "gateway"
 
 func runCommand(ctx context.Context, a *app, args []string) error {
@@ -47,7 +46,7 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 		return takeOver(ctx, cfg, updater, append([]string{"run"}, args...), log)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		log.Info().Msg("asked to end before everything was open")
+		log.Info().Msg("stopped during startup")
 		return nil
 	}
 	if err != nil {
@@ -56,8 +55,8 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	return err
 }
 
-// serve opens what the bot works with, runs it until ctx ends and closes
-// everything in the reverse order, also when a part cannot be opened.
+// serve opens everything the bot needs, runs it until ctx ends, and closes everything
+// in reverse order, also if a part cannot be opened.
 func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (err error) {
 	dir := string(cfg.StateDir)
 	lock, err := state.Lock(dir)
@@ -122,7 +121,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	return group.Wait()
 }
 
-// hosting is what a bot has around it; the zero value is nothing.
+// hosting is the bot's environment; the zero value means none.
 type hosting struct {
 	*installed
 	releases   *release.Updater
@@ -136,9 +135,8 @@ func (h hosting) images() release.Images {
 	return h.releases.Images
 }
 
-// listen takes the address of the HTTP interface, nil when there is to be none.
-// It comes before anything is contacted: a port that is taken is a setting that
-// is not right.
+// listen opens the HTTP API's port, or returns nil if there is none. It comes before
+// any connection is made: a port in use is a configuration error.
 func listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 	if cfg.APIListen == "" {
 		return nil, nil

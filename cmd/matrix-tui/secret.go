@@ -5,11 +5,10 @@ import (
 	"io"
 )
 
-// Secret holds a password, a token or a key. Every way of printing it (each
-// verb of fmt, JSON, YAML, zerolog, slog) gives the word "redacted"; only
-// Reveal gives the value. The value sits behind a pointer, so that even a %+v
-// of a structure that keeps a Secret in an unexported field shows no more than
-// an address.
+// Secret holds a password, a token or a key. Every way of printing it (all fmt verbs,
+// JSON, YAML, zerolog, slog) prints "redacted"; only Reveal returns the value. The
+// value is behind a pointer, so that even %+v of a struct with a Secret in an
+// unexported field shows only an address.
 type Secret struct{ value *string }
 
 const redacted = "redacted"
@@ -22,8 +21,8 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal gives the value, "" when none is set. Its result goes to the one that
-// needs it and into no structure that is printed.
+// Reveal returns the value, "" if none is set. Pass the result only to what needs it,
+// and never store it in a struct that is printed.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -31,10 +30,10 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// Set tells whether there is a value.
+// Set reports whether there is a value.
 func (s Secret) Set() bool { return s.value != nil }
 
-// Format prints the word "redacted" for every verb and flag.
+// Format prints "redacted" for every verb and flag.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // String, GoString and MarshalText are for printers that do not ask Format.
@@ -51,7 +50,7 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	}
 	for i := range len(value) {
 		if value[i] < ' ' || value[i] == 0x7f {
-			return fmt.Errorf("it holds a line break or another control character")
+			return fmt.Errorf("it contains a line break or another control character")
 		}
 	}
 	*s = NewSecret(value)

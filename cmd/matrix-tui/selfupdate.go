@@ -17,8 +17,8 @@ import (
 	"matrix-tui/state"
 )
 
-// installed is the release that this process runs from; nil for a program that
-// lies in no folder of releases.
+// installed is the release that this process runs from; nil if the program is not in a
+// release folder.
 type installed struct {
 	base    release.Base
 	running string // commit, 12 digits
@@ -27,7 +27,7 @@ type installed struct {
 	early *os.File // takes the log until the bot is ready; nil when that is not asked for
 }
 
-// findInstalled looks where this program lies.
+// findInstalled returns the release of this program.
 func findInstalled() *installed {
 	path, err := os.Executable()
 	if err != nil {
@@ -40,11 +40,11 @@ func findInstalled() *installed {
 	return &installed{base: base, running: commit}
 }
 
-// supervised tells whether somebody starts this program again when it ends.
+// supervised reports whether a supervisor restarts this program when it exits.
 func supervised() bool { return os.Getenv("INVOCATION_ID") != "" || os.Getenv("NOTIFY_SOCKET") != "" }
 
-// begin is the very first thing of a run: what there is to be done about an
-// update. It may run another release in the place of this one.
+// begin is the first step of a run: it completes or rolls back a pending update. It may
+// replace this process with another release.
 func (i *installed) begin(args []string) error {
 	if i == nil {
 		return nil
@@ -70,8 +70,8 @@ func (i *installed) begin(args []string) error {
 	return debug.SetCrashOutput(i.early, debug.CrashOptions{})
 }
 
-// also is a writer that copies what is logged before the bot is ready to where
-// a rollback finds it.
+// also returns a writer that copies the log until the bot is ready to where a rollback
+// finds it.
 func (i *installed) also(w io.Writer) io.Writer {
 	if i == nil || i.early == nil {
 		return w
@@ -90,7 +90,7 @@ func (e earlyLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ready ends an update well, before the bot does anything that others see.
+// ready marks an update as successful, before the bot does anything visible.
 func (i *installed) ready(ctx context.Context, images release.Images, log zerolog.Logger) error {
 	if i == nil {
 		return nil
@@ -107,13 +107,13 @@ func (i *installed) ready(ctx context.Context, images release.Images, log zerolo
 	i.mu.Unlock()
 	if r, err := i.base.Read(); err == nil && r.Phase == release.Done && !r.Told {
 		if err := images.Take(ctx, r.Image); err != nil {
-			log.Error().Err(err).Msg("the new sandbox image is not in use: containers go on with the old one")
+			log.Error().Err(err).Msg("could not switch to the new sandbox image: containers keep using the old one")
 		}
 	}
 	return nil
 }
 
-// updater makes releases for a bot; nil where there are none.
+// updater returns the bot's updater; nil if there are no releases.
 func (i *installed) updater(cfg *Config) *release.Updater {
 	if i == nil {
 		return nil
@@ -126,9 +126,9 @@ func (i *installed) updater(cfg *Config) *release.Updater {
 	}
 }
 
-// takeOver switches to the release that was prepared, after the bot has ended,
-// and runs it in the place of this process; or this one again, where that does
-// not work. It returns only when the process is to end.
+// takeOver switches to the prepared release after the bot has stopped, and replaces
+// this process with it, or with the current release if that fails. It returns only if
+// the process is to exit.
 func takeOver(ctx context.Context, cfg *Config, u *release.Updater, args []string, log zerolog.Logger) error {
 	lock, err := state.Lock(string(cfg.StateDir)) // kept until the new program is in place
 	if err != nil {
@@ -137,7 +137,7 @@ func takeOver(ctx context.Context, cfg *Config, u *release.Updater, args []strin
 	defer lock.Close()
 	program, err := u.Switch(ctx, args)
 	if err != nil {
-		log.Error().Err(err).Msg("the switch did not work: starting again as before")
+		log.Error().Err(err).Msg("switching to the new release failed: starting the current one again")
 	}
 	if ctx.Err() != nil {
 		return nil // asked to end meanwhile
@@ -145,7 +145,7 @@ func takeOver(ctx context.Context, cfg *Config, u *release.Updater, args []strin
 	return release.Exec(program, args)
 }
 
-// watchCommand is the watcher of an update, a process of the old release.
+// watchCommand watches an update; it is a process of the old release.
 func watchCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("update-watch")
 	detach := flags.Bool("detach", false, "start the watcher and return")
@@ -154,7 +154,7 @@ func watchCommand(ctx context.Context, a *app, args []string) error {
 	}
 	i := findInstalled()
 	if i == nil {
-		return &usageError{"update-watch is a release's own"}
+		return &usageError{"update-watch is internal: a release starts it itself"}
 	}
 	if *detach {
 		self, err := os.Executable()
@@ -173,7 +173,7 @@ func watchCommand(ctx context.Context, a *app, args []string) error {
 	return release.Exec(program, flags.Args())
 }
 
-// guardCommand is run ahead of the current release, by the last good one.
+// guardCommand is run by the last good release before the current one starts.
 func guardCommand(_ context.Context, a *app, args []string) error {
 	if err := a.parse(a.flags("update-guard"), args); err != nil {
 		return err
@@ -184,7 +184,7 @@ func guardCommand(_ context.Context, a *app, args []string) error {
 	return nil
 }
 
-// updates is a release.Updater as the bot knows it.
+// updates adapts release.Updater to the bot.
 type updates struct{ *release.Updater }
 
 func (u updates) Begin(o bot.UpdateOrder) (bool, error) { return u.Updater.Begin(release.Order(o)) }

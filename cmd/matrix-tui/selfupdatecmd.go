@@ -10,15 +10,15 @@ import (
 	"matrix-tui/state"
 )
 
-// outcomeTime is how long the command line waits for what comes of a switch: a
-// new release has a minute, and the way back some seconds.
+// outcomeTime is how long the command line waits for the result of a switch: a new
+// release has a minute, and a rollback takes some seconds.
 const outcomeTime = 90 * time.Second
 
-// selfUpdateCommand has the bot that runs update itself, or does it where none
-// runs.
+// selfUpdateCommand asks the running bot to update itself, or updates the release if no
+// bot is running.
 func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("self-update")
-	again := flags.Bool("again", false, "although that release has failed twice")
+	again := flags.Bool("again", false, "retry a release that has failed twice")
 	if err := flags.Parse(args); err != nil {
 		return &usageError{err.Error()}
 	}
@@ -31,14 +31,14 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	}
 	here := findInstalled()
 	if here == nil {
-		return errors.New("this program lies in no folder of releases: run BASE/current/matrix-tui (deploy/install sets one up)")
+		return errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
 	}
-	w := wish{flags.Arg(0), *again}
+	w := updateRequest{flags.Arg(0), *again}
 	asked := time.Now()
 	running, err := callControl(ctx, string(cfg.StateDir), w, a.stdout)
 	switch {
 	case err != nil && err.Error() == nothingNew:
-		fmt.Fprintln(a.stdout, "Nothing is new.")
+		fmt.Fprintln(a.stdout, "Already up to date.")
 		return nil
 	case err != nil:
 		return err
@@ -48,7 +48,7 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	return here.updateAlone(ctx, a, cfg, w)
 }
 
-// await tells what comes of the switch that the bot makes.
+// await reports the result of the bot's switch.
 func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, outcomeTime)
 	defer cancel()
@@ -60,13 +60,13 @@ func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 		case err != nil:
 			return err
 		case over && r.Phase == release.Done:
-			fmt.Fprintf(a.stdout, "Updated from %s to %s; the bot was away for %s.\n", r.From, r.To, r.Ended.Sub(r.Stopped).Round(100*time.Millisecond))
+			fmt.Fprintf(a.stdout, "Updated from %s to %s; the bot was down for %s.\n", r.From, r.To, r.Ended.Sub(r.Stopped).Round(100*time.Millisecond))
 			return nil
 		case over && (r.Phase == release.RolledBack || r.Phase == release.Failed):
 			for _, line := range r.Log {
 				fmt.Fprintln(a.stderr, "  "+line)
 			}
-			return fmt.Errorf("the update did not take place, the bot is %s as before: %s", r.From, r.Why)
+			return fmt.Errorf("the update failed, the bot is still at %s: %s", r.From, r.Why)
 		}
 		select {
 		case <-ctx.Done():
@@ -76,8 +76,8 @@ func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 	}
 }
 
-// updateAlone puts the release in place while no bot runs.
-func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w wish) (err error) {
+// updateAlone installs the release while no bot is running.
+func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w updateRequest) (err error) {
 	lock, err := state.Lock(string(cfg.StateDir))
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w wish
 	}
 	_, err = u.Prepare(ctx, o, func(text string) { fmt.Fprintln(a.stdout, text) })
 	if errors.Is(err, release.ErrNothingNew) {
-		fmt.Fprintln(a.stdout, "Nothing is new.")
+		fmt.Fprintln(a.stdout, "Already up to date.")
 		return nil
 	}
 	if err != nil {
@@ -103,6 +103,6 @@ func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w wish
 	if _, err := u.Switch(ctx, nil); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout, "It is in place, and takes the state at the next start of the bot.")
+	fmt.Fprintln(a.stdout, "Installed. The bot will use it at its next start.")
 	return nil
 }

@@ -7,8 +7,7 @@ import (
 	"io/fs"
 )
 
-// reason leaves the path out of an error of the file system, where the path
-// was named already.
+// reason removes the path from a file system error that is shown next to it.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -21,7 +20,7 @@ func reason(err error) error {
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, fmt.Errorf("it holds more than %d MiB", most>>20)
+		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	return data, err
 }

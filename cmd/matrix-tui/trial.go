@@ -11,9 +11,9 @@ import (
 	"matrix-tui/state"
 )
 
-// trialCommand starts as far as a bot can without being seen: on a copy of the
-// state, without a sync, without sending or uploading anything. The release
-// that runs asks the next one for it.
+// trialCommand starts as far as a bot can without being seen: on a copy of the state,
+// without syncing, sending or uploading anything. The running release calls it in the
+// next one.
 func trialCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("trial")
 	dir := flags.String("state", "", "a copy of the state folder, which is changed")
@@ -58,7 +58,7 @@ func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 	if rooms, err := journal.UnfinishedRooms(ctx); err != nil {
 		return err
 	} else if !slices.Contains(rooms, row.Room) {
-		return errors.New("the journal does not give what it was given")
+		return errors.New("the journal did not return the test entry")
 	}
 	if _, err := journal.Waiting(ctx); err != nil {
 		return err

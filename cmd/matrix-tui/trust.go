@@ -50,20 +50,20 @@ func trustCommand(ctx context.Context, a *app, args []string) error {
 	if err := e2ee.Accept(ctx, string(cfg.StateDir), known[at]); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "The new identity of %s is trusted. The bot does the messages that wait for this within a minute, and gives the verified sessions its next room keys.\n", user)
+	fmt.Fprintf(a.stdout, "The new identity of %s is trusted. The bot handles the waiting messages within a minute, and shares its next room keys with the verified sessions.\n", user)
 	return nil
 }
 
-// checkIdentities looks whether the owners' encrypted messages are obeyed, as far
-// as the bot knows. It is not for the trial of an update: the release before may
-// lack what mends it.
+// checkIdentities checks that the owners' encrypted messages are obeyed, as far
+// as the bot knows. The trial of an update skips it: the previous release may lack
+// the command that fixes it.
 func checkIdentities(ctx context.Context, cfg *Config) finding {
 	if cfg.Devices == allDevices {
-		return good("identities: E2EE_DEVICES is all, so that the bot trusts every session that a homeserver tells of")
+		return good("identities: E2EE_DEVICES is all, so the bot trusts every session that a homeserver reports")
 	}
 	known, err := e2ee.Identities(ctx, string(cfg.StateDir))
 	if err != nil {
-		return skipped("identities: crypto.db does not tell of them (%s)", sentence.Text(err))
+		return skipped("identities: cannot be read from crypto.db (%s)", sentence.Text(err))
 	}
 	var others []string
 	for _, i := range known {
@@ -78,7 +78,7 @@ func checkIdentities(ctx context.Context, cfg *Config) finding {
 		}
 	}
 	if len(others) > 0 {
-		return good("identities: changed since they were first seen, so that the bot ignores what they encrypt until `matrix-tui trust USER`: %s", strings.Join(others, ", "))
+		return good("identities: changed since first seen, so the bot ignores their encrypted messages until `matrix-tui trust USER`: %s", strings.Join(others, ", "))
 	}
 	return good("identities: none has changed since it was first seen")
 }

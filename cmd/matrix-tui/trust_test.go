@@ -101,7 +101,7 @@ func TestCheckIdentities(t *testing.T) {
 	for owner, want := range map[string]string{
 		"@bob:x": "FAIL identities: the cross-signing identity of owner @bob:x has changed (it was (not a key), it is CCCC CCCC",
 		"@cid:x": "FAIL identities: owner @cid:x has no cross-signing identity",
-		"@dan:x": "ok   identities: changed since they were first seen, so that the bot ignores what they encrypt until `matrix-tui trust USER`: @bob:x",
+		"@dan:x": "ok   identities: changed since first seen, so the bot ignores their encrypted messages until `matrix-tui trust USER`: @bob:x",
 	} {
 		cfg.Owners = UserIDs{owner}
 		begins(t, checkIdentities(t.Context(), cfg), want)

@@ -9,7 +9,7 @@ import (
 	"matrix-tui/bot/text"
 )
 
-// settingNames are all names that are read: the settings, X_FILE for secrets.
+// settingNames are all names that are read: the settings, and X_FILE for secrets.
 var settingNames = func() (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
 		names = append(names, f.Tag.Get("env"))
@@ -21,8 +21,8 @@ var settingNames = func() (names []string) {
 	return names
 }()
 
-// unknownSettings names the variables that look like settings and are none,
-// each with the setting that it is closest to. source says where they stand.
+// unknownSettings lists variables that look like settings but are not, each with the
+// closest setting. source says where they are set.
 func unknownSettings(vars map[string]string, source string) (problems []string) {
 	for name := range vars {
 		if closest, isOurs := misspelt(name); isOurs {
@@ -33,10 +33,10 @@ func unknownSettings(vars map[string]string, source string) (problems []string) 
 	return problems
 }
 
-// misspelt tells whether a variable looks like a setting without being one: by
-// its prefix, or because a slip of the pen leads to it. Variables of the
-// scripts (MATRIX_TUI_…) and of Gemini CLI's own surroundings (GEMINI_CLI…,
-// which its shell tool sets) are let through.
+// misspelt reports whether a variable looks like a setting without being one: by its
+// prefix, or because it is a typo away from one. Variables of the scripts
+// (MATRIX_TUI_…) and of Gemini CLI (GEMINI_CLI…, which its shell tool sets) are
+// ignored.
 func misspelt(name string) (closest string, looksLikeOurs bool) {
 	if slices.Contains(settingNames, name) || strings.HasPrefix(name, "MATRIX_TUI_") ||
 		name == "GEMINI_CLI" || strings.HasPrefix(name, "GEMINI_CLI_") {

@@ -61,8 +61,7 @@ type (
 	Word string
 )
 
-// errValue says no more than that a value will not do; the sentence for the
-// reader is the field's.
+// errValue means that a value is invalid; the field's `right` tag says what is valid.
 var errValue = errors.New("not such a value")
 
 func (a *WebAddress) UnmarshalText(text []byte) error {
@@ -95,8 +94,8 @@ func (globs *UserGlobs) UnmarshalText(text []byte) error {
 	return splitUsers(string(text), true, (*[]string)(globs))
 }
 
-// splitUsers reads a list that is separated by commas or white space. The error
-// names the first part that is wrong.
+// splitUsers parses a list separated by commas or white space. The error names the
+// first invalid part.
 func splitUsers(list string, globs bool, out *[]string) error {
 	parts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
 	for _, part := range parts {
@@ -107,7 +106,7 @@ func splitUsers(list string, globs bool, out *[]string) error {
 			user = "@any:" + server
 		}
 		if user[0] != '@' || !strings.Contains(user, ":") || !isUser(user) {
-			return fmt.Errorf("%q in it is not one", part)
+			return fmt.Errorf("%q is not a user ID", part)
 		}
 	}
 	*out = parts
@@ -145,7 +144,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// minMemory is the least that a container starts with.
+// minMemory is the least that a container can start with.
 const minMemory = 16 << 20
 
 func (b Bytes) String() string {

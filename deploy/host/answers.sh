@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What the installer knows, in A[NAME]: from the environment, the answers file, the last install, or the person at the
-# terminal, in this order. Sourced by deploy/install.
+# The installer's answers, in A[NAME]: from the answers file, the environment, the last install, or the terminal, in this
+# order. Sourced by deploy/install.
 
 declare -A A
-# Its own answers. They are kept in $ETC/install; what is neither here nor in SECRETS is a setting of the bot.
+# The installer's own answers, kept in $ETC/install. Anything that is neither here nor in SECRETS is a setting of the bot.
 # shellcheck disable=SC2034 # for the other parts
 OWN=(MATRIX_TUI_HOME PODMAN HOMESERVER HOMESERVER_OWNER HOMESERVER_LISTEN IMAGE_ARCHIVE PACKAGES)
 SECRETS=(MATRIX_PASSWORD MATRIX_ACCESS_TOKEN GEMINI_API_KEY API_TOKEN)
@@ -17,25 +17,25 @@ one_of() {
 	return 1
 }
 
-# know NAME VALUE notes an answer that is not known yet. NAME_FILE stands for what is in that file.
+# know NAME VALUE stores an answer unless it is already known. NAME_FILE means the contents of that file.
 know() {
 	local name=$1 value=$2
 	[ -n "$value" ] || return 0
 	if [[ $name == *_FILE ]] && one_of "${name%_FILE}" "${SECRETS[@]}"; then
 		name=${name%_FILE}
-		value=$(cat "$value") || die "$1 names a file that cannot be read." "Mend the path in the answers."
+		value=$(cat "$value") || die "$1 names a file that cannot be read." "Fix the path in the answers."
 	fi
 	case $value in
 	*[\"\\]* | *[[:cntrl:]]*)
 		if [[ $value == *[[:cntrl:]]* ]] || ! one_of "$name" "${SECRETS[@]}"; then
-			die "the value of $name holds a quote, a backslash or a control character, which no setting needs."
+			die "the value of $name contains a quote, a backslash or a control character, which is not allowed."
 		fi
 		;;
 	esac
 	[ -n "${A[$name]:-}" ] || A[$name]=$value
 }
 
-# read_answers FILE takes lines NAME=value; empty lines, comments and quotes around a value are as in a .env file.
+# read_answers FILE reads lines NAME=value; empty lines, comments and quotes work as in a .env file.
 read_answers() {
 	local file=$1 line number=0 name value
 	[ -r "$file" ] || die "the answers file $file cannot be read."
@@ -44,7 +44,7 @@ read_answers() {
 		line=${line%$'\r'}
 		[[ $line =~ ^[[:space:]]*(#|$) ]] && continue
 		[[ $line =~ ^[[:space:]]*(export[[:space:]]+)?([A-Z][A-Z0-9_]*)[[:space:]]*=[[:space:]]*(.*[^[:space:]])?[[:space:]]*$ ]] ||
-			die "$file:$number: this is no answer; write NAME=value, or # before a comment."
+			die "$file:$number: not an answer; write NAME=value, or start a comment with #."
 		name=${BASH_REMATCH[2]} value=${BASH_REMATCH[3]}
 		case $value in
 		\'*\' | \"*\") value=${value:1:-1} ;;
@@ -53,7 +53,7 @@ read_answers() {
 	done <"$file"
 }
 
-# read_environment takes what would be asked for.
+# read_environment reads from the environment what would otherwise be asked.
 read_environment() {
 	local name
 	for name in "${ASKED[@]}" "${SECRETS[@]}"; do
@@ -63,7 +63,7 @@ read_environment() {
 	done
 }
 
-# read_installed takes what the last install was told.
+# read_installed reads the answers of the last install.
 read_installed() {
 	local name
 	[ ! -r "$ETC/install" ] || read_answers "$ETC/install"
@@ -73,7 +73,7 @@ read_installed() {
 	done
 }
 
-# ask NAME TEXT asks for what is missing, where somebody is there to answer. A secret is not shown.
+# ask NAME TEXT asks for a missing answer if there is a terminal. Secrets are not echoed.
 ask() {
 	local name=$1 text=$2 value="" quiet=()
 	[ -z "${A[$name]:-}" ] || return 0
@@ -85,14 +85,14 @@ ask() {
 	[ -n "${A[$name]:-}" ] || MISSING+=("$name ($text)")
 }
 
-# need_answers asks for all that is missing, and ends when something stays so.
+# need_answers asks for everything that is missing, and fails if an answer is still missing.
 need_answers() {
 	MISSING=()
-	ask GEMINI_API_KEY "key of the Gemini API"
+	ask GEMINI_API_KEY "Gemini API key"
 	if [ -n "${A[HOMESERVER]:-}" ]; then
-		[[ ${A[HOMESERVER]} =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "\"${A[HOMESERVER]}\" is no name of a server; it takes one such as example.org."
-		ask HOMESERVER_OWNER "your own name on the new homeserver, such as alice"
-		[ -z "${A[HOMESERVER_OWNER]:-}" ] || [[ ${A[HOMESERVER_OWNER]} =~ ^[a-z0-9._-]+$ ]] || die "\"${A[HOMESERVER_OWNER]}\" is no name of an account; it takes letters, digits and . _ -"
+		[[ ${A[HOMESERVER]} =~ ^[a-z0-9][a-z0-9.-]*$ ]] || die "\"${A[HOMESERVER]}\" is not a server name; use one like example.org."
+		ask HOMESERVER_OWNER "your user name on the new homeserver, such as alice"
+		[ -z "${A[HOMESERVER_OWNER]:-}" ] || [[ ${A[HOMESERVER_OWNER]} =~ ^[a-z0-9._-]+$ ]] || die "\"${A[HOMESERVER_OWNER]}\" is not a user name; use letters, digits and . _ -"
 		A[HOMESERVER_LISTEN]=${A[HOMESERVER_LISTEN]:-127.0.0.1:8008}
 		know MATRIX_USER "@bot:${A[HOMESERVER]}"
 		know MATRIX_OWNERS "@${A[HOMESERVER_OWNER]:-}:${A[HOMESERVER]}"
@@ -100,9 +100,9 @@ need_answers() {
 	else
 		ask MATRIX_USER "the bot's user ID, such as @bot:example.org"
 		[ -n "${A[MATRIX_ACCESS_TOKEN]:-}" ] || [ -e "$HOME_DIR/state/account.json" ] || ask MATRIX_PASSWORD "the password of the bot's account"
-		ask MATRIX_OWNERS "who commands the bot: user IDs with commas between them"
+		ask MATRIX_OWNERS "the bot's owners, a comma-separated list of user IDs"
 	fi
-	[ ${#MISSING[@]} = 0 ] || die "these answers are missing, and nobody is at a terminal to give them:" "${MISSING[@]/#/  }" \
-		"Put them as NAME=value into a file (mode 0600) and call this with --answers FILE."
-	[ -z "${A[STATE_DIR]:-}" ] || [ "${A[STATE_DIR]}" = "$HOME_DIR/state" ] || die "STATE_DIR is $HOME_DIR/state here." "Set MATRIX_TUI_HOME, the folder above it."
+	[ ${#MISSING[@]} = 0 ] || die "these answers are missing, and there is no terminal to ask at:" "${MISSING[@]/#/  }" \
+		"Put them into a file (mode 0600) as lines NAME=value and pass it with --answers FILE."
+	[ -z "${A[STATE_DIR]:-}" ] || [ "${A[STATE_DIR]}" = "$HOME_DIR/state" ] || die "STATE_DIR is always $HOME_DIR/state here." "Set its parent folder with MATRIX_TUI_HOME instead."
 }

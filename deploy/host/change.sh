@@ -1,20 +1,20 @@
 # shellcheck shell=bash
-# How the installer changes a host: each change is looked for first, told, and left out with --dry-run. Sourced by
+# How the installer changes a host: it checks each change first, reports it, and skips it with --dry-run. Sourced by
 # deploy/install.
 
 CHANGES=0
-RESTART=no # the service has to be started again: something it reads is another one
+RESTART=no # the service must be restarted: something it reads has changed
 DRY=${DRY:-no}
 
-# changing WHAT tells of a change; it fails when there is to be none.
+# changing WHAT counts a change; it fails in a dry run, after reporting the change.
 changing() {
 	CHANGES=$((CHANGES + 1))
 	[ "$DRY" = yes ] || return 0
-	say "would be $1"
+	say "dry run: $1"
 	return 1
 }
 
-# ensure WHAT CHECK… -- ACT… acts unless the check succeeds. ACT runs in a shell of its own, with its output in a log.
+# ensure WHAT CHECK… -- ACT… runs ACT unless CHECK succeeds. ACT runs in a subshell with its output in a log.
 ensure() {
 	local what=$1 check=()
 	shift
@@ -25,10 +25,10 @@ ensure() {
 	shift
 	"${check[@]}" >/dev/null 2>&1 && return 0
 	changing "$what" || return 0
-	step "$what" "The lines above come from: $*. Mend that, then run this again: it goes on where it was." "$@"
+	step "$what" "The output above is from: $*. Fix the problem, then run this again: it continues where it stopped." "$@"
 }
 
-# put MODE FILE writes a file of root's from stdin, at once or not at all.
+# put MODE FILE writes a file owned by root from stdin, atomically.
 put() {
 	local mode=$1 file=$2 tmp
 	tmp=$(mktemp)
@@ -48,7 +48,7 @@ put() {
 	rm -f "$tmp"
 }
 
-# drop FILE… removes what is there of them.
+# drop FILE… removes those that exist.
 drop() {
 	local file
 	for file; do
@@ -59,7 +59,7 @@ drop() {
 	done
 }
 
-# packages NAME… installs what is missing of them, and keeps a list of what it has installed.
+# packages NAME… installs those that are missing and records what it has installed.
 packages() {
 	local name missing=()
 	for name; do
@@ -71,7 +71,7 @@ packages() {
 	A[PACKAGES]="${A[PACKAGES]:+${A[PACKAGES]} }${missing[*]}"
 }
 
-# as_bot COMMAND… runs it as the bot's user, in its home, with nothing of this shell's environment but proxies.
+# as_bot COMMAND… runs it as the bot's user in its home, with only the proxy variables of this environment.
 as_bot() {
 	local keep=() name
 	for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do

@@ -5,8 +5,8 @@ HS_USER=matrix-tui-homeserver
 HS_DATA=/var/lib/matrix-tui-homeserver
 HS_BIN=/usr/local/lib/matrix-tui-homeserver
 
-# need_homeserver builds it, runs it as a unit of its own, and makes the bot's account and the owner's. It listens on
-# loopback: what makes it reachable is a proxy with TLS, which is for the host's owner to choose.
+# need_homeserver builds it, runs it as its own unit, and creates the accounts of the bot and the owner. It listens on
+# loopback: to make it reachable, the operator puts a TLS proxy in front of it.
 need_homeserver() {
 	# shellcheck source=deploy/homeserver/config.sh
 	. "$DEPLOY/homeserver/config.sh"
@@ -15,13 +15,13 @@ need_homeserver() {
 		install -d -m 0755 "$HS_BIN"
 		install -m 0755 "$BIN/dendrite" "$BIN/generate-keys" "$BIN/create-account" "$HS_BIN/"
 	fi
-	ensure "making the user $HS_USER" id -u "$HS_USER" -- \
+	ensure "creating the user $HS_USER" id -u "$HS_USER" -- \
 		useradd --system --user-group --home-dir "$HS_DATA" --shell /usr/sbin/nologin --comment "homeserver of matrix-tui" "$HS_USER"
-	ensure "making $HS_DATA" test -d "$HS_DATA" -- install -d -m 0700 -o "$HS_USER" -g "$HS_USER" "$HS_DATA"
-	ensure "making the homeserver's keys" test -s "$HS_DATA/key.pem" -- make_keys
+	ensure "creating $HS_DATA" test -d "$HS_DATA" -- install -d -m 0700 -o "$HS_USER" -g "$HS_USER" "$HS_DATA"
+	ensure "generating the homeserver's keys" test -s "$HS_DATA/key.pem" -- make_keys
 	ensure "writing $HS_DATA/dendrite.yaml" test -s "$HS_DATA/dendrite.yaml" -- make_config
 	[ "$DRY" = yes ] || grep -qx "  server_name: ${A[HOMESERVER]}" "$HS_DATA/dendrite.yaml" ||
-		die "the homeserver in $HS_DATA has another name, and a server's name cannot be changed." "Its name is in $HS_DATA/dendrite.yaml."
+		die "the homeserver in $HS_DATA has a different name, and a server's name cannot be changed." "Its name is in $HS_DATA/dendrite.yaml."
 	put_unit matrix-tui-homeserver.service
 	reload
 	ensure "starting the homeserver" unit_on matrix-tui-homeserver.service -- systemctl -q enable --now matrix-tui-homeserver.service
@@ -30,12 +30,12 @@ need_homeserver() {
 	bot=${bot%%:*}
 	if [ -z "${A[MATRIX_PASSWORD]:-}" ]; then
 		A[MATRIX_PASSWORD]=$(random)
-		# Written before the account is made: what is cut off here can be gone on with.
+		# Written before the account is created, so that an interrupted run can continue.
 		[ "$DRY" = yes ] || { install -d -m 0700 "$ETC" "$ETC/credentials"; put 0600 "$ETC/credentials/MATRIX_PASSWORD" <<<"${A[MATRIX_PASSWORD]}"; }
 	fi
-	ensure "making the bot's account" test -e "$ETC/account-$bot" -- make_account "$bot" "$ETC/credentials/MATRIX_PASSWORD"
+	ensure "creating the bot's account" test -e "$ETC/account-$bot" -- make_account "$bot" "$ETC/credentials/MATRIX_PASSWORD"
 	[ "$DRY" = yes ] || [ -e "$ETC/owner-password" ] || random | put 0600 "$ETC/owner-password"
-	ensure "making the account of ${A[HOMESERVER_OWNER]}" test -e "$ETC/account-${A[HOMESERVER_OWNER]}" -- make_account "${A[HOMESERVER_OWNER]}" "$ETC/owner-password"
+	ensure "creating the account of ${A[HOMESERVER_OWNER]}" test -e "$ETC/account-${A[HOMESERVER_OWNER]}" -- make_account "${A[HOMESERVER_OWNER]}" "$ETC/owner-password"
 }
 
 as_homeserver() { runuser -u "$HS_USER" -- env -i -C "$HS_DATA" PATH=/usr/bin:/bin "$@"; }
@@ -46,7 +46,7 @@ make_config() {
 	as_homeserver cat secret >/dev/null
 	homeserver_config "$HS_DATA" "${A[HOMESERVER]}" no | as_homeserver sh -c 'umask 077; cat >dendrite.tmp && mv dendrite.tmp dendrite.yaml'
 }
-# make_account NAME FILE makes an account whose password is in the file; one that is there already is left as it is.
+# make_account NAME FILE creates an account with the password in the file; an existing account is left alone.
 make_account() {
 	local said
 	said=$("$HS_BIN/create-account" --config "$HS_DATA/dendrite.yaml" --url "http://127.0.0.1:${A[HOMESERVER_LISTEN]##*:}" \
@@ -59,7 +59,7 @@ wait_until() {
 	local what=$1 end=$((SECONDS + $2))
 	shift 2
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || die "$what did not come up; journalctl tells why."
+		[ "$SECONDS" -lt "$end" ] || die "$what did not start; see journalctl."
 		sleep 0.2
 	done
 }

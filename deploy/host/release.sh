@@ -1,67 +1,67 @@
 # shellcheck shell=bash
-# The release that this script belongs to, put in place. Sourced by deploy/install.
+# Installs the release that this script belongs to. Sourced by deploy/install.
 
-# need_release sets COMMIT and has $HOME_DIR/current lead to that release.
+# need_release sets COMMIT and makes $HOME_DIR/current point to that release.
 need_release() {
 	local from=$ROOT
 	if [ -e "$ROOT/release.json" ]; then
 		COMMIT=$(commit_of "$ROOT")
-		(cd "$ROOT" && sha256sum --quiet --strict -c SHA256SUMS >/dev/null) || die "the release in $ROOT is not as it was made." "Unpack its archive again."
-	elif [ "$DRY" = yes ] && [ -e "$ROOT/.git" ] && ! command -v git >/dev/null; then # which would be installed
+		(cd "$ROOT" && sha256sum --quiet --strict -c SHA256SUMS >/dev/null) || die "the release in $ROOT does not match its checksums." "Unpack its archive again."
+	elif [ "$DRY" = yes ] && [ -e "$ROOT/.git" ] && ! command -v git >/dev/null; then # git would be installed first
 		COMMIT=COMMIT
 		changing "building the release of the newest commit in $ROOT" || true
 	else
 		COMMIT=$(git -c safe.directory='*' -C "$ROOT" rev-parse --short=12 HEAD 2>/dev/null) ||
-			die "$ROOT is neither a git checkout nor a release." "Clone the repository, or unpack a release archive, and run the deploy/install in it."
+			die "$ROOT is neither a git checkout nor a release." "Clone the repository, or unpack a release archive, and run its deploy/install."
 		COMMIT=${COMMIT:0:12}
 		from=$CACHE/release/releases/$COMMIT
 		if [ ! -e "$HOME_DIR/releases/$COMMIT/release.json" ] && [ ! -e "$from/release.json" ] && changing "building release $COMMIT"; then
 			need_go
-			step "building release $COMMIT (a minute or two the first time)" "A Go module proxy has to be within reach; 'go env GOPROXY' tells which one is asked." \
+			step "building release $COMMIT (a minute or two the first time)" "A Go module proxy must be reachable; 'go env GOPROXY' shows which one is used." \
 				make_release
 		fi
 		know_source
 	fi
-	ensure "putting release $COMMIT into $HOME_DIR/releases" test -e "$HOME_DIR/releases/$COMMIT/release.json" -- copy_release "$from"
+	ensure "copying release $COMMIT to $HOME_DIR/releases" test -e "$HOME_DIR/releases/$COMMIT/release.json" -- copy_release "$from"
 	[ "$(readlink "$HOME_DIR/current" 2>/dev/null)" != "releases/$COMMIT" ] || return 0
 	# shellcheck disable=SC2034 # for service.sh
 	RESTART=yes
-	changing "making release $COMMIT the current one" || return 0
+	changing "switching to release $COMMIT" || return 0
 	if systemctl -q is-active matrix-tui.service 2>/dev/null; then
-		say "stopping the bot: what runs goes on in its container"
+		say "stopping the bot (running tasks continue in their containers)"
 		systemctl stop matrix-tui.service
 	fi
 	if [ -e "$HOME_DIR/state/state.json" ]; then
-		step "copying the state aside, to $HOME_DIR/state-before/$COMMIT" "Make room on the disk of $HOME_DIR." copy_state
+		step "saving a copy of the state in $HOME_DIR/state-before/$COMMIT" "Free some space on the disk of $HOME_DIR." copy_state
 	fi
-	say "release $COMMIT is the current one"
+	say "release $COMMIT is now current"
 	as_bot "releases/$COMMIT/matrix-tui" release use -into "$HOME_DIR" "$COMMIT"
 }
 
-# know_source has the bot update itself from where the clone came from. Left out are an address that anybody on the way could
-# answer for, and one that takes a login: the bot has none.
+# know_source makes the bot update itself from the clone's origin. Addresses without TLS and addresses that need a login are
+# left out.
 know_source() {
 	local origin here='http://(127\.0\.0\.1|localhost)(:[0-9]+)?'
 	[ -z "${A[UPDATE_SOURCE]:-}" ] || return 0
 	origin=$(git -c safe.directory='*' -C "$ROOT" remote get-url origin 2>/dev/null || true)
 	[[ $origin =~ ^(https://[A-Za-z0-9.:-]+|$here)/[A-Za-z0-9._~/-]+$ ]] || return 0
-	say "updates will come from $origin, as the setting UPDATE_SOURCE says from now on"
+	say "updates will come from $origin (setting UPDATE_SOURCE)"
 	know UPDATE_SOURCE "$origin"
 }
 
-# need_update_tools gives the bot what it updates itself with: git, and for a git remote a compiler.
+# need_update_tools installs what updates need: git, and a Go compiler if they come from a git remote.
 need_update_tools() {
 	[ -n "${A[UPDATE_SOURCE]:-}" ] || return 0
 	packages git openssh-client
 	[ -z "${A[UPDATE_KEY]:-}" ] || check_key "${A[UPDATE_KEY]}"
 	[[ ${A[UPDATE_SOURCE]} != archive+* ]] || return 0
-	if [ ! -x /usr/local/go/bin/go ] && [ ! -x "$HOME_DIR/cache/go/bin/go" ] && changing "giving the bot a Go compiler for its updates"; then
+	if [ ! -x /usr/local/go/bin/go ] && [ ! -x "$HOME_DIR/cache/go/bin/go" ] && changing "installing a Go compiler for the bot's updates"; then
 		need_go
-		[ ! -d "$CACHE/go" ] || step "copying the Go compiler into $HOME_DIR/cache" "Room is needed on the disk of $HOME_DIR." copy_go
+		[ ! -d "$CACHE/go" ] || step "copying the Go compiler to $HOME_DIR/cache" "Free some space on the disk of $HOME_DIR." copy_go
 	fi
 }
 
-# check_key FILE looks whether the bot can use the key that releases are signed with. The unit hides some folders from it.
+# check_key FILE checks that the bot can read the key that releases are signed with: the unit hides some folders from it.
 check_key() {
 	local file=$1
 	if [ "$DRY" != yes ] && { [[ $(realpath -m "$file") =~ ^(/root|/tmp|/var/tmp|$ETC)/ ]] || ! as_bot test -r "$file"; }; then
@@ -75,22 +75,22 @@ copy_go() {
 	tar -C "$CACHE/go" --owner=0 --group=0 -cf - . | as_bot tar -C cache/go --no-same-owner -xf -
 }
 
-# commit_of DIR is the name of the release in a folder: 12 digits of its commit.
-commit_of() { sed -n '0,/"commit"/s/^ *"commit": *"\([0-9a-f]\{12\}\).*/\1/p' "$1/release.json"; } # its history is behind it
+# commit_of DIR prints the name of the release in a folder: 12 digits of its commit.
+commit_of() { sed -n '0,/"commit"/s/^ *"commit": *"\([0-9a-f]\{12\}\).*/\1/p' "$1/release.json"; } # the first match: the history follows it
 
-# copy_release DIR copies a release to its name, as the bot's user, who alone writes there.
+# copy_release DIR copies a release to its place as the bot's user, the only one who writes there.
 copy_release() {
 	local new=releases/.$COMMIT.new
 	as_bot rm -rf "$new" "releases/$COMMIT"
 	as_bot mkdir -p "$new"
-	# 1 is tar's code for a file that was touched meanwhile; whether it is as it was made, its sum tells.
+	# tar exits with 1 if a file was touched meanwhile; the checksums below tell whether it changed.
 	{ tar -C "$1" --owner=0 --group=0 -cf - . || [ $? = 1 ]; } | as_bot tar -C "$new" --no-same-owner -xf -
 	as_bot sh -c 'cd "$0" && sha256sum --quiet --strict -c SHA256SUMS' "$new"
 	as_bot sync "$HOME_DIR/$new"
 	as_bot mv -T "$new" "releases/$COMMIT"
 }
 
-# copy_state keeps the state as it was before the release first touches it; the three newest copies stay.
+# copy_state saves the state before the release first touches it, and keeps the three newest copies.
 copy_state() {
 	local to=state-before/$COMMIT
 	as_bot mkdir -p state-before
@@ -101,15 +101,15 @@ copy_state() {
 	as_bot sh -c 'ls -dt state-before/* | tail -n +4 | while read -r old; do rm -rf "$old"; done'
 }
 
-# make_release builds the release of the checkout's newest commit, by the program itself. The clone has a branch for it,
-# also where the checkout has none.
+# make_release has the program build the release of the checkout's newest commit. The clone gets a branch for it because
+# the checkout may have none.
 make_release() {
 	local source=$CACHE/source
 	rm -rf "$source"
 	git -c safe.directory='*' clone --quiet --no-checkout "$ROOT" "$source"
 	git -C "$source" branch --force installed "$COMMIT"
 	env -C "$ROOT" CGO_ENABLED=0 go build -trimpath -o "$BIN/matrix-tui" ./cmd/matrix-tui
-	# In the same cache, so that nothing is compiled twice.
+	# With the same cache, so that nothing is compiled twice.
 	env GOCACHE="$(go env GOCACHE)" GOPATH="$(go env GOPATH)" "$BIN/matrix-tui" release make -from "$source" -into "$CACHE/release" installed
 	rm -rf "$source"
 }

@@ -3,13 +3,13 @@
 
 UNITS=/etc/systemd/system
 
-# put_unit NAME installs a unit of deploy/units with its places filled in.
+# put_unit NAME installs a unit from deploy/units with its placeholders filled in.
 put_unit() {
 	sed -e "s|@HOME@|$HOME_DIR|g" -e "s|@USER@|$BOT|g" -e "s|@UID@|$(id -u "$BOT" 2>/dev/null || echo UID)|g" -e "s|@ETC@|$ETC|g" \
 		-e "s|@SOCKET@|${SOCKET:-}|g" -e "s|@IMAGE@|$IMAGE|g" -e "s|@LISTEN@|${A[HOMESERVER_LISTEN]:-}|g" -e "s|@PODMAN_UNIT@|$(podman_unit)|g" \
 		"$DEPLOY/units/$1" | put 0644 "$UNITS/$1"
 }
-# podman_unit is what has to be up so that the bot reaches podman.
+# podman_unit prints the unit that must be up for the bot to reach podman.
 podman_unit() {
 	case ${A[PODMAN]} in
 	rootless) echo "user@$(id -u "$BOT" 2>/dev/null || echo UID).service" ;;
@@ -19,8 +19,8 @@ podman_unit() {
 }
 reload() { [ "$DRY" = yes ] || systemctl daemon-reload; }
 
-# write_settings writes what the units read: the settings, which hold no secret, and each secret in a file of its own that
-# root alone can read; systemd hands them to the bot as credentials.
+# write_settings writes what the units read: the settings, which contain no secrets, and each secret in a file that only
+# root can read; systemd passes those to the bot as credentials.
 write_settings() {
 	local name credentials=$'# Written by matrix-tui (deploy/install).\n[Service]\n'
 	A[STATE_DIR]=$HOME_DIR/state
@@ -36,10 +36,10 @@ write_settings() {
 	some_answers install | put 0600 "$ETC/install"
 }
 
-# some_answers WHICH prints the settings of the bot, or the installer's own answers, as NAME="value".
+# some_answers WHICH prints the bot's settings or the installer's own answers as NAME="value".
 some_answers() {
 	local name
-	echo "# Written by deploy/install, which keeps what is changed here. Then: systemctl restart matrix-tui"
+	echo "# Written by deploy/install, which keeps your changes. After a change: systemctl restart matrix-tui"
 	for name in $(printf '%s\n' "${!A[@]}" | sort); do
 		! one_of "$name" "${SECRETS[@]}" || continue
 		if one_of "$name" "${OWN[@]}"; then [ "$1" = install ] || continue; else [ "$1" = settings ] || continue; fi
@@ -54,19 +54,19 @@ need_service() {
 	put_unit matrix-tui-upkeep.timer
 	reload
 	[ "$DRY" = yes ] || check_settings
-	ensure "having the bot start with the host" systemctl -q is-enabled matrix-tui.service -- systemctl -q enable matrix-tui.service
-	ensure "having the image rebuilt every week" unit_on matrix-tui-upkeep.timer -- systemctl -q enable --now matrix-tui-upkeep.timer
+	ensure "enabling the bot at boot" systemctl -q is-enabled matrix-tui.service -- systemctl -q enable matrix-tui.service
+	ensure "enabling the weekly image rebuild" unit_on matrix-tui-upkeep.timer -- systemctl -q enable --now matrix-tui-upkeep.timer
 	if [ "$RESTART" = yes ] || ! systemctl -q is-active matrix-tui.service; then
 		changing "starting the bot" || return 0
 		step "starting the bot" "Its log: journalctl -u matrix-tui" start_bot
 	fi
 }
 
-# check_settings has the bot itself look at what it was given, before it is started with that.
+# check_settings has the bot check its configuration before it is started with it.
 check_settings() {
 	local said rc=0
 	said=$(/usr/local/bin/matrix-tui doctor --offline 2>&1) || rc=$?
-	[ "$rc" = 0 ] || die "the bot cannot start like this:" "$(grep -vE '^(ok|skip) ' <<<"$said" || true)" "Mend that, in the answers file or in $ETC/settings, and run this again."
+	[ "$rc" = 0 ] || die "the bot cannot start with this configuration:" "$(grep -vE '^(ok|skip) ' <<<"$said" || true)" "Fix this in the answers file or in $ETC/settings, then run this again."
 }
 
 # start_bot waits until the bot says that it is ready.

@@ -2,17 +2,17 @@
 # The bot's user, and podman for it. Sourced by deploy/install.
 
 need_user() {
-	ensure "making the user $BOT with home $HOME_DIR" id -u "$BOT" -- \
+	ensure "creating the user $BOT with home $HOME_DIR" id -u "$BOT" -- \
 		useradd --system --user-group --home-dir "$HOME_DIR" --shell /usr/sbin/nologin --comment "matrix-tui" "$BOT"
-	# The folders are the bot's own; what root puts into them, it does as the bot.
-	ensure "making $HOME_DIR" owned "$HOME_DIR" 700 -- install -d -m 0700 -o "$BOT" -g "$BOT" "$HOME_DIR"
-	ensure "making $HOME_DIR/state" owned "$HOME_DIR/state" 700 -- as_bot install -d -m 0700 "$HOME_DIR/state"
-	ensure "making $HOME_DIR/releases" owned "$HOME_DIR/releases" 755 -- as_bot install -d -m 0755 "$HOME_DIR/releases"
+	# The folders belong to the bot: root writes into them only as the bot's user.
+	ensure "creating $HOME_DIR" owned "$HOME_DIR" 700 -- install -d -m 0700 -o "$BOT" -g "$BOT" "$HOME_DIR"
+	ensure "creating $HOME_DIR/state" owned "$HOME_DIR/state" 700 -- as_bot install -d -m 0700 "$HOME_DIR/state"
+	ensure "creating $HOME_DIR/releases" owned "$HOME_DIR/releases" 755 -- as_bot install -d -m 0755 "$HOME_DIR/releases"
 }
 owned() { [ -d "$1" ] && [ "$(stat -c %U/%a "$1")" = "$BOT/$2" ]; }
 
-# need_podman_for_bot sets SOCKET, podman's for the bot, as A[PODMAN] says: rootless (the bot's own, which runs with or
-# without anybody logged in), rootful (the system's, with a socket that the bot may use), given (CONTAINER_HOST).
+# need_podman_for_bot sets SOCKET, the bot's podman socket, according to A[PODMAN]: rootless (the bot's own, which runs
+# without a login), rootful (the system's, with a socket that the bot may use), given (CONTAINER_HOST).
 need_podman_for_bot() {
 	case ${A[PODMAN]} in
 	given)
@@ -26,7 +26,7 @@ need_podman_for_bot() {
 		put_unit matrix-tui-podman.service
 		reload
 		ensure "starting podman's socket for the bot" unit_on matrix-tui-podman.socket -- systemctl -q enable --now matrix-tui-podman.socket
-		ensure "having containers come back after a reboot" systemctl -q is-enabled podman-restart.service -- systemctl -q enable podman-restart.service
+		ensure "enabling the restart of containers after a reboot" systemctl -q is-enabled podman-restart.service -- systemctl -q enable podman-restart.service
 		SOCKET=unix:///run/matrix-tui/podman.sock
 		;;
 	rootless)
@@ -39,24 +39,24 @@ need_podman_for_bot() {
 
 rootless() {
 	local uid
-	uid=$(id -u "$BOT" 2>/dev/null || echo UID) # not there yet in a dry run
+	uid=$(id -u "$BOT" 2>/dev/null || echo UID) # may not exist yet in a dry run
 	SOCKET=unix:///run/user/$uid/podman/podman.sock
-	ensure "giving $BOT user IDs for its containers" has_subids -- give_subids
-	# Without this the limits on processors and files of a box have no effect for a user's containers.
+	ensure "adding subordinate user IDs for $BOT" has_subids -- give_subids
+	# Without this, limits on CPUs and files have no effect on a user's containers.
 	put 0644 "/etc/systemd/system/user@$uid.service.d/matrix-tui.conf" <<<$'# Written by matrix-tui (deploy/install).\n[Service]\nDelegate=cpu cpuset io memory pids'
 	reload
-	ensure "having $BOT's services run without a login" test -e "/var/lib/systemd/linger/$BOT" -- loginctl enable-linger "$BOT"
+	ensure "enabling lingering for $BOT" test -e "/var/lib/systemd/linger/$BOT" -- loginctl enable-linger "$BOT"
 	ensure "starting $BOT's services" systemctl -q is-active "user@$uid.service" -- systemctl start "user@$uid.service"
-	# A store that has begun with copies stays with them, and an old kernel has nothing better.
+	# An existing vfs store stays, and an old kernel has no rootless overlay.
 	if [ ! -e "$HOME_DIR/.local/share/containers/storage/vfs" ] && at_least "$(uname -r)" 5.13; then
-		ensure "having $BOT's containers share what their image holds" test -e "$HOME_DIR/$STORAGE_CONF" -- write_storage_conf
+		ensure "setting $BOT's podman storage driver to overlay" test -e "$HOME_DIR/$STORAGE_CONF" -- write_storage_conf
 	fi
 	ensure "starting podman's socket for $BOT" bot_units_on podman.socket -- as_bot systemctl --user -q enable --now podman.socket
-	ensure "having containers come back after a reboot" as_bot systemctl --user -q is-enabled podman-restart.service -- \
+	ensure "enabling the restart of containers after a reboot" as_bot systemctl --user -q is-enabled podman-restart.service -- \
 		as_bot systemctl --user -q enable podman-restart.service
 }
-# write_storage_conf has a user's podman use the kernel's overlay file system. Podman 4 would find that out only with
-# fuse-overlayfs installed; without, each container is a whole copy of its image.
+# write_storage_conf makes a user's podman use the kernel's overlay file system. Podman 4 detects it only if fuse-overlayfs
+# is installed; otherwise each container is a full copy of its image.
 STORAGE_CONF=.config/containers/storage.conf
 write_storage_conf() {
 	# shellcheck disable=SC2016 # the inner shell's
@@ -64,7 +64,7 @@ write_storage_conf() {
 		as_bot sh -c 'mkdir -p "${0%/*}" && cat >"$0"' "$STORAGE_CONF"
 }
 has_subids() { grep -q "^$BOT:" /etc/subuid && grep -q "^$BOT:" /etc/subgid; }
-# give_subids takes the 65536 IDs behind the highest that anybody has.
+# give_subids takes the 65536 IDs after the highest that is in use.
 give_subids() {
 	local first
 	first=$(cat /etc/subuid /etc/subgid 2>/dev/null | awk -F: 'BEGIN { n = 524288 } $2 + $3 > n { n = $2 + $3 } END { print n }')
@@ -73,11 +73,11 @@ give_subids() {
 bot_units_on() { as_bot systemctl --user -q is-enabled "$1" && as_bot systemctl --user -q is-active "$1"; }
 unit_on() { systemctl -q is-enabled "$1" && systemctl -q is-active "$1"; }
 
-# need_boxes_image has podman make the image of the boxes, or take it from IMAGE_ARCHIVE.
-need_boxes_image() {
+# need_sandbox_image builds the sandbox image, or loads it from IMAGE_ARCHIVE.
+need_sandbox_image() {
 	export MATRIX_TUI_PODMAN=$SOCKET
 	if [ -n "${A[IMAGE_ARCHIVE]:-}" ]; then
-		ensure "loading the image of the boxes" podman image exists "$IMAGE" -- podman load -i "${A[IMAGE_ARCHIVE]}"
+		ensure "loading the sandbox image" podman image exists "$IMAGE" -- podman load -i "${A[IMAGE_ARCHIVE]}"
 	elif [ "$DRY" = yes ]; then
 		podman image exists "$IMAGE" 2>/dev/null || changing "building the image $IMAGE" || true
 	else
@@ -85,7 +85,7 @@ need_boxes_image() {
 		local before
 		before=$(podman image inspect -f '{{.Id}}' "$IMAGE" 2>/dev/null || true)
 		if [ -n "${A[SANDBOX_IMAGE]:-}" ]; then
-			[ -n "$before" ] || die "SANDBOX_IMAGE is $IMAGE, which podman at $SOCKET does not have." "Load or build it there, or leave SANDBOX_IMAGE out."
+			[ -n "$before" ] || die "SANDBOX_IMAGE is $IMAGE, which podman at $SOCKET does not have." "Load or build it there, or unset SANDBOX_IMAGE."
 		else
 			"$DEPLOY/image/build"
 		fi

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# What --uninstall takes away, and what it leaves and names. Sourced by deploy/install.
+# What --uninstall removes, and what it keeps and lists. Sourced by deploy/install.
 
-# remove_box NAME removes a container. Podman's own clean-up of one that ends holds its mounts for a moment, and the removal that
-# meets it fails; the container is stopped by then, and the next one meets nothing.
-remove_box() { podman rm --force --time 5 "$1" || podman rm --force --time 5 "$1"; }
+# remove_container NAME removes a container. Podman's own clean-up of a stopping container holds its mounts for a moment, so
+# the first removal may fail; the container is stopped by then, and the second one succeeds.
+remove_container() { podman rm --force --time 5 "$1" || podman rm --force --time 5 "$1"; }
 
 uninstall() {
 	local uid data=()
@@ -12,15 +12,15 @@ uninstall() {
 	stop_unit matrix-tui-upkeep.service
 	stop_unit matrix-tui.service
 	if [ -n "$uid" ] && [ -S "${SOCKET#unix://}" ]; then
-		remove_boxes "$SOCKET"
+		remove_containers "$SOCKET"
 	elif [ "$PURGE" = yes ] && [ -d /var/lib/containers/storage/volumes ]; then
-		remove_boxes "" # it was uninstalled before: the system's podman may have them
+		remove_containers "" # uninstalled before: the system's podman may still have them
 	fi
 	stop_unit matrix-tui-podman.socket
 	stop_unit matrix-tui-podman.service
 	stop_unit matrix-tui-homeserver.service
 	if [ -n "$uid" ] && [ "${A[PODMAN]}" = rootless ]; then
-		ensure "ending $BOT's services" not test -e "/var/lib/systemd/linger/$BOT" -- end_user_services "$uid"
+		ensure "stopping $BOT's services" not test -e "/var/lib/systemd/linger/$BOT" -- end_user_services "$uid"
 	fi
 	drop "$UNITS"/matrix-tui*.service "$UNITS"/matrix-tui*.timer "$UNITS"/matrix-tui*.socket "$UNITS/matrix-tui.service.d" \
 		/etc/containers/containers.conf.d/matrix-tui.conf /usr/local/bin/matrix-tui "$HS_BIN" /var/cache/matrix-tui \
@@ -44,10 +44,10 @@ uninstall() {
 	done
 	local kept=${A[PACKAGES]:-}
 	drop "$ETC"
-	if [ "$CHANGES" = 0 ]; then say "nothing of matrix-tui is installed here"; else say "matrix-tui is uninstalled"; fi
-	[ ${#data[@]} = 0 ] || say "left, because it is data: ${data[*]} (owned by the user $BOT${A[HOMESERVER]:+ and $HS_USER}; deploy/install takes them up again, --uninstall --purge deletes them)"
-	[ "$PURGE" = yes ] || [ ${#VOLUMES[@]} = 0 ] || say "left, because it is data: podman's volumes (podman volume rm deletes them): ${VOLUMES[*]}"
-	[ -z "$kept" ] || say "left: packages that were installed for it: $kept"
+	if [ "$CHANGES" = 0 ]; then say "matrix-tui is not installed here"; else say "matrix-tui is uninstalled"; fi
+	[ ${#data[@]} = 0 ] || say "kept, because it is data: ${data[*]} (owned by the user $BOT${A[HOMESERVER]:+ and $HS_USER}; deploy/install will use it again, --uninstall --purge deletes it)"
+	[ "$PURGE" = yes ] || [ ${#VOLUMES[@]} = 0 ] || say "kept, because it is data: podman volumes (delete them with podman volume rm): ${VOLUMES[*]}"
+	[ -z "$kept" ] || say "kept: packages installed for it: $kept"
 }
 
 not() { ! "$@"; }
@@ -57,20 +57,20 @@ stop_unit() {
 }
 unit_seen() { systemctl -q is-enabled "$1" || systemctl -q is-active "$1"; }
 
-# remove_boxes SOCKET removes the containers that the bot's state names, and the image; the rooms' volumes go with --purge
-# alone. Without a socket podman is root's.
+# remove_containers SOCKET removes the containers in the bot's state, and the image; the rooms' volumes only with --purge.
+# Without a socket it uses root's podman.
 VOLUMES=()
-remove_boxes() {
+remove_containers() {
 	local name volume
 	export MATRIX_TUI_PODMAN=$1
 	for name in $(grep -oE '"sandbox-[A-Za-z0-9-]+"' "$HOME_DIR/state/state.json" 2>/dev/null | cut -d'"' -f2 | sort -u); do
-		ensure "removing the container $name" not podman container exists "$name" -- remove_box "$name"
+		ensure "removing the container $name" not podman container exists "$name" -- remove_container "$name"
 		for volume in "workspace-${name#sandbox-}" "home-${name#sandbox-}"; do
 			podman volume exists "$volume" 2>/dev/null || continue
 			if [ "$PURGE" = yes ]; then ensure "removing the volume $volume" false -- podman volume rm "$volume"; else VOLUMES+=("$volume"); fi
 		done
 	done
-	# What root's podman has of images may be another bot's.
+	# Images in root's podman may belong to another bot.
 	if [ -n "$1" ] && [ "${A[PODMAN]}" != given ] && podman image exists "$IMAGE" 2>/dev/null; then
 		ensure "removing the images" false -- remove_images
 	fi

@@ -2,30 +2,18 @@ package release
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
-
-// notState are entries of a state folder that are not copied: sockets, locks
-// and files on their way are made anew, and the rest is this package's own,
-// where STATE_DIR and the folder of the releases are one.
-var notState = []string{
-	"gateway", "tmp", "lock", "control.sock",
-	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
-}
 
 // transcripts is the folder of what only ever grows.
 const transcripts = "transcripts"
@@ -39,7 +27,7 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 	if err := roomFor(from, filepath.Dir(to)); err != nil {
 		return err
 	}
-	err := walkState(from, func(name string, d fs.DirEntry) error {
+	err := state.Walk(from, func(name string, d fs.DirEntry) error {
 		src, dst := filepath.Join(from, name), filepath.Join(to, name)
 		switch {
 		case ctx.Err() != nil:
@@ -48,9 +36,9 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 			return os.MkdirAll(dst, 0o700)
 		case !d.Type().IsRegular():
 			return nil
-		case live && isDatabase(name):
-			return copyDatabase(ctx, src, dst)
-		case live && isSidecar(name):
+		case live && state.IsDatabase(name):
+			return replaceDatabase(ctx, src, dst)
+		case live && state.IsSidecar(name):
 			return nil
 		}
 		return copyFile(src, dst, filepath.Dir(name) == transcripts)
@@ -84,57 +72,12 @@ func copyTranscripts(from, to string) error {
 	return nil
 }
 
-// walkState visits what belongs to the state, folders before what is in them;
-// "." is the state folder itself. What vanishes meanwhile is left out.
-func walkState(dir string, visit func(name string, d fs.DirEntry) error) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		name, relErr := filepath.Rel(dir, path)
-		switch {
-		case err != nil && name != "." && errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil || relErr != nil:
-			return errors.Join(err, relErr)
-		case slices.Contains(notState, name) && d.IsDir():
-			return filepath.SkipDir
-		case slices.Contains(notState, name):
-			return nil
-		}
-		if err := visit(name, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	})
-}
-
-func isDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
-
-// isSidecar tells the files that SQLite keeps beside an open database.
-func isSidecar(name string) bool {
-	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") || strings.HasSuffix(name, ".db-journal")
-}
-
-// copyDatabase copies what was committed to a database that is in use.
-func copyDatabase(ctx context.Context, src, dst string) error {
+// replaceDatabase copies what was committed to a database that is in use.
+func replaceDatabase(ctx context.Context, src, dst string) error {
 	if err := os.Remove(dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL, 0o600) // SQLite would make it readable for all
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	dsn := url.URL{Scheme: "file", Path: src, RawQuery: url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if _, err = db.ExecContext(ctx, "VACUUM INTO ?", dst); err != nil {
-		return fmt.Errorf("copy database %s: %w", filepath.Base(src), err)
-	}
-	return nil
+	return state.Snapshot(ctx, src, dst)
 }
 
 // copyFile copies a file with its mode and time.
@@ -163,9 +106,9 @@ func copyFile(src, dst string, known bool) error {
 }
 
 // roomFor tells whether the disk of a folder holds another copy of the state.
-func roomFor(state, where string) error {
+func roomFor(dir, where string) error {
 	var need uint64
-	err := walkState(state, func(_ string, d fs.DirEntry) error {
+	err := state.Walk(dir, func(_ string, d fs.DirEntry) error {
 		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
 			need += uint64(info.Size())
 		}
@@ -191,7 +134,7 @@ func roomFor(state, where string) error {
 // done again. Nobody works on the folder meanwhile.
 func restoreState(from, to string) error {
 	var there []string
-	err := walkState(to, func(name string, d fs.DirEntry) error {
+	err := state.Walk(to, func(name string, d fs.DirEntry) error {
 		if !d.IsDir() {
 			there = append(there, name)
 		}
@@ -201,13 +144,13 @@ func restoreState(from, to string) error {
 		return fmt.Errorf("restore state: %w", err)
 	}
 	for _, name := range there { // what SQLite would play into an older database goes first
-		if _, err := os.Lstat(filepath.Join(from, name)); isSidecar(name) || errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(from, name)); state.IsSidecar(name) || errors.Is(err, fs.ErrNotExist) {
 			if err := os.Remove(filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("restore state: %w", err)
 			}
 		}
 	}
-	err = walkState(from, func(name string, d fs.DirEntry) error {
+	err = state.Walk(from, func(name string, d fs.DirEntry) error {
 		src, dst := filepath.Join(from, name), filepath.Join(to, name)
 		if d.IsDir() {
 			return os.MkdirAll(dst, 0o700)
@@ -229,7 +172,7 @@ func restoreState(from, to string) error {
 
 // syncTreeOf makes the entries of the state's folders durable.
 func syncTreeOf(dir string) error {
-	return walkState(dir, func(name string, d fs.DirEntry) error {
+	return state.Walk(dir, func(name string, d fs.DirEntry) error {
 		if d.IsDir() {
 			return syncDir(filepath.Join(dir, name))
 		}

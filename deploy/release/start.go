@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"matrix-tui/state"
 )
 
 // readyTime is how long a new release has to become ready.
@@ -146,19 +148,19 @@ func (b Base) finishRollback(r Record, running string) (Start, error) {
 }
 
 // setAside keeps what a failed release wrote, of the last one alone.
-func (b Base) setAside(state, aside string) error {
+func (b Base) setAside(from, aside string) error {
 	if err := os.RemoveAll(filepath.Dir(aside)); err != nil {
 		return fmt.Errorf("remove an older failed state: %w", err)
 	}
 	part := filepath.Join(filepath.Dir(aside), ".part")
-	err := walkState(state, func(name string, d fs.DirEntry) error {
+	err := state.Walk(from, func(name string, d fs.DirEntry) error {
 		if d.IsDir() {
 			return os.MkdirAll(filepath.Join(part, name), 0o700)
 		}
 		if !d.Type().IsRegular() {
 			return nil
 		}
-		return copyFile(filepath.Join(state, name), filepath.Join(part, name), false)
+		return copyFile(filepath.Join(from, name), filepath.Join(part, name), false)
 	})
 	if err == nil {
 		err = os.Rename(part, aside)

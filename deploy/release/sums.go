@@ -126,7 +126,7 @@ func sumsOf(dir string) (map[string]string, error) {
 			return err
 		}
 		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is no file", name)
+			return fmt.Errorf("%s is not a regular file", name)
 		}
 		sums[name], err = sumOf(path)
 		return err

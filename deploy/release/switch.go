@@ -75,7 +75,11 @@ func (u *Updater) Switch(ctx context.Context, args []string) (program string, er
 	}
 	err = full(err, u.Base)
 	if r.Phase == Prepared {
-		r.fail(Failed, sentence.Text(err), nil, false)
+		said, id := sentence.Tell(err)
+		if id != "" {
+			err = fmt.Errorf("internal error %s: %w", id, err) // for the log; the room is told the ID
+		}
+		r.fail(Failed, said, nil, false)
 		err = errors.Join(err, u.Base.link("current", r.From), u.Base.Write(r))
 	}
 	return u.Base.Program(u.Running), err

@@ -6,6 +6,6 @@ options=(--quiet --collect --wait --pipe --service-type=exec "-pUser=@USER@" "-p
 for file in @ETC@/credentials/*; do
 	[ ! -e "$file" ] || options+=("-pLoadCredential=${file##*/}:$file")
 done
-# What the service itself may not read: the journal.
+# The service itself may not read the journal; this command may.
 [ "${1:-}" != logs ] || options+=(-pSupplementaryGroups=systemd-journal)
 exec systemd-run "${options[@]}" @HOME@/current/matrix-tui "$@"

@@ -8,59 +8,29 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"code.dny.dev/ssrf"
 )
 
-var errNotPublic = errors.New("only public addresses are reached from here")
+var errNotPublic = errors.New("only public addresses are allowed")
 
-// notPublic are the ranges that netip has no method for. Source: IANA's special-purpose address registries, and
-// the address of Azure's metadata service, which looks public.
-var notPublic = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
-	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32",
-	"2001::/23", "2001:db8::/32", "3fff::/20",
-)
+// registry denies what IANA's special-purpose address registries list, and what is not yet given to anybody; and the
+// address of Azure's metadata service, which looks public.
+var registry = ssrf.New(ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
-var (
-	unicast6  = netip.MustParsePrefix("2000::/3")
-	nat64     = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFour = netip.MustParsePrefix("2002::/16")
-)
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-func prefixes(list ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, s := range list {
-		out[i] = netip.MustParsePrefix(s)
-	}
-	return out
-}
-
-// public tells whether an address belongs to the internet at large. Addresses that stand for an IPv4 address
-// (mapped, NAT64, 6to4) are judged by that one.
+// public reports whether an address is on the public internet. Addresses that embed an
+// IPv4 address (mapped, NAT64) are judged by that address.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
 	}
-	a = a.Unmap()
-	if a.Is6() {
+	if a = a.Unmap(); nat64.Contains(a) {
 		b := a.As16()
-		switch {
-		case nat64.Contains(a):
-			return public(netip.AddrFrom4([4]byte(b[12:16])))
-		case sixToFour.Contains(a):
-			return public(netip.AddrFrom4([4]byte(b[2:6])))
-		case !unicast6.Contains(a):
-			return false
-		}
+		a = netip.AddrFrom4([4]byte(b[12:16]))
 	}
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return registry.SafeAddr(a) == nil
 }
 
 // foreign is public, and not an address of this host: what listens here is behind no firewall for us.
@@ -92,7 +62,8 @@ func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// targetError says what is wrong with what a container asked for, in words of our own.
+// targetError says what is wrong with the target of a container's request, in our own
+// words.
 type targetError struct{ what string }
 
 // Error is fit for the container.
@@ -100,13 +71,13 @@ func (e *targetError) Error() string { return e.what }
 
 func bad(what string) error { return &targetError{what} }
 
-// target reads where a proxy request wants to go: a host with a port, or without one where the scheme has one
-// (port 0 = a port is needed). The answer can be dialled.
+// target returns the address that a proxy request wants to reach, ready to dial: a host
+// with a port, or with the scheme's default port (port 0 = a port is required).
 func target(authority string, port uint16) (string, error) {
 	host, p, err := net.SplitHostPort(authority)
 	if err != nil {
 		if port == 0 {
-			return "", bad("host and port are needed")
+			return "", bad("host and port are required")
 		}
 		host, p = authority, strconv.Itoa(int(port))
 		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -118,7 +89,7 @@ func target(authority string, port uint16) (string, error) {
 		return "", bad("the port is not a number from 1 to 65535")
 	}
 	if n == 25 {
-		return "", fmt.Errorf("no mail is sent from here: %w", errNotPublic)
+		return "", fmt.Errorf("sending mail is not allowed: %w", errNotPublic)
 	}
 	if !isHost(host) {
 		return "", bad("the host is neither a name nor an address")
@@ -126,7 +97,8 @@ func target(authority string, port uint16) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
 
-// isHost takes addresses without zone, and names of letters, digits, dots, hyphens and underscores.
+// isHost accepts addresses without a zone, and names of letters, digits, dots, hyphens
+// and underscores.
 func isHost(s string) bool {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a.Zone() == ""

@@ -30,7 +30,8 @@ func TestPublic(t *testing.T) {
 		// IPv4 in other clothes
 		"::ffff:8.8.8.8": true, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::ffff:169.254.169.254": false,
 		"64:ff9b::808:808": true, "64:ff9b::7f00:1": false, "64:ff9b::a9fe:a9fe": false, "64:ff9b:1::808:808": false,
-		"2002:808:808::1": true, "2002:7f00:1::1": false, "2002:c0a8:101::1": false, "2002:a00:1::": false,
+		"2002:808:808::1": false, "2002:7f00:1::1": false, // 6to4 is over (RFC 7526)
+		"2002:c0a8:101::1": false, "2002:a00:1::": false,
 		"::127.0.0.1": false, "::8.8.8.8": false, "::ffff:0:127.0.0.1": false,
 	} {
 		if got := public(netip.MustParseAddr(addr)); got != want {

@@ -1,7 +1,7 @@
 // Package gateway is the only way out of a container that has no network: a unix socket in a directory of its room,
 // which is mounted into the container. The path of the socket identifies the room.
 //
-// Behind the socket are two services, told apart by the form of the request:
+// Two services listen on the socket, distinguished by the form of the request:
 //
 //   - The model route, /model/…: requests to the Gemini API, with the API key added on this side. Only listing models,
 //     generating, counting tokens and embedding are allowed; every other method of the API is refused.

@@ -17,7 +17,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// door is the service of one room.
+// door serves one room.
 type door struct {
 	g     *Gateway
 	room  string
@@ -58,7 +58,7 @@ func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
 	return d
 }
 
-// ServeHTTP sends a request to the service its form asks for.
+// ServeHTTP passes a request to the service that its form selects.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, handle := "none", d.refuse
 	switch {
@@ -82,10 +82,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *door) refuse(w http.ResponseWriter, _ *http.Request) {
-	sendError(w, http.StatusNotFound, "the gateway has no such path")
+	sendError(w, http.StatusNotFound, "path not found")
 }
 
-// method keeps what a container may put into the log to what HTTP knows.
+// method limits the method names in the log to those that HTTP knows: a container may
+// send anything.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":
@@ -135,7 +136,8 @@ func (d *door) wait(ctx context.Context, idle func() bool) {
 	}
 }
 
-// close takes nothing new, lets the model's answers end until ctx does, cuts the rest and joins it.
+// close accepts nothing new, lets the model's answers finish until ctx ends, cuts the
+// rest, and waits.
 func (d *door) close(ctx context.Context) error {
 	err := d.ln.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -152,25 +154,25 @@ func (d *door) close(ctx context.Context) error {
 	d.wait(context.Background(), func() bool { return d.active == 0 }) // all contexts and connections are gone
 	d.plain.CloseIdleConnections()
 	if err != nil {
-		return fmt.Errorf("shut gateway: %w", err)
+		return fmt.Errorf("shut down gateway: %w", err)
 	}
 	return nil
 }
 
-// listen makes the socket. It appears under its name only when it can be used, and takes the place of one that a
-// gateway before this one left behind.
+// listen creates the socket. It gets its final name only when it is usable, and
+// replaces the socket of an earlier gateway.
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {
-		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes and a socket's has at most %d, choose a shorter STATE_DIR", path, len(path), maxPath)
+		return nil, fmt.Errorf("gateway socket %s: the path has %d bytes, but a socket path has at most %d: choose a shorter STATE_DIR", path, len(path), maxPath)
 	}
 	fresh := filepath.Join(dir, "new")
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("make gateway socket: %w", err)
+		return nil, fmt.Errorf("create gateway socket: %w", err)
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("make gateway socket: %w", err)
+		return nil, fmt.Errorf("create gateway socket: %w", err)
 	}
 	ln.SetUnlinkOnClose(false)
 	if err = os.Chmod(fresh, 0o666); err == nil {
@@ -178,12 +180,12 @@ func listen(dir string) (*net.UnixListener, error) {
 	}
 	if err != nil {
 		ln.Close()
-		return nil, fmt.Errorf("make gateway socket: %w", err)
+		return nil, fmt.Errorf("create gateway socket: %w", err)
 	}
 	return ln, nil
 }
 
-// status remembers the status of an answer for the log.
+// status records the status of an answer for the log.
 type status struct {
 	http.ResponseWriter
 	code int

@@ -18,7 +18,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Placeholder is what the container has as GEMINI_API_KEY. It opens nothing.
+// Placeholder is the value of GEMINI_API_KEY in the container. It gives access to
+// nothing.
 const Placeholder = "placeholder-key-of-the-room"
 
 // Bounds of what a room may use.
@@ -31,7 +32,7 @@ const (
 	maxHeaders = 64 << 10         // bytes of a request's header
 )
 
-// Config is what a gateway needs.
+// Config configures a Gateway.
 type Config struct {
 	Dir      string   // where the rooms' directories are made
 	Upstream *url.URL // base of the Gemini API; may be on loopback, the operator chose it
@@ -48,7 +49,7 @@ func (c Config) String() string { return fmt.Sprintf("gateway.Config{Dir: %s}", 
 // GoString hides the key from %#v.
 func (c Config) GoString() string { return c.String() }
 
-// Gateway holds the doors of all rooms.
+// Gateway serves all rooms.
 type Gateway struct {
 	cfg   Config
 	model *http.Transport
@@ -67,7 +68,7 @@ func (g *Gateway) String() string { return fmt.Sprintf("gateway.Gateway{Dir: %s}
 // GoString hides the key from %#v.
 func (g *Gateway) GoString() string { return g.String() }
 
-// New is a gateway without doors. It does nothing before Open.
+// New returns a gateway that serves no room yet.
 func New(cfg Config) *Gateway {
 	if cfg.idle == 0 {
 		cfg.idle = maxIdle
@@ -78,14 +79,14 @@ func New(cfg Config) *Gateway {
 	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}}
 }
 
-// Usage is what a room asked of the model since the gateway began.
+// Usage is what a room has used of the model since the gateway started.
 type Usage struct {
 	Requests     int64 // sent to the model, failed ones too
 	InputTokens  int64
 	OutputTokens int64 // thoughts included
 }
 
-// Usage tells what the room used; zero for a room that is not known.
+// Usage returns the room's usage; zero for an unknown room.
 func (g *Gateway) Usage(room string) Usage {
 	g.mu.Lock()
 	m := g.usage[room]
@@ -96,12 +97,13 @@ func (g *Gateway) Usage(room string) Usage {
 	return m.sum()
 }
 
-// Limited is how many requests in a row, over all rooms, the model's server has
-// refused with 429 because a quota is used up.
+// Limited is the number of consecutive requests, over all rooms, that the model's
+// server has rejected with 429.
 func (g *Gateway) Limited() int { return int(g.limited.Load()) }
 
-// Open makes the room's directory, serves on the socket "sock" in it, and returns the directory, to be mounted
-// into the room's container. A room that is open stays as it is.
+// Open creates the room's directory, listens on the socket "sock" in it, and returns
+// the directory, to be mounted into the room's container. If the room is already open,
+// it only returns the directory.
 func (g *Gateway) Open(room string) (dir string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,18 +112,18 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	sum := sha256.Sum256([]byte(room))
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-	// The container mounts the directory, so it must stay the same one; and its root is somebody else out here.
+	// The container mounts the directory, so it must stay the same one. Root in the container is another user here.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make gateway directory: %w", err)
+		return "", fmt.Errorf("create gateway directory: %w", err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", fmt.Errorf("open gateway directory to the container: %w", err)
+		return "", fmt.Errorf("set permissions of gateway directory: %w", err)
 	}
 	if old := g.doors[room]; old != nil {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
 			return dir, nil
 		}
-		// Somebody cleaned up under our feet; nobody can reach that door any more.
+		// The socket was deleted from outside: nothing can connect to it any more.
 		delete(g.doors, room)
 		if err := old.close(ended()); err != nil {
 			return "", err
@@ -138,8 +140,9 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	return dir, nil
 }
 
-// Shut ends the room's service at once, connections included. The directory stays, so that a container that has it
-// mounted finds the socket again after the next Open. A room that is not open is no error.
+// Shut ends the room's service at once and closes its connections. The directory is
+// kept, so that a container that has it mounted finds the socket again after the next
+// Open. It is no error if the room is not open.
 func (g *Gateway) Shut(room string) error {
 	g.mu.Lock()
 	d := g.doors[room]
@@ -151,15 +154,15 @@ func (g *Gateway) Shut(room string) error {
 	return d.close(ended())
 }
 
-// ended is a context that leaves no time.
+// ended is a context that has already ended.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// Close ends all service. Nothing new is taken; answers of the model that are under way may end until ctx does.
-// It returns when every goroutine of the gateway has ended.
+// Close ends all service. It accepts nothing new; answers of the model may finish until
+// ctx ends. It returns when every goroutine of the gateway has ended.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true

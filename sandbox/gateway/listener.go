@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// listener hands out at most cap(slots) connections at a time. What does not fit waits in the kernel's queue.
+// listener accepts at most cap(slots) connections at a time. More wait in the kernel's
+// queue.
 type listener struct {
 	*net.UnixListener
 	slots chan struct{}
@@ -32,13 +33,15 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{UnixConn: c, free: func() { <-l.slots }, idle: l.idle}, nil
 }
 
-// Close ends Accept. The socket's file stays: it refuses, and the container waits.
+// Close ends Accept. The socket file stays and refuses connections, so that the
+// container waits.
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.UnixListener.Close()
 }
 
-// conn gives its slot back when it is closed, and does not wait for ever for a container that stopped reading.
+// conn releases its slot when it is closed, and limits how long a write waits for a
+// container that has stopped reading.
 type conn struct {
 	*net.UnixConn
 	once sync.Once
@@ -46,7 +49,7 @@ type conn struct {
 	idle time.Duration
 }
 
-// Write waits no longer than idle.
+// Write waits at most the idle time.
 func (c *conn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
@@ -54,7 +57,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.UnixConn.Write(p)
 }
 
-// Close frees the slot once.
+// Close releases the slot once.
 func (c *conn) Close() error {
 	defer c.once.Do(c.free)
 	return c.UnixConn.Close()

@@ -47,7 +47,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path[len(modelPrefix)-1:]
 	asks := r.Method == http.MethodPost && askPath.MatchString(path)
 	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
-		sendError(w, http.StatusNotFound, "the gateway does not pass this method of the API on")
+		sendError(w, http.StatusNotFound, "this API method is not allowed")
 		return
 	}
 	if r.ContentLength > maxBody {
@@ -69,14 +69,14 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		d.g.countLimited(resp.StatusCode)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		sendError(w, http.StatusBadGateway, "the model's server answered with a redirection")
+		sendError(w, http.StatusBadGateway, "the model's server sent a redirect")
 		return
 	}
 	d.answer(w, resp, watch, asks)
 }
 
-// countLimited keeps count of a quota that is used up: refusals in a row. Other
-// failures say nothing about it.
+// countLimited counts consecutive rejections because of quota. Other failures do not
+// count.
 func (g *Gateway) countLimited(code int) {
 	switch {
 	case code == http.StatusTooManyRequests:
@@ -86,7 +86,7 @@ func (g *Gateway) countLimited(code int) {
 	}
 }
 
-// upstream makes the request that leaves the host.
+// upstream builds the request that leaves the host.
 func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.Request, path string, watch *watch) *http.Request {
 	u := *g.cfg.Upstream
 	u.Path, u.RawPath, u.Fragment = strings.TrimSuffix(u.Path, "/")+path, "", ""
@@ -114,7 +114,7 @@ func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.R
 	return out
 }
 
-// answer streams the model's answer to the container, each piece as it comes.
+// answer streams the model's answer to the container as it arrives.
 func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool) {
 	key := scrubber{key: []byte(d.g.cfg.Key)}
 	for _, k := range answerHeaders {
@@ -163,7 +163,7 @@ func (d *door) count(asked bool, t *tail) {
 	}
 }
 
-// askFailed answers for a server that did not. The container learns no more than that.
+// askFailed answers when the model's server did not. The container learns no details.
 func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	switch {
@@ -172,10 +172,10 @@ func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil:
 		panic(http.ErrAbortHandler) // the container is gone, or we are going
 	case errors.Is(err, context.Canceled):
-		sendError(w, http.StatusGatewayTimeout, "the model's server said nothing for too long")
+		sendError(w, http.StatusGatewayTimeout, "the model's server did not respond in time")
 	default:
-		d.log.Warn().Err(err).Msg("model's server is not reachable")
-		sendError(w, http.StatusServiceUnavailable, "the model's server is not reachable")
+		d.log.Warn().Err(err).Msg("cannot reach the model's server")
+		sendError(w, http.StatusServiceUnavailable, "cannot reach the model's server")
 	}
 }
 
@@ -184,7 +184,8 @@ var statusNames = map[int]string{
 	http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusBadGateway: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
 }
 
-// sendError writes an error in the shape of Google's APIs. Source: https://google.aip.dev/193
+// sendError writes an error in the format of Google's APIs. Source:
+// https://google.aip.dev/193
 func sendError(w http.ResponseWriter, code int, message string) {
 	data, _ := json.Marshal(map[string]any{"error": map[string]any{ // strings and numbers only
 		"code": code, "message": "gateway: " + message, "status": statusNames[code],

@@ -147,7 +147,7 @@ func TestModelUnreachable(t *testing.T) {
 	if strings.Contains(body, "127.0.0.1") {
 		t.Errorf("the container learns where the model's server is: %s", body)
 	}
-	if !strings.Contains(o.log.String(), "not reachable") {
+	if !strings.Contains(o.log.String(), "cannot reach") {
 		t.Error("the operator does not learn of it")
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// pipe copies both ways until both sides have ended, one of them fails, or no byte has come for idle.
+// pipe copies in both directions until both sides have ended, one of them fails, or no
+// byte has come for the idle time.
 func pipe(a, b net.Conn, idle time.Duration) {
 	alive := func() {
 		until := time.Now().Add(idle)
@@ -22,7 +23,8 @@ func pipe(a, b net.Conn, idle time.Duration) {
 	wg.Wait()
 }
 
-// oneWay copies until the end of from, which it passes on; after an error both are closed.
+// oneWay copies until the end of from and passes the end on; after an error it closes
+// both.
 func oneWay(to, from net.Conn, alive func()) {
 	buf := make([]byte, 32<<10)
 	for {

@@ -16,7 +16,7 @@ func (g *Gateway) dial(ctx context.Context, network, address string) (net.Conn, 
 	return d.DialContext(ctx, network, address)
 }
 
-// connect is the tunnel of CONNECT.
+// connect serves CONNECT.
 func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	address, err := target(r.Host, 0)
 	if err != nil {
@@ -31,7 +31,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	defer far.Close()
 	near, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		d.log.Warn().Err(err).Msg("cannot take over a connection for a tunnel")
+		d.log.Warn().Err(err).Msg("cannot hijack a connection for a tunnel")
 		return
 	}
 	defer near.Close()
@@ -48,10 +48,10 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	pipe(near, far, d.g.cfg.idle)
 }
 
-// forward is the proxy for plain HTTP.
+// forward proxies plain HTTP.
 func (d *door) forward(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Scheme != "http" {
-		sendError(w, http.StatusBadRequest, "only http is asked for by address, https goes through CONNECT")
+		sendError(w, http.StatusBadRequest, "only http URLs are proxied directly; use CONNECT for https")
 		return
 	}
 	address, err := target(r.URL.Host, 80)
@@ -90,7 +90,7 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode == http.StatusSwitchingProtocols {
-				return errors.New("upgrade without being asked")
+				return errors.New("unexpected protocol upgrade")
 			}
 			if watch, ok := resp.Request.Context().Value(watchKey{}).(*watch); ok {
 				resp.Body = watch.body(resp.Body)
@@ -106,7 +106,8 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 	}
 }
 
-// proxyError says why without saying what was found: a container must not learn which inner addresses exist.
+// proxyError reports a failure without details: a container must not learn which
+// internal addresses exist.
 func proxyError(w http.ResponseWriter, err error) {
 	var op net.Error
 	var bad *targetError
@@ -118,6 +119,6 @@ func proxyError(w http.ResponseWriter, err error) {
 	case errors.Is(err, context.Canceled), errors.As(err, &op) && op.Timeout():
 		sendError(w, http.StatusGatewayTimeout, "the host did not answer in time")
 	default:
-		sendError(w, http.StatusBadGateway, "the host is not reachable")
+		sendError(w, http.StatusBadGateway, "cannot reach the host")
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// minKey is the length from which on a key is looked for in answers: a short one (there are none but in tests)
-// would be found in ordinary words.
+// minKey is the length from which a key is searched for in answers: a shorter one,
+// which occurs only in tests, would match ordinary words.
 const minKey = 16
 
-// scrubber puts asterisks in the place of a key, wherever a stream is cut into pieces. The length stays.
+// scrubber replaces a key in a stream with asterisks, even if the key is split between
+// pieces. The length does not change.
 type scrubber struct {
 	key  []byte
 	held []byte // end of the stream so far that may be the beginning of the key

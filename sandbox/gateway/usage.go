@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// meter counts what a room uses.
+// meter counts what a room has used.
 type meter struct{ requests, input, output atomic.Int64 }
 
 func (m *meter) request() { m.requests.Add(1) }
@@ -20,8 +20,8 @@ func (m *meter) sum() Usage {
 	return Usage{Requests: m.requests.Load(), InputTokens: m.input.Load(), OutputTokens: m.output.Load()}
 }
 
-// tail is the end of an answer. The numbers stand there, in the last object usageMetadata of a stream as of a
-// single answer, so nothing larger need be kept or parsed.
+// tail is the end of an answer. The last usageMetadata object has the numbers, in a
+// stream as in a single answer, so nothing more is kept or parsed.
 type tail struct{ buf []byte }
 
 const maxTail = 64 << 10 // bytes
@@ -57,5 +57,5 @@ func (t *tail) usage() (input, output int64) {
 	return tokens(u.Prompt) + tokens(u.Tools), tokens(u.Candidates) + tokens(u.Thoughts)
 }
 
-// tokens keeps numbers to what one answer can have.
+// tokens limits a number to what one answer can have.
 func tokens(n int64) int64 { return min(max(n, 0), 1<<32) }

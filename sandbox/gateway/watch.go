@@ -23,7 +23,7 @@ func (w *watch) stop() {
 	w.cancel()
 }
 
-// body is b; each read that brings bytes starts the time anew.
+// body wraps b; each read with data restarts the timer.
 func (w *watch) body(b io.ReadCloser) io.ReadCloser { return watched{b, w} }
 
 type watched struct {
@@ -31,7 +31,7 @@ type watched struct {
 	w *watch
 }
 
-// Read starts the time anew.
+// Read restarts the timer.
 func (b watched) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {

@@ -76,5 +76,5 @@ func Tell(err error) (text, id string) {
 	var random [4]byte
 	_, _ = rand.Read(random[:])
 	id = hex.EncodeToString(random[:])
-	return "Something went wrong on my side (internal error " + id + "; the operator finds it in the log).", id
+	return "Something went wrong on my side (internal error " + id + "; the operator can find it in the log).", id
 }

@@ -1,0 +1,182 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+)
+
+// deciding is a room of a bot that is connected to nothing and starts no task.
+type deciding struct {
+	*room
+	t  *testing.T
+	at time.Time
+	n  int
+}
+
+func newDeciding(t *testing.T, policy string) *deciding {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := state.OpenJournal(t.Context(), filepath.Join(dir, "journal.db"), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = journal.Close() })
+	b, err := New(Config{Homeserver: "http://127.0.0.1:1", User: "@bot:here", StateDir: dir, Owners: []string{"@ann:here"}, Debounce: time.Second, Log: zerolog.Nop()},
+		Parts{Journal: journal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ctx = t.Context()
+	return &deciding{room: b.room("!den:here"), t: t, at: time.UnixMilli(1_700_000_000_000)}
+}
+
+// says commits an event; after is how long after the one before.
+func (d *deciding) says(id, sender, eventType, content string, after time.Duration) {
+	d.t.Helper()
+	d.at = d.at.Add(after)
+	raw := fmt.Sprintf(`{"event_id":%q,"type":%q,"sender":%q,"origin_server_ts":%d,"content":%s}`, id, eventType, sender, d.at.UnixMilli(), content)
+	row := state.Inbound{Room: d.id, Event: id, Sender: sender, Type: eventType, Time: d.at, Raw: json.RawMessage(raw), Status: state.Pending}
+	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Inbound{row}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *deciding) text(id, sender, body string, after time.Duration) {
+	d.t.Helper()
+	content, _ := json.Marshal(map[string]string{"msgtype": "m.text", "body": body})
+	d.says(id, sender, "m.room.message", string(content), after)
+}
+
+// decides has all pending events decided.
+func (d *deciding) decides() {
+	d.t.Helper()
+	next := d.undecided()
+	for {
+		do, err := next(d.t.Context())
+		if err == nil && do == nil {
+			return
+		}
+		if err == nil {
+			err = do()
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// line is what is queued, with what was added to it and the reaction on it.
+func (d *deciding) line() (line []string) {
+	d.t.Helper()
+	tasks, err := d.bot.Journal.Tasks(d.t.Context(), d.id, state.TaskQueued)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, task := range tasks {
+		text := task.Text
+		for _, said := range task.Said {
+			text += " + " + said.Text
+		}
+		if _, err := d.bot.Journal.Message(d.t.Context(), task.Key+"-queued"); err == nil {
+			text += " " + queuedKey
+		}
+		if task.Withdrawn {
+			text += " withdrawn"
+		}
+		line = append(line, text)
+	}
+	return line
+}
+
+const everything = "defaults:\n  allow: ['@*:here']\n  reply: all\n"
+
+// Events are decided in order, once, and what is no task does not wait for one.
+func TestDecide(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "first", 0)
+	d.text("$2", "@ann:here", "and more", 500*time.Millisecond)
+	d.text("$3", "@bob:here", "second", 100*time.Millisecond)
+	d.text("$4", "@ann:here", "!task third", time.Minute)
+	d.text("$5", "@bob:here", "fourth", time.Minute)
+	d.says("$6", "@bob:here", "m.room.message", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"second, changed"},"m.relates_to":{"rel_type":"m.replace","event_id":"$3"}}`, 0)
+	d.says("$7", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"and less"},"m.relates_to":{"rel_type":"m.replace","event_id":"$2"}}`, 0)
+	d.says("$8", "@bob:here", "m.room.redaction", `{"redacts":"$5"}`, 0)
+	d.text("$9", "@ann:here", "!stop", 0)
+	for range 2 { // the second time there is nothing to do
+		d.decides()
+		want := []string{"first + and less", "second, changed ⏳", "third ⏳", "fourth ⏳ withdrawn"}
+		if diff := cmp.Diff(want, d.line()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Inbound{Room: d.id, Event: "$9"})); err != nil || told.Kind != state.KindReply {
+		t.Errorf("!stop is told %s, %v", told.Content, err)
+	}
+	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+		t.Errorf("%d events are left, %v", len(left), err)
+	}
+}
+
+// A tombstone waits for the tasks before it, and is done before those behind it.
+func TestTombstoneInLine(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "first", 0)
+	d.at = d.at.Add(time.Minute)
+	raw := fmt.Sprintf(`{"event_id":"$2","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli())
+	grave := state.Inbound{Room: d.id, Event: "$2", Sender: "@ann:here", Type: typeTombstone, Time: d.at, Raw: json.RawMessage(raw), Status: state.Pending}
+	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Inbound{grave}); err != nil {
+		t.Fatal(err)
+	}
+	d.text("$3", "@ann:here", "second", time.Minute)
+	if do, err := d.nextTask(t.Context()); do != nil || err != nil {
+		t.Errorf("the tombstone is followed before what came earlier is decided: %v", err)
+	}
+	d.decides()
+	if !d.moving(t.Context()) {
+		t.Error("the tombstone is not known")
+	}
+	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.text != "first" {
+		t.Fatalf("at work: %v, %v", d.current, err)
+	}
+	key := d.current.rec.Key
+	d.leave(d.current)
+	if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.current != nil {
+		t.Errorf("a task is begun before the tombstone: %v, %v", d.current, err)
+	}
+}
+
+// Who was blocked since is not heard any more.
+func TestBlockedInLine(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@bob:here", "first", 0)
+	d.text("$2", "@ann:here", "second", time.Minute)
+	d.decides()
+	if err := d.bot.policy.Block("@bob:here", ""); err != nil {
+		t.Fatal(err)
+	}
+	do, err := d.nextTask(t.Context())
+	if err != nil || do == nil || d.current != nil {
+		t.Fatalf("%v, %v", d.current, err)
+	}
+	if err := do(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"second ⏳"}, d.line()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,100 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// fillMessages copies the outbound rows.
+func fillMessages(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO message (seq, txn, room, kind, task, number, type, content, about, event, status, error, at)
+		SELECT seq, txn, room, '', task, 0, type, content, '', event, status, error, at FROM outbound`)
+	if err != nil {
+		return err
+	}
+	const query = "SELECT " + messageColumns + " FROM message WHERE seq > ? ORDER BY seq LIMIT ?"
+	var last int64
+	for {
+		rows, err := queryAll(ctx, tx, scanMessage, query, last, oldPage)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, m := range rows {
+			event := m.Task // of schema 2
+			m.Task, m.Kind, m.Number = KindOfTxn(m.Txn)
+			if event != "" {
+				m.Task = oldKey(m.Room, event)
+			}
+			if _, err := tx.ExecContext(ctx, "UPDATE message SET kind = ?, task = ifnull((SELECT key FROM task WHERE key = ?), ''), number = ?, about = ? WHERE seq = ?",
+				m.Kind, m.Task, m.Number, oldAbout(m.Content), m.Seq); err != nil {
+				return err
+			}
+		}
+		last = rows[len(rows)-1].Seq
+	}
+}
+
+// oldAbout is the transaction ID that stands in a message for an event.
+func oldAbout(content json.RawMessage) string {
+	all := members(content)
+	relation := members(all["m.relates_to"])
+	for _, raw := range []json.RawMessage{all["redacts"], relation["event_id"], members(relation["m.in_reply_to"])["event_id"]} {
+		if txn, ok := strings.CutPrefix(text(raw), aboutPrefix); ok {
+			return txn
+		}
+	}
+	return ""
+}
+
+// oldTxns are the ends of transaction IDs and what they told. The number is the
+// first group.
+var oldTxns = []struct {
+	end  *regexp.Regexp
+	kind Kind
+}{
+	{regexp.MustCompile(`^n([0-9]*)$`), KindNotice},
+	{regexp.MustCompile(`^n([0-9]*)-e$`), KindNoticeEdit},
+	{regexp.MustCompile(`^f([0-9]+)$`), KindFinal},
+	{regexp.MustCompile(`^f([0-9]+)-s$`), KindTooLarge},
+	{regexp.MustCompile(`^q([0-9]+)$`), KindQuestion},
+	{regexp.MustCompile(`^q([0-9]+)-[0-9]+$`), KindQuestionPart},
+	{regexp.MustCompile(`^q([0-9]+)-r[0-9]+$`), KindOption},
+	{regexp.MustCompile(`^q([0-9]+)-w$`), KindReminder},
+	{regexp.MustCompile(`^(?:queued|eyes|end)$`), KindReaction},
+	{regexp.MustCompile(`^(?:queued|eyes|end)-x$`), KindRedaction},
+	{regexp.MustCompile(`^t$`), KindArrival},
+	{regexp.MustCompile(`^(?:i[0-9a-f]+|or|ol)$`), KindFileNote},
+	{regexp.MustCompile(`^a$`), KindReply},
+	{regexp.MustCompile(`^u$`), KindUnreadable},
+	{regexp.MustCompile(`^(?:u[0-9]+|updated)$`), KindUpdate},
+	{regexp.MustCompile(`^g$`), KindGreeting},
+	{regexp.MustCompile(`^sealed$`), KindMissingKey},
+	{regexp.MustCompile(`^(?:code|paired)$`), KindPairing},
+	{regexp.MustCompile(`^lost$`), KindLost},
+}
+
+// KindOfTxn tells what a message is by its transaction ID, and the key of the task
+// or the event that it is about. It is for messages whose row says nothing: those of schema 2, and those
+// that come back from the homeserver without a row. What is not known is a
+// reply, of which nothing is expected.
+func KindOfTxn(txn string) (key string, kind Kind, number int) {
+	key, end, ok := strings.Cut(txn, "-")
+	if !ok {
+		return "", KindFile, 0 // named by what is in it
+	}
+	for _, one := range oldTxns {
+		m := one.end.FindStringSubmatch(end)
+		if m == nil {
+			continue
+		}
+		if len(m) > 1 {
+			number, _ = strconv.Atoi(m[1]) // "" is 0
+		}
+		return key, one.kind, number
+	}
+	return "", KindReply, 0
+}

@@ -1,0 +1,150 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+)
+
+// schemaVersion is the version of the schema below, kept in user_version: a
+// journal of version n lacks the steps from n on.
+var schemaVersion = len(schema)
+
+// schema is what each version adds to the one before. A step never changes, also
+// when the constants of the queries do.
+var schema = []schemaStep{{sql: `
+CREATE TABLE meta (
+	key   TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE inbound (
+	seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+	room   TEXT NOT NULL,
+	event  TEXT NOT NULL,
+	sender TEXT NOT NULL,
+	type   TEXT NOT NULL,
+	time   INTEGER NOT NULL, -- of the event, ms
+	raw    TEXT NOT NULL,
+	status INTEGER NOT NULL,
+	task   TEXT,
+	at     INTEGER NOT NULL, -- when the row came here, ms
+	UNIQUE (room, event)
+);
+CREATE INDEX inbound_room ON inbound (room);
+CREATE INDEX inbound_unfinished ON inbound (room) WHERE status IN (1, 2, 3);
+CREATE INDEX inbound_task ON inbound (room) WHERE task IS NOT NULL;
+CREATE INDEX inbound_at ON inbound (at);
+
+CREATE TABLE outbound (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	txn     TEXT NOT NULL UNIQUE,
+	room    TEXT NOT NULL,
+	type    TEXT NOT NULL,
+	content TEXT NOT NULL,
+	task    TEXT NOT NULL, -- event of inbound, or ''
+	event   TEXT NOT NULL, -- once sent
+	status  INTEGER NOT NULL,
+	error   TEXT NOT NULL,
+	at      INTEGER NOT NULL
+);
+CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
+CREATE INDEX outbound_at ON outbound (at);
+`}, {sql: `
+CREATE INDEX inbound_waiting ON inbound (room) WHERE status = 5;
+CREATE INDEX outbound_event ON outbound (room, event) WHERE event <> '';
+`}, {sql: `
+CREATE TABLE task (
+	key               TEXT PRIMARY KEY,
+	seq               INTEGER NOT NULL, -- of its event
+	room              TEXT NOT NULL,
+	event             TEXT NOT NULL,
+	home              TEXT NOT NULL,    -- room of the event
+	thread            TEXT NOT NULL,
+	reply_to          TEXT NOT NULL,
+	source            TEXT NOT NULL,    -- room, http
+	requester         TEXT NOT NULL,
+	time              INTEGER NOT NULL, -- of the event, ns, as all times here
+	execution         TEXT NOT NULL UNIQUE,
+	state             TEXT NOT NULL,    -- queued, running, waiting, answered, done
+	text              TEXT NOT NULL,
+	edited            INTEGER NOT NULL,
+	has_file          INTEGER NOT NULL,
+	attempt           INTEGER NOT NULL,
+	tries             INTEGER NOT NULL,
+	run               TEXT NOT NULL,
+	container         TEXT NOT NULL,
+	session           TEXT NOT NULL,
+	resume            INTEGER NOT NULL,
+	base_session      TEXT NOT NULL,
+	interrupted       INTEGER NOT NULL,
+	begun             INTEGER NOT NULL,
+	deadline          INTEGER NOT NULL,
+	question          TEXT NOT NULL,
+	question_context  TEXT NOT NULL,
+	question_room     TEXT NOT NULL,
+	question_event    TEXT NOT NULL,
+	question_deadline INTEGER NOT NULL,
+	held_command      TEXT NOT NULL,
+	held_dir          TEXT NOT NULL,
+	stop_by           TEXT NOT NULL,
+	withdrawn         INTEGER NOT NULL,
+	ended             TEXT NOT NULL,
+	resumable         INTEGER NOT NULL,
+	error             TEXT NOT NULL,
+	created           INTEGER NOT NULL,
+	updated           INTEGER NOT NULL,
+	details           TEXT NOT NULL,    -- JSON, see Details
+	at                INTEGER NOT NULL, -- when the row came here, ms
+	UNIQUE (room, event)
+);
+CREATE INDEX task_open ON task (room, seq) WHERE state IN ('queued', 'running', 'answered');
+CREATE INDEX task_waiting ON task (room, seq) WHERE state = 'waiting';
+CREATE INDEX task_begun ON task (room, seq) WHERE state <> 'queued';
+CREATE INDEX task_home ON task (home, event) WHERE state <> 'done';
+CREATE INDEX task_at ON task (at);
+
+CREATE TABLE message (
+	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+	txn     TEXT NOT NULL UNIQUE,
+	room    TEXT NOT NULL,
+	kind    TEXT NOT NULL,
+	task    TEXT NOT NULL,    -- key, or ''
+	number  INTEGER NOT NULL, -- of the question, the notice or the part
+	type    TEXT NOT NULL,
+	content TEXT NOT NULL,
+	about   TEXT NOT NULL,    -- txn of another message, or ''
+	event   TEXT NOT NULL,    -- once sent
+	status  INTEGER NOT NULL,
+	error   TEXT NOT NULL,
+	at      INTEGER NOT NULL
+);
+CREATE INDEX message_unsent ON message (room) WHERE status = 0;
+CREATE INDEX message_event ON message (room, event) WHERE event <> '';
+CREATE INDEX message_at ON message (at);
+CREATE INDEX message_task ON message (task) WHERE status = 0;
+`, fill: fillTables, then: `
+DROP TABLE outbound;
+DROP INDEX inbound_task;
+DROP INDEX inbound_waiting;
+DROP INDEX inbound_unfinished;
+ALTER TABLE inbound DROP COLUMN task;
+CREATE INDEX inbound_pending ON inbound (room) WHERE status = 1;
+`}}
+
+// schemaStep makes one version of the schema from the one before.
+type schemaStep struct {
+	sql  string
+	fill func(context.Context, *sql.Tx) error // copies what the tables before had; nil for nothing
+	then string                               // removes what was copied
+}
+
+func (s schemaStep) run(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, s.sql); err != nil || s.fill == nil {
+		return err
+	}
+	if err := s.fill(ctx, tx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, s.then)
+	return err
+}

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// open is the condition of the partial index on tasks that a worker has to do; a
+// query must use these very words for SQLite to use the index. The same goes for
+// waitingTask and begunTask.
+const (
+	open        = "state IN ('queued', 'running', 'answered')"
+	waitingTask = "state = 'waiting'"
+	begunTask   = "state <> 'queued'"
+)
+
+// What is asked of tasks; a test makes sure that none of it scans the table.
+const (
+	taskColumns = "key, seq, room, event, home, thread, reply_to, source, requester, time, execution, state," +
+		" text, edited, has_file, attempt, tries, run, container, session, resume, base_session, interrupted, begun, deadline," +
+		" question, question_context, question_room, question_event, question_deadline, held_command, held_dir," +
+		" stop_by, withdrawn, ended, resumable, error, created, updated, details"
+
+	queryTask        = "SELECT " + taskColumns + " FROM task WHERE key = ?"
+	queryTaskOf      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND event = ?"
+	queryExecution   = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
+	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT 1"
+	queryNextTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
+	queryTasks       = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open + " ORDER BY seq LIMIT ?"
+	queryCountTasks  = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open
+	queryTaskRooms   = "SELECT DISTINCT room FROM task WHERE " + open + " ORDER BY room"
+	queryWaiting     = "SELECT " + taskColumns + " FROM task WHERE " + waitingTask + " AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
+	queryWaitingIn   = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + waitingTask + " AND seq > ? ORDER BY seq LIMIT ?"
+	queryFinishTasks = "UPDATE task SET state = 'done' WHERE room = ? AND " + open + " AND seq < ?"
+	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
+)
+
+// columns are the fields in the order of taskColumns, to be read from a row and
+// to be written to one.
+func (t *Task) columns() []any {
+	return []any{
+		&t.Key, &t.Seq, &t.Room, &t.Event, &t.Home, &t.Thread, &t.ReplyTo, &t.Source, &t.Requester, nanos{&t.Time}, &t.Execution, &t.State,
+		&t.Text, &t.Edited, &t.HasFile, &t.Attempt, &t.Tries, &t.Run, &t.Container, &t.Session, &t.Resume, &t.BaseSession, &t.Interrupted, nanos{&t.Begun}, nanos{&t.Deadline},
+		&t.Question, &t.QuestionContext, &t.QuestionRoom, &t.QuestionEvent, nanos{&t.QuestionDeadline}, &t.HeldCommand, &t.HeldDir,
+		&t.StopBy, &t.Withdrawn, &t.Ended, &t.Resumable, &t.Error, nanos{&t.Created}, nanos{&t.Updated}, details{&t.Details},
+	}
+}
+
+func scanTask(row scanner) (Task, error) {
+	var t Task
+	err := row.Scan(t.columns()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Task{}, ErrNotFound
+	}
+	return t, err
+}
+
+// nanos is a time as nanoseconds since 1970, 0 for the zero time.
+type nanos struct{ t *time.Time }
+
+func (n nanos) Value() (driver.Value, error) {
+	if n.t.IsZero() {
+		return int64(0), nil
+	}
+	return n.t.UnixNano(), nil
+}
+
+func (n nanos) Scan(value any) error {
+	ns, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("read time: %T", value)
+	}
+	if *n.t = (time.Time{}); ns != 0 {
+		*n.t = time.Unix(0, ns).UTC()
+	}
+	return nil
+}
+
+// details is Details as JSON.
+type details struct{ d *Details }
+
+func (d details) Value() (driver.Value, error) { return string(encodeJSON(d.d)), nil }
+
+func (d details) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("read details of task: %T", value)
+	}
+	if err := json.Unmarshal([]byte(text), d.d); err != nil {
+		return fmt.Errorf("read details of task: %w", err)
+	}
+	return nil
+}
+
+// Task gives one task, or ErrNotFound.
+func (j *Journal) Task(ctx context.Context, key string) (Task, error) {
+	return j.oneTask(ctx, queryTask, key)
+}
+
+// TaskOf is the task that an event of the room asked for, or ErrNotFound.
+func (j *Journal) TaskOf(ctx context.Context, room, event string) (Task, error) {
+	return j.oneTask(ctx, queryTaskOf, room, event)
+}
+
+// TaskByExecution is the task with that execution ID, or ErrNotFound.
+func (j *Journal) TaskByExecution(ctx context.Context, id string) (Task, error) {
+	return j.oneTask(ctx, queryExecution, id)
+}
+
+// LastTask is the room's newest task that has begun, or ErrNotFound.
+func (j *Journal) LastTask(ctx context.Context, room string) (Task, error) {
+	return j.oneTask(ctx, queryLastTask, room)
+}
+
+// NextTask is what the room's worker has to do first: the oldest task that is
+// queued, running or answered. ErrNotFound when there is none.
+func (j *Journal) NextTask(ctx context.Context, room string) (Task, error) {
+	return j.oneTask(ctx, queryNextTask, room)
+}
+
+// Tasks gives the room's tasks in a state of those that NextTask looks at, in
+// order, at most MaxBatch of them.
+func (j *Journal) Tasks(ctx context.Context, room string, state TaskState) ([]Task, error) {
+	tasks, err := queryAll(ctx, j.db, scanTask, queryTasks, room, state, MaxBatch)
+	return tasks, j.failed("look up tasks", err)
+}
+
+// CountTasks is how many tasks Tasks would find without its limit.
+func (j *Journal) CountTasks(ctx context.Context, room string, state TaskState) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, queryCountTasks, room, state).Scan(&n)
+	return n, j.failed("count tasks", err)
+}
+
+// Waiting gives all tasks that wait for an answer, in order of arrival. It reads
+// them a page at a time: others write in between.
+func (j *Journal) Waiting(ctx context.Context) ([]Task, error) {
+	all, err := j.pages(func(last Task) ([]Task, error) {
+		return queryAll(ctx, j.db, scanTask, queryWaiting, last.Room, last.Seq, MaxBatch)
+	})
+	sortBySeq(all)
+	return all, err
+}
+
+// WaitingIn gives those of one room.
+func (j *Journal) WaitingIn(ctx context.Context, room string) ([]Task, error) {
+	return j.pages(func(last Task) ([]Task, error) {
+		return queryAll(ctx, j.db, scanTask, queryWaitingIn, room, last.Seq, MaxBatch)
+	})
+}
+
+// pages asks for the tasks behind the last one until a page is not full.
+func (j *Journal) pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
+	var all []Task
+	var last Task
+	for {
+		page, err := behind(last)
+		if err != nil {
+			return nil, j.failed("look up waiting tasks", err)
+		}
+		if all = append(all, page...); len(page) < MaxBatch {
+			return all, nil
+		}
+		last = page[len(page)-1]
+	}
+}
+
+func (j *Journal) oneTask(ctx context.Context, query string, args ...any) (Task, error) {
+	t, err := scanTask(j.db.QueryRowContext(ctx, query, args...))
+	return t, j.failed("look up task", err)
+}
