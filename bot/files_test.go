@@ -114,7 +114,7 @@ func TestSpokenWithFiles(t *testing.T) {
 func TestFileJoins(t *testing.T) {
 	at := time.UnixMilli(1_000_000)
 	r := &room{bot: &Bot{Config: Config{Debounce: time.Second}}, id: "!den:here"}
-	r.current = &task{room: r, rec: state.Task{Key: "k", Requester: "@ann:here", Seq: 4}}
+	r.current = newTask(r, state.Task{Key: "k", Requester: "@ann:here", Seq: 4})
 	r.current.lastPart.Store(at.UnixMilli())
 	event := func(sender, content string, after time.Duration) wireEvent {
 		e, ok := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,

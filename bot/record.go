@@ -60,7 +60,7 @@ func born(rec state.Task, row state.Inbound) (state.Task, error) {
 
 // newTask is a stored task.
 func newTask(r *room, rec state.Task) *task {
-	return &task{room: r, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
+	return &task{room: r, taken: rec, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
 }
 
 // taskToDo is the task as the agent reads it. Source: seed 000, "Plan to execute".
@@ -142,9 +142,11 @@ func taskWords(text string) string {
 }
 
 // asker is the user ID of who gave the task; "" when a program did.
-func (t *task) asker() string { return askerOf(t.rec) }
+func (t *task) asker() string { return asker(&t.taken) }
 
-func askerOf(rec state.Task) string {
+func askerOf(rec state.Task) string { return asker(&rec) }
+
+func asker(rec *state.Task) string {
 	if rec.Source == state.FromHTTP {
 		return ""
 	}

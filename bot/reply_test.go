@@ -18,7 +18,7 @@ func TestAnswerMentions(t *testing.T) {
 	if len(parts) < 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
-	(&task{rec: state.Task{Requester: "@ann:here"}}).mention(parts[0])
+	newTask(nil, state.Task{Requester: "@ann:here"}).mention(parts[0])
 	if diff := cmp.Diff(&matrix.Mentions{UserIDs: []string{"@ann:here"}}, parts[0].Mentions); diff != "" {
 		t.Error(diff)
 	}

@@ -52,7 +52,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("count queued tasks: %w", err)
 	}
 	if t != nil { // it is in its container only when its run is about to start
-		rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
+		rec, err := r.bot.Journal.Task(ctx, t.taken.Key)
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
 		}

@@ -86,10 +86,10 @@ func (r *room) joins(ctx context.Context, row state.Inbound) (key string, err er
 		t.lastPart.Store(newestPart(next).UnixMilli())
 	}
 	gap := row.Time.Sub(time.UnixMilli(t.lastPart.Load()))
-	if t.asker() != row.Sender || t.rec.Seq >= row.Seq || t.acted.Load() || gap < 0 || gap > r.bot.Debounce {
+	if t.asker() != row.Sender || t.taken.Seq >= row.Seq || t.acted.Load() || gap < 0 || gap > r.bot.Debounce {
 		return "", nil
 	}
-	return t.rec.Key, nil
+	return t.taken.Key, nil
 }
 
 // newestPart is when the newest message that belongs to the task was written.

@@ -46,7 +46,7 @@ func (r *room) settled(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	rec, err := r.bot.Journal.Task(ctx, t.rec.Key)
+	rec, err := r.bot.Journal.Task(ctx, t.taken.Key)
 	if err != nil {
 		return fmt.Errorf("read running task: %w", err)
 	}
@@ -67,7 +67,7 @@ func (r *room) settled(ctx context.Context) error {
 func (r *room) busy(other string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.current != nil && r.current.rec.Key != other
+	return r.current != nil && r.current.taken.Key != other
 }
 
 // signalStop tells the current task to stop, if it is the one of that key, and
@@ -75,7 +75,7 @@ func (r *room) busy(other string) bool {
 func (r *room) signalStop(key, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.current; t != nil && t.rec.Key == key {
+	if t := r.current; t != nil && t.taken.Key == key {
 		if t.shown != nil {
 			t.shown.set(note)
 		}
@@ -136,7 +136,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	t := r.current
 	r.mu.Unlock()
 	if t != nil {
-		rec, err := r.bot.Journal.Task(ctx, t.rec.Key) // it may have ended, and be tidying up
+		rec, err := r.bot.Journal.Task(ctx, t.taken.Key) // it may have ended, and be tidying up
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
 		}
@@ -149,7 +149,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
 	for _, rec := range running { // in line again, with their answers
-		if t == nil || rec.Key != t.rec.Key {
+		if t == nil || rec.Key != t.taken.Key {
 			waiting = append(waiting, rec)
 		}
 	}

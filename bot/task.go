@@ -30,7 +30,8 @@ func (e *lostRun) Unwrap() error { return e.err }
 // task is one task at work.
 type task struct {
 	*room
-	rec    state.Task       // as it is stored; row has what the execution adds
+	taken  state.Task       // as it was when it was taken up: it never changes, so that others may read it
+	rec    state.Task       // as it is to be stored, with what row adds; its own worker's alone
 	exec   *agent.Execution // its state machine
 	text   string           // as the agent reads it
 	shown  *progress
