@@ -168,8 +168,8 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 // means: not decided, try again.
 func (r *room) decide(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
-	alone := false
-	if isSpoken(e.Type) { // nothing else depends on it
+	alone := r.bot.mayBeAlone(r.id)
+	if alone && r.classify(ctx, e, true) != r.classify(ctx, e, false) { // else nobody has to be asked
 		var err error
 		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
 			return err
