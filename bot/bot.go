@@ -143,7 +143,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.Journal = &journal{parts.Journal, b}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
-		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Log: cfg.Log,
+		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Rejected: b.count.rejected.Inc, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err

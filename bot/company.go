@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"matrix-tui/bot/matrix"
@@ -58,9 +59,8 @@ func (c *company) forget(room string) {
 func (b *Bot) noteMembers(batch *matrix.Sync) {
 	for name, joined := range batch.Joined {
 		changed := joined.Limited
-		for _, raw := range append(append(joined.State[:0:0], joined.State...), joined.Timeline...) {
-			e, err := event.FromServer(raw)
-			changed = changed || err == nil && e.Type == event.TypeMember
+		for _, e := range slices.Concat(joined.State, joined.Timeline) {
+			changed = changed || e.Type == event.TypeMember
 		}
 		if changed {
 			b.company.forget(name)

@@ -1,10 +1,10 @@
 package bot
 
 import (
-	"encoding/json"
 	"testing"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/policy"
 )
 
@@ -17,14 +17,14 @@ func TestCompany(t *testing.T) {
 	if b.mayBeAlone("!den") {
 		t.Error("three are two")
 	}
-	said := json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{}}`)
-	left := json.RawMessage(`{"event_id":"$2","type":"m.room.member","sender":"@bob:here","state_key":"@bob:here","content":{"membership":"leave"}}`)
-	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []json.RawMessage{said}}}})
+	said := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{}}`)
+	left := decoded(t, `{"event_id":"$2","type":"m.room.member","sender":"@bob:here","state_key":"@bob:here","content":{"membership":"leave"}}`)
+	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said}}}})
 	if b.mayBeAlone("!den") {
 		t.Error("a message changes how many are there")
 	}
 	asked := b.company.version()
-	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []json.RawMessage{said, left}}}})
+	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said, left}}}})
 	if !b.mayBeAlone("!den") {
 		t.Error("it is still known how many were there before somebody left")
 	}

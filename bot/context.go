@@ -61,23 +61,15 @@ func (t *task) quote(ctx context.Context) (*workspace.Quote, error) {
 func (t *task) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	raw, err := t.bot.account.Event(call, room, event)
+	got, err := t.bot.account.Event(call, room, event)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
 		}
-		t.bot.log.Info().Err(err).Str("room", room).Msg("the quoted message cannot be had")
+		t.bot.log.Info().Err(err).Str("room", room).Msg("could not fetch the quoted event")
 		return state.Inbound{}, nil
 	}
-	got, ok := t.bot.fromServer(room, raw)
-	if !ok {
-		return state.Inbound{}, nil
-	}
-	if got.Room != room { // some homeservers give events of other rooms, too: what was said there stays there
-		t.bot.log.Warn().Str("room", room).Msg("the quoted message is of another room")
-		return state.Inbound{}, nil
-	}
-	row := t.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
+	row := t.bot.plainRow(ctx, inbound(room, wireEvent{got}, got.Raw, kindArchive))
 	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
 		if encrypted, err := t.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Inbound{}, err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -70,8 +69,8 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 // admit commits a batch: one transaction with its events and the token after
 // them. What it finds to do is done from the journal.
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
-	for _, raw := range batch.AccountData {
-		if e, err := event.AccountData(raw); err == nil && e.Type == directType {
+	for _, e := range batch.AccountData {
+		if e.Type == directType {
 			b.direct.take(e.Content)
 		}
 	}
@@ -96,11 +95,8 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			return err
 		}
 		clear := clearUntil(before[name], now[name], events)
-		for i, raw := range events {
-			e, ok := b.fromServer(name, raw)
-			if !ok {
-				continue
-			}
+		for i, one := range events {
+			e, raw := wireEvent{one}, one.Raw
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
@@ -122,8 +118,8 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			rows = append(rows, row)
 		}
 	}
-	for name, stripped := range batch.Invited {
-		rows = append(rows, b.inviteRow(name, batch.Next, stripped)...)
+	for name, invite := range batch.Invited {
+		rows = append(rows, inviteRow(name, batch.Next, invite))
 	}
 	for _, name := range batch.Left {
 		if batch.Since != "" {
