@@ -48,8 +48,8 @@ func (t *text) back() {
 func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
-// arguments are the names under which tools take what a person looks for, the
-// most telling first.
+// arguments are the names of the tool arguments that people look for, the most telling
+// first.
 var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
 
 // argument returns the one argument of a tool call to show.

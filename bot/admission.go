@@ -19,33 +19,15 @@ const typeCleartext = ownTypes + "cleartext"
 // cleartextQuiet is how long a room is not told again of such messages.
 const cleartextQuiet = time.Hour
 
-// fromServer decodes an event of a room that the homeserver sent. One that is
-// malformed is counted and left out.
-func (b *Bot) fromServer(room string, raw json.RawMessage) (wireEvent, bool) {
-	e, err := event.FromServer(raw)
-	if err != nil || e.ID == "" {
-		b.rejectEvent(room, err)
-		return wireEvent{}, false
-	}
-	return wireEvent{e}, true
-}
-
-// rejectEvent counts an event that was not let in, and logs why.
-func (b *Bot) rejectEvent(room string, err error) {
-	b.count.rejected.Inc()
-	b.log.Warn().Err(err).Str("room", room).Msg("event rejected")
-}
-
 // clearUntil is the index of the first of a room's new events that must be
 // encrypted: those behind the event that turned encryption on, or all of them
 // where it was on before.
-func clearUntil(before, now bool, events []json.RawMessage) int {
+func clearUntil(before, now bool, events []event.Event) int {
 	if before {
 		return 0
 	}
-	for i, raw := range events {
-		e, err := event.FromServer(raw)
-		if err == nil && e.Type == event.TypeEncryption && e.StateKey != nil && *e.StateKey == "" {
+	for i, e := range events {
+		if e.Type == event.TypeEncryption && e.StateKey != nil && *e.StateKey == "" {
 			return i
 		}
 	}

@@ -23,7 +23,7 @@ func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error 
 		defer r.books.Unlock()
 		joined, err := r.join(ctx, row, taskText(m))
 		if err == nil && !joined { // it stands for itself after all
-			err = r.enqueue(ctx, row, e)
+			err = r.enqueue(ctx, row, e, to.alone)
 		}
 		return err
 	case isAnswer:

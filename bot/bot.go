@@ -88,6 +88,7 @@ type Bot struct {
 	waits   *task.Waits // the tasks that wait for an answer
 	policy  *policy.Source
 	direct  directs
+	company company
 	called  atomic.Value // string: the display name
 
 	pairing *policy.Pairing
@@ -132,7 +133,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	b.tasks = b.deps()
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
-		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Log: cfg.Log,
+		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Rejected: b.count.rejected.Inc, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err

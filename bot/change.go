@@ -53,13 +53,19 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 }
 
 // begun are the tasks to which something was said that can still be changed: those
-// that run, or are in line again, and the one that is next.
+// that run, or are in line again, and the one that is at work before its run, or
+// else next.
 func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 	tasks, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
-	next, err := r.bot.Journal.NextTask(ctx, r.id)
+	var next state.Task
+	if t := r.atWork(); t != nil {
+		next, err = r.bot.Journal.Task(ctx, t.Key())
+	} else {
+		next, err = r.bot.Journal.NextTask(ctx, r.id)
+	}
 	if err == nil && next.State == state.TaskQueued {
 		tasks = append(tasks, next)
 	} else if err != nil && !errors.Is(err, state.ErrNotFound) {

@@ -115,7 +115,7 @@ func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text,
 
 // doHelp lists the commands that the sender may use here.
 func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
-	text := r.address() + " Besides:\n"
+	text := r.address(r.bot.mayBeAlone(r.id)) + " Besides:\n"
 	for _, c := range commands {
 		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
 			continue

@@ -19,7 +19,6 @@ type deciding struct {
 	*room
 	t  *testing.T
 	at time.Time
-	n  int
 }
 
 func newDeciding(t *testing.T, policy string) *deciding {

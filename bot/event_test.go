@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/bot/matrix/event"
 )
 
 const self = "@bot:here"
@@ -89,28 +91,37 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestWhileJoined(t *testing.T) {
-	say := func(n int) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"event_id":"$%d","type":"m.room.message","sender":"@ann:here","content":{}}`, n))
+// decoded is an event of a room, as the homeserver sends it.
+func decoded(t *testing.T, raw string) event.Event {
+	t.Helper()
+	e, err := event.FromServer(json.RawMessage(raw))
+	if err != nil {
+		t.Fatal(err)
 	}
-	own := func(now, before string) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"event_id":"$%s-%s","type":"m.room.member","sender":"@ann:here","state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
+	return e
+}
+
+func TestWhileJoined(t *testing.T) {
+	say := func(n int) event.Event {
+		return decoded(t, fmt.Sprintf(`{"event_id":"$%d","type":"m.room.message","sender":"@ann:here","content":{}}`, n))
+	}
+	own := func(now, before string) event.Event {
+		return decoded(t, fmt.Sprintf(`{"event_id":"$%s-%s","type":"m.room.member","sender":"@ann:here","state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
 			before, now, self, now, before))
 	}
 	for _, c := range []struct {
 		name   string
-		events []json.RawMessage
+		events []event.Event
 		want   []string
 	}{
-		{"in the room all the time", []json.RawMessage{say(1), own("join", "join"), say(2)}, []string{"$1", "$join-join", "$2"}},
-		{"joined", []json.RawMessage{say(1), own("invite", ""), say(2), own("join", "invite"), say(3)}, []string{"$invite-join", "$3"}},
-		{"left and came back", []json.RawMessage{say(1), own("leave", "join"), say(2), own("join", "leave"), say(3)},
+		{"in the room all the time", []event.Event{say(1), own("join", "join"), say(2)}, []string{"$1", "$join-join", "$2"}},
+		{"joined", []event.Event{say(1), own("invite", ""), say(2), own("join", "invite"), say(3)}, []string{"$invite-join", "$3"}},
+		{"left and came back", []event.Event{say(1), own("leave", "join"), say(2), own("join", "leave"), say(3)},
 			[]string{"$1", "$join-leave", "$leave-join", "$3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, raw := range whileJoined(c.events, self) {
-				e, _ := parseEvent(raw)
+			for _, e := range whileJoined(c.events, self) {
 				got = append(got, e.ID)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -155,7 +166,7 @@ func FuzzEvent(f *testing.F) {
 		if k == kindTask && e.Sender == self {
 			t.Fatal("our own message is a task")
 		}
-		whileJoined([]json.RawMessage{raw}, self)
+		whileJoined([]event.Event{e.Event}, self)
 	})
 }
 

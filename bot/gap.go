@@ -2,11 +2,11 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/event"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 // was said while we were not in the room is left out: it was not said to us.
 // old tells that the events are from before this state folder, and are kept
 // as context only.
-func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Room) (events []json.RawMessage, old bool, err error) {
+func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Room) (events []event.Event, old bool, err error) {
 	events = joined.Timeline
 	last, err := b.Journal.LastEvent(ctx, room)
 	if err != nil {
@@ -40,69 +40,60 @@ func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Ro
 
 // whileJoined leaves out what was sent while user was not in the room: before
 // a join, and after a leave up to the next join.
-func whileJoined(events []json.RawMessage, user string) []json.RawMessage {
-	var kept []json.RawMessage
+func whileJoined(events []event.Event, user string) []event.Event {
+	var kept []event.Event
 	in := true
-	for _, raw := range events {
-		e, ok := parseEvent(raw)
-		if !ok {
-			continue
-		}
-		switch e.ownMembership(user) {
+	for _, e := range events {
+		switch e.MembershipChange(user) {
 		case "join":
 			if in {
 				kept = nil // no leave before it: we were outside from the start
 			}
 			in = true
 		case "leave":
-			kept, in = append(kept, raw), false
+			kept, in = append(kept, e), false
 			continue
 		}
 		if in {
-			kept = append(kept, raw)
+			kept = append(kept, e)
 		}
 	}
 	return kept
 }
 
 // joinsIn tells whether our own join is among the events.
-func (b *Bot) joinsIn(events []json.RawMessage) bool {
-	return slices.ContainsFunc(events, func(raw json.RawMessage) bool {
-		e, ok := parseEvent(raw)
-		return ok && e.ownMembership(b.UserID()) == "join"
-	})
+func (b *Bot) joinsIn(events []event.Event) bool {
+	return slices.ContainsFunc(events, func(e event.Event) bool { return e.MembershipChange(b.UserID()) == "join" })
 }
 
 // fillGap reads backwards until an event is known, or until our own join.
-func (b *Bot) fillGap(ctx context.Context, room, from string) ([]json.RawMessage, error) {
-	var older []json.RawMessage
+func (b *Bot) fillGap(ctx context.Context, room, from string) ([]event.Event, error) {
+	var older []event.Event
 	for page := 0; page < gapPages && from != ""; page++ {
-		chunk, end, err := b.account.Messages(ctx, room, from, gapPage)
+		chunk, all, end, err := b.account.Messages(ctx, room, from, gapPage)
 		if err != nil {
 			return nil, err
 		}
 		ids := make([]string, 0, len(chunk))
-		for _, raw := range chunk {
-			e, _ := parseEvent(raw)
+		for _, e := range chunk {
 			ids = append(ids, e.ID)
 		}
 		seen, err := b.Journal.Known(ctx, room, ids)
 		if err != nil {
 			return nil, fmt.Errorf("look up events: %w", err)
 		}
-		for _, raw := range chunk {
-			e, ok := parseEvent(raw)
-			if ok && seen[e.ID] {
+		for _, e := range chunk {
+			if seen[e.ID] {
 				slices.Reverse(older)
 				return older, nil
 			}
-			older = append(older, raw)
-			if ok && e.ownMembership(b.UserID()) == "join" {
+			older = append(older, e)
+			if e.MembershipChange(b.UserID()) == "join" {
 				slices.Reverse(older)
 				return older, nil
 			}
 		}
-		if end == from || len(chunk) == 0 {
+		if end == from || all == 0 {
 			break
 		}
 		from = end

@@ -5,21 +5,28 @@ import (
 	"matrix-tui/bot/text"
 )
 
-// greeting is what the bot says where it has come to.
-func (r *room) greeting() string {
-	return "Hello! " + r.address() + " I work on it in a container that belongs to this room alone, " +
-		"and everything in its /workspace stays from one task to the next. While I work, a notice shows how far I am; the result comes as a reply. " +
-		"When I need you, I ask here and wait for your answer; `!stop` ends what I am at."
+// greeting is what the bot says when it joins. alone tells that it and one other
+// person are the room's only members.
+func (r *room) greeting(alone bool) string {
+	return "Hello! " + r.address(alone) +
+		" I work in a container that belongs to this room alone, " +
+		"and everything in its /workspace stays from one task to the next. While I work, a notice shows my progress; the result comes as a reply. " +
+		"When I need you, I ask here and wait for your answer. `!stop` cancels the current task, `!help` lists all commands."
 }
 
 // address tells how the bot is given work in the room.
-func (r *room) address() string {
-	return address(r.bot.policy.Room(r.id).Reply.In(r.bot.isDirect(r.id)), r.bot.name())
+func (r *room) address(alone bool) string {
+	return address(r.bot.policy.Room(r.id).Reply, alone, r.bot.name())
 }
 
-func address(reply policy.Reply, name string) string {
-	if reply == policy.MentionOnly {
-		return "Mention me (" + text.Code(name) + "), or reply to me, and write what you want done, in your own words."
+func address(reply policy.Reply, alone bool, name string) string {
+	how := "Tell me what you want done, in your own words."
+	mention := "mention me (" + text.Code(name) + ") or reply to me"
+	switch {
+	case reply.In(alone) == policy.MentionOnly:
+		return "To give me a task, " + mention + " and say what you want done, in your own words."
+	case reply.In(false) == policy.MentionOnly: // until somebody else joins
+		return how + " Once more people are here, " + mention + "."
 	}
-	return "Write me what you want done, in your own words."
+	return how
 }

@@ -12,10 +12,13 @@ import (
 // known, is to get a pairing code.
 type hearing struct{ heard, reply, pair bool }
 
-// hear gives the policy's word on a room's events.
-func (b *Bot) hear(ctx context.Context, room string) func(wireEvent) hearing {
+// hear gives the policy's word on a room's events. alone tells that the bot and
+// one other person are its only members.
+func (b *Bot) hear(ctx context.Context, room string, alone bool) func(wireEvent) hearing {
 	return func(e wireEvent) hearing {
-		d := b.policy.Decide(b.query(ctx, room, e))
+		q := b.query(ctx, room, e)
+		q.Alone = alone
+		d := b.policy.Decide(q)
 		return hearing{d.Heard, d.Reply, d.Pair}
 	}
 }

@@ -97,10 +97,14 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 		row.Sender = user
 		return r.doStranger(ctx, row)
 	}
+	alone, err := r.bot.isAlone(ctx, r.id)
+	if err != nil {
+		return err
+	}
 	if err := r.env.AskAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row)+"-g", notice(r.greeting()))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row)+"-g", notice(r.greeting(alone)))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })

@@ -64,7 +64,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", notice("You are let in. Write me what you want done."))
+	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", notice("You're paired. Send me a task."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}

@@ -49,23 +49,15 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 func (r taskRoom) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	raw, err := r.bot.account.Event(call, room, event)
+	got, err := r.bot.account.Event(call, room, event)
 	if err != nil {
 		if ctx.Err() != nil {
 			return state.Inbound{}, ctx.Err()
 		}
-		r.bot.log.Info().Err(err).Str("room", room).Msg("the quoted message cannot be had")
+		r.bot.log.Info().Err(err).Str("room", room).Msg("could not fetch the quoted event")
 		return state.Inbound{}, nil
 	}
-	got, ok := r.bot.fromServer(room, raw)
-	if !ok {
-		return state.Inbound{}, nil
-	}
-	if got.Room != room { // some homeservers give events of other rooms, too: what was said there stays there
-		r.bot.log.Warn().Str("room", room).Msg("the quoted message is of another room")
-		return state.Inbound{}, nil
-	}
-	row := r.bot.plainRow(ctx, inbound(room, got, raw, kindArchive))
+	row := r.bot.plainRow(ctx, inbound(room, wireEvent{got}, got.Raw, kindArchive))
 	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
 		if encrypted, err := r.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Inbound{}, err

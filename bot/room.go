@@ -165,7 +165,14 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 // means: not decided, try again.
 func (r *room) decide(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
-	k, to, err := r.kindOf(ctx, row, e)
+	alone := r.bot.mayBeAlone(r.id)
+	if alone && r.classify(ctx, e, true) != r.classify(ctx, e, false) { // else nobody has to be asked
+		var err error
+		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
+			return err
+		}
+	}
+	k, to, err := r.kindOf(ctx, row, e, alone)
 	if err != nil {
 		return err
 	}
@@ -176,22 +183,24 @@ func (r *room) decide(ctx context.Context, row state.Inbound) error {
 }
 
 // kindOf is what an event is. A task is in the queue when it returns.
-func (r *room) kindOf(ctx context.Context, row state.Inbound, e wireEvent) (k kind, to route, err error) {
+func (r *room) kindOf(ctx context.Context, row state.Inbound, e wireEvent, alone bool) (k kind, to route, err error) {
 	r.books.Lock()
 	defer r.books.Unlock()
-	if k = r.classify(ctx, e); k != kindTask {
+	if k = r.classify(ctx, e, alone); k != kindTask {
 		return k, to, nil
 	}
-	if to, err = r.routeOf(ctx, row, e); err == nil && to.verdict == isTask {
-		err = r.enqueue(ctx, row, e)
+	to, err = r.routeOf(ctx, row, e)
+	to.alone = alone
+	if err == nil && to.verdict == isTask {
+		err = r.enqueue(ctx, row, e, alone)
 	}
 	return k, to, err
 }
 
 // enqueue makes an event a task in the room's queue, and shows when that is in
 // line behind another one. The caller holds the books.
-func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) error {
-	if classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id)) != kindTask {
+func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent, alone bool) error {
+	if classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
 		return r.finish(ctx, row) // it was let in as an answer, and is none
 	}
 	rec, err := taskFrom(row)
@@ -227,8 +236,8 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent) erro
 
 // classify is classify by the room's policy. What could be the answer to a
 // question of ours needs no mention: route says whether it is one.
-func (r *room) classify(ctx context.Context, e wireEvent) kind {
-	hear := r.bot.hear(ctx, r.id)
+func (r *room) classify(ctx context.Context, e wireEvent, alone bool) kind {
+	hear := r.bot.hear(ctx, r.id, alone)
 	return classify(e, r.bot.UserID(), func(e wireEvent) hearing {
 		h := hear(e)
 		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))

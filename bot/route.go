@@ -26,6 +26,7 @@ type route struct {
 	verdict verdict
 	task    *state.Task  // with isAnswer, isLate and isClosed
 	among   []state.Task // with isAmbiguous
+	alone   bool         // the bot and the sender are the room's only members
 }
 
 // routeOf decides what a new message is: what speaks to a question, by reply

@@ -19,19 +19,8 @@ func standIn(room, kind, sender, key string, content any) state.Inbound {
 	return inbound(room, e, raw, kindInvite)
 }
 
-// inviteRow makes a row of an invite. The state that comes with an invite is
-// what the inviter's server chose to send, and may hold memberships that never
-// were. The homeserver adds the membership event itself, behind all of it: that
-// one alone says who invites.
-func (b *Bot) inviteRow(room, key string, stripped []json.RawMessage) []state.Inbound {
-	if len(stripped) == 0 {
-		return nil
-	}
-	e, err := event.FromServer(stripped[len(stripped)-1])
-	user, m, ok := e.Member()
-	if err != nil || !ok || !b.isSelf(user) || m.Membership != "invite" {
-		b.rejectEvent(room, err)
-		return nil
-	}
-	return []state.Inbound{standIn(room, typeInvite, e.Sender, key, map[string]any{"membership": m.Membership, "is_direct": m.IsDirect})}
+// inviteRow makes a row of an invitation.
+func inviteRow(room, key string, invite event.Event) state.Inbound {
+	_, m, _ := invite.Member()
+	return standIn(room, typeInvite, invite.Sender, key, map[string]any{"membership": m.Membership, "is_direct": m.IsDirect})
 }

@@ -8,7 +8,6 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -71,8 +70,8 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 // admit commits a batch: one transaction with its events and the token after
 // them. What it finds to do is done from the journal.
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
-	for _, raw := range batch.AccountData {
-		if e, err := event.AccountData(raw); err == nil && e.Type == directType {
+	for _, e := range batch.AccountData {
+		if e.Type == directType {
 			b.direct.take(e.Content)
 		}
 	}
@@ -87,6 +86,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	if err != nil {
 		return err
 	}
+	b.noteMembers(batch)
 	var rows []state.Inbound
 	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
 	var echoes []echo
@@ -96,11 +96,8 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			return err
 		}
 		clear := clearUntil(before[name], now[name], events)
-		for i, raw := range events {
-			e, ok := b.fromServer(name, raw)
-			if !ok {
-				continue
-			}
+		for i, one := range events {
+			e, raw := wireEvent{one}, one.Raw
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
@@ -109,21 +106,21 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			}
 			row := inbound(name, e, raw, kindArchive)
 			if i >= clear && isSpoken(e.Type) && !b.isSelf(e.Sender) {
-				ignored[e.ID] = !old && b.room(name).classify(ctx, e) != kindArchive
+				ignored[e.ID] = !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive
 				rows = append(rows, asCleartext(row))
 				continue
 			}
 			if !b.isSelf(e.Sender) {
 				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
 			}
-			if !old && b.room(name).classify(ctx, e) != kindArchive {
+			if !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive {
 				row.Status = state.Pending
 			}
 			rows = append(rows, row)
 		}
 	}
-	for name, stripped := range batch.Invited {
-		rows = append(rows, b.inviteRow(name, batch.Next, stripped)...)
+	for name, invite := range batch.Invited {
+		rows = append(rows, inviteRow(name, batch.Next, invite))
 	}
 	for _, name := range batch.Left {
 		if batch.Since != "" {

@@ -58,9 +58,7 @@ func (b *Bot) lookAfterHost(ctx context.Context) {
 	m := notice(alertText(short, over))
 	if len(short) > 0 {
 		m.MsgType = matrix.MsgText
-		for _, owner := range b.Owners {
-			m.Mentions.UserIDs = append(m.Mentions.UserIDs, owner)
-		}
+		m.Mentions.UserIDs = append(m.Mentions.UserIDs, b.Owners...)
 	}
 	call, cancel := context.WithTimeout(ctx, alertTime)
 	defer cancel()

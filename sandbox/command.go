@@ -19,11 +19,11 @@ const exitNotFound = 3
 // away.
 const patience = 10 * time.Second
 
-// pauses are those between two calls of podman.
+// pauses returns the backoff between two calls of podman.
 func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Second) }
 
-// command runs one of boxinit's commands in the container; they can all be repeated
-// without harm, so a service that is away is waited for. Verb is for the error.
+// command runs one of boxinit's commands in the container. They are all idempotent, so
+// it retries while podman's service is unreachable. Verb is for the error.
 func (c *Container) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
 	again := pauses().Until(time.Now().Add(patience))
 	for {

@@ -25,6 +25,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 )
 
 // Config says whose account it is.
@@ -38,6 +39,7 @@ type Config struct {
 	AllDevices  bool   // see e2ee.Config
 	Owner       func(user string) bool
 	KeyCame     func(e2ee.Key) // see e2ee.Config
+	Rejected    func()         // counts events that are left out; nil is nothing
 	Log         zerolog.Logger
 }
 
@@ -89,11 +91,22 @@ func (a *Account) State(ctx context.Context, room, eventType string) (content js
 	return content, err
 }
 
-// Event is an event of a room as the homeserver gives it, which may be one of
-// another room: compare its room ID.
-func (a *Account) Event(ctx context.Context, room, eventID string) (raw json.RawMessage, err error) {
-	err = a.get(ctx, &raw, "v3", "rooms", room, "event", eventID)
-	return raw, err
+// Event is an event of a room. One that is malformed, or of another room (some
+// homeservers give those, too), is [event.ErrMalformed].
+func (a *Account) Event(ctx context.Context, room, eventID string) (event.Event, error) {
+	var raw json.RawMessage
+	if err := a.get(ctx, &raw, "v3", "rooms", room, "event", eventID); err != nil {
+		return event.Event{}, err
+	}
+	e, err := event.FromServer(raw)
+	if err == nil && (e.ID != eventID || e.Room != room) {
+		err = fmt.Errorf("%w: another one than asked for", event.ErrMalformed)
+	}
+	if err != nil {
+		a.reject(room)(err)
+		return event.Event{}, err
+	}
+	return e, nil
 }
 
 // Join joins a room, and Leave leaves it or declines an invitation to it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rs/zerolog"
 
@@ -81,7 +82,7 @@ func (a *Account) TakeKeys(ctx context.Context, resp *Sync) error {
 			return err
 		}
 		for name, joined := range resp.Joined {
-			events := append(append([]json.RawMessage{}, joined.State...), joined.Timeline...)
+			events := slices.Concat(joined.State, joined.Timeline)
 			if err := m.TakeState(ctx, name, joined.Limited, events); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"maunium.net/go/mautrix"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/event"
 )
 
 // The filters ask for what we read and nothing more; events stay raw, so that
@@ -28,20 +29,20 @@ const (
 // ErrHurried is a sync that [Account.Hurry] has ended.
 var ErrHurried = errors.New("the sync was ended early")
 
-// Sync is the part of a /sync answer that we read, with its events as they came
+// Sync is the part of a /sync answer that we read. Malformed events are left out
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
 type Sync struct {
 	Since, Next string // sync tokens; Since is "" the first time
-	AccountData []json.RawMessage
+	AccountData []event.Event
 	Joined      map[string]Room
-	Invited     map[string][]json.RawMessage // stripped state, the membership event last
+	Invited     map[string]event.Event // the membership event that invites
 	Left        []string
 	keys        e2ee.Sync
 }
 
 // Room is what is new in a joined room.
 type Room struct {
-	State, Timeline []json.RawMessage
+	State, Timeline []event.Event
 	Limited         bool   // events before those of Timeline are missing
 	PrevBatch       string // where they can be asked for
 }
@@ -99,24 +100,62 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*
 	if answer.NextBatch == "" {
 		return nil, errors.New("sync: the answer has no next_batch")
 	}
-	return answer.batch(since), nil
+	return a.decode(since, &answer), nil
 }
 
-func (s *syncAnswer) batch(since string) *Sync {
-	batch := &Sync{
-		Since: since, Next: s.NextBatch, AccountData: s.AccountData.Events, keys: s.Sync,
-		Joined: map[string]Room{}, Invited: map[string][]json.RawMessage{},
+// decode makes a batch of an answer. Nothing above looks at its bytes again.
+func (a *Account) decode(since string, s *syncAnswer) *Sync {
+	batch := &Sync{Since: since, Next: s.NextBatch, keys: s.Sync, Joined: map[string]Room{}, Invited: map[string]event.Event{}}
+	for _, raw := range s.AccountData.Events {
+		if e, err := event.AccountData(raw); err == nil {
+			batch.AccountData = append(batch.AccountData, e)
+		}
 	}
 	for name, r := range s.Rooms.Join {
-		batch.Joined[name] = Room{r.State.Events, r.Timeline.Events, r.Timeline.Limited, r.Timeline.PrevBatch}
+		batch.Joined[name] = Room{
+			State: event.Timeline(r.State.Events, a.reject(name)), Timeline: event.Timeline(r.Timeline.Events, a.reject(name)),
+			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch,
+		}
 	}
 	for name, r := range s.Rooms.Invite {
-		batch.Invited[name] = r.State.Events
+		if e, err := invitation(r.State.Events, a.UserID()); err == nil {
+			batch.Invited[name] = e
+		} else {
+			a.reject(name)(err)
+		}
 	}
 	for name := range s.Rooms.Leave {
 		batch.Left = append(batch.Left, name)
 	}
 	return batch
+}
+
+// invitation finds the event that invites user. The state that comes with an
+// invitation is what the inviter's server chose to send, and may hold memberships
+// that never were. The homeserver adds the membership event itself, behind all of
+// it: that one alone says who invites.
+func invitation(stripped []json.RawMessage, user string) (event.Event, error) {
+	if len(stripped) == 0 {
+		return event.Event{}, fmt.Errorf("%w: an invitation without events", event.ErrMalformed)
+	}
+	e, err := event.FromServer(stripped[len(stripped)-1])
+	if err != nil {
+		return event.Event{}, err
+	}
+	if whose, m, ok := e.Member(); !ok || whose != user || m.Membership != "invite" {
+		return event.Event{}, fmt.Errorf("%w: an invitation whose last event does not invite", event.ErrMalformed)
+	}
+	return e, nil
+}
+
+// reject counts an event of a room that is left out, and logs why.
+func (a *Account) reject(room string) func(error) {
+	return func(err error) {
+		if a.cfg.Rejected != nil {
+			a.cfg.Rejected()
+		}
+		a.log.Warn().Err(err).Str("room", room).Msg("event rejected")
+	}
 }
 
 // Hurry ends the /sync that is held open, so that the next one tells at once
@@ -136,8 +175,9 @@ func (a *Account) setCut(cut context.CancelCauseFunc) {
 }
 
 // Messages are at most limit events of a room before a token, newest first, and
-// the token before them.
-func (a *Account) Messages(ctx context.Context, room, from string, limit int) (chunk []json.RawMessage, end string, err error) {
+// the token before them. all is how many there were with those that are left out
+// because they are malformed.
+func (a *Account) Messages(ctx context.Context, room, from string, limit int) (chunk []event.Event, all int, end string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var answer struct {
@@ -153,7 +193,7 @@ func (a *Account) Messages(ctx context.Context, room, from string, limit int) (c
 		MaxAttempts:  1,
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("read messages of %s: %w", room, err)
+		return nil, 0, "", fmt.Errorf("read messages of %s: %w", room, err)
 	}
-	return answer.Chunk, answer.End, nil
+	return event.Timeline(answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
 }

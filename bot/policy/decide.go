@@ -14,12 +14,13 @@ const (
 
 var replies = []Reply{All, MentionOnly, OwnerOnly, Off}
 
-// In returns the rule for a kind of room if the file leaves it open.
-func (r Reply) In(direct bool) Reply {
+// In returns the rule if the file leaves it open: nobody has to mention the bot
+// while it is alone with one other person.
+func (r Reply) In(alone bool) Reply {
 	switch {
 	case r != "":
 		return r
-	case direct:
+	case alone:
 		return All
 	}
 	return MentionOnly
@@ -30,7 +31,8 @@ type Query struct {
 	Room, Sender string   // full IDs
 	Owners       []string // of the settings: full user IDs
 	Allow        []string // of the settings: user IDs and globs; counts where the file has no list
-	Direct       bool     // a chat of two, by m.direct or the invite, not by counting heads
+	Direct       bool     // a direct chat, by m.direct or the invite
+	Alone        bool     // the bot and one other person are the only members
 	Mentioned    bool     // it mentions the bot, or replies to a message of the bot's
 	Command      bool     // it is a !word of ours
 }
@@ -61,7 +63,7 @@ type Decision struct {
 // over allowing.
 func (p *Policy) Decide(q Query) Decision {
 	r := p.room(q.Room)
-	reply := r.Reply.In(q.Direct)
+	reply := r.Reply.In(q.Alone)
 	owner := slices.Contains(q.Owners, q.Sender)
 	if !owner {
 		if r.blocks(q.Sender) {

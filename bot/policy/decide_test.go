@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 			}
 			q := Query{Room: c.room, Sender: c.sender, Owners: []string{"@owner:x", "@owner2:x"},
 				Allow:  []string{"@stranger:x", "@*:*"}, // does not count beside the file's list
-				Direct: i >= 4, Command: i&2 != 0, Mentioned: i&1 != 0}
+				Direct: i >= 4, Alone: i >= 4, Command: i&2 != 0, Mentioned: i&1 != 0}
 			got.WriteString(letter(p.Decide(q)))
 		}
 		if got.String() != c.want {
@@ -179,7 +179,7 @@ func TestDecideTellsWhy(t *testing.T) {
 // No file at all, and the zero value, hear whom the settings allow.
 func TestDecideWithoutFile(t *testing.T) {
 	for _, p := range []*Policy{nil, {}} {
-		if d := p.Decide(Query{Room: "!r:x", Sender: "@a:x", Allow: []string{"@a:x"}, Direct: true}); !d.Reply {
+		if d := p.Decide(Query{Room: "!r:x", Sender: "@a:x", Allow: []string{"@a:x"}, Direct: true, Alone: true}); !d.Reply {
 			t.Errorf("%+v", d)
 		}
 	}

@@ -36,19 +36,20 @@ func New(rec state.Task, row state.Inbound) (state.Task, error) {
 
 // Task is a stored task, with its execution.
 type Task struct {
-	env  *Env
-	rec  state.Task       // as it is stored; Row has what the execution adds
-	exec *agent.Execution // its state machine
-	text string           // as the agent reads it
+	env   *Env
+	taken state.Task       // as it was when it was taken up: it never changes, so that others may read it
+	rec   state.Task       // as it is to be stored, with what Row adds; its own worker's alone
+	exec  *agent.Execution // its state machine
+	text  string           // as the agent reads it
 }
 
 // Task is a stored task.
 func (e *Env) Task(rec state.Task) *Task {
-	return &Task{env: e, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
+	return &Task{env: e, taken: rec, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
 }
 
 // Key names the task.
-func (t *Task) Key() string { return t.rec.Key }
+func (t *Task) Key() string { return t.taken.Key }
 
 // Text is the task as the agent reads it.
 func (t *Task) Text() string { return t.text }
@@ -88,10 +89,12 @@ func (t *Task) Row() state.Task {
 }
 
 // Asker is the user ID of who gave the task; "" when a program did.
-func (t *Task) Asker() string { return AskerOf(t.rec) }
+func (t *Task) Asker() string { return asker(&t.taken) }
 
 // AskerOf is the user ID of who gave a task; "" when a program did.
-func AskerOf(rec state.Task) string {
+func AskerOf(rec state.Task) string { return asker(&rec) }
+
+func asker(rec *state.Task) string {
 	if rec.Source == state.FromHTTP {
 		return ""
 	}

@@ -83,5 +83,5 @@ func (t *Task) Joins(row state.Inbound) bool { return t.joins(row, newestPart(t.
 
 func (t *Task) joins(row state.Inbound, newest time.Time) bool {
 	gap := row.Time.Sub(newest)
-	return t.Asker() == row.Sender && t.rec.Seq < row.Seq && gap >= 0 && gap <= t.env.Debounce
+	return t.Asker() == row.Sender && t.taken.Seq < row.Seq && gap >= 0 && gap <= t.env.Debounce
 }

@@ -24,12 +24,12 @@ func TestWhatTheChatShows(t *testing.T) {
 		msg              person.Msg
 		id, line, showed string
 	}{
-		"answer":    {msg: text, showed: "bot (scripted model): done\n[2Jok"},
-		"greeting":  {msg: with(func(m *person.Msg) { m.Kind, m.ReplyTo = "m.notice", "" }), showed: "bot (scripted model): done\n[2Jok"},
-		"progress":  {msg: with(func(m *person.Msg) { m.Kind = "m.notice" }), id: "$1", line: "bot (scripted model): done [2Jok"},
-		"its edit":  {msg: with(func(m *person.Msg) { m.Kind, m.ReplyTo, m.EditOf = "m.notice", "", "$9" }), id: "$9", line: "bot (scripted model): done [2Jok"},
-		"a person":  {msg: with(func(m *person.Msg) { m.Sender = you }), showed: "you: done\n[2Jok"},
-		"its edit'": {msg: with(func(m *person.Msg) { m.Sender, m.EditOf = you, "$1" }), showed: "you (changed): done\n[2Jok"},
+		"answer":    {msg: text, showed: "bot (scripted model): done\nok"},
+		"greeting":  {msg: with(func(m *person.Msg) { m.Kind, m.ReplyTo = "m.notice", "" }), showed: "bot (scripted model): done\nok"},
+		"progress":  {msg: with(func(m *person.Msg) { m.Kind = "m.notice" }), id: "$1", line: "bot (scripted model): done ok"},
+		"its edit":  {msg: with(func(m *person.Msg) { m.Kind, m.ReplyTo, m.EditOf = "m.notice", "", "$9" }), id: "$9", line: "bot (scripted model): done ok"},
+		"a person":  {msg: with(func(m *person.Msg) { m.Sender = you }), showed: "you: done\nok"},
+		"its edit'": {msg: with(func(m *person.Msg) { m.Sender, m.EditOf = you, "$1" }), showed: "you (changed): done\nok"},
 		"a file":    {msg: with(func(m *person.Msg) { m.Kind, m.Body, m.URL = "m.file", "answer.md", "mxc://x/y" }), showed: "bot (scripted model): [file] answer.md"},
 		"reaction":  {msg: with(func(m *person.Msg) { m.Type = "m.reaction" })},
 		"removed":   {msg: with(func(m *person.Msg) { m.Redacted = true })},

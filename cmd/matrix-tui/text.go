@@ -16,7 +16,7 @@ func reason(err error) error {
 	return err
 }
 
-// readAtMost reads everything, or fails when there is more than most bytes.
+// readAtMost reads everything, or fails if there are more than most bytes.
 func readAtMost(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {

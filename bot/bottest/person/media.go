@@ -28,7 +28,8 @@ func (p *Person) upload(ctx context.Context, room, name, kind string, data []byt
 	req := mautrix.ReqUploadMedia{ContentBytes: data, ContentLength: int64(len(data)), ContentType: kind, FileName: name}
 	file := attachment.NewEncryptedFile()
 	if encrypted {
-		req.ContentBytes = file.Encrypt(data)
+		req.ContentBytes = bytes.Clone(data) // which is the caller's
+		file.EncryptInPlace(req.ContentBytes)
 		req.ContentType, req.FileName = "application/octet-stream", ""
 	}
 	media, err := p.cli.UploadMedia(ctx, req)

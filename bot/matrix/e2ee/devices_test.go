@@ -9,6 +9,8 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	wire "matrix-tui/bot/matrix/event"
 )
 
 func TestNewDevice(t *testing.T) {
@@ -112,8 +114,8 @@ func TestInvitedReadUnlessHistoryIsKept(t *testing.T) {
 func TestEncryptedStaysEncrypted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
-	content := `{"type":"m.room.encryption","sender":"@ann:here","state_key":"","content":{}}`
-	if err := bot.m.TakeState(t.Context(), room, false, []json.RawMessage{json.RawMessage(content)}); err != nil {
+	content := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{}}`
+	if err := bot.m.TakeState(t.Context(), room, false, wire.Timeline([]json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if yes, err := bot.m.IsEncrypted(t.Context(), room); err != nil || !yes {
@@ -124,8 +126,8 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	}
 	// a room whose encryption we do not speak: nothing goes out
 	strange := "!strange:localhost"
-	odd := `{"type":"m.room.encryption","sender":"@ann:here","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
-	if err := bot.m.TakeState(t.Context(), strange, false, []json.RawMessage{json.RawMessage(odd)}); err != nil {
+	odd := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
+	if err := bot.m.TakeState(t.Context(), strange, false, wire.Timeline([]json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := bot.m.Encrypt(t.Context(), strange, "m.room.message", text("x")); !errors.Is(err, ErrAlgorithm) {

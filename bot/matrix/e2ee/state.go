@@ -21,11 +21,10 @@ import (
 // timeline is limited: changes may be missing, so the members are asked for
 // again before the next message. Events that were fetched for the gap are not to
 // be given. When TakeState returns, all of it is on disk.
-func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []json.RawMessage) error {
+func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []wire.Event) error {
 	var states []wire.Event
-	for _, raw := range events {
-		e, err := wire.FromServer(raw)
-		if err != nil || e.StateKey == nil {
+	for _, e := range events {
+		if e.StateKey == nil {
 			continue
 		}
 		switch e.Type {

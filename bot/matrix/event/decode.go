@@ -67,6 +67,24 @@ func keysOf(eventType string) keys {
 	return contentKeys[eventType]
 }
 
+// Timeline decodes the events of a room that the homeserver sent. Those that are
+// malformed, or have no ID, are left out and counted; reject is told why.
+func Timeline(raws []json.RawMessage, reject func(error)) []Event {
+	var events []Event
+	for _, raw := range raws {
+		e, err := FromServer(raw)
+		if err == nil && e.ID == "" {
+			err = fmt.Errorf("%w: no event_id", ErrMalformed)
+		}
+		if err != nil {
+			reject(err)
+			continue
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
 // FromServer decodes an event that the homeserver sent. Beyond what [Decode]
 // rejects, it rejects what only this program can have written.
 func FromServer(raw json.RawMessage) (Event, error) {
@@ -94,7 +112,7 @@ func Decode(raw json.RawMessage) (Event, error) {
 	e := Event{
 		ID: o.text("event_id"), Type: o.text("type"), Sender: o.text("sender"), Room: o.text("room_id"),
 		Time: o.integer("origin_server_ts"), Decrypted: o.flag(DecryptedKey), redacts: o.text("redacts"),
-		content: o.object("content"),
+		content: o.object("content"), Raw: raw,
 	}
 	if e.Type == "" || e.Sender == "" {
 		return Event{}, fmt.Errorf("%w: no type or no sender", ErrMalformed)

@@ -46,6 +46,8 @@ type Event struct {
 	Transaction string
 	// Content is the content as it came; Decode has checked its keys.
 	Content json.RawMessage
+	// Raw is the whole event as it came.
+	Raw json.RawMessage
 
 	content    object
 	redacts    string // before room version 11
