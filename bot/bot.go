@@ -20,6 +20,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/alert"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
@@ -95,7 +96,7 @@ type Bot struct {
 	count   *counters
 
 	receipts receipts
-	watch    hostWatch
+	watch    *alert.Watch
 
 	updating atomic.Value // string: the message whose update this process has begun
 	isOpen   atomic.Bool  // the rooms work
@@ -131,6 +132,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	}
 	b.Journal = &journal{parts.Journal, b}
 	b.tasks = b.deps()
+	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Limited: parts.Gateway.Limited, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyCame: b.keyCame, Rejected: b.count.rejected.Inc, Log: cfg.Log,

@@ -23,7 +23,8 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":              {"sandbox"},
 	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/alert":          {"bot/text"},
 	"bot/api":            {"agent", "bot"},
 	"bot/crash":          {},
 	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // of sandbox the names alone, of state what a script writes into a journal
@@ -40,7 +41,7 @@ var arrows = map[string][]string{
 	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":        {"sandbox/boxinit"},
 	"cmd/demo":           {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":     {"agent", "bot", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui":     {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
 	"cmd/scripted-model": {"agent/agenttest"},
 	"deploy/release":     {"state"},
 	"sandbox":            {"sandbox/boxinit"},

@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
-	"matrix-tui/bot"
+	"matrix-tui/bot/alert"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/sentence"
@@ -176,7 +176,7 @@ func checkState(dir string) finding {
 	if err != nil {
 		return bad("state folder %s is not writable (%v): make the bot's user its owner, make it writable, or set STATE_DIR", dir, reason(err))
 	}
-	free, _, err := bot.FreeSpace(dir)
+	free, _, err := alert.FreeSpace(dir)
 	if err != nil {
 		return bad("state folder %s: cannot determine the free space (%v)", dir, err)
 	}

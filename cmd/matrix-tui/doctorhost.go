@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot"
+	"matrix-tui/bot/alert"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/sentence"
 )
@@ -33,8 +33,8 @@ func checkMemory(cfg *Config, path string) finding {
 	if err != nil {
 		return skipped("memory: cannot be determined (%v)", reason(err))
 	}
-	total, _ := bot.MemInfo(data, "MemTotal")
-	available, ok := bot.MemInfo(data, "MemAvailable")
+	total, _ := alert.MemInfo(data, "MemTotal")
+	available, ok := alert.MemInfo(data, "MemAvailable")
 	switch {
 	case !ok:
 		return skipped("memory: %s does not say how much is available", path)
@@ -76,14 +76,14 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 
 // checkStorage checks the disk of images, containers and volumes.
 func checkStorage(stateDir, storage string) finding {
-	free, device, err := bot.FreeSpace(storage)
+	free, device, err := alert.FreeSpace(storage)
 	if err != nil {
 		return skipped("podman's storage %s cannot be checked (%v)", storage, err)
 	}
 	if free < minStorage {
 		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman image prune` removes unused images", storage, amount(free), amount(minStorage))
 	}
-	if _, other, err := bot.FreeSpace(stateDir); err == nil && other == device {
+	if _, other, err := alert.FreeSpace(stateDir); err == nil && other == device {
 		return good("podman's storage %s is on the same disk as the state folder", storage)
 	}
 	return good("podman's storage %s, %s free", storage, amount(free))

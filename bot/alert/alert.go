@@ -1,4 +1,7 @@
-package bot
+// Package alert watches what the host can run short of: disk, memory, the model's
+// quota. It decides what the owners are to be told, and when; it never tells
+// anybody itself, and never changes the host.
+package alert
 
 import (
 	"fmt"

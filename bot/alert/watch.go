@@ -1,0 +1,161 @@
+package alert
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+)
+
+// readTime bounds one look at the host.
+const readTime = 20 * time.Second
+
+// Watch looks after the host, and keeps in alerts.json where trouble is told.
+type Watch struct {
+	StateDir string
+	Room     string // where trouble is told unless somebody says otherwise; "" for nowhere
+	Storage  func(context.Context) (path string, err error)
+	Limited  func() int // how many requests in a row the model's server has refused
+	Log      zerolog.Logger
+
+	mu   sync.Mutex // held for a whole look: what was told is told once
+	kept *alerts    // nil before the first use
+}
+
+// Look measures the host and has what is to be told sent to a room; short tells
+// whether something runs short. What send does not take is told at the next look.
+func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken bool)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.load()
+	room := w.room(a)
+	if room == "" {
+		return
+	}
+	short, over, next := a.decide(time.Now(), w.read(ctx))
+	if len(short)+len(over) == 0 || !send(room, alertText(short, over), len(short) > 0) {
+		return
+	}
+	if err := w.keep(next); err != nil {
+		w.Log.Warn().Err(err).Msg("keep alerts")
+	}
+}
+
+// Tell has trouble told in a room from now on; "" is nowhere.
+func (w *Watch) Tell(room string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := *w.load()
+	next.Room, next.Off = room, room == ""
+	return w.keep(next)
+}
+
+// Standing says how the host stands, in one sentence.
+func (w *Watch) Standing(ctx context.Context) string { return standing(w.read(ctx)) }
+
+// room is where alerts go, "" for nowhere.
+func (w *Watch) room(a *alerts) string {
+	switch {
+	case a.Off:
+		return ""
+	case a.Room != "":
+		return a.Room
+	}
+	return w.Room
+}
+
+// read measures what can run short. What cannot be measured is left out.
+func (w *Watch) read(ctx context.Context) (readings []reading) {
+	free, device, err := FreeSpace(w.StateDir)
+	if err == nil {
+		readings = append(readings, diskReading(alertState, "my state", w.StateDir, free))
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	if path, err := w.Storage(ctx); err == nil {
+		if free, other, err := FreeSpace(path); err == nil && other != device {
+			readings = append(readings, diskReading(alertStorage, "the containers", path, free))
+		}
+	}
+	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if available, ok := MemInfo(data, "MemAvailable"); ok {
+			readings = append(readings, memoryReading(available))
+		}
+	}
+	return append(readings, quotaReading(w.Limited()))
+}
+
+// FreeSpace is what a user may still write at a path, in bytes, and on which
+// device that is. Where the path is closed to us, it is what is around it.
+func FreeSpace(path string) (free, device uint64, err error) {
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	for {
+		err = errors.Join(unix.Statfs(path, &fs), unix.Stat(path, &st))
+		if err == nil {
+			return fs.Bavail * uint64(fs.Bsize), st.Dev, nil
+		}
+		if parent := filepath.Dir(path); errors.Is(err, unix.EACCES) && parent != path {
+			path = parent
+			continue
+		}
+		return 0, 0, fmt.Errorf("look at the disk of %s: %w", path, err)
+	}
+}
+
+// MemInfo reads a line of /proc/meminfo, such as MemAvailable, in bytes.
+func MemInfo(meminfo []byte, name string) (bytesOf uint64, ok bool) {
+	for line := range bytes.Lines(meminfo) {
+		fields := bytes.Fields(line)
+		if len(fields) >= 2 && string(fields[0]) == name+":" {
+			kb, err := strconv.ParseUint(string(fields[1]), 10, 50)
+			return kb << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+func (w *Watch) file() string { return filepath.Join(w.StateDir, "alerts.json") }
+
+// load reads alerts.json once; one that cannot be read begins anew. The
+// caller holds mu.
+func (w *Watch) load() *alerts {
+	if w.kept != nil {
+		return w.kept
+	}
+	w.kept = &alerts{}
+	data, err := os.ReadFile(w.file())
+	if err == nil {
+		err = json.Unmarshal(data, w.kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.Log.Warn().Err(err).Msg("alerts.json cannot be read: the setting ALERT_ROOM holds")
+		w.kept = &alerts{}
+	}
+	return w.kept
+}
+
+// keep remembers what was told, also where the disk is full and does not
+// take it. The caller holds mu.
+func (w *Watch) keep(a alerts) error {
+	w.kept = &a
+	data, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("keep alerts: %w", err)
+	}
+	if err := renameio.WriteFile(w.file(), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("keep alerts: %w", err)
+	}
+	return nil
+}
