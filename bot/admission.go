@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
@@ -64,7 +65,7 @@ func (r *room) tellCleartext(ctx context.Context, row state.Inbound) {
 		return
 	}
 	r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("cleartext message in an encrypted room: not obeyed")
-	m := notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
+	m := matrix.Notice("🔓 I ignored an unencrypted message from " + text.Code(row.Sender) + ". This room is encrypted, so I act only on encrypted messages. " +
 		"If you wrote it, check your client's encryption settings and send it again.")
 	m.RelatesTo = relate(originOf(row), row.Event)
 	if err := r.queue(ctx, r.out(state.KindCleartext, task.KeyOf(row)+"-clear", m)); err != nil && ctx.Err() == nil {

@@ -27,7 +27,7 @@ func (b *Bot) watchHost(ctx context.Context) {
 // journal: a full disk is one of the things to tell.
 func (b *Bot) lookAfterHost(ctx context.Context) {
 	b.watch.Look(ctx, func(room, text string, short bool) bool {
-		m := notice(text)
+		m := matrix.Notice(text)
 		if short {
 			m.MsgType = matrix.MsgText
 			m.Mentions.UserIDs = append(m.Mentions.UserIDs, b.Owners...)

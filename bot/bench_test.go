@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 )
@@ -35,13 +36,13 @@ func BenchmarkMessage(b *testing.B) {
 	for b.Loop() {
 		e, ok := parseEvent(raw)
 		got := classify(e, self, func(e wireEvent) hearing {
-			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(e.Content, self, displayName)})
+			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(e.Content, self, matrix.DisplayName)})
 			return hearing{d.Heard, d.Reply, d.Pair}
 		})
 		if !ok || got != kindTask {
 			b.Fatal("not a task", got)
 		}
-		for i, m := range answer(said, row.Event) {
+		for i, m := range matrix.Parts(said, row.Event) {
 			if out := r.out(state.KindFinal, fmt.Sprint("k-f", i), m); !json.Valid(out.Content) {
 				b.Fatal("no content")
 			}

@@ -23,10 +23,12 @@ import (
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // Config is what the operator decides about the account and its tasks.
@@ -84,8 +86,8 @@ type Bot struct {
 	account *matrix.Account
 	log     zerolog.Logger
 	tasks   *task.Deps  // what the tasks of all rooms work with
-	synced  gate        // opened by each sync that was committed
-	asked   gate        // opened by each sync that is asked for
+	synced  queue.Gate  // opened by each sync that was committed
+	asked   queue.Gate  // opened by each sync that is asked for
 	waits   *task.Waits // the tasks that wait for an answer
 	policy  *policy.Source
 	direct  directs
@@ -123,8 +125,8 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Config:  cfg,
 		Parts:   parts,
 		log:     cfg.Log,
-		synced:  newGate(),
-		asked:   newGate(),
+		synced:  queue.NewGate(),
+		asked:   queue.NewGate(),
 		waits:   task.NewWaits(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   newCounters(),
@@ -220,7 +222,7 @@ func (b *Bot) takeUp(ctx context.Context) error {
 		return fmt.Errorf("list rooms with unsent messages: %w", err)
 	}
 	for _, name := range rooms {
-		b.room(name).outbox.wake()
+		b.room(name).outbox.Wake()
 	}
 	return nil
 }
@@ -254,3 +256,28 @@ func (b *Bot) start(f func()) bool {
 func (b *Bot) startLane(f func()) bool { return b.isOpen.Load() && b.start(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
+
+// introduce gives the account a name and a picture where it has none.
+func (b *Bot) introduce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	name, err := b.account.Introduce(ctx)
+	if err != nil && b.ctx.Err() == nil {
+		b.log.Warn().Err(err).Msg("introduce the account")
+	}
+	if name != "" {
+		b.called.Store(name)
+	}
+}
+
+// sentence is what a person in the room is told of an error: its own sentence
+// where it has one, else an ID that the log has too.
+func (b *Bot) sentence(err error) string {
+	said, id := sentence.Tell(err)
+	if id == "" {
+		b.log.Warn().Err(err).Msg("told the room")
+	} else {
+		b.log.Error().Err(err).Str("error_id", id).Msg("internal error")
+	}
+	return said
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -127,7 +128,7 @@ func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
 
 // tell answers a row with a notice and ends the row.
 func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
-	n := notice(text)
+	n := matrix.Notice(text)
 	n.RelatesTo = relate(originOf(row), row.Event)
 	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.Event)
 }
@@ -140,6 +141,28 @@ func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) e
 	if err := r.bot.Journal.Reply(ctx, r.id, out, rows...); err != nil {
 		return err
 	}
-	r.outbox.wake()
+	r.outbox.Wake()
 	return nil
+}
+
+// description is a command as clients can offer it.
+func (c command) description() matrix.Command {
+	return matrix.Command{Name: c.name, Does: c.does, Text: strings.ToLower(c.text)}
+}
+
+// describe publishes the commands in a room, where the bot may: it is no harm
+// where it may not.
+func (r *room) describe(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	direct := r.bot.isDirect(r.id)
+	for _, c := range commands {
+		if c.direct && !direct {
+			continue
+		}
+		if err := r.bot.account.Describe(ctx, r.id, c.description()); err != nil {
+			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("describe commands")
+			return
+		}
+	}
 }

@@ -1,8 +1,6 @@
 package bot
 
 import (
-	"bytes"
-	"image/png"
 	"strings"
 	"testing"
 
@@ -27,17 +25,6 @@ func TestRelate(t *testing.T) {
 	}
 	if rel := follows(thread); rel.RelType != "m.thread" || rel.EventID != "$root" || !rel.IsFallingBack {
 		t.Errorf("what follows in a thread is %+v", rel)
-	}
-}
-
-func TestAvatar(t *testing.T) {
-	data, err := avatar()
-	if err != nil {
-		t.Fatal(err)
-	}
-	picture, err := png.Decode(bytes.NewReader(data))
-	if err != nil || picture.Bounds().Dx() != 192 || len(data) > 8<<10 {
-		t.Errorf("%v, %d bytes", err, len(data))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -72,9 +73,9 @@ func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 			return fmt.Errorf("save execution: %w", err)
 		}
 		r := b.room(e.Room)
-		m := rendered("⚠️ " + lost)
+		m := matrix.Text("⚠️ " + lost)
 		if e.TaskEvent != "" {
-			m.RelatesTo = replyTo(e.TaskEvent)
+			m.RelatesTo = matrix.ReplyTo(e.TaskEvent)
 		}
 		if err := r.queue(ctx, r.out(state.KindLost, task.Hash(e.ID)+"-lost", m)); err != nil {
 			return err

@@ -94,17 +94,6 @@ func TestFileJoins(t *testing.T) {
 	}
 }
 
-func TestWithTxn(t *testing.T) {
-	got, err := withTxn(json.RawMessage(`{"msgtype":"m.file","body":"a"}`), "k-o1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
-	if txn := ownTransaction(e, "@bot:here"); txn != "k-o1" {
-		t.Errorf("%q in %s", txn, got)
-	}
-}
-
 // What a former life left in the clear goes.
 func TestEmptyTmp(t *testing.T) {
 	b := &Bot{Config: Config{StateDir: t.TempDir()}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 )
 
@@ -69,7 +70,7 @@ func (b *Bot) name() string {
 	if name, ok := b.called.Load().(string); ok {
 		return name
 	}
-	return displayName
+	return matrix.DisplayName
 }
 
 // isOwner tells whether a user is one of the operator's.

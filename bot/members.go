@@ -104,7 +104,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 	if err := r.env.AskAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row)+"-g", notice(r.greeting(alone)))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row)+"-g", matrix.Notice(r.greeting(alone)))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
@@ -176,7 +176,7 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 
 // doUnsupported says that a message was not read.
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
-	c := notice("I can read texts and files, and that is neither: please write what you want done.")
+	c := matrix.Notice("I can read texts and files, and that is neither: please write what you want done.")
 	c.RelatesTo = relate(originOf(row), row.Event)
 	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", c)); err != nil {
 		return err

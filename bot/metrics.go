@@ -60,7 +60,7 @@ func (b *Bot) Collectors() []prometheus.Collector {
 		gauge("matrix_tui_tasks_waiting", "Tasks that wait for an answer.", func() float64 { return float64(b.waits.Total()) }),
 		gauge("matrix_tui_containers", "Rooms that have a container.", func() float64 { return float64(len(b.Store.Containers())) }),
 		gauge("matrix_tui_last_sync_timestamp_seconds", "When the newest batch of the homeserver was stored; 0 before the first.", func() float64 {
-			if at := b.synced.last(); !at.IsZero() {
+			if at := b.synced.Last(); !at.IsZero() {
 				return float64(at.UnixMilli()) / 1000
 			}
 			return 0

@@ -11,6 +11,8 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/queue"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -21,14 +23,14 @@ import (
 // message was taken after all, it comes back with its transaction ID and
 // marks its own row.
 type outbox struct {
-	lane
+	queue.Lane
 	room *room
 }
 
 func (o *outbox) init(r *room) {
 	o.room = r
-	o.lane.start = r.bot.startLane
-	o.lane.work = o.drain
+	o.Lane.Start = r.bot.startLane
+	o.Lane.Work = o.drain
 }
 
 func (o *outbox) drain() {
@@ -40,7 +42,7 @@ func (o *outbox) drain() {
 			return
 		}
 		if err == nil {
-			coming := b.synced.coming()
+			coming := b.synced.Coming()
 			err = o.send(ctx, row)
 			if err != nil && matrix.Ambiguous(err) {
 				o.afterSync(ctx, coming, again.Next())
@@ -143,7 +145,7 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Message, err error) err
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
 	if row.Kind == state.KindFinal {
-		m := rendered("⚠️ The answer is larger than the homeserver takes. The work itself is done: ask me for the result in parts.")
+		m := matrix.Text("⚠️ The answer is larger than the homeserver takes. The work itself is done: ask me for the result in parts.")
 		var told message
 		if json.Unmarshal(row.Content, &told) == nil {
 			m.RelatesTo = told.RelatesTo
@@ -195,5 +197,29 @@ func crashAfter(m state.Message, point string) {
 		crash.At("question-" + point)
 	case state.KindFinal, state.KindTooLarge:
 		crash.At(point)
+	}
+}
+
+// earlierLife are the events that this account has answered by messages which
+// the journal knows nothing of, by their keys. It is empty but after a restore
+// of the state folder from a copy: what came and was done since the copy comes
+// once more, and must not be done again.
+type earlierLife map[string]bool
+
+// take notes a transaction of ours without a row, if it ended a row: a result, or
+// what tell says.
+func (l earlierLife) take(txn string) {
+	switch key, kind, _ := state.KindOfTxn(txn); kind {
+	case state.KindFinal, state.KindTooLarge, state.KindReply:
+		l[key] = true
+	}
+}
+
+// archive takes the rows that were answered out of the work.
+func (l earlierLife) archive(rows []state.Inbound) {
+	for i := range rows {
+		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i])] {
+			rows[i].Status = state.Archived
+		}
 	}
 }

@@ -20,7 +20,7 @@ func (b *Bot) watchWaits(ctx context.Context) {
 		}
 		rooms, at := b.waits.Next(time.Now())
 		for _, name := range rooms {
-			b.room(name).control.wake()
+			b.room(name).control.Wake()
 		}
 		if len(rooms) > 0 && at.After(time.Now().Add(time.Minute)) {
 			at = time.Now().Add(time.Minute) // the room sets a new time, or is asked again
@@ -35,7 +35,7 @@ func (r *room) overdue(ctx context.Context) {
 	if !r.bot.waits.Overdue(r.id, time.Now()) {
 		return
 	}
-	coming := r.bot.synced.coming()
+	coming := r.bot.synced.Coming()
 	r.bot.account.Hurry()
 	select {
 	case <-coming:
@@ -56,7 +56,7 @@ func (r *room) overdue(ctx context.Context) {
 func (r *room) look(ctx context.Context, key string) error {
 	ended, err := r.env.Look(ctx, key)
 	if ended {
-		r.tasks.wake()
+		r.tasks.Wake()
 	}
 	return err
 }

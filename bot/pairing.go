@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
@@ -36,7 +37,7 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pairing code: %w", err)
 	}
-	told := notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
+	told := matrix.Notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
 		"One of my owners can let you in: they write `!pair " + code + "` in their own chat with me. Then write again.")
 	return []state.Message{r.out(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
@@ -64,7 +65,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", notice("You're paired. Send me a task."))
+	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", matrix.Notice("You're paired. Send me a task."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}

@@ -76,8 +76,8 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	if err != nil {
 		return nil, fmt.Errorf("marshal execution: %w", err)
 	}
-	r.outbox.wake()
-	r.tasks.wake()
+	r.outbox.Wake()
+	r.tasks.Wake()
 	return data, nil
 }
 
@@ -150,7 +150,7 @@ func (b *Bot) Alive(ctx context.Context) error {
 	if _, err := b.Journal.NextBatch(ctx); err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	if since := time.Since(b.asked.last()); since > maxSilence {
+	if since := time.Since(b.asked.Last()); since > maxSilence {
 		return fmt.Errorf("nothing was asked of the homeserver for %s", since.Round(time.Second))
 	}
 	return nil
@@ -159,7 +159,7 @@ func (b *Bot) Alive(ctx context.Context) error {
 // Health looks at what the bot cannot do without: the homeserver's answers and
 // the journal.
 func (b *Bot) Health(ctx context.Context) Health {
-	h := Health{Synced: b.synced.last()}
+	h := Health{Synced: b.synced.Last()}
 	if _, err := b.Journal.NextBatch(ctx); err != nil {
 		h.Err = errors.New("the journal cannot be read")
 	} else if h.Synced.IsZero() {

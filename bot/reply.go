@@ -1,99 +1,121 @@
 package bot
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
-	"matrix-tui/bot/text"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
 
-const (
-	// maxEvent is what we let one event's content be. The limit of the whole
-	// event is 64 KiB, with the server's own fields and signatures
-	// (https://spec.matrix.org/v1.11/client-server-api/#size-limits), and
-	// encryption makes a third more of the content.
-	maxEvent = 44 << 10
-	// partSize is how much markdown goes into one message to begin with.
-	partSize = 16 << 10
-	// maxParts is how many messages one answer may be; a longer answer goes as
-	// a file behind its beginning.
-	maxParts = 6
-)
+// threadOf is the root of the thread that a message stands in, "" for none.
+func threadOf(row state.Inbound) string {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	if m.RelatesTo.RelType == "m.thread" {
+		return m.RelatesTo.EventID
+	}
+	return ""
+}
+
+func originOf(row state.Inbound) task.Origin {
+	return task.Origin{Event: row.Event, Thread: threadOf(row), Moved: hasMoved(row)}
+}
+
+// relate is the relation of a message that answers an event: a reply, in the
+// thread of the origin, if it stands in one. Nil when the event is the origin's,
+// and stands in another room.
+func relate(o task.Origin, about string) *matrix.RelatesTo {
+	rel := matrix.ReplyTo(about)
+	if o.Moved {
+		if about == o.Event {
+			return nil
+		}
+		return rel // to what was said here
+	}
+	if o.Thread != "" {
+		rel = matrix.ReplyTo(o.Event) // in a thread every relation must be sendable as it is
+		rel.RelType, rel.EventID = "m.thread", o.Thread
+	}
+	return rel
+}
+
+// follows is the relation of what comes behind a first message: in a thread it
+// stands there, too.
+func follows(o task.Origin) *matrix.RelatesTo {
+	if o.Thread == "" || o.Moved {
+		return nil
+	}
+	rel := matrix.ReplyTo(o.Event)
+	rel.RelType, rel.EventID, rel.IsFallingBack = "m.thread", o.Thread, true
+	return rel
+}
+
+// inThread finds the waiting task whose thread a message stands in: it answers
+// its question, whoever wrote it.
+func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, error) {
+	root := threadOf(row)
+	if root == "" || r.bot.waits.Count(r.id) == 0 {
+		return nil, nil
+	}
+	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting tasks: %w", err)
+	}
+	for i := range tasks {
+		if tasks[i].Thread != root {
+			continue
+		}
+		before, err := r.askedBefore(ctx, tasks[i], row)
+		if err != nil {
+			return nil, err
+		}
+		if before {
+			return &tasks[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// taskFrom is the task that a message asks for. It is agent.ErrLimit for one that
+// is too large.
+func taskFrom(row state.Inbound) (state.Task, error) {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	rec := state.Task{
+		Source: state.FromRoom, Home: homeOf(row), Thread: threadOf(row), ReplyTo: repliesTo(row),
+		Execution: task.ExecutionID(row.Room, row.Event), Text: taskWords(taskText(m)),
+	}
+	if f, ok := fileOf(row); ok {
+		rec.Text, rec.HasFile = task.WithFile(f, rec.Text), true
+	}
+	return task.New(rec, row)
+}
+
+// taskWords is a text without the command that only says that it is a task.
+func taskWords(text string) string {
+	if c, rest, ok := parseCommand(text); ok && c.run == nil {
+		return rest
+	}
+	return text
+}
+
+// repliesTo is the event that a row replies to, "" for none.
+func repliesTo(row state.Inbound) string {
+	e, _ := parseEvent(row.Raw)
+	m, _ := e.message()
+	if m.RelatesTo.Fallback { // in a thread, for old clients
+		return ""
+	}
+	return m.RelatesTo.InReplyTo
+}
 
 // message is the content of an m.room.message of ours.
 type message = matrix.Message
-
-// notice is a message that no bot answers and no phone rings for.
-func notice(text string) *message {
-	m := rendered(text)
-	m.MsgType = matrix.MsgNotice
-	return m
-}
-
-// rendered is a text message; nobody is mentioned.
-func rendered(words string) *message {
-	m := &message{}
-	m.MsgType = matrix.MsgText
-	m.Body = text.Visible(words)
-	m.Mentions = &matrix.Mentions{}
-	if formatted := text.HTML(m.Body); formatted != "" {
-		m.Format, m.FormattedBody = matrix.FormatHTML, formatted
-	}
-	return m
-}
-
-// replyTo relates a message to the one it answers.
-func replyTo(eventID string) *matrix.RelatesTo {
-	return &matrix.RelatesTo{InReplyTo: &matrix.InReplyTo{EventID: eventID}}
-}
-
-// edit makes a message replace an older one. It carries a fallback for clients
-// that do not know edits.
-func edit(original string, m *message) *message {
-	inner := *m
-	inner.RelatesTo, inner.Txn = nil, ""
-	out := &message{}
-	out.MsgType = m.MsgType
-	out.Body = "* " + m.Body
-	if m.FormattedBody != "" {
-		out.Format, out.FormattedBody = m.Format, "* "+m.FormattedBody
-	}
-	out.Mentions = &matrix.Mentions{}
-	out.NewContent = &inner
-	out.RelatesTo = &matrix.RelatesTo{RelType: "m.replace", EventID: original}
-	return out
-}
-
-// answer makes the messages of a text: the first replies to the task; each fits
-// into an event.
-func answer(words, task string) []*message {
-	var out []*message
-	for _, part := range text.Fit(words, partSize, fits) {
-		out = append(out, rendered(part))
-	}
-	out[0].RelatesTo = replyTo(task)
-	return out
-}
-
-// fits tells whether a part of a text, rendered, fits into an event.
-func fits(part string) bool {
-	encoded, _ := json.Marshal(rendered(part))
-	return len(encoded) <= maxEvent
-}
-
-// fileMessage refers to a file; where that is, is not in it yet.
-func fileMessage(name string, size int) *message {
-	m := &message{}
-	m.MsgType = matrix.MsgFile
-	m.Body, m.FileName = name, name
-	m.Info = &matrix.FileInfo{MimeType: "text/markdown", Size: size}
-	m.Mentions = &matrix.Mentions{}
-	return m
-}
 
 // out makes the outbox row of a message.
 func (r *room) out(kind state.Kind, txn string, m *message) state.Message {

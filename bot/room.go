@@ -9,7 +9,9 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -26,8 +28,8 @@ var (
 type room struct {
 	bot     *Bot
 	id      string
-	tasks   lane
-	control lane
+	tasks   queue.Lane
+	control queue.Lane
 	outbox  outbox
 
 	// books is held by whoever decides about a row and writes the decision down
@@ -48,8 +50,8 @@ type room struct {
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
 	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.books}
-	r.tasks = lane{start: b.startLane, work: func() { r.drain(r.nextTask) }}
-	r.control = lane{start: b.startLane, work: func() {
+	r.tasks = queue.Lane{Start: b.startLane, Work: func() { r.drain(r.nextTask) }}
+	r.control = queue.Lane{Start: b.startLane, Work: func() {
 		r.drain(r.undecided())
 		r.overdue(b.ctx)
 	}}
@@ -59,8 +61,8 @@ func newRoom(b *Bot, id string) *room {
 
 // wake has both lanes look at the journal.
 func (r *room) wake() {
-	r.control.wake()
-	r.tasks.wake()
+	r.control.Wake()
+	r.tasks.Wake()
 }
 
 // abandon ends the running task, whose run is stopped with its box.
@@ -118,7 +120,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 			r.books.Lock()
 			r.tombstone = nil
 			r.books.Unlock()
-			r.control.wake() // there may be another one
+			r.control.Wake() // there may be another one
 			return nil
 		}, nil
 	}
@@ -228,9 +230,9 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent, alon
 	}
 	crash.At("queued")
 	if len(out) > 0 {
-		r.outbox.wake()
+		r.outbox.Wake()
 	}
-	r.tasks.wake()
+	r.tasks.Wake()
 	return nil
 }
 
@@ -257,7 +259,7 @@ func (r *room) doControl(ctx context.Context, row state.Inbound, e wireEvent, k 
 		defer r.books.Unlock()
 		if r.tombstone == nil {
 			r.tombstone = &row
-			r.tasks.wake()
+			r.tasks.Wake()
 		}
 		return nil
 	case kindUnsupported:
@@ -298,7 +300,7 @@ func (r *room) queue(ctx context.Context, out ...state.Message) error {
 	if err := r.bot.Journal.Queue(ctx, out...); err != nil {
 		return fmt.Errorf("queue message: %w", err)
 	}
-	r.outbox.wake()
+	r.outbox.Wake()
 	return nil
 }
 
@@ -317,7 +319,7 @@ func (r *room) alarm(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	text := r.bot.sentence(err) + " I keep trying; nothing is lost."
-	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", notice(text)); err != nil {
+	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Notice(text)); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell the room of trouble")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -214,17 +215,40 @@ func (r *room) tellSealed(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	var c sealedContent
 	_ = json.Unmarshal(e.Content, &c)
-	m := notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
+	m := matrix.Notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
 	m.RelatesTo = relate(originOf(row), row.Event)
 	return r.queue(ctx, r.out(state.KindMissingKey, task.Hash(c.Room+"\x00"+c.Session)+"-sealed", m))
 }
 
 // doUnreadable says that a message will never be read.
 func (r *room) doUnreadable(ctx context.Context, row state.Inbound) error {
-	m := notice("🔒 I cannot decrypt this message. Please write it once more.")
+	m := matrix.Notice("🔒 I cannot decrypt this message. Please write it once more.")
 	m.RelatesTo = relate(originOf(row), row.Event)
 	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", m)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// An encrypted event becomes one of these where it cannot be read: not yet, and
+// not at all.
+const (
+	encryptedType       = "m.room.encrypted"
+	verificationRequest = "m.key.verification.request" // a message's msgtype
+
+	typeSealed     = ownTypes + "sealed"
+	typeUnreadable = ownTypes + "unreadable"
+)
+
+// crypt is what is known of encrypted rows.
+type crypt struct {
+	plain  plainRows
+	sealed sealed
+}
+
+// keyCame wakes the rooms in which a key was missing.
+func (b *Bot) keyCame(k e2ee.Key) {
+	for _, name := range append(b.crypt.sealed.came(k), k.Room) {
+		b.room(name).wake()
+	}
 }

@@ -185,13 +185,13 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.Event); err != nil {
 			return err
 		}
-		r.tasks.wake()
+		r.tasks.Wake()
 		return nil
 	}
 	if err := r.env.Note(ctx, rec); err != nil {
 		return fmt.Errorf("note the stop: %w", err)
 	}
 	r.signalStop(rec.Key, "🛑 stopping, until none of its processes is left")
-	r.tasks.wake()
+	r.tasks.Wake()
 	return r.finish(ctx, order)
 }

@@ -65,7 +65,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 		if err := next.env.AskAgain(ctx); err != nil {
 			return err
 		}
-		next.outbox.wake()
+		next.outbox.Wake()
 	}
 	next.wake()
 	return nil

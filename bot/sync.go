@@ -32,7 +32,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 		hold = 0 // after trouble we want to know where we are, at once
 		switch {
 		case err == nil:
-			b.synced.open()
+			b.synced.Open()
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -55,7 +55,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 }
 
 func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
-	b.asked.open()
+	b.asked.Open()
 	since, err := b.Journal.NextBatch(ctx)
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)

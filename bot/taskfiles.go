@@ -3,7 +3,6 @@ package bot
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -115,20 +114,10 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	if err != nil {
 		return err
 	}
-	if content, err = withTxn(content, txn); err != nil {
+	if content, err = matrix.WithTxn(content, txn); err != nil {
 		return err
 	}
 	return r.queue(ctx, state.Message{Txn: txn, Room: r.id, Kind: state.KindFile, Type: event.TypeMessage, Content: content, Task: key})
-}
-
-// withTxn puts the transaction ID into a message, see [message].
-func withTxn(content json.RawMessage, txn string) (json.RawMessage, error) {
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(content, &fields); err != nil {
-		return nil, fmt.Errorf("read a file's message: %w", err)
-	}
-	fields["io.matrix-tui.txn"], _ = json.Marshal(txn) // a string cannot fail
-	return json.Marshal(fields)
 }
 
 // uploaded gives the homeserver a text as a file, encrypted where the room is,
@@ -141,7 +130,7 @@ func (r taskRoom) uploaded(ctx context.Context, name, text string) (*message, er
 	if err != nil {
 		return nil, err
 	}
-	m := fileMessage(name, len(text))
+	m := matrix.FileMessage(name, len(text))
 	if !encrypted {
 		if m.URL, err = r.bot.account.Upload(ctx, strings.NewReader(text), int64(len(text)), "text/markdown", name); err != nil {
 			return nil, fmt.Errorf("upload %s: %w", name, err)

@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
-	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
@@ -29,7 +27,7 @@ func (r taskRoom) Queue(ctx context.Context, out ...task.Message) error {
 }
 
 // Wake is part of [task.Room].
-func (r taskRoom) Wake() { r.outbox.wake() }
+func (r taskRoom) Wake() { r.outbox.Wake() }
 
 // Render is part of [task.Room].
 func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Message {
@@ -38,9 +36,9 @@ func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Messa
 		from := len(rows)
 		switch {
 		case m.Reaction != "":
-			rows = append(rows, r.reaction(m))
+			rows = append(rows, r.row(m, event.TypeReaction, matrix.Reaction(m.About, m.Reaction, m.Txn), ownTxn(m.About)))
 		case m.Redacts != "":
-			rows = append(rows, r.redaction(m))
+			rows = append(rows, r.row(m, event.TypeRedaction, matrix.Redaction(state.AboutRef(m.Redacts)), m.Redacts))
 		case m.Long != nil:
 			rows = append(rows, r.long(ctx, m)...)
 		default:
@@ -56,15 +54,20 @@ func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Messa
 	return rows
 }
 
+// row is the row of what is no text.
+func (r taskRoom) row(m task.Message, eventType string, content json.RawMessage, about string) state.Message {
+	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: eventType, Content: content, About: about}
+}
+
 // short is a message whose text fits into one.
 func short(m task.Message) *message {
-	c := rendered(m.Text)
+	c := matrix.Text(m.Text)
 	if m.Notice {
-		c = notice(m.Text)
+		c = matrix.Notice(m.Text)
 	}
 	switch {
 	case m.Edits != "":
-		c = edit(state.AboutRef(m.Edits), c)
+		c = matrix.Edit(state.AboutRef(m.Edits), c)
 	case m.About != "":
 		c.RelatesTo = relate(m.Origin, m.About)
 	}
@@ -107,55 +110,17 @@ func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 
 // parts are the messages of a long text.
 func (r taskRoom) parts(ctx context.Context, m task.Message) []*message {
-	words := m.Long.Before + m.Text
-	if len(words) <= maxParts*partSize { // else it takes more
-		if messages := answer(words, m.About); len(messages) <= maxParts {
-			return messages
-		}
-	}
-	beginning := text.Fit(words, partSize-512, fits)[0] // the note has to fit behind it
-	size := text.Size(int64(len(m.Text)))
-	file, err := r.uploaded(ctx, m.Long.Name+".md", m.Text)
-	if err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("upload " + m.Long.Name)
-		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", m.Long.Name, size)
-		return answer(beginning+note, m.About)
-	}
-	note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", m.Long.Name, size)
-	return append(answer(beginning+note, m.About), file)
-}
-
-// reaction is the row of a reaction to an event.
-func (r taskRoom) reaction(m task.Message) state.Message {
-	content, err := json.Marshal(map[string]any{
-		"m.relates_to":      map[string]string{"rel_type": "m.annotation", "event_id": m.About, "key": m.Reaction},
-		"io.matrix-tui.txn": m.Txn,
+	messages, err := matrix.Long(m.Long.Before+m.Text, m.About, m.Long.Name, m.Text, func() (*message, error) {
+		return r.uploaded(ctx, m.Long.Name+".md", m.Text)
 	})
 	if err != nil {
-		panic(fmt.Sprintf("marshal reaction: %v", err)) // plain strings cannot fail
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("upload " + m.Long.Name)
 	}
-	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: event.TypeReaction, Content: content, About: ownTxn(m.About)}
+	return messages
 }
-
-// redaction is the row that takes the event of a transaction back, if there is
-// one.
-func (r taskRoom) redaction(m task.Message) state.Message {
-	content, err := json.Marshal(map[string]any{"redacts": state.AboutRef(m.Redacts)})
-	if err != nil {
-		panic(fmt.Sprintf("marshal redaction: %v", err)) // plain strings cannot fail
-	}
-	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: event.TypeRedaction, Content: content, About: m.Redacts}
-}
-
-// maxNotice bounds the content of an edit of a notice, in bytes of JSON:
-// encrypted, which makes a third more of it, it still is under 20 KB.
-const maxNotice = 13 << 10
 
 // Fits is part of [task.Room].
-func (r taskRoom) Fits(words string) bool {
-	data, err := json.Marshal(edit("$0123456789012345678901234567890123456789012", notice(words)))
-	return err == nil && len(data) <= maxNotice
-}
+func (r taskRoom) Fits(words string) bool { return matrix.FitsNotice(words) }
 
 // Edit is part of [task.Room].
 func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
@@ -163,7 +128,7 @@ func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 	if err != nil || sent.Event == "" {
 		return false
 	}
-	_, err = r.bot.account.Send(ctx, r.id, event.TypeMessage, "", edit(sent.Event, notice(words)))
+	_, err = r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Edit(sent.Event, matrix.Notice(words)))
 	if err != nil {
 		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("edit progress")
 		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
@@ -52,7 +53,7 @@ func (b *Bot) warnOf(row state.Inbound, why e2ee.Distrust) {
 		defer cancel()
 		hour := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // a restart does not repeat it
 		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+hour) + "-untrusted"
-		m := notice(distrustSentence(row.Sender, why))
+		m := matrix.Notice(distrustSentence(row.Sender, why))
 		m.RelatesTo, m.Txn = relate(originOf(row), row.Event), txn
 		_, err := b.account.SendClear(ctx, row.Room, event.TypeMessage, txn, m)
 		if err != nil && b.ctx.Err() == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -118,7 +120,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound)
 	key, n := task.KeyOf(row), 0
 	say := func(text string) {
 		n++
-		m := edit(state.AboutRef(toldTxn(row)), notice("🔄 "+text))
+		m := matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text))
 		if err := r.queue(ctx, r.out(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), m)); err != nil && ctx.Err() == nil {
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of an update")
 		}
@@ -131,7 +133,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound)
 	if !errors.Is(err, ErrNothingNew) {
 		text = "⚠️ The update did not take place; I go on as I am. " + r.bot.sentence(err) + logLines(err)
 	}
-	m := notice(text)
+	m := matrix.Notice(text)
 	m.RelatesTo = relate(originOf(row), row.Event)
 	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("tell of an update")
@@ -214,4 +216,16 @@ func (b *Bot) snapshot(ctx context.Context, room string) Snapshot {
 		}
 	}
 	return s
+}
+
+// Try proves that a bot could log in and read its keys, in a copy of the state
+// folder: the token is shown to the homeserver, and nothing else is said or
+// asked there.
+func Try(ctx context.Context, cfg Config) error {
+	b, err := New(cfg, Parts{})
+	if err != nil {
+		return err
+	}
+	policy.Open(cfg.StateDir, cfg.Log)
+	return b.account.Try(ctx)
 }

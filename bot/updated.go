@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
@@ -40,7 +41,7 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	m := notice(res.text(r.bot.snapshot(ctx, r.id)))
+	m := matrix.Notice(res.text(r.bot.snapshot(ctx, r.id)))
 	m.RelatesTo = relate(originOf(asked), res.Event)
 	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked)+"-updated", m))
 }

@@ -159,9 +159,9 @@ func (a *Account) SetAccountData(ctx context.Context, eventType string, content 
 	return a.client.SetAccountData(ctx, eventType, content)
 }
 
-// Profile is the account's display name, and whether it has a picture. An
+// profile is the account's display name, and whether it has a picture. An
 // account without a profile has neither.
-func (a *Account) Profile(ctx context.Context) (name string, picture bool, err error) {
+func (a *Account) profile(ctx context.Context) (name string, picture bool, err error) {
 	profile, err := a.client.GetProfile(ctx, a.client.UserID)
 	if err != nil && !IsNotFound(err) {
 		return "", false, err
@@ -172,13 +172,13 @@ func (a *Account) Profile(ctx context.Context) (name string, picture bool, err e
 	return profile.DisplayName, !profile.AvatarURL.IsEmpty(), nil
 }
 
-// SetName sets the account's display name.
-func (a *Account) SetName(ctx context.Context, name string) error {
+// setName sets the account's display name.
+func (a *Account) setName(ctx context.Context, name string) error {
 	return a.client.SetDisplayName(ctx, name)
 }
 
-// SetPicture uploads a picture and makes it the account's.
-func (a *Account) SetPicture(ctx context.Context, data []byte, contentType string) error {
+// setPicture uploads a picture and makes it the account's.
+func (a *Account) setPicture(ctx context.Context, data []byte, contentType string) error {
 	uploaded, err := a.client.UploadBytes(ctx, data, contentType)
 	if err != nil {
 		return fmt.Errorf("upload picture: %w", err)

@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":              {"sandbox"},
 	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":          {"bot/text"},
 	"bot/api":            {"agent", "bot"},
 	"bot/crash":          {},
@@ -31,12 +31,13 @@ var arrows = map[string][]string{
 	"bot/bottest/host":   {},
 	"bot/bottest/person": {},
 	"bot/bottest/proxy":  {},
-	"bot/matrix":         {"bot/matrix/e2ee"},
+	"bot/matrix":         {"bot/matrix/e2ee", "bot/matrix/event", "bot/text"},
 	"bot/matrix/e2ee":    {"bot/matrix/event"},
 	"bot/matrix/event":   {},
 	"bot/media":          {"bot/matrix", "bot/text", "sandbox"},
 	"bot/policy":         {},
 	"bot/task":           {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/queue":          {},
 	"bot/text":           {},
 	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":        {"sandbox/boxinit"},

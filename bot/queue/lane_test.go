@@ -1,4 +1,4 @@
-package bot
+package queue
 
 import (
 	"sync"
@@ -11,9 +11,9 @@ import (
 func TestLane(t *testing.T) {
 	var group sync.WaitGroup
 	var queue, done, workers atomic.Int64
-	l := &lane{
-		start: func(f func()) bool { group.Go(f); return true },
-		work: func() {
+	l := &Lane{
+		Start: func(f func()) bool { group.Go(f); return true },
+		Work: func() {
 			if workers.Add(1) != 1 {
 				t.Error("two workers at once")
 			}
@@ -28,7 +28,7 @@ func TestLane(t *testing.T) {
 		callers.Go(func() {
 			for range 200 {
 				queue.Add(1)
-				l.wake()
+				l.Wake()
 			}
 		})
 	}
@@ -43,9 +43,9 @@ func TestLane(t *testing.T) {
 }
 
 func TestLaneStaysDownWhenRefused(t *testing.T) {
-	l := &lane{start: func(func()) bool { return false }, work: func() { t.Error("worked") }}
-	l.wake()
-	l.wake()
+	l := &Lane{Start: func(func()) bool { return false }, Work: func() { t.Error("worked") }}
+	l.Wake()
+	l.Wake()
 	if l.alive {
 		t.Error("alive")
 	}

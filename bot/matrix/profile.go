@@ -1,13 +1,18 @@
-package bot
+package matrix
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/png"
 )
+
+// DisplayName is what the account is called where nobody has given it a name.
+const DisplayName = "matrix-tui"
 
 // avatar is a picture of a terminal that waits for a word, as PNG.
 func avatar() ([]byte, error) {
@@ -28,4 +33,26 @@ func avatar() ([]byte, error) {
 		return nil, fmt.Errorf("draw avatar: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// Introduce gives the account a name and a picture where it has none, and returns
+// the name. A person may change both; they stay.
+func (a *Account) Introduce(ctx context.Context) (string, error) {
+	name, picture, err := a.profile(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read own profile: %w", err)
+	}
+	if name == "" || name == a.Localpart() {
+		if err = a.setName(ctx, DisplayName); err == nil {
+			name = DisplayName
+		}
+	}
+	if picture {
+		return name, err
+	}
+	data, drawn := avatar()
+	if drawn == nil {
+		drawn = a.setPicture(ctx, data, "image/png")
+	}
+	return name, errors.Join(err, drawn)
 }
