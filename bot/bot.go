@@ -22,6 +22,7 @@ import (
 
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/media"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
@@ -97,7 +98,7 @@ type Bot struct {
 	pairing *policy.Pairing
 	count   *counters
 
-	receipts receipts
+	receipts queue.Newest // the newest events that are durably ours, by room
 	watch    *alert.Watch
 
 	updating atomic.Value // string: the message whose update this process has begun
@@ -173,7 +174,7 @@ func (b *Bot) Run(ctx context.Context) error {
 }
 
 func (b *Bot) serve(ctx context.Context, begun time.Time) error {
-	if err := b.emptyTmp(); err != nil {
+	if err := media.EmptyDir(b.tmp()); err != nil {
 		return err
 	}
 	stopped, err := b.reconcile(ctx)

@@ -61,7 +61,9 @@ func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 		if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("look for execution %s: %w", e.ID, err)
 		}
-		b.begun(&e)
+		if e.State == agent.Pending {
+			_ = e.Start(time.Now())
+		}
 		if err := e.Fail(lost, time.Now()); err != nil {
 			continue
 		}
@@ -82,11 +84,4 @@ func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-// begun is pending → running where that has not been.
-func (b *Bot) begun(e *agent.Execution) {
-	if e.State == agent.Pending {
-		_ = e.Start(time.Now())
-	}
 }

@@ -3,8 +3,6 @@ package bot
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -91,26 +89,6 @@ func TestFileJoins(t *testing.T) {
 	b.Debounce = 0
 	if r.couldJoin(t.Context(), event("@ann:here", image, 0)) {
 		t.Error("it joins without debounce")
-	}
-}
-
-// What a former life left in the clear goes.
-func TestEmptyTmp(t *testing.T) {
-	b := &Bot{Config: Config{StateDir: t.TempDir()}}
-	for range 2 {
-		if err := b.emptyTmp(); err != nil {
-			t.Fatal(err)
-		}
-		left, err := os.ReadDir(b.tmp())
-		if err != nil || len(left) > 0 {
-			t.Fatal(left, err)
-		}
-		if info, err := os.Stat(b.tmp()); err != nil || info.Mode().Perm() != 0o700 {
-			t.Fatal(info.Mode(), err)
-		}
-		if err := os.WriteFile(filepath.Join(b.tmp(), "inbox-1"), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

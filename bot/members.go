@@ -137,7 +137,7 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 // doGone gives up what the room had on this host, except its volumes and its
 // history: the container is stopped and its entry dropped.
 func (r *room) doGone(ctx context.Context, row state.Inbound) error {
-	r.abandon(errRoomGone)
+	r.abandon()
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task begins
 		return err
 	}

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"matrix-tui/state"
@@ -17,55 +16,23 @@ const (
 	receiptsPause = 200 * time.Millisecond
 )
 
-// receipts are the newest events that are durably ours, of each room, as long as
-// the homeserver does not know it. What goes wrong is not worth a word: the next
-// receipt covers it.
-type receipts struct {
-	mu     sync.Mutex
-	newest map[string]string // room → event
-	busy   bool              // somebody sends them
-}
-
-// add takes what is new and tells whether somebody has to begin to send.
-func (r *receipts) add(fresh []state.Inbound) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.newest == nil {
-		r.newest = map[string]string{}
-	}
+// receive marks the newest of a room's events that are durably ours as read. What
+// goes wrong is not worth a word: the next receipt covers it.
+func (b *Bot) receive(fresh []state.Inbound) {
+	newest := map[string]string{}
 	for _, row := range fresh {
 		if row.Status == state.Pending && isSpoken(row.Type) {
-			r.newest[row.Room] = row.Event
+			newest[row.Room] = row.Event
 		}
 	}
-	begin := !r.busy && len(r.newest) > 0
-	r.busy = r.busy || begin
-	return begin
-}
-
-// next takes one out and tells how many there were; without any, it is over.
-func (r *receipts) next() (room, event string, all int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all = len(r.newest)
-	for room, event = range r.newest {
-		delete(r.newest, room)
-		return room, event, all
-	}
-	r.busy = false
-	return "", "", 0
-}
-
-// receive marks the newest of a room's events that are durably ours as read.
-func (b *Bot) receive(fresh []state.Inbound) {
-	if b.receipts.add(fresh) {
+	if b.receipts.Add(newest) {
 		b.start(b.sendReceipts)
 	}
 }
 
 func (b *Bot) sendReceipts() {
 	for b.ctx.Err() == nil {
-		room, event, all := b.receipts.next()
+		room, event, all := b.receipts.Next()
 		if all == 0 {
 			return
 		}

@@ -18,11 +18,6 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Reasons for which a running task is left.
-var (
-	errRoomGone = task.ErrRoomGone
-)
-
 // room is one room's work: a lane that decides its events, in order, and does at
 // once what is no task; one for its tasks; and one for what it sends.
 type room struct {
@@ -66,9 +61,9 @@ func (r *room) wake() {
 }
 
 // abandon ends the running task, whose run is stopped with its box.
-func (r *room) abandon(cause error) {
+func (r *room) abandon() {
 	if t := r.atWork(); t != nil {
-		t.Abandon(cause)
+		t.Abandon()
 	}
 }
 

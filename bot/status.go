@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
@@ -161,13 +160,8 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	raw, err := b.account.State(ctx, room, event.TypeName)
-	if err != nil {
-		return text.Code(room)
+	if name, err := b.account.RoomName(ctx, room); err == nil && strings.TrimSpace(name) != "" {
+		return text.Code(name)
 	}
-	named, err := event.StateContent(event.TypeName, raw)
-	if err != nil || strings.TrimSpace(named.RoomName()) == "" {
-		return text.Code(room)
-	}
-	return text.Code(named.RoomName())
+	return text.Code(room)
 }

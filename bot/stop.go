@@ -60,17 +60,14 @@ func (r *room) settled(ctx context.Context) error {
 
 // busy tells whether the tasks' lane has a task, other than the one of that key.
 func (r *room) busy(other string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.current != nil && r.current.Key() != other
+	t := r.atWork()
+	return t != nil && t.Key() != other
 }
 
 // signalStop tells the current task to stop, if it is the one of that key, and
 // the room why.
 func (r *room) signalStop(key, note string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := r.current; t != nil && t.Key() == key {
+	if t := r.atWork(); t != nil && t.Key() == key {
 		t.Stop(note)
 	}
 }
@@ -112,9 +109,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
 	var all []candidate
-	r.mu.Lock()
-	t := r.current
-	r.mu.Unlock()
+	t := r.atWork()
 	if t != nil {
 		rec, err := r.bot.Journal.Task(ctx, t.Key()) // it may have ended, and be tidying up
 		if err != nil {

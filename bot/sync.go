@@ -187,7 +187,7 @@ func (b *Bot) dispatch(row state.Inbound) {
 	}
 	r := b.room(row.Room)
 	if row.Type == typeGone {
-		r.abandon(errRoomGone)
+		r.abandon()
 	}
 	r.wake()
 }

@@ -1,17 +1,13 @@
 package bot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/task"
@@ -30,17 +26,6 @@ const (
 
 // tmp is the folder of what is on its way between a room and a box.
 func (b *Bot) tmp() string { return filepath.Join(b.StateDir, "tmp") }
-
-// emptyTmp makes the folder anew: what a former life left there is in the clear.
-func (b *Bot) emptyTmp() error {
-	if err := os.RemoveAll(b.tmp()); err != nil {
-		return fmt.Errorf("empty folder of temporary files: %w", err)
-	}
-	if err := os.MkdirAll(b.tmp(), 0o700); err != nil {
-		return fmt.Errorf("make folder of temporary files: %w", err)
-	}
-	return nil
-}
 
 // patiently does something with the homeserver, again while that is away. Each
 // try has its own time.
@@ -118,34 +103,4 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 		return err
 	}
 	return r.queue(ctx, state.Message{Txn: txn, Room: r.id, Kind: state.KindFile, Type: event.TypeMessage, Content: content, Task: key})
-}
-
-// uploaded gives the homeserver a text as a file, encrypted where the room is,
-// and returns the message that refers to it. Of an encrypted one neither the
-// name nor the kind is told outside of that message.
-func (r taskRoom) uploaded(ctx context.Context, name, text string) (*message, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
-	if err != nil {
-		return nil, err
-	}
-	m := matrix.FileMessage(name, len(text))
-	if !encrypted {
-		if m.URL, err = r.bot.account.Upload(ctx, strings.NewReader(text), int64(len(text)), "text/markdown", name); err != nil {
-			return nil, fmt.Errorf("upload %s: %w", name, err)
-		}
-		return m, nil
-	}
-	data := []byte(text)
-	file, err := e2ee.EncryptFile(data)
-	if err != nil {
-		return nil, err
-	}
-	uri, err := r.bot.account.Upload(ctx, bytes.NewReader(data), int64(len(data)), "application/octet-stream", "")
-	if err != nil {
-		return nil, fmt.Errorf("upload %s: %w", name, err)
-	}
-	m.File, err = e2ee.FileAt(file, uri)
-	return m, err
 }

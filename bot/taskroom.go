@@ -45,9 +45,9 @@ func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Messa
 			rows = append(rows, r.out(m.Kind, m.Txn, short(m)))
 		}
 		for i := from; i < len(rows); i++ {
-			rows[i].Task = m.Task
-			if m.Kind != state.KindFinal {
-				rows[i].Number = m.Number
+			rows[i].Task, rows[i].Number = m.Task, m.Number
+			if m.Kind == state.KindFinal { // its parts count
+				rows[i].Number = i - from
 			}
 		}
 	}
@@ -101,9 +101,6 @@ func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 			kind, txn = m.Long.Kind, m.Long.Txn+strconv.Itoa(i)
 		}
 		rows[i] = r.out(kind, txn, c)
-		if m.Kind == state.KindFinal {
-			rows[i].Number = i
-		}
 	}
 	return rows
 }
@@ -111,7 +108,7 @@ func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 // parts are the messages of a long text.
 func (r taskRoom) parts(ctx context.Context, m task.Message) []*message {
 	messages, err := matrix.Long(m.Long.Before+m.Text, m.About, m.Long.Name, m.Text, func() (*message, error) {
-		return r.uploaded(ctx, m.Long.Name+".md", m.Text)
+		return r.bot.account.UploadText(ctx, r.id, m.Long.Name+".md", m.Text)
 	})
 	if err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("upload " + m.Long.Name)

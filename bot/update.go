@@ -179,11 +179,9 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	var running []*task.Work
 	b.mu.Lock()
 	for _, r := range b.rooms {
-		r.mu.Lock()
-		if r.current != nil {
-			running = append(running, r.current)
+		if t := r.atWork(); t != nil {
+			running = append(running, t)
 		}
-		r.mu.Unlock()
 	}
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, b.UpdateWait)

@@ -9,6 +9,8 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+
+	"matrix-tui/bot/matrix/event"
 )
 
 // DisplayName is what the account is called where nobody has given it a name.
@@ -55,4 +57,14 @@ func (a *Account) Introduce(ctx context.Context) (string, error) {
 		drawn = a.setPicture(ctx, data, "image/png")
 	}
 	return name, errors.Join(err, drawn)
+}
+
+// RoomName is what people call a room, "" where it has no name.
+func (a *Account) RoomName(ctx context.Context, room string) (string, error) {
+	raw, err := a.State(ctx, room, event.TypeName)
+	if err != nil {
+		return "", err
+	}
+	named, err := event.StateContent(event.TypeName, raw)
+	return named.RoomName(), err
 }

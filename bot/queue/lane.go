@@ -1,6 +1,6 @@
-// Package queue has the two ways in which goroutines of the bot wait for each
-// other: a lane works off what a journal holds, and a gate lets through who waits
-// for the next of something. It knows nothing of rooms, and stores nothing.
+// Package queue has the ways in which goroutines of the bot wait for each other: a
+// lane works off what a journal holds, a gate lets through who waits for the next
+// of something, and of what is sent at leisure the newest is kept. It knows nothing of rooms, and stores nothing.
 package queue
 
 import (

@@ -42,13 +42,13 @@ func (w *Work) Stop(note string) {
 	w.stopNow()
 }
 
-// Abandon has the task end without a word, with ErrRoomGone as the cause; its run
-// is stopped with its container.
-func (w *Work) Abandon(cause error) {
+// Abandon has the task end without a word, because the bot is no longer in the
+// room; its run is stopped with its container.
+func (w *Work) Abandon() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.abandon != nil {
-		w.abandon(cause)
+		w.abandon(errRoomGone)
 	}
 }
 

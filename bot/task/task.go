@@ -18,8 +18,8 @@ import (
 // gone or its container went down.
 const maxAttempts = 5
 
-// ErrRoomGone is why a task is left without a word: see [Work.Abandon].
-var ErrRoomGone = errors.New("the bot is no longer in the room")
+// errRoomGone is why a task is left without a word: see [Work.Abandon].
+var errRoomGone = errors.New("the bot is no longer in the room")
 
 // Work is one task that the room's worker has taken up.
 type Work struct {
@@ -71,7 +71,7 @@ func (w *Work) Do(ctx context.Context) error {
 
 	for {
 		out, err := w.perform(working)
-		if errors.Is(context.Cause(working), ErrRoomGone) {
+		if errors.Is(context.Cause(working), errRoomGone) {
 			return w.giveUp(ctx, "The room was left while the task ran.")
 		}
 		if err != nil {

@@ -1,0 +1,27 @@
+package media
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What a former life left in the clear goes.
+func TestEmptyDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tmp")
+	for range 2 {
+		if err := EmptyDir(dir); err != nil {
+			t.Fatal(err)
+		}
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Fatal(info.Mode(), err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "inbox-1"), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
