@@ -72,7 +72,7 @@ truncate -s 1T sparse; python3 -c 'import socket; socket.socket(socket.AF_UNIX).
 			"hard": "is a hard link; copy the file to send it",
 			"pipe": "is not a regular file", "socket": "is not a regular file", "empty": "is empty",
 			"nothing": "contains no file that can be sent", "only": "contains no file that can be sent",
-			"sparse": "has 1 TB; I send up to 50 MB",
+			"sparse": "is 1 TB; I send up to 50 MB",
 		}
 		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {
 			t.Errorf("refused (-want +got):\n%s, collected %v", diff, items)
@@ -119,8 +119,8 @@ d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
 		b := gather(t, container, Limits{})
 		items, refused := brief(b)
 		want := map[string]string{
-			"many": "holds more than I pack: up to 1000 files. Make an archive of it yourself",
-			"big":  "holds more than I send: up to 50 MB", "deep": "has more than 16 folders in each other",
+			"many": "contains more than the 1000 files that I pack. Create an archive yourself",
+			"big":  "is larger than the 50 MB that I send", "deep": "is nested more than 16 folders deep",
 		}
 		if diff := cmp.Diff(want, refused); diff != "" || len(items) > 0 {
 			t.Errorf("refused (-want +got):\n%s, collected %v", diff, items)
