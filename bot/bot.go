@@ -1,12 +1,13 @@
-// Package bot is one Matrix account at work: it logs in, follows /sync, keeps
-// each room's queue, has the tasks done by an agent in the room's own
-// container, and says in the room what is going on.
+// Package bot is rooms and people: which event is a task, an answer or a command,
+// and who is allowed; the queue of each room, membership, upgrades, alerts and
+// updates. It connects the parts: events come in and messages go out through
+// bot/matrix, and bot/task does a task in the room's container.
 //
 // Everything that must survive a crash goes through [state.Journal] before it
 // is acted on: events come in and messages go out as rows, and each step of a
-// task is a state of its row, so that the walk is taken up where it stopped.
-// The package is the only one that imports mautrix. It never talks to podman
-// but through [sandbox], and never logs the text of a message or a secret.
+// task is a state of its row, so that it continues where it stopped. The package
+// never imports mautrix, never talks to podman but through [sandbox], and never
+// logs the text of a message or a secret.
 package bot
 
 import (

@@ -13,7 +13,7 @@ import (
 	"matrix-tui/workspace"
 )
 
-// attempt brings the box up and has the run of the present attempt done in it:
+// attempt brings the container up and has the run of the present attempt done in it:
 // started if it never was, followed if it was. Errors of podman and the agent
 // become an outcome with a sentence; an error is returned for our own books.
 func (w *Work) attempt(ctx context.Context) (agent.Outcome, error) {
@@ -27,7 +27,7 @@ func (w *Work) attempt(ctx context.Context) (agent.Outcome, error) {
 	stoppable, cancel := w.stoppable(ctx)
 	defer cancel()
 	if begun {
-		stoppable = ctx // its run must be stopped in the box
+		stoppable = ctx // its run must be stopped in the container
 	}
 	w.fresh = !begun && w.rec.Tries <= 1 && (w.rec.Approved == nil || w.rec.Approved.Over) // between two tasks, never within one
 	box, err := w.ensure(stoppable, begun)
@@ -91,7 +91,7 @@ func (w *Work) attempt(ctx context.Context) (agent.Outcome, error) {
 	return out, nil
 }
 
-// run has the agent do the attempt. A box that has bootstrap files, against what
+// run has the agent do the attempt. A container that has bootstrap files, against what
 // was known, does not start it: they are read first.
 func (w *Work) run(ctx context.Context, box *sandbox.Container, attached bool) (agent.Outcome, error) {
 	job := w.agentTask(attached)
@@ -132,7 +132,7 @@ func (w *Work) claim(ctx context.Context, boxID string) error {
 	w.begin()
 	w.rec.Given = len(w.rec.Said)
 	w.rec.Container = boxID
-	w.rec.Deadline = time.Now().UTC().Add(w.runTime()) // the wait for a slot and the box is not the agent's time
+	w.rec.Deadline = time.Now().UTC().Add(w.runTime()) // the wait for a slot and the container is not the agent's time
 	if w.rec.Attempt == 1 {
 		if err := w.env.Transcripts.Begin(w.env.Container(), w.rec.Event, w.text); err != nil {
 			return fmt.Errorf("begin transcript: %w", err)

@@ -10,7 +10,7 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// ensure brings the room's box up. Podman's service may just be restarting:
+// ensure brings the room's container up. Podman's service may just be restarting:
 // it is waited for, longer when a run of ours is in there.
 func (w *Work) ensure(ctx context.Context, begun bool) (*sandbox.Container, error) {
 	patience := time.Now().Add(30 * time.Second)
@@ -52,7 +52,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	return box, nil
 }
 
-// runStatus asks the box for the run, over a restart of podman's service.
+// runStatus asks the container for the run, over a restart of podman's service.
 func (w *Work) runStatus(ctx context.Context, box *sandbox.Container) (sandbox.RunStatus, error) {
 	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(w.rec.Deadline); ; {
 		status, err := box.RunStatus(ctx, w.rec.Run)

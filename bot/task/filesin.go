@@ -64,9 +64,9 @@ type filesIn struct {
 	box  media.Container
 }
 
-// bring puts the task's files into the box's inbox, those that are not there. A
+// bring puts the task's files into the container's inbox, those that are not there. A
 // file that cannot be brought is told of, and the task goes on without it. An
-// error is one of the box's, of ctx, or of our own books.
+// error is one of the container's, of ctx, or of our own books.
 func (i *filesIn) bring(ctx context.Context) error {
 	w := i.work
 	var keep []string
@@ -137,7 +137,7 @@ func baseNames(files []state.File) []string {
 	return names
 }
 
-// one fetches a file and puts it into the box; the files that keep names
+// one fetches a file and puts it into the container; the files that keep names
 // stay there.
 func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []string) (state.File, error) {
 	w := i.work

@@ -14,10 +14,10 @@ import (
 	"matrix-tui/state"
 )
 
-// sendFiles sends what the agent has left in the outbox of the box, behind the
+// sendFiles sends what the agent has left in the outbox of the container, behind the
 // result, and moves it out of the way. A message's transaction ID is made of the
 // file as it lies there, so that nothing is sent twice, however often this is
-// done: by this task, or by later ones where the box was away before the move.
+// done: by this task, or by later ones where the container was away before the move.
 func (t *Task) sendFiles(ctx context.Context, box media.Container) error {
 	if t.rec.Ended != string(agent.Completed) {
 		return nil

@@ -42,7 +42,7 @@ func (w *Work) agentTask(attached bool) agent.Task {
 	}
 }
 
-// workspaceFiles are what the box must have before the run: task.md anew, the
+// workspaceFiles are what the container must have before the run: task.md anew, the
 // two memories only where they are missing.
 func workspaceFiles(text string) []sandbox.File {
 	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}

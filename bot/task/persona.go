@@ -13,7 +13,7 @@ import (
 	"matrix-tui/workspace"
 )
 
-// personaScript prints the bootstrap files of a box that are regular files, each
+// personaScript prints the bootstrap files of a container that are regular files, each
 // behind a line with its name and size.
 const personaScript = `cd /workspace && for f in "$@"; do
 	[ -f "$f" ] && [ ! -L "$f" ] || continue
@@ -53,7 +53,7 @@ func (w *Work) persona(ctx context.Context, box *sandbox.Container) []workspace.
 	return workspace.Persona(first, files, own)
 }
 
-// bootstrapPaths are the bootstrap files in the box.
+// bootstrapPaths are the bootstrap files in the container.
 func bootstrapPaths() []string {
 	paths := workspace.BootstrapFiles()
 	for i, name := range paths {
@@ -62,7 +62,7 @@ func bootstrapPaths() []string {
 	return paths
 }
 
-// personaFiles reads what personaScript prints. The box may print anything.
+// personaFiles reads what personaScript prints. The container may print anything.
 func personaFiles(out []byte) map[string]string {
 	files := map[string]string{}
 	known := workspace.BootstrapFiles()

@@ -135,7 +135,7 @@ func (t *Task) plan(last agent.Ended) {
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // and there is an answer
-		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // it begins when the lane is free
+		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // it begins when the worker is free
 		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {
 			t.rec.Session = uuid.NewString()
 		}

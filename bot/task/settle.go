@@ -74,8 +74,8 @@ func (t *Task) remembered() []state.Turn {
 	return append(turns, state.Turn{Role: "assistant", Content: text.Cut(t.rec.Result, historyText), Event: t.rec.Event})
 }
 
-// tidy sends what lies in the outbox of the box, leaves the line in status.md
-// that the agent forgot, and removes the run's output from the box. It does not wait for a box that is not there.
+// tidy sends what lies in the outbox of the container, leaves the line in status.md
+// that the agent forgot, and removes the run's output from the container. It does not wait for a container that is not there.
 func (t *Task) tidy(ctx context.Context) error {
 	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
