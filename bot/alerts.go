@@ -50,7 +50,7 @@ func (r *room) doAlerts(ctx context.Context, row state.Inbound, text string) err
 	case "here":
 		room, where = r.id, "I tell you here when disk, memory or the model's quota runs short. "
 	case "off":
-		where = "I tell nobody when disk, memory or the model's quota runs short; `!alerts here` in the room of your choice changes that. "
+		where = "Alerts are off. Send `!alerts here` in a room to get alerts about disk, memory and the model's quota there. "
 	default:
 		return r.tell(ctx, row, "`!alerts here` has me tell this room when the host runs short of something, `!alerts off` nobody.")
 	}

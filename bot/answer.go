@@ -66,7 +66,7 @@ func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) err
 	}
 	switch len(all) {
 	case 0:
-		return r.tell(ctx, row, "No question of mine waits here. To give me work, write it without `!answer`.")
+		return r.tell(ctx, row, "I have no open question here. To start a task, send it without `!answer`.")
 	case 1:
 		return r.bind(ctx, row, all[0].Key, text)
 	}
@@ -94,7 +94,7 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 	var over *agent.TransitionError
 	switch {
 	case errors.Is(err, agent.ErrLimit):
-		return r.tell(ctx, row, sentence.Text(err)+" I still wait for an answer.")
+		return r.tell(ctx, row, sentence.Text(err)+" I am still waiting for an answer.")
 	case errors.As(err, &over):
 		return r.tooLate(ctx, row, t.Row(), isLate)
 	}
@@ -115,18 +115,18 @@ func (r *room) resume(ctx context.Context, key string, given agent.Answer, close
 // tooLate tells that a question has its answer, or that nobody waits for one.
 func (r *room) tooLate(ctx context.Context, row state.Inbound, rec state.Task, v verdict) error {
 	if v == isClosed {
-		return r.tell(ctx, row, "That question is closed: the task is over. Write it again if you still want it done.")
+		return r.tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it done.")
 	}
 	by := "by HTTP"
 	if answers := rec.Answers; len(answers) > 0 && answers[len(answers)-1].By != "" {
 		by = "by " + text.Code(answers[len(answers)-1].By)
 	}
-	return r.tell(ctx, row, "That question is answered already, "+by+": the first answer stands. `!task` with a text gives me other work.")
+	return r.tell(ctx, row, "That question was already answered, "+by+": the first answer stands. Use `!task` to start another task.")
 }
 
 // ambiguous asks which of several questions is meant.
 func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Task) error {
-	ask := "Several questions of mine wait for you here, so I have taken that for none of them. Please reply to the one that you mean:\n"
+	ask := "I have several open questions here, so I did not use this as an answer. Please reply to the question you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
 		ask += "\n- " + r.env.Task(waiting).Line(ctx)
 	}

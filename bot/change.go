@@ -169,7 +169,7 @@ func (r *room) amend(ctx context.Context, row state.Inbound, t *task.Task, edite
 		return r.finish(ctx, row) // it was taken so already
 	}
 	if t.WentOn() {
-		return r.tell(ctx, row, "I had gone on with your first answer already. `!stop` ends the task; otherwise tell me the change when it is done.")
+		return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")
 	}
 	err := t.Amend(ctx, edited, text)
 	if errors.Is(err, agent.ErrLimit) {

@@ -29,18 +29,18 @@ var commands []command
 func init() {
 	commands = []command{ // not above: a command's work leads back to the table
 		{name: "help", does: "tells what I can do", run: (*room).doHelp},
-		{name: "task", text: "TEXT", does: "gives me work, even while I wait for an answer"},
-		{name: "answer", text: "TEXT", does: "answers the question that I wait for", run: (*room).doAnswer},
-		{name: "steer", text: "TEXT", does: "stops the running task and has it go on with what you say", run: (*room).doSteer},
-		{name: "stop", does: "ends the running task, or gives up the one that waits for an answer", run: (*room).doStop},
-		{name: "status", does: "tells what runs, what waits, and what the room's container uses", run: (*room).doStatus},
-		{name: "new", does: "has the agent begin a new session: it knows what was said here, and nothing else of before", run: (*room).doNew},
-		{name: "reset", does: "has the agent begin a new session and forget what was said here; files and transcript stay", owners: true, run: (*room).doReset},
-		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and edits who may talk where, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
-		{name: "pair", text: "CODE", does: "lets in who got this code from me", owners: true, direct: true, run: (*room).doPair},
-		{name: "self_update", text: "[REF]", does: "puts the newest release in my place, or the tag, branch or commit REF", owners: true, run: (*room).doSelfUpdate},
-		{name: "rooms", does: "lists the rooms that I work in", owners: true, direct: true, run: (*room).doRooms},
-		{name: "alerts", text: "here|off", does: "tells this room, or none, when the host runs short of something", owners: true, run: (*room).doAlerts},
+		{name: "task", text: "TEXT", does: "starts a task, even while I wait for an answer"},
+		{name: "answer", text: "TEXT", does: "answers my open question", run: (*room).doAnswer},
+		{name: "steer", text: "TEXT", does: "interrupts the running task and continues it with your instructions", run: (*room).doSteer},
+		{name: "stop", does: "cancels the running task, or the one waiting for an answer", run: (*room).doStop},
+		{name: "status", does: "shows running and waiting tasks, and what the room's container uses", run: (*room).doStatus},
+		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", run: (*room).doNew},
+		{name: "reset", does: "starts a new session and forgets this room's conversation; files and transcript are kept", owners: true, run: (*room).doReset},
+		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and changes who may talk to me in which room, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
+		{name: "pair", text: "CODE", does: "accepts the user with this pairing code", owners: true, direct: true, run: (*room).doPair},
+		{name: "self_update", text: "[REF]", does: "updates me to the newest release, or to the tag, branch or commit REF", owners: true, run: (*room).doSelfUpdate},
+		{name: "rooms", does: "lists my rooms", owners: true, direct: true, run: (*room).doRooms},
+		{name: "alerts", text: "here|off", does: "sends alerts about the host to this room, or turns them off", owners: true, run: (*room).doAlerts},
 	}
 }
 
@@ -100,7 +100,7 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 	case wantsUpdate(text):
 		return r.doPlainUpdate(ctx, row)
 	case !known:
-		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is work for me, write it without the `!`.")
+		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is a task, send it without the `!`.")
 	case c.owners && !r.bot.isOwner(row.Sender):
 		return r.tell(ctx, row, "`!"+c.name+"` is for my owners.")
 	case c.direct && !r.bot.isDirect(r.id):

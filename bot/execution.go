@@ -40,7 +40,7 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 }
 
 // lost is what a task is told that the journal no longer knows.
-const lost = "I lost track of this task, because my journal was damaged or replaced. What was done so far is in /workspace: please send the task again."
+const lost = "I lost track of this task because my journal was damaged or replaced. The work so far is in /workspace. Please send the task again."
 
 // loseOrphans fails the unfinished executions of state.json that no task of the
 // journal stands for, and says so in their rooms. Those that wait are known.

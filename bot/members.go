@@ -176,7 +176,7 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 
 // doUnsupported says that a message was not read.
 func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
-	c := matrix.Notice("I can read texts and files, and that is neither: please write what you want done.")
+	c := matrix.Notice("I can only read text and files. Please describe your task in a message.")
 	c.RelatesTo = relate(originOf(row), row.Event)
 	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", c)); err != nil {
 		return err

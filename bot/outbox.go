@@ -57,7 +57,7 @@ func (o *outbox) drain() {
 			return
 		}
 		pause := matrix.RetryAfter(err, again.Next())
-		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("message is held up")
+		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("could not send the message, retrying")
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
@@ -111,7 +111,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	if matrix.IsForbidden(err) {
 		return o.forbidden(ctx, row, err)
 	}
-	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver refuses the message")
+	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected the message")
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
@@ -145,7 +145,7 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Message, err error) err
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
 	if row.Kind == state.KindFinal {
-		m := matrix.Text("⚠️ The answer is larger than the homeserver takes. The work itself is done: ask me for the result in parts.")
+		m := matrix.Text("⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts.")
 		var told message
 		if json.Unmarshal(row.Content, &told) == nil {
 			m.RelatesTo = told.RelatesTo

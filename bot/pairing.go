@@ -37,8 +37,8 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pairing code: %w", err)
 	}
-	told := matrix.Notice("I do not know you yet. Your pairing code is `" + code + "`, for an hour. " +
-		"One of my owners can let you in: they write `!pair " + code + "` in their own chat with me. Then write again.")
+	told := matrix.Notice("I don't know you yet. Your pairing code is `" + code + "` (valid for one hour). " +
+		"Ask one of my owners to send `!pair " + code + "` in their chat with me, then send your message again.")
 	return []state.Message{r.out(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
 
@@ -69,7 +69,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
-	return r.tell(ctx, row, text.Code(user)+" may use me now, in every room that has no list of its own.")
+	return r.tell(ctx, row, text.Code(user)+" may now use me in every room without its own list.")
 }
 
 // refuse tells why something cannot be done, where that has a sentence; any

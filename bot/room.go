@@ -88,7 +88,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 			return
 		}
 		pause := again.Next()
-		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room work is held up")
+		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room queue stalled, retrying")
 		if out := (*outsideError)(nil); !errors.As(err, &out) {
 			r.alarm(ctx, err)
 		}

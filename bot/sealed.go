@@ -215,14 +215,14 @@ func (r *room) tellSealed(ctx context.Context, row state.Inbound) error {
 	e, _ := parseEvent(row.Raw)
 	var c sealedContent
 	_ = json.Unmarshal(e.Content, &c)
-	m := matrix.Notice("🔒 I cannot read this message yet: your device has not given me its key. I have asked for it, and begin as soon as it comes. If nothing happens, write the message once more.")
+	m := matrix.Notice("🔒 I cannot decrypt this message yet because the key is missing. I have requested it and will start when it arrives. If nothing happens, send the message again.")
 	m.RelatesTo = relate(originOf(row), row.Event)
 	return r.queue(ctx, r.out(state.KindMissingKey, task.Hash(c.Room+"\x00"+c.Session)+"-sealed", m))
 }
 
 // doUnreadable says that a message will never be read.
 func (r *room) doUnreadable(ctx context.Context, row state.Inbound) error {
-	m := matrix.Notice("🔒 I cannot decrypt this message. Please write it once more.")
+	m := matrix.Notice("🔒 I cannot decrypt this message. Please send it again.")
 	m.RelatesTo = relate(originOf(row), row.Event)
 	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", m)); err != nil {
 		return err

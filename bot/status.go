@@ -74,7 +74,7 @@ timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'
 func (r *room) boxLines(ctx context.Context) []string {
 	name := r.bot.Store.Container(r.id)
 	if name == "" {
-		return []string{"The room has no container yet: the first task makes it."}
+		return []string{"The room has no container yet: the first task creates it."}
 	}
 	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -106,7 +106,7 @@ func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
 	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
 		return fmt.Errorf("forget session: %w", err)
 	}
-	return r.tell(ctx, row, "The next task begins a new session. I still know what was said here, and the files are as they were."+r.after())
+	return r.tell(ctx, row, "The next task starts a new session. I keep this room's conversation, and the files are unchanged."+r.after())
 }
 
 // doReset has the next task begin a session that knows nothing of before.
@@ -120,13 +120,13 @@ func (r *room) doReset(ctx context.Context, row state.Inbound, _ string) error {
 	if err := r.bot.Store.SetHistory(ctx, r.id, nil); err != nil {
 		return fmt.Errorf("forget history: %w", err)
 	}
-	return r.tell(ctx, row, "The next task begins anew, and knows nothing of what was said here before. The files and the transcript stay."+r.after())
+	return r.tell(ctx, row, "The next task starts from scratch, without this room's conversation. Files and transcript are kept."+r.after())
 }
 
 // after says that what was ordered holds from the next task on.
 func (r *room) after() string {
 	if r.busy("") {
-		return " The task that runs now ends as it began."
+		return " The running task is not affected."
 	}
 	return ""
 }

@@ -28,9 +28,9 @@ func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) erro
 		}
 	}
 	if len(all) > 0 {
-		return r.tell(ctx, row, "Nothing runs here that could be steered, but a question waits: reply to it.")
+		return r.tell(ctx, row, "No task is running to steer, but a question is open: reply to it.")
 	}
-	return r.tell(ctx, row, "Nothing runs here that could be steered. Write it as a task.")
+	return r.tell(ctx, row, "No task is running to steer. Send this as a task.")
 }
 
 // steer gives a task that has no result yet a text, and ends the row that it came
@@ -42,7 +42,7 @@ func (r *room) steer(ctx context.Context, target state.Task, row state.Inbound, 
 		}
 	}
 	if len(target.Said) >= maxSteer {
-		return r.tell(ctx, row, "I have been told too much about one task already. `!stop` ends it; then write anew what you want.")
+		return r.tell(ctx, row, "This task has already received too many messages. Cancel it with `!stop`, then send a new task.")
 	}
 	_, said.File = fileOf(row)
 	target.Said = append(target.Said, said)

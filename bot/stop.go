@@ -156,10 +156,10 @@ func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
 	}
 	target := toStop(all, row.Sender)
 	if target == nil && len(all) > 0 {
-		return r.tell(ctx, row, "Several tasks wait here for an answer. Reply `!stop` to the question that you mean.")
+		return r.tell(ctx, row, "Several tasks are waiting for an answer here. Reply `!stop` to the question you mean.")
 	}
 	if target == nil {
-		return r.tell(ctx, row, "Nothing is running here, and no question of mine waits.")
+		return r.tell(ctx, row, "No task is running here, and no question is open.")
 	}
 	return r.stop(ctx, target.task.Key, row)
 }
@@ -173,7 +173,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 		return fmt.Errorf("read task: %w", err)
 	}
 	if rec.State == state.TaskDone || rec.State == state.TaskAnswered {
-		return r.tell(ctx, order, "That task is over already.")
+		return r.tell(ctx, order, "That task has already ended.")
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
@@ -186,7 +186,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 	if err := r.env.Note(ctx, rec); err != nil {
 		return fmt.Errorf("note the stop: %w", err)
 	}
-	r.signalStop(rec.Key, "🛑 stopping, until none of its processes is left")
+	r.signalStop(rec.Key, "🛑 stopping all of its processes")
 	r.tasks.Wake()
 	return r.finish(ctx, order)
 }

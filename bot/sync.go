@@ -46,7 +46,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 			b.log.Info().Msg("logged in again")
 		default:
 			pause := again.Next()
-			b.log.Warn().Err(err).Dur("again_in_ms", pause).Msg("sync did not work")
+			b.log.Warn().Err(err).Dur("again_in_ms", pause).Msg("sync failed, retrying")
 			if err := retry.Sleep(ctx, pause); err != nil {
 				return err
 			}

@@ -82,7 +82,7 @@ func (r *room) doPlainUpdate(ctx context.Context, row state.Inbound) error {
 	if !r.bot.isOwner(row.Sender) {
 		return r.tell(ctx, row, "Only my owners can update me, by `!self_update`.")
 	}
-	return r.tell(ctx, row, "To update me, write `!self_update`: it tells what is new and puts the newest release in my place. `!self_update REF` takes a tag, a branch or a commit.")
+	return r.tell(ctx, row, "To update me, send `!self_update`: it shows what is new and installs the newest release. `!self_update REF` takes a tag, a branch or a commit.")
 }
 
 // doSelfUpdate begins an update. The row ends before any work begins, so that
@@ -90,7 +90,7 @@ func (r *room) doPlainUpdate(ctx context.Context, row state.Inbound) error {
 func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string) error {
 	b := r.bot
 	if b.Updates == nil {
-		return r.tell(ctx, row, "I do not run from a folder of releases, so there is nothing that I could put in my place. `deploy/install` sets one up.")
+		return r.tell(ctx, row, "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.")
 	}
 	o := UpdateOrder{Room: r.id, Event: row.Event}
 	words := strings.Fields(text)
@@ -131,7 +131,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound)
 	}
 	text := "Nothing is new: I am the newest release."
 	if !errors.Is(err, ErrNothingNew) {
-		text = "⚠️ The update did not take place; I go on as I am. " + r.bot.sentence(err) + logLines(err)
+		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + logLines(err)
 	}
 	m := matrix.Notice(text)
 	m.RelatesTo = relate(originOf(row), row.Event)
@@ -149,7 +149,7 @@ func (b *Bot) SelfUpdate(ctx context.Context, o UpdateOrder, say func(string)) e
 		return err
 	}
 	if n := b.awaitTasks(ctx); n > 0 {
-		b.log.Info().Int("tasks", n).Msg("updating while tasks run: they go on in their containers")
+		b.log.Info().Int("tasks", n).Msg("updating while tasks are running: they continue in their containers")
 	}
 	if err := b.Updates.Commit(b.snapshot(ctx, o.Room)); err != nil {
 		return err

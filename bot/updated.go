@@ -53,7 +53,7 @@ func (res UpdateResult) text(now Snapshot) string {
 		if res.To != "" {
 			to = " to `" + res.To + "`"
 		}
-		return fmt.Sprintf("⚠️ The update%s did not take place: I am `%s`, with everything as it was. %s%s", to, res.From, res.Why, fencedLines(res.Log))
+		return fmt.Sprintf("⚠️ The update%s failed: I am `%s`, with everything as it was. %s%s", to, res.From, res.Why, fencedLines(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
 		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))

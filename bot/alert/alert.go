@@ -45,7 +45,7 @@ func diskReading(kind alertKind, what, path string, free uint64) reading {
 	return reading{
 		kind: kind, low: free < lowDisk, well: free >= wellDisk,
 		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free))),
-		mend: "Make room, or tasks fail and messages wait: `podman system df` and `podman image prune` on the host help most.",
+		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on the host help most.",
 	}
 }
 
@@ -62,11 +62,11 @@ func memoryReading(available uint64) reading {
 func quotaReading(refused int) reading {
 	now := "the model answers"
 	if refused > 0 {
-		now = fmt.Sprintf("the model has refused the last %d requests, because a quota is used up", refused)
+		now = fmt.Sprintf("the model rejected the last %d requests because a quota is exhausted", refused)
 	}
 	return reading{
 		kind: alertQuota, low: refused >= lowQuota, well: refused == 0, now: now,
-		mend: "Wait until the quota is filled again, raise it where the API key is from, or set another GEMINI_MODEL.",
+		mend: "Wait until the quota resets, raise it with the API key's provider, or set another GEMINI_MODEL.",
 	}
 }
 
@@ -116,7 +116,7 @@ func alertText(short, over []reading) string {
 		lines = append(lines, "⚠️ Running short: "+r.now+". "+r.mend)
 	}
 	for _, r := range over {
-		lines = append(lines, "✅ No longer short: "+r.now+".")
+		lines = append(lines, "✅ Back to normal: "+r.now+".")
 	}
 	return strings.Join(lines, "\n\n")
 }
@@ -128,7 +128,7 @@ func standing(readings []reading) string {
 		parts = append(parts, r.now)
 	}
 	if len(parts) == 0 {
-		return "How the host stands cannot be told just now."
+		return "The host's state is unknown at the moment."
 	}
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
 }

@@ -63,7 +63,7 @@ func TestReadings(t *testing.T) {
 		}
 	}
 	text := alertText([]reading{memoryReading(1)}, []reading{quotaReading(0)})
-	if want := "⚠️ Running short: the host has 1 B of memory available. Fewer tasks"; !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "✅ No longer short: the model answers.") {
+	if want := "⚠️ Running short: the host has 1 B of memory available. Fewer tasks"; !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "✅ Back to normal: the model answers.") {
 		t.Error(text)
 	}
 	if got := standing([]reading{memoryReading(1 << 30), quotaReading(0)}); got != "The host has 1 GB of memory available; the model answers." {

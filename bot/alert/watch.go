@@ -140,7 +140,7 @@ func (w *Watch) load() *alerts {
 		err = json.Unmarshal(data, w.kept)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.Log.Warn().Err(err).Msg("alerts.json cannot be read: the setting ALERT_ROOM holds")
+		w.Log.Warn().Err(err).Msg("cannot read alerts.json: using ALERT_ROOM")
 		w.kept = &alerts{}
 	}
 	return w.kept

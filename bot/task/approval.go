@@ -162,9 +162,9 @@ func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox
 func approvedResult(status sandbox.RunStatus) string {
 	switch {
 	case status.State == sandbox.RunNone || status.State == sandbox.RunInterrupted:
-		return "The container went down meanwhile, so that its outcome is not known: look what came of it before you do anything else."
+		return "The container went down in the meantime, so the outcome is unknown: check it before you do anything else."
 	case status.Signal != "":
-		return "It was ended by " + status.Signal + ". Its output:"
+		return "It was killed by " + status.Signal + ". Its output:"
 	}
 	return fmt.Sprintf("Its exit code was %d. Its output:", status.Code)
 }

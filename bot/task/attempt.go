@@ -107,7 +107,7 @@ func (w *Work) run(ctx context.Context, box *sandbox.Container, attached bool) (
 	return w.env.Agent.Run(ctx, crashing{box}, w.agentTask(attached), w.event)
 }
 
-const interruptedOften = "My container went down again and again while I worked on this; please look at the host, then send the task once more."
+const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
 
 // trouble makes an outcome of an error that is not our own books'.
 func (w *Work) trouble(ctx context.Context, err error) (agent.Outcome, error) {

@@ -22,7 +22,7 @@ func (w *Work) ensure(ctx context.Context, begun bool) (*sandbox.Container, erro
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return box, err
 		}
-		w.shown.set("podman does not answer, I keep trying")
+		w.shown.set("podman does not answer, retrying")
 		if err := again.Wait(ctx, err); err != nil {
 			return nil, err
 		}

@@ -145,7 +145,7 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	if f.Name == "" {
 		is.Name = ""
 	}
-	done, err := w.env.carry(ctx, func() { w.shown.set("waiting for other rooms' files to be through") })
+	done, err := w.env.carry(ctx, func() { w.shown.set("waiting for other rooms' file transfers") })
 	if err != nil {
 		return is, err
 	}

@@ -74,7 +74,7 @@ func (t *Task) filesLater(ctx context.Context) error {
 	if t.rec.Ended != string(agent.Completed) {
 		return nil
 	}
-	text := "I could not look into the outbox: the container cannot be reached. Files that the agent has left there come behind the next task."
+	text := "I could not read the outbox because the container cannot be reached. Files in it will be sent after the next task."
 	return t.env.Room.Queue(ctx, t.bare(state.KindFileNote, t.rec.Key+"-ol", text))
 }
 

@@ -218,7 +218,7 @@ func (p *progress) farewell() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
 	defer cancel()
-	p.edit(ctx, "🔄 I am restarting. The work goes on meanwhile, and so do I in a moment.")
+	p.edit(ctx, "🔄 Restarting. The task keeps running, and I will be back in a moment.")
 }
 
 // untype takes the typing sign back; the answer does not wait for it.

@@ -20,7 +20,7 @@ import (
 func (w *Work) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
 	if out.Held != nil && len(out.Held.Command) > maxShown {
 		out.Ended, out.Text = agent.Crashed, ""
-		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs a yes, and that is too long to be shown to you (%s). Give me the task in smaller steps.", text.Size(int64(len(out.Held.Command))))
+		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
 		return out, nil
 	}
 	err := w.pose(ctx, out)

@@ -104,7 +104,7 @@ func (t *Task) posted(ctx context.Context, event string, now time.Time) error {
 func (t *Task) remind(ctx context.Context, now time.Time) error {
 	n := len(t.exec.Answers)
 	txn := t.question(n)
-	m := t.message(n, fmt.Sprintf("⏰ I still wait for your input: %s\n\nI give up in %s.", t.link(ctx, txn), text.Duration(t.exec.Deadline.Sub(now))))
+	m := t.message(n, fmt.Sprintf("⏰ I am still waiting for your input: %s\n\nI will give up in %s.", t.link(ctx, txn), text.Duration(t.exec.Deadline.Sub(now))))
 	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(txn), t.Asker()
 	return t.env.Room.Queue(ctx, m)
 }

@@ -136,7 +136,7 @@ func (s *scene) failing(ctx context.Context, room string) (took [2]float64, err 
 			return took, err
 		}
 		begun := time.Now()
-		if _, err := s.after(ctx, room, event, "did not take place"); err != nil {
+		if _, err := s.after(ctx, room, event, "failed"); err != nil {
 			return took, err
 		}
 		took[i] = time.Since(begun).Seconds()

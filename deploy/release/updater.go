@@ -54,7 +54,7 @@ func (u *Updater) Begin(o Order) (known bool, err error) {
 		return true, nil
 	}
 	if u.busy {
-		return false, sentence.Newf(errors.New("busy"), "I am at an update already; wait for its end.")
+		return false, sentence.Newf(errors.New("busy"), "An update is already running. Wait until it ends.")
 	}
 	r := Record{Phase: Asked, Ref: o.Ref, Room: o.Room, Event: o.Event, From: u.Running, State: u.State, Begun: time.Now().UTC(), Failures: last.Failures}
 	if err := u.Base.Write(r); err != nil {
