@@ -52,7 +52,7 @@ func (r *room) doAlerts(ctx context.Context, row state.Inbound, text string) err
 	case "off":
 		where = "Alerts are off. Send `!alerts here` in a room to get alerts about disk, memory and the model's quota there. "
 	default:
-		return r.tell(ctx, row, "`!alerts here` has me tell this room when the host runs short of something, `!alerts off` nobody.")
+		return r.tell(ctx, row, "`!alerts here` sends alerts about the host to this room, `!alerts off` turns them off.")
 	}
 	if err := b.watch.Tell(room); err != nil {
 		return err

@@ -42,7 +42,7 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 	for room, name := range b.Store.Containers() {
 		info, ok := there[name]
 		if !ok || info.Room != room {
-			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: its history stays, the next message makes it anew")
+			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: the next message recreates it, with the same history")
 			drops.Go(func() error { return b.Store.DropContainer(ctx, room) })
 			continue
 		}
