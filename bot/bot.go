@@ -158,7 +158,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	defer stop(nil)
 	b.ctx, b.leave = ctx, stop
 	err := b.serve(ctx, time.Now())
-	stop(nil) // also when it is an error that ends us: no lane may wait for a homeserver that refuses us
+	stop(nil) // also when it is an error that ends us: no worker may wait for a homeserver that refuses us
 	b.mu.Lock()
 	b.draining = true
 	b.mu.Unlock()
@@ -252,10 +252,10 @@ func (b *Bot) start(f func()) bool {
 	return true
 }
 
-// startLane is start for what works off the rooms' rows: nothing of it before
+// startWorker is start for what works off the rooms' rows: nothing of it before
 // the first batch of events is stored, so that a release that does not come so
 // far has done nothing. takeUp wakes them then.
-func (b *Bot) startLane(f func()) bool { return b.isOpen.Load() && b.start(f) }
+func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.start(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
 

@@ -68,7 +68,7 @@ func (b *Bot) Collectors() []prometheus.Collector {
 	}
 }
 
-// running counts the rooms whose lane is at a task.
+// running counts the rooms whose worker is at a task.
 func (b *Bot) running() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

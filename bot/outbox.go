@@ -23,14 +23,14 @@ import (
 // message was taken after all, it comes back with its transaction ID and
 // marks its own row.
 type outbox struct {
-	queue.Lane
+	queue.Worker
 	room *room
 }
 
 func (o *outbox) init(r *room) {
 	o.room = r
-	o.Lane.Start = r.bot.startLane
-	o.Lane.Work = o.drain
+	o.Worker.Start = r.bot.startWorker
+	o.Worker.Work = o.drain
 }
 
 func (o *outbox) drain() {

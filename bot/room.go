@@ -18,17 +18,17 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// room is one room's work: a lane that decides its events, in order, and does at
+// room is one room's work: a worker that decides its events, in order, and does at
 // once what is no task; one for its tasks; and one for what it sends.
 type room struct {
 	bot     *Bot
 	id      string
-	tasks   queue.Lane
-	control queue.Lane
+	tasks   queue.Worker
+	control queue.Worker
 	outbox  outbox
 
 	// books is held by whoever decides about a row and writes the decision down
-	// where both lanes may: what is an answer, what stops, what is claimed. No
+	// where both workers may: what is an answer, what stops, what is claimed. No
 	// call to the homeserver or to podman is made meanwhile.
 	books sync.Mutex
 	env   *task.Env // of the room's tasks
@@ -36,7 +36,7 @@ type room struct {
 	tombstone *state.Inbound // waits for the tasks before it; the books are held
 
 	mu        sync.Mutex
-	current   *task.Work      // the one that the tasks' lane has taken up
+	current   *task.Work      // the one that the tasks' worker has taken up
 	alarms    time.Time       // when the room was last told of trouble on our side
 	cleartext time.Time       // when it was last told of a message in clear
 	refused   map[string]bool // types of events that the homeserver did not take here
@@ -45,8 +45,8 @@ type room struct {
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
 	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.books}
-	r.tasks = queue.Lane{Start: b.startLane, Work: func() { r.drain(r.nextTask) }}
-	r.control = queue.Lane{Start: b.startLane, Work: func() {
+	r.tasks = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
+	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())
 		r.overdue(b.ctx)
 	}}
@@ -54,7 +54,7 @@ func newRoom(b *Bot, id string) *room {
 	return r
 }
 
-// wake has both lanes look at the journal.
+// wake has both workers look at the journal.
 func (r *room) wake() {
 	r.control.Wake()
 	r.tasks.Wake()

@@ -58,7 +58,7 @@ func (r *room) settled(ctx context.Context) error {
 	}
 }
 
-// busy tells whether the tasks' lane has a task, other than the one of that key.
+// busy tells whether the tasks' worker has a task, other than the one of that key.
 func (r *room) busy(other string) bool {
 	t := r.atWork()
 	return t != nil && t.Key() != other

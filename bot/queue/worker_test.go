@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// However often a lane is woken, and by whom: one worker at a time, and none
+// However often a worker is woken, and by whom: one worker at a time, and none
 // of the work stays undone.
 func TestLane(t *testing.T) {
 	var group sync.WaitGroup
 	var queue, done, workers atomic.Int64
-	l := &Lane{
+	l := &Worker{
 		Start: func(f func()) bool { group.Go(f); return true },
 		Work: func() {
 			if workers.Add(1) != 1 {
@@ -38,12 +38,12 @@ func TestLane(t *testing.T) {
 		t.Errorf("%d left, %d done", queue.Load(), done.Load())
 	}
 	if l.alive {
-		t.Error("the lane's goroutine is still alive")
+		t.Error("the worker's goroutine is still alive")
 	}
 }
 
 func TestLaneStaysDownWhenRefused(t *testing.T) {
-	l := &Lane{Start: func(func()) bool { return false }, Work: func() { t.Error("worked") }}
+	l := &Worker{Start: func(func()) bool { return false }, Work: func() { t.Error("worked") }}
 	l.Wake()
 	l.Wake()
 	if l.alive {
