@@ -15,7 +15,7 @@ import (
 // How the bot's questions, and its reminders of them, are known from results.
 var (
 	askingLine   = regexp.MustCompile(`(?m)^I need your input:$`)
-	reminderLine = regexp.MustCompile(`^\W*I am still waiting for your input`)
+	reminderLine = regexp.MustCompile(`^\W*I (am still waiting|still wait) for your input`)
 )
 
 // result tells whether the bot says what came of a task: text of its own that

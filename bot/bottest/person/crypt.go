@@ -50,7 +50,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	}
 	p.cli.Client.Transport = &p.holding
 	syncer := mautrix.NewDefaultSyncer()
-	p.cli.Syncer, p.cli.StateStore = quietSyncer{syncer, syncer}, mautrix.NewMemoryStateStore()
+	p.cli.Syncer, p.cli.StateStore = quietSyncer{syncer, syncer}, &rooms{mautrix.NewMemoryStateStore().(*mautrix.MemoryStateStore)}
 	syncer.OnEvent(p.cli.StateStoreSyncHandler)
 	helper, err := cryptohelper.NewCryptoHelper(p.cli, []byte("in memory"), crypto.NewMemoryStore(nil))
 	if err != nil {
@@ -89,6 +89,19 @@ func (c *crypt) sign(ctx context.Context, password string) error {
 		return fmt.Errorf("sign own master key: %w", err)
 	}
 	return nil
+}
+
+// rooms keeps copies of memberships. mautrix's own store keeps the content of the
+// event, and changes it when this client joins, invites or makes a room, while its
+// sync may still be reading that event.
+type rooms struct{ *mautrix.MemoryStateStore }
+
+// SetMember is part of mautrix.StateStore.
+//
+//lint:hides it is this method, with a copy
+func (r *rooms) SetMember(ctx context.Context, room id.RoomID, user id.UserID, member *event.MemberEventContent) error {
+	own := *member
+	return r.MemoryStateStore.SetMember(ctx, room, user, &own)
 }
 
 // takeKeys gives the encryption what a sync brought. It runs in the sync loop.
