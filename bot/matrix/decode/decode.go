@@ -1,9 +1,12 @@
-package event
+package decode
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
+
+	"matrix-tui/state/event"
 )
 
 // The keys that are read of an event, by us or by the libraries that we give it
@@ -11,7 +14,7 @@ import (
 var (
 	eventKeys = keys{
 		"event_id": nil, "type": nil, "sender": nil, "state_key": nil, "room_id": nil, "origin_server_ts": nil,
-		"content": nil, "redacts": nil, DecryptedKey: nil,
+		"content": nil, "redacts": nil,
 		"unsigned": {"transaction_id": nil, "prev_content": {"membership": nil}},
 	}
 	relationKeys = keys{"rel_type": nil, "event_id": nil, "key": nil, "is_falling_back": nil, "m.in_reply_to": {"event_id": nil}}
@@ -21,23 +24,23 @@ var (
 	}
 	textKeys = keys{
 		"msgtype": nil, "body": nil, "filename": nil, "format": nil, "formatted_body": nil, "url": nil, "file": fileKeys,
-		"info": {"mimetype": nil, "size": nil}, "m.mentions": {"user_ids": nil}, "m.relates_to": relationKeys, TxnKey: nil,
+		"info": {"mimetype": nil, "size": nil}, "m.mentions": {"user_ids": nil}, "m.relates_to": relationKeys, event.TxnKey: nil,
 		"m.voice": nil, "org.matrix.msc3245.voice": nil,
 	}
 	contentKeys = map[string]keys{
-		TypeMessage:    with(textKeys, keys{"m.new_content": textKeys}, verificationKeys),
-		TypeSticker:    with(textKeys, keys{"m.new_content": textKeys}),
-		TypeReaction:   {"m.relates_to": relationKeys, TxnKey: nil},
-		TypeRedaction:  {"redacts": nil, TxnKey: nil},
-		TypeMember:     {"membership": nil, "is_direct": nil},
-		TypeName:       {"name": nil},
-		TypeTombstone:  {"replacement_room": nil},
-		TypeCreate:     {"predecessor": {"room_id": nil}},
-		TypeEncryption: {"algorithm": nil, "rotation_period_ms": nil, "rotation_period_msgs": nil},
-		TypeVisibility: {"history_visibility": nil},
-		TypeEncrypted: {
+		event.TypeMessage:    with(textKeys, keys{"m.new_content": textKeys}, verificationKeys),
+		event.TypeSticker:    with(textKeys, keys{"m.new_content": textKeys}),
+		event.TypeReaction:   {"m.relates_to": relationKeys, event.TxnKey: nil},
+		event.TypeRedaction:  {"redacts": nil, event.TxnKey: nil},
+		event.TypeMember:     {"membership": nil, "is_direct": nil},
+		event.TypeName:       {"name": nil},
+		event.TypeTombstone:  {"replacement_room": nil},
+		event.TypeCreate:     {"predecessor": {"room_id": nil}},
+		event.TypeEncryption: {"algorithm": nil, "rotation_period_ms": nil, "rotation_period_msgs": nil},
+		event.TypeVisibility: {"history_visibility": nil},
+		event.TypeEncrypted: {
 			"algorithm": nil, "ciphertext": nil, "sender_key": nil, "device_id": nil, "session_id": nil,
-			"m.relates_to": relationKeys, TxnKey: nil,
+			"m.relates_to": relationKeys, event.TxnKey: nil,
 		},
 	}
 	verificationKeys = keys{
@@ -69,8 +72,8 @@ func keysOf(eventType string) keys {
 
 // Timeline decodes the events of a room that the homeserver sent. Those that are
 // malformed, or have no ID, are left out and counted; reject is told why.
-func Timeline(raws []json.RawMessage, reject func(error)) []Event {
-	var events []Event
+func Timeline(room string, raws []json.RawMessage, reject func(error)) []event.Event {
+	var events []event.Event
 	for _, raw := range raws {
 		e, err := FromServer(raw)
 		if err == nil && e.ID == "" {
@@ -80,90 +83,96 @@ func Timeline(raws []json.RawMessage, reject func(error)) []Event {
 			reject(err)
 			continue
 		}
+		e.Room = room
 		events = append(events, e)
 	}
 	return events
 }
 
-// FromServer decodes an event that the homeserver sent. Beyond what [Decode]
+// FromServer decodes an event that the homeserver sent. Beyond what [Event]
 // rejects, it rejects what only this program can have written.
-func FromServer(raw json.RawMessage) (Event, error) {
-	e, err := Decode(raw)
-	if err != nil {
-		return Event{}, err
+func FromServer(raw json.RawMessage) (event.Event, error) {
+	e, err := Event(raw)
+	if err == nil && strings.HasPrefix(e.Type, event.OwnTypes) {
+		return event.Event{}, fmt.Errorf("%w: it claims to be of this program", ErrMalformed)
 	}
-	if e.Decrypted || strings.HasPrefix(e.Type, OwnTypes) {
-		return Event{}, fmt.Errorf("%w: it claims to be of this program", ErrMalformed)
-	}
-	return e, nil
+	return e, err
 }
 
-// Decode decodes an event. An error is ErrMalformed: the event lacks what every
+// Event decodes an event. An error is ErrMalformed: the event lacks what every
 // event has, one of the keys that we read appears twice or in another case, or
 // the bytes are out of bounds.
-func Decode(raw json.RawMessage) (Event, error) {
+func Event(raw json.RawMessage) (event.Event, error) {
 	o, err := parse(raw)
 	if err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
 	if err := o.check(eventKeys); err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
-	e := Event{
+	e := event.Event{
 		ID: o.text("event_id"), Type: o.text("type"), Sender: o.text("sender"), Room: o.text("room_id"),
-		Time: o.integer("origin_server_ts"), Decrypted: o.flag(DecryptedKey), redacts: o.text("redacts"),
-		content: o.object("content"), Raw: raw,
+		Time: time.UnixMilli(o.integer("origin_server_ts")).UTC(), Raw: raw,
 	}
 	if e.Type == "" || e.Sender == "" {
-		return Event{}, fmt.Errorf("%w: no type or no sender", ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: no type or no sender", ErrMalformed)
 	}
 	if key, ok := o["state_key"].(string); ok {
 		e.StateKey = &key
 	} else if o["state_key"] != nil {
-		return Event{}, fmt.Errorf("%w: a state_key that is no string", ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: a state_key that is no string", ErrMalformed)
 	}
-	if err := e.content.check(keysOf(e.Type)); err != nil {
-		return Event{}, err
+	content := o.object("content")
+	if err := content.check(keysOf(e.Type)); err != nil {
+		return event.Event{}, err
 	}
+	e.Body = body(e, content)
 	unsigned := o.object("unsigned")
-	e.membership = unsigned.object("prev_content").text("membership")
-	if e.Transaction = e.content.text(TxnKey); e.Transaction == "" {
+	switch {
+	case e.Body.Member != nil:
+		e.Body.Member.Before = unsigned.object("prev_content").text("membership")
+	case e.Type == event.TypeRedaction && e.Body.Redacts == "":
+		e.Body.Redacts = o.text("redacts") // before room version 11
+	}
+	if e.Transaction = content.text(event.TxnKey); e.Transaction == "" {
 		e.Transaction = unsigned.text("transaction_id")
 	}
-	if e.content != nil {
-		if e.Content, err = json.Marshal(e.content); err != nil {
-			return Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	if content != nil {
+		if e.Content, err = json.Marshal(content); err != nil {
+			return event.Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 	}
 	return e, nil
 }
 
-// StateContent decodes the content of a room's state event with an empty state
-// key, as the homeserver gives it alone.
-func StateContent(eventType string, content json.RawMessage) (Event, error) {
+// State decodes the content of a room's state event with an empty state key, as
+// the homeserver gives it alone.
+func State(eventType string, content json.RawMessage) (event.Event, error) {
 	o, err := parse(content)
 	if err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
 	if err := o.check(keysOf(eventType)); err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
-	return Event{Type: eventType, StateKey: new(string), Content: content, content: o}, nil
+	e := event.Event{Type: eventType, StateKey: new(string), Content: content}
+	e.Body = body(e, o)
+	return e, nil
 }
 
 // AccountData decodes an event of the account's data, which has no sender. Only
 // Type and Content are set.
-func AccountData(raw json.RawMessage) (Event, error) {
+func AccountData(raw json.RawMessage) (event.Event, error) {
 	o, err := parse(raw)
 	if err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
 	if err := o.check(eventKeys); err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
-	e := Event{Type: o.text("type"), content: o.object("content")}
-	if e.Content, err = json.Marshal(e.content); err != nil {
-		return Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	e := event.Event{Type: o.text("type")}
+	if e.Content, err = json.Marshal(o.object("content")); err != nil {
+		return event.Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return e, nil
 }
