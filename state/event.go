@@ -49,8 +49,9 @@ const (
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
-	queryUndecrypted  = "SELECT " + eventColumns + " FROM event WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
-	queryHeld         = "SELECT count(*) FROM event WHERE room = ? AND " + pending + " AND encryption IN ('missing key', 'untrusted')"
+	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
+	queryCountKeyless = "SELECT count(*) FROM event WHERE room = ? AND " + pending + " AND encryption IN ('missing key', 'untrusted') AND seq <= ?"
+	queryAwaiting     = "SELECT DISTINCT room FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND session = ?"
 	queryFinishEvents = "UPDATE event SET status = 4 WHERE room = ? AND " + pending + " AND seq < ?"
 )
 
@@ -221,10 +222,16 @@ func (j *Journal) Undecrypted(ctx context.Context, room string, seq int64, n int
 	return all, j.failed("look up undecrypted events", err)
 }
 
-// CountUndecrypted is the number of those in a room.
-func (j *Journal) CountUndecrypted(ctx context.Context, room string) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, queryHeld, room).Scan(&n)
+// CountUndecrypted is the number of those in a room, up to the event seq.
+func (j *Journal) CountUndecrypted(ctx context.Context, room string, seq int64) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, queryCountKeyless, room, seq).Scan(&n)
 	return n, j.failed("count undecrypted events", err)
+}
+
+// RoomsAwaiting are the rooms with events that wait for the key of a session.
+func (j *Journal) RoomsAwaiting(ctx context.Context, session string) ([]string, error) {
+	rooms, err := queryAll(ctx, j.db, scanText, queryAwaiting, session)
+	return rooms, j.failed("look up rooms that wait for a key", err)
 }
 
 // UnfinishedRooms are the rooms that have an event to be decided or a task to be

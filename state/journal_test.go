@@ -147,7 +147,7 @@ func TestQueriesUseIndices(t *testing.T) {
 	for query, index := range map[string]string{
 		queryEvent: "sqlite_autoindex_event_1", queryLastEvent: "event_room", queryBefore: "event_room",
 		queryPending: "event_pending", queryPendingType: "event_pending", queryPendingRooms: "event_pending", queryFinishEvents: "event_pending",
-		queryPendingEdit: "event_edit", queryUndecrypted: "event_undecrypted", queryHeld: "event_undecrypted",
+		queryPendingEdit: "event_edit", queryUndecrypted: "event_undecrypted", queryCountKeyless: "event_undecrypted", queryAwaiting: "event_undecrypted",
 		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3",
 		queryLastTask: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
 		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
@@ -268,7 +268,7 @@ func TestDecoded(t *testing.T) {
 	if diff := cmp.Diff(fresh[:2], all); diff != "" {
 		t.Error(diff)
 	}
-	if n, err := j.CountUndecrypted(ctx, "!a"); n != 2 || err != nil {
+	if n, err := j.CountUndecrypted(ctx, "!a", fresh[1].Seq); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	edit := fresh[0]

@@ -146,7 +146,7 @@ CREATE INDEX event_room ON event (room);
 CREATE INDEX event_at ON event (at);
 CREATE INDEX event_pending ON event (room) WHERE status = 1;
 CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm.replace';
-CREATE INDEX event_undecrypted ON event (room, seq) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
+CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
 `}}
 
 // schemaStep makes one version of the schema from the one before.

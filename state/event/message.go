@@ -79,6 +79,15 @@ func (r Relation) Thread() string {
 	return ""
 }
 
+// ReplyTo is the event that a message replies to, "" for none: in a thread, a
+// relation may be there for old clients only.
+func (r Relation) ReplyTo() string {
+	if r.Fallback {
+		return ""
+	}
+	return r.InReplyTo
+}
+
 // IsEdit tells whether a message replaces another one.
 func (m Message) IsEdit() bool { return m.RelatesTo.RelType == "m.replace" }
 

@@ -127,6 +127,9 @@ func Event(raw json.RawMessage) (event.Event, error) {
 		return event.Event{}, err
 	}
 	e.Body = body(e, content)
+	if e.Type == event.TypeEncrypted && e.StateKey == nil && content["ciphertext"] != nil { // else it was redacted
+		e.Encryption, e.Session = event.MissingKey, content.text("session_id")
+	}
 	unsigned := o.object("unsigned")
 	switch {
 	case e.Body.Member != nil:
@@ -175,4 +178,19 @@ func AccountData(raw json.RawMessage) (event.Event, error) {
 		return event.Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return e, nil
+}
+
+// Stored decodes an event that an earlier release stored as it came. One that
+// means something else than that release took it for says nothing.
+func Stored(e event.Event) event.Event {
+	e.Encryption = event.Unencrypted
+	got, err := Event(e.Raw)
+	if err != nil || got.ID != e.ID || got.Sender != e.Sender {
+		return e
+	}
+	if got.Room != "" && got.Room != e.Room && e.Home == "" {
+		e.Home = got.Room
+	}
+	e.Type, e.StateKey, e.Encryption, e.Session, e.Body = got.Type, got.StateKey, got.Encryption, got.Session, got.Body
+	return e
 }
