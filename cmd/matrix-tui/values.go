@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 )
@@ -34,6 +36,10 @@ type (
 	CPUs float64
 	// PIDs is a number of processes and threads; 0 means no limit.
 	PIDs int64
+	// Ports are TCP ports.
+	Ports []uint16
+	// Networks are IP networks; a single address is one of itself.
+	Networks []netip.Prefix
 	// Count is a whole number from 1.
 	Count int
 	// Seconds is a length of time that is set in seconds.
@@ -97,7 +103,7 @@ func (globs *UserGlobs) UnmarshalText(text []byte) error {
 // splitUsers parses a list separated by commas or white space. The error names the
 // first invalid part.
 func splitUsers(list string, globs bool, out *[]string) error {
-	parts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
+	parts := items(list)
 	for _, part := range parts {
 		user := part // or, for a glob, one of the users that it stands for
 		if globs && part == "@*:*" {
@@ -166,6 +172,39 @@ func (c *CPUs) UnmarshalText(text []byte) error {
 	}
 	*c = CPUs(value)
 	return nil
+}
+
+func (p *Ports) UnmarshalText(text []byte) error {
+	for _, one := range items(string(text)) {
+		n, err := wholeNumber([]byte(one), 1, 1<<16-1)
+		if err != nil {
+			return errValue
+		}
+		*p = append(*p, uint16(n))
+	}
+	if len(*p) == 0 {
+		return errValue
+	}
+	return nil
+}
+
+func (n *Networks) UnmarshalText(text []byte) error {
+	for _, one := range items(string(text)) {
+		network, err := netip.ParsePrefix(one)
+		if address, isAddress := netip.ParseAddr(one); isAddress == nil && address.Zone() == "" {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil {
+			return errValue
+		}
+		*n = append(*n, network.Masked())
+	}
+	return nil
+}
+
+// items splits a list at its commas and white space.
+func items(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 func (p *PIDs) UnmarshalText(text []byte) error {

@@ -34,9 +34,11 @@ const (
 
 // Config configures a Gateway.
 type Config struct {
-	Dir      string   // where the rooms' directories are made
-	Upstream *url.URL // base of the Gemini API; may be on loopback, the operator chose it
-	Key      string   // the real API key
+	Dir      string         // where the rooms' directories are made
+	Upstream *url.URL       // base of the Gemini API; may be on loopback, the operator chose it
+	Key      string         // the real API key
+	Ports    []uint16       // that containers may connect to; nil = 80 and 443
+	Deny     []netip.Prefix // of public addresses that containers may not connect to
 	Log      zerolog.Logger
 
 	reachable func(netip.Addr) bool // tests reach loopback; nil = public addresses only
@@ -72,6 +74,9 @@ func (g *Gateway) GoString() string { return g.String() }
 func New(cfg Config) *Gateway {
 	if cfg.idle == 0 {
 		cfg.idle = maxIdle
+	}
+	if cfg.Ports == nil {
+		cfg.Ports = []uint16{80, 443}
 	}
 	if cfg.reachable == nil {
 		cfg.reachable = foreign

@@ -88,8 +88,17 @@ func script(t testing.TB, rules string) string {
 	return hs.URL
 }
 
-// anywhere lets a test reach loopback through the proxy.
-func anywhere(c *Config) { c.reachable = func(netip.Addr) bool { return true } }
+// anywhere lets a test reach loopback through the proxy, on every port.
+func anywhere(c *Config) {
+	c.reachable = func(netip.Addr) bool { return true }
+	everyPort(c)
+}
+
+func everyPort(c *Config) {
+	for port := range 1 << 16 {
+		c.Ports = append(c.Ports, uint16(port))
+	}
+}
 
 // leaks fails the test when it ends with more goroutines than it began with.
 func leaks(t *testing.T) {
