@@ -117,12 +117,10 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	sum := sha256.Sum256([]byte(room))
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-	// The container mounts the directory, so it must stay the same one. Root in the container is another user here.
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("create gateway directory: %w", err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", fmt.Errorf("set permissions of gateway directory: %w", err)
+	// Nobody else on this host may reach the sockets: who can connect to one uses the model as the room does. The
+	// container mounts its own directory, so that must stay the same one; root in the container is another user here.
+	if err := errors.Join(makeDir(g.cfg.Dir, 0o700), makeDir(dir, 0o755)); err != nil {
+		return "", err
 	}
 	if old := g.doors[room]; old != nil {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
@@ -143,6 +141,17 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	g.doors[room] = g.serve(room, ln, g.usage[room])
 	return dir, nil
+}
+
+// makeDir creates a directory, and sets the permissions of one that exists.
+func makeDir(path string, mode os.FileMode) error {
+	if err := os.MkdirAll(path, mode); err != nil {
+		return fmt.Errorf("create gateway directory: %w", err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return fmt.Errorf("set permissions of gateway directory: %w", err)
+	}
+	return nil
 }
 
 // Shut ends the room's service at once and closes its connections. The directory is

@@ -222,3 +222,21 @@ func must(r *http.Request, err error) *http.Request {
 	}
 	return r
 }
+
+// Other users of the host cannot reach the sockets, also where the folder is older
+// than that rule.
+func TestSocketsArePrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gateway")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := New(Config{Dir: dir, Upstream: &url.URL{}, Log: zerolog.Nop()})
+	t.Cleanup(func() { _ = g.Close(context.Background()) })
+	if _, err := g.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
