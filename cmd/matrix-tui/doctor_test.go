@@ -54,6 +54,9 @@ func TestCheckState(t *testing.T) {
 		t.Fatal(err)
 	}
 	begins(t, checkState(dir), "ok   state folder "+dir)
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
 	begins(t, checkState(filepath.Join(dir, "new", "er")), "ok   state folder "+dir+"/new/er will be created at the first start")
 	begins(t, checkState(file), "FAIL state folder "+file+" is a file: move it away, or set STATE_DIR")
 	begins(t, checkState(filepath.Join(file, "x")), "FAIL state folder "+file+"/x cannot be accessed (not a directory)")
