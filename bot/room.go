@@ -211,7 +211,7 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent, alon
 	if t := r.env.Task(rec); !t.Moved() {
 		_, err := r.bot.Journal.NextTask(ctx, r.id)
 		if err == nil {
-			out = r.env.Room.Render(ctx, t.InLine())
+			out = r.env.Room.Render(ctx, t.Voice().InLine())
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read next task: %w", err)
 		}

@@ -177,7 +177,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
-		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.Event); err != nil {
+		if err := r.env.Task(rec).Question().Refuse(ctx, order.Sender, order.Event); err != nil {
 			return err
 		}
 		r.tasks.Wake()
