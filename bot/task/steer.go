@@ -109,11 +109,11 @@ func newestPart(rec state.Task) time.Time {
 
 // Joins tells whether a message is a part of a task that has not begun: by the
 // same person, right behind its newest part.
-func (t *Task) Joins(row state.Inbound) bool {
+func (t *Task) Joins(row state.Event) bool {
 	return joins(&t.rec, row, newestPart(t.rec), t.env.Debounce)
 }
 
-func joins(rec *state.Task, row state.Inbound, newest time.Time, debounce time.Duration) bool {
+func joins(rec *state.Task, row state.Event, newest time.Time, debounce time.Duration) bool {
 	gap := row.Time.Sub(newest)
 	return AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
 }
