@@ -15,7 +15,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// tellUpdate tells the room that asked what came of the last update, once.
+// tellUpdate reports the outcome of the last update, once, to the room that asked.
 func (b *Bot) tellUpdate(ctx context.Context) {
 	if b.Updates == nil {
 		return
@@ -26,12 +26,12 @@ func (b *Bot) tellUpdate(ctx context.Context) {
 	}
 	if res.Room != "" {
 		if err := b.room(res.Room).tellResult(ctx, res); err != nil {
-			b.log.Error().Err(err).Str("room", res.Room).Msg("tell what came of an update")
-			return // the next start does
+			b.log.Error().Err(err).Str("room", res.Room).Msg("cannot report the outcome of the update")
+			return // the next start tries again
 		}
 	}
 	if err := b.Updates.Told(); err != nil {
-		b.log.Warn().Err(err).Msg("note that an update was told") // the same words have the same transaction
+		b.log.Warn().Err(err).Msg("cannot record that the outcome was reported") // repeating it is harmless: the transaction ID is the same
 	}
 }
 
@@ -47,7 +47,7 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
 }
 
-// text says what came of an update, and whether all is as it was.
+// text describes the outcome of an update and whether everything is still there.
 func (res UpdateResult) text(now Snapshot) string {
 	if !res.Done {
 		to := ""
@@ -67,7 +67,7 @@ func (res UpdateResult) text(now Snapshot) string {
 	return text
 }
 
-// intact compares what must be the same.
+// intact compares the state before and after an update.
 func intact(before, now Snapshot) string {
 	var lost []string
 	if now.Rooms < before.Rooms {
@@ -86,7 +86,7 @@ func intact(before, now Snapshot) string {
 		strings.ToLower(text.Plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(text.Plural(now.Turns, "turn", "turns")))
 }
 
-// logLines are the last words that an error carries.
+// logLines returns the log lines of an error as a code block.
 func logLines(err error) string { return fencedLines(sentence.Lines(err)) }
 
 func fencedLines(lines []string) string {

@@ -39,7 +39,7 @@ type Config struct {
 	Version     string // for the user agent
 	AllDevices  bool   // see e2ee.Config
 	Owner       func(user string) bool
-	KeyCame     func(e2ee.Key) // see e2ee.Config
+	KeyArrived     func(e2ee.Key) // see e2ee.Config
 	Rejected    func()         // counts events that are left out; nil is nothing
 	Log         zerolog.Logger
 }

@@ -33,7 +33,7 @@ func (a *Account) e2eeConfig() e2ee.Config {
 			a.log.Info().Str("user", s.User).Strs("emojis", s.Emojis).Ints("numbers", s.Decimals).
 				Msg("verification: the person must see the same emojis")
 		},
-		KeyCame: a.cfg.KeyCame,
+		KeyArrived: a.cfg.KeyArrived,
 	}
 }
 

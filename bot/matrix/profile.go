@@ -38,9 +38,9 @@ func avatar() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Introduce gives the account a name and a picture where it has none, and returns
+// SetProfile gives the account a name and a picture where it has none, and returns
 // the name. A person may change both; they stay.
-func (a *Account) Introduce(ctx context.Context) (string, error) {
+func (a *Account) SetProfile(ctx context.Context) (string, error) {
 	name, picture, err := a.profile(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read own profile: %w", err)

@@ -27,8 +27,8 @@ const (
 	filterState = `"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"]`
 )
 
-// ErrHurried is a sync that [Account.Hurry] has ended.
-var ErrHurried = errors.New("the sync was ended early")
+// ErrInterrupted is a sync that [Account.SyncNow] has ended.
+var ErrInterrupted = errors.New("the sync was ended early")
 
 // Sync is the part of a /sync answer that we read. Malformed events are left out
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
@@ -92,8 +92,8 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*
 		ResponseJSON: &answer,
 		MaxAttempts:  1,
 	})
-	if errors.Is(context.Cause(ctx), ErrHurried) {
-		return nil, ErrHurried
+	if errors.Is(context.Cause(ctx), ErrInterrupted) {
+		return nil, ErrInterrupted
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sync: %w", err)
@@ -159,13 +159,13 @@ func (a *Account) reject(room string) func(error) {
 	}
 }
 
-// Hurry ends the /sync that is held open, so that the next one tells at once
+// SyncNow ends the /sync that is held open, so that the next one tells at once
 // what the homeserver has.
-func (a *Account) Hurry() {
+func (a *Account) SyncNow() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cutSync != nil {
-		a.cutSync(ErrHurried)
+		a.cutSync(ErrInterrupted)
 	}
 }
 

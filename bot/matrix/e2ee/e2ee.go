@@ -50,10 +50,10 @@ type Config struct {
 	// ShowSAS is told what a person who verifies this device must see too. It is
 	// called within TakeSync or TakeVerification and must not wait for them.
 	ShowSAS func(SAS)
-	// KeyCame is told that a key is there which Decrypt has missed, or that the
+	// KeyArrived is told that a key is there which Decrypt has missed, or that the
 	// devices of its author have changed. It is called within TakeSync, after the
 	// key is on disk, and must not wait.
-	KeyCame func(Key)
+	KeyArrived func(Key)
 	Log     zerolog.Logger
 }
 

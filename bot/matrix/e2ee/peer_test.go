@@ -99,7 +99,7 @@ func (p *peer) signed() *peer {
 func (p *peer) config() Config {
 	cfg := Config{
 		Client: p.cli, Dir: p.dir, Password: "password", Log: testLog(p.t, p.cli.UserID),
-		KeyCame: func(k Key) { p.came = append(p.came, k) },
+		KeyArrived: func(k Key) { p.came = append(p.came, k) },
 	}
 	p.tune(&cfg)
 	return cfg

@@ -46,8 +46,8 @@ func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
 		return fmt.Errorf("take keys of a sync: %w", err)
 	}
 	for _, key := range came {
-		if m.cfg.KeyCame != nil {
-			m.cfg.KeyCame(key)
+		if m.cfg.KeyArrived != nil {
+			m.cfg.KeyArrived(key)
 		}
 	}
 	return nil
