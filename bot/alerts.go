@@ -48,7 +48,7 @@ func (r *room) doAlerts(ctx context.Context, row state.Event, text string) error
 	room, where := "", ""
 	switch text {
 	case "here":
-		room, where = r.id, "I tell you here when disk, memory or the model's quota runs short. "
+		room, where = r.id, "I will tell you here when disk space, memory or the model's quota runs low. "
 	case "off":
 		where = "Alerts are off. Send `!alerts here` in a room to get alerts about disk, memory and the model's quota there. "
 	default:

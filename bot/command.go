@@ -28,7 +28,7 @@ var commands []command
 
 func init() {
 	commands = []command{ // in init, because the handlers refer to the table
-		{name: "help", does: "tells what I can do", run: (*room).doHelp},
+		{name: "help", does: "lists my commands", run: (*room).doHelp},
 		{name: "task", text: "TEXT", does: "starts a task, even while I wait for an answer"},
 		{name: "answer", text: "TEXT", does: "answers my open question", run: (*room).doAnswer},
 		{name: "steer", text: "TEXT", does: "interrupts the running task and continues it with your instructions", run: (*room).doSteer},
@@ -84,7 +84,7 @@ func misspelt(said string) string {
 // usage returns a sentence about how to write the command.
 func (c command) usage() string {
 	if c.text == "" {
-		return "`!" + c.name + "` stands alone: it " + c.does + "."
+		return "`!" + c.name + "` takes no argument: it " + c.does + "."
 	}
 	return "`!" + c.name + " " + c.text + "` " + c.does + "."
 }
@@ -115,7 +115,7 @@ func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text,
 
 // doHelp lists the commands that the sender may use in this room.
 func (r *room) doHelp(ctx context.Context, row state.Event, _ string) error {
-	text := r.address(r.bot.mayBeAlone(r.id)) + " Besides:\n"
+	text := r.address(r.bot.mayBeAlone(r.id)) + " Commands:\n"
 	for _, c := range commands {
 		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
 			continue

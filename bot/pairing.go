@@ -80,7 +80,7 @@ func (r *room) refuse(ctx context.Context, row state.Event, err error) error {
 }
 
 const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy reset`; " +
-	"a room's ID at the end makes it that room's, else it is for all rooms. The keys: "
+	"add a room's ID at the end to change only that room, else the change applies to all rooms. Keys: "
 
 // doPolicy shows and edits policy.yaml.
 func (r *room) doPolicy(ctx context.Context, row state.Event, text string) error {

@@ -30,18 +30,18 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
-	running := "Nothing runs."
+	running := "No task is running."
 	t := r.currentTask()
 	if t != nil {
-		running = "A task runs."
+		running = "A task is running."
 		if p, shown := t.Stands(); shown {
 			switch {
 			case p.InLine:
 				running = "A task is " + task.TurnNote + ", for " + text.Duration(p.Elapsed) + "."
 			case p.Step != "":
-				running = "A task runs for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
+				running = "A task has been running for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
 			default:
-				running = "A task runs for " + text.Duration(p.Elapsed) + "."
+				running = "A task has been running for " + text.Duration(p.Elapsed) + "."
 			}
 		}
 	}
@@ -58,10 +58,10 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			queued--
 		}
 	}
-	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
+	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " queued."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
 		w := r.env.Task(one)
-		lines = append(lines, "- I wait for an answer, until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Line(ctx))
+		lines = append(lines, "- Waiting for an answer until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Line(ctx))
 	}
 	return lines, nil
 }
@@ -145,7 +145,7 @@ func (r *room) doRooms(ctx context.Context, row state.Event, _ string) error {
 	for _, name := range names[:min(len(names), most)] {
 		list += "\n- " + r.bot.roomName(ctx, name) + " " + text.Code(all[name])
 		if other := r.bot.room(name); other.busy("") {
-			list += ", at work"
+			list += ", running a task"
 		}
 		if n := r.bot.waits.Count(name); n > 0 {
 			list += ", waiting for " + strings.ToLower(text.Plural(n, "answer", "answers"))

@@ -28,9 +28,9 @@ func (r *room) doSteer(ctx context.Context, row state.Event, text string) error 
 		}
 	}
 	if len(all) > 0 {
-		return r.tell(ctx, row, "No task is running to steer, but a question is open: reply to it.")
+		return r.tell(ctx, row, "No task is running, but a question is open: reply to it.")
 	}
-	return r.tell(ctx, row, "No task is running to steer. Send this as a task.")
+	return r.tell(ctx, row, "No task is running. Send this as a new task.")
 }
 
 // steer adds a message to a task that has no result yet and finishes the message's
@@ -49,7 +49,7 @@ func (r *room) steer(ctx context.Context, target state.Task, row state.Event, sa
 	if err := r.env.Note(ctx, target); err != nil {
 		return err
 	}
-	r.signalStop(target.Key, "↪️ taking in what "+task.Localpart(said.By)+" says")
+	r.signalStop(target.Key, "↪️ adding a message from "+task.Localpart(said.By))
 	return r.finish(ctx, row)
 }
 

@@ -72,13 +72,13 @@ func (b *Bot) warnUntrusted(row state.Event) {
 
 // distrustSentence returns the warning for a reason of distrust.
 func distrustSentence(sender string, why e2ee.Distrust) string {
-	const later = " I keep the message for a day and do it then."
+	const later = " I keep the message for a day and will act on it after that."
 	switch why {
 	case e2ee.NoIdentity:
 		return fmt.Sprintf("🔒 I don't act on messages from %s, because this account has no cross-signing identity: I can't tell its sessions from ones that a homeserver made up. "+
 			"In Element: Settings → Encryption (or Security & Privacy) → set up recovery (Secure Backup). Or ask my operator to set `E2EE_DEVICES=all`.", sender) + later
 	case e2ee.IdentityChanged:
-		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it was reset, or somebody pretends to be its owner. "+
+		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it was reset, or somebody is pretending to be its owner. "+
 			"If you reset it yourself, ask my operator to run `matrix-tui trust %s`.", sender, sender) + later
 	}
 	return fmt.Sprintf("🔒 I don't act on messages from this session of %s, because it is not verified. "+

@@ -107,7 +107,7 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 		return r.finish(ctx, row) // begun before a restart, which reports the outcome
 	}
 	b.updating.Store(row.ID)
-	if err := r.tell(ctx, row, "🔄 Looking for what is new …"); err != nil {
+	if err := r.tell(ctx, row, "🔄 Checking for updates …"); err != nil {
 		return err
 	}
 	b.start(func() { r.selfUpdate(b.ctx, o, row) })
@@ -129,7 +129,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	text := "Nothing is new: I am the newest release."
+	text := "No update available: I am already running the newest release."
 	if !errors.Is(err, ErrNothingNew) {
 		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + logLines(err)
 	}

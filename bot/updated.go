@@ -54,7 +54,7 @@ func (res UpdateResult) text(now Snapshot) string {
 		if res.To != "" {
 			to = " to `" + res.To + "`"
 		}
-		return fmt.Sprintf("⚠️ The update%s failed: I am `%s`, with everything as it was. %s%s", to, res.From, res.Why, fencedLines(res.Log))
+		return fmt.Sprintf("⚠️ The update%s failed: I am still running `%s`, and nothing has changed. %s%s", to, res.From, res.Why, fencedLines(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
 		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
@@ -71,16 +71,16 @@ func (res UpdateResult) text(now Snapshot) string {
 func intact(before, now Snapshot) string {
 	var lost []string
 	if now.Rooms < before.Rooms {
-		lost = append(lost, fmt.Sprintf("of %d rooms with a container %d are left", before.Rooms, now.Rooms))
+		lost = append(lost, fmt.Sprintf("only %d of %d rooms with a container are left", now.Rooms, before.Rooms))
 	}
 	if before.Container != "" && now.Container != before.Container {
-		lost = append(lost, "this room's container is another one (its volumes stay)")
+		lost = append(lost, "this room has a different container (its volumes are kept)")
 	}
 	if now.Turns < before.Turns {
-		lost = append(lost, fmt.Sprintf("of %d turns of conversation %d are left", before.Turns, now.Turns))
+		lost = append(lost, fmt.Sprintf("only %d of %d turns of conversation are left", now.Turns, before.Turns))
 	}
 	if len(lost) > 0 {
-		return "⚠️ Not all is as it was: " + strings.Join(lost, "; ") + "."
+		return "⚠️ Something is missing: " + strings.Join(lost, "; ") + "."
 	}
 	return fmt.Sprintf("Workspace and conversation are intact: %s, %s of conversation.",
 		strings.ToLower(text.Plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(text.Plural(now.Turns, "turn", "turns")))

@@ -101,7 +101,7 @@ func Long(words, about, name, whole string, upload func() (*Message, error)) ([]
 	size := text.Size(int64(len(whole)))
 	file, err := upload()
 	if err != nil {
-		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size)
+		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not accept it as a file.", name, size)
 		return Parts(beginning+note, about), err
 	}
 	note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size)
