@@ -80,7 +80,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	if err != nil {
 		return err
 	}
-	if err := b.account.TakeKeys(ctx, batch); err != nil {
+	if err := b.account.ProcessKeys(ctx, batch); err != nil {
 		return err
 	}
 	now, err := b.account.KnownEncrypted(ctx, batch)
@@ -148,7 +148,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		b.verify(ctx, row.Event)
 		b.dispatch(row)
 	}
-	return b.account.Tend(ctx, batch)
+	return b.account.AfterCommit(ctx, batch)
 }
 
 // beReady calls Ready after the first batch.

@@ -219,5 +219,5 @@ func (b *Bot) verify(ctx context.Context, e event.Event) {
 	if b.isSelf(e.Sender) || time.Since(e.Time) > 10*time.Minute {
 		return
 	}
-	_ = b.account.TakeVerification(ctx, e)
+	_ = b.account.ProcessVerification(ctx, e)
 }
