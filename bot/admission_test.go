@@ -3,6 +3,7 @@ package bot
 import (
 	"testing"
 
+	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
 )
 
@@ -32,7 +33,7 @@ func TestClearUntil(t *testing.T) {
 func TestCleartextSaysNothing(t *testing.T) {
 	e := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`)
 	e.Encryption = event.Cleartext
-	if k := classify(e, self, func(event.Event) hearing { return hearing{heard: true, reply: true} }); k != kindArchive {
+	if k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} }); k != kindArchive {
 		t.Errorf("it is %d to the bot", k)
 	}
 	if _, ok := saidIn(e); ok {

@@ -36,9 +36,9 @@ func BenchmarkMessage(b *testing.B) {
 	r := &room{id: "!room7:here"}
 	for b.Loop() {
 		e, err := decode.FromServer(raw)
-		got := classify(e, self, func(e event.Event) hearing {
+		got := classify(e, self, func(e event.Event) policy.Decision {
 			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(*e.Body.Message, self, matrix.DisplayName)})
-			return hearing{d.Heard, d.Reply, d.Pair}
+			return d
 		})
 		if err != nil || got != kindTask {
 			b.Fatal("not a task", got)

@@ -9,15 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
 )
 
 const self = "@bot:here"
 
 func TestClassify(t *testing.T) {
-	hear := func(e event.Event) hearing {
+	hear := func(e event.Event) policy.Decision {
 		known := e.Sender == "@ann:here" || e.Sender == "@bob:friends"
-		return hearing{heard: known, reply: known && !strings.Contains(string(e.Content), "among themselves"), pair: e.Sender == "@new:here"}
+		return policy.Decision{Heard: known, Reply: known && !strings.Contains(string(e.Content), "among themselves"), Pair: e.Sender == "@new:here"}
 	}
 	message := func(sender, content string) string {
 		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":%q,"content":%s}`, sender, content)
@@ -155,7 +156,7 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		k := classify(e, self, func(event.Event) hearing { return hearing{heard: true, reply: true} })
+		k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} })
 		if m, isMessage := e.Message(); isMessage {
 			_ = taskText(m)
 		}

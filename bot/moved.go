@@ -8,8 +8,8 @@ import (
 	"matrix-tui/state"
 )
 
-// carrier makes what moves to a room's successor fit to stand there: a message
-// speaks of nothing in the room before.
+// carrier adapts what moves to a room's successor: tasks get new keys, and messages
+// no longer refer to events of the old room.
 func carrier(to string) state.Carrier {
 	return state.Carrier{
 		Key:     func(event string) string { return task.KeyOf(to, event) },
@@ -17,9 +17,10 @@ func carrier(to string) state.Carrier {
 	}
 }
 
-// carried is an unsent message for the room's successor. What it says about an
-// event of this room cannot be said there; what it says about another message of
-// ours is looked up when it is sent.
+// carried adapts an unsent message for the room's successor. It drops a reference
+// to an event of the old room, or refuses the message if that is all it consists
+// of. A reference to another message of ours stays: it is resolved when the message
+// is sent.
 func carried(o state.Message) state.Message {
 	var c references
 	var all map[string]json.RawMessage
@@ -30,7 +31,7 @@ func carried(o state.Message) state.Message {
 		return o
 	}
 	if c.Redacts != "" || c.RelatesTo.RelType == "m.annotation" || c.RelatesTo.RelType == "m.replace" {
-		o.Status, o.Error = state.Refused, "what it is about stays in the room before"
+		o.Status, o.Error = state.Refused, "it refers to an event in the previous room"
 		return o
 	}
 	delete(all, "m.relates_to")

@@ -78,7 +78,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 	// a limited timeline may hide who came
 	bot.sync()
-	if err := bot.m.TakeState(t.Context(), room, true, nil); err != nil {
+	if err := bot.m.ProcessState(t.Context(), room, true, nil); err != nil {
 		t.Fatal(err)
 	}
 	dave := enter(t, "dave")
@@ -115,7 +115,7 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	content := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{}}`
-	if err := bot.m.TakeState(t.Context(), room, false, decode.Timeline(room, []json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
+	if err := bot.m.ProcessState(t.Context(), room, false, decode.Timeline(room, []json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if yes, err := bot.m.IsEncrypted(t.Context(), room); err != nil || !yes {
@@ -127,7 +127,7 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	// a room whose encryption we do not speak: nothing goes out
 	strange := "!strange:localhost"
 	odd := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
-	if err := bot.m.TakeState(t.Context(), strange, false, decode.Timeline(strange, []json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
+	if err := bot.m.ProcessState(t.Context(), strange, false, decode.Timeline(strange, []json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := bot.m.Encrypt(t.Context(), strange, "m.room.message", text("x")); !errors.Is(err, ErrAlgorithm) {

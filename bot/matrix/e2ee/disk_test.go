@@ -24,7 +24,7 @@ func TestKeysSurviveTheDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp := bot.fetch()
-			if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err == nil {
+			if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err == nil {
 				t.Fatal("keys that are not stored count as taken")
 			}
 			if _, err := bot.m.db.Exec(t.Context(), "DROP TRIGGER full"); err != nil {
@@ -45,7 +45,7 @@ func TestBatchComesAgain(t *testing.T) {
 	room := alice.room(bot)
 	msg := alice.say(room, "once")
 	resp := bot.fetch()
-	if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err != nil {
 		t.Fatal(err)
 	}
 	bot.restart()
@@ -116,7 +116,7 @@ func TestMautrixResponse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := bot.m.TakeSync(ctx, s, false); err != nil {
+		if err := bot.m.ProcessSync(ctx, s, false); err != nil {
 			t.Fatal(err)
 		}
 		joined := resp.Rooms.Join[id.RoomID(room)]

@@ -48,13 +48,13 @@ type Config struct {
 	// Owner tells whose verification is accepted; nil accepts nobody's.
 	Owner func(user string) bool
 	// ShowSAS is told what a person who verifies this device must see too. It is
-	// called within TakeSync or TakeVerification and must not wait for them.
+	// called within ProcessSync or ProcessVerification and must not wait for them.
 	ShowSAS func(SAS)
-	// KeyCame is told that a key is there which Decrypt has missed, or that the
-	// devices of its author have changed. It is called within TakeSync, after the
+	// KeyArrived is told that a key is there which Decrypt has missed, or that the
+	// devices of its author have changed. It is called within ProcessSync, after the
 	// key is on disk, and must not wait.
-	KeyCame func(Key)
-	Log     zerolog.Logger
+	KeyArrived func(Key)
+	Log        zerolog.Logger
 }
 
 // Key names the key of some of a room's messages: a megolm session.

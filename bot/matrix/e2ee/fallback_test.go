@@ -138,7 +138,7 @@ func TestFallbackKeyIsNotKept(t *testing.T) {
 	// one that knows nothing of them is not bothered at all
 	var none Sync
 	bot.age()
-	if bot.m.Tend(t.Context(), none); k.count() != 2 {
+	if bot.m.AfterCommit(t.Context(), none); k.count() != 2 {
 		t.Errorf("%d uploads", k.count())
 	}
 }
@@ -163,13 +163,13 @@ func TestNothingIsGivenOutBeforehand(t *testing.T) {
 	exhaust(t, mallory, bot)
 	bot.m.counted = time.Time{} // it was asked a moment ago
 	resp := bot.fetch()
-	if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err != nil {
 		t.Fatal(err)
 	}
 	if claimed(t, mallory, bot) {
 		t.Error("a key was given out before the batch was committed")
 	}
-	if bot.m.Tend(t.Context(), resp.Sync); !claimed(t, mallory, bot) {
+	if bot.m.AfterCommit(t.Context(), resp.Sync); !claimed(t, mallory, bot) {
 		t.Error("no key was given out")
 	}
 }

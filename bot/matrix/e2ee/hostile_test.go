@@ -170,7 +170,7 @@ func TestHostileToDevice(t *testing.T) {
 	} {
 		events = append(events, json.RawMessage(raw))
 	}
-	if err := bot.m.TakeSync(t.Context(), toDevice(events...), false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), toDevice(events...), false); err != nil {
 		t.Fatal(err)
 	}
 	if got := bot.reads(room, alice.say(room, "still there?")); got != "still there?" {

@@ -80,7 +80,7 @@ func TestKeyComesLate(t *testing.T) {
 		t.Errorf("misses %+v", noKey)
 	}
 	for range 2 { // the homeserver may say it twice
-		if err := bot.m.TakeSync(t.Context(), toDevice(held...), false); err != nil {
+		if err := bot.m.ProcessSync(t.Context(), toDevice(held...), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 	})
 	alice.restart() // what she has taken so far was committed by another life
 	for range 2 {   // as when the first one could not be stored
-		if err := alice.m.TakeSync(t.Context(), asked.Sync, false); err != nil {
+		if err := alice.m.ProcessSync(t.Context(), asked.Sync, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,7 +174,7 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 		t.Errorf("answered before the batch was committed: %s", join(bot.toUs))
 	}
 	bot.toUs = nil
-	alice.m.Tend(t.Context(), asked.Sync)
+	alice.m.AfterCommit(t.Context(), asked.Sync)
 	bot.until("the key", count)
 	if got := bot.reads(room, msg); got != "lost" || answers != 1 {
 		t.Errorf("reads %q after %d answers", got, answers)
@@ -207,7 +207,7 @@ func TestWithheld(t *testing.T) {
 			SenderKey: alice.m.mach.OwnIdentity().IdentityKey, Code: event.RoomKeyWithheldUnverified,
 		},
 	})
-	if err := bot.m.TakeSync(t.Context(), toDevice(withheld), false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), toDevice(withheld), false); err != nil {
 		t.Fatal(err)
 	}
 	if len(bot.came) != 1 {
@@ -218,7 +218,7 @@ func TestWithheld(t *testing.T) {
 	if !errors.As(err, &noKey) || noKey.Withheld != "m.unverified" {
 		t.Fatalf("after the refusal: %v", err)
 	}
-	if err := bot.m.TakeSync(t.Context(), toDevice(key...), false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), toDevice(key...), false); err != nil {
 		t.Fatal(err)
 	}
 	if got := bot.reads(room, msg); got != "not for you" {

@@ -99,7 +99,7 @@ func (p *peer) signed() *peer {
 func (p *peer) config() Config {
 	cfg := Config{
 		Client: p.cli, Dir: p.dir, Password: "password", Log: testLog(p.t, p.cli.UserID),
-		KeyCame: func(k Key) { p.came = append(p.came, k) },
+		KeyArrived: func(k Key) { p.came = append(p.came, k) },
 	}
 	p.tune(&cfg)
 	return cfg
@@ -175,12 +175,12 @@ func (p *peer) take(resp *syncResponse) {
 	p.t.Helper()
 	ctx := p.t.Context()
 	p.toUs = resp.ToDevice.Events
-	if err := p.m.TakeSync(ctx, resp.Sync, p.since == ""); err != nil {
+	if err := p.m.ProcessSync(ctx, resp.Sync, p.since == ""); err != nil {
 		p.t.Fatal(err)
 	}
 	for room, joined := range resp.Rooms.Join {
 		events := decode.Timeline(room, append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...), func(error) {})
-		if err := p.m.TakeState(ctx, room, joined.Timeline.Limited, events); err != nil {
+		if err := p.m.ProcessState(ctx, room, joined.Timeline.Limited, events); err != nil {
 			p.t.Fatal(err)
 		}
 		for _, raw := range joined.Timeline.Events {
@@ -188,7 +188,7 @@ func (p *peer) take(resp *syncResponse) {
 		}
 	}
 	p.since = resp.NextBatch
-	p.m.Tend(ctx, resp.Sync)
+	p.m.AfterCommit(ctx, resp.Sync)
 }
 
 func (p *peer) sync() {

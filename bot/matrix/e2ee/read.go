@@ -21,7 +21,7 @@ import (
 var ErrUnreadable = errors.New("the event cannot be decrypted")
 
 // NoKeyError means that the key of an event is not there yet, or not known to be
-// its sender's. KeyCame tells when to try again; RequestKey asks for it.
+// its sender's. KeyArrived tells when to try again; RequestKey asks for it.
 type NoKeyError struct {
 	Key
 	Sender   string

@@ -25,7 +25,7 @@ func FromResponse(resp *mautrix.RespSync) (s Sync, err error) {
 	return s, err
 }
 
-// Raw writes events that mautrix has read as TakeState and Decrypt take them.
+// Raw writes events that mautrix has read as ProcessState and Decrypt take them.
 func Raw(events []*event.Event) ([]json.RawMessage, error) {
 	raws := make([]json.RawMessage, 0, len(events))
 	for _, e := range events {

@@ -153,11 +153,11 @@ func transaction(e *event.Event) id.VerificationTransactionID {
 	return ""
 }
 
-// TakeVerification takes an event of a room that belongs to a verification, as
+// ProcessVerification takes an event of a room that belongs to a verification, as
 // Decrypt returned it or as it came in clear, and tells whether it was one:
 // m.room.message of msgtype m.key.verification.request, m.key.verification.*.
 // Those of people who are no owners are passed over.
-func (m *Machine) TakeVerification(ctx context.Context, in wire.Event) bool {
+func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 	if in.StateKey != nil {
 		return false
 	}

@@ -148,7 +148,7 @@ func TestVerification(t *testing.T) {
 				bot.sync()
 				for _, s := range bot.seen[before:] {
 					if plain, err := decrypted(bot.m, t.Context(), s.Room, s.Raw); err == nil {
-						bot.m.TakeVerification(t.Context(), plain)
+						bot.m.ProcessVerification(t.Context(), plain)
 					}
 				}
 			}

@@ -16,13 +16,13 @@ import (
 	wire "matrix-tui/state/event"
 )
 
-// TakeState takes the events of a room as a /sync brings them, first those of
+// ProcessState takes the events of a room as a /sync brings them, first those of
 // `state`, then those of `timeline`; it reads m.room.encryption, m.room.member
 // and m.room.history_visibility and passes over all others. gap tells that the
 // timeline is limited: changes may be missing, so the members are asked for
 // again before the next message. Events that were fetched for the gap are not to
-// be given. When TakeState returns, all of it is on disk.
-func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []wire.Event) error {
+// be given. When ProcessState returns, all of it is on disk.
+func (m *Machine) ProcessState(ctx context.Context, room string, gap bool, events []wire.Event) error {
 	var states []wire.Event
 	for _, e := range events {
 		if e.StateKey == nil {
@@ -45,7 +45,7 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 			}
 		}
 		for _, e := range states {
-			if err := m.takeState(ctx, id.RoomID(room), e); err != nil {
+			if err := m.processState(ctx, id.RoomID(room), e); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 	return nil
 }
 
-func (m *Machine) takeState(ctx context.Context, room id.RoomID, e wire.Event) error {
+func (m *Machine) processState(ctx context.Context, room id.RoomID, e wire.Event) error {
 	user, member, ok := e.Member()
 	switch {
 	case e.IsState(wire.TypeEncryption):

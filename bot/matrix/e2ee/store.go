@@ -140,7 +140,7 @@ func better(session, old *crypto.InboundGroupSession) bool {
 
 // GetNewestSessionCreationTS is asked by mautrix alone, in a goroutine of its
 // own, when a device's messages cannot be read: whether to make a new olm
-// session. It notes the device and says no: TakeSync makes it, in its turn.
+// session. It notes the device and says no: ProcessSync makes it, in its turn.
 func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.SenderKey) (time.Time, error) {
 	made, err := s.SQLCryptoStore.GetNewestSessionCreationTS(ctx, key)
 	if err != nil || time.Since(made) < crypto.MinUnwedgeInterval {

@@ -29,37 +29,37 @@ type Sync struct {
 	FallbackKeys []string       `json:"device_unused_fallback_key_types"`
 }
 
-// TakeSync takes what came with a /sync, before the events of the same batch are
+// ProcessSync takes what came with a /sync, before the events of the same batch are
 // decrypted. initial tells that the sync had no token: whose devices have
 // changed is not known then. Keys are on disk when it returns, in one
 // transaction; an error means that none of them is, and that the batch is to be
 // taken again before its token is committed. Device lists are asked for when
 // they are needed.
-func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
+func (m *Machine) ProcessSync(ctx context.Context, s Sync, initial bool) error {
 	if m.deviceless() {
 		return nil
 	}
 	m.mu.Lock()
-	came, err := m.takeSync(ctx, s, initial)
+	came, err := m.processSync(ctx, s, initial)
 	m.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("take keys of a sync: %w", err)
 	}
 	for _, key := range came {
-		if m.cfg.KeyCame != nil {
-			m.cfg.KeyCame(key)
+		if m.cfg.KeyArrived != nil {
+			m.cfg.KeyArrived(key)
 		}
 	}
 	return nil
 }
 
-// Tend gives the homeserver what a /sync says it lacks: one-time and fallback
+// AfterCommit gives the homeserver what a /sync says it lacks: one-time and fallback
 // keys, and new sessions with devices that we cannot read. It comes when the
 // batch is committed: the other half of a key that is given out must not go with
 // a state that is put back. Nor must the step of a ratchet with which a key was
-// sent: until the first Tend, those who ask for keys wait for it. Later TakeSync
+// sent: until the first AfterCommit, those who ask for keys wait for it. Later ProcessSync
 // answers them: an answer that comes twice does no harm, one that is lost does.
-func (m *Machine) Tend(ctx context.Context, s Sync) {
+func (m *Machine) AfterCommit(ctx context.Context, s Sync) {
 	if m.deviceless() {
 		return
 	}
@@ -68,7 +68,7 @@ func (m *Machine) Tend(ctx context.Context, s Sync) {
 	ctx = m.log.WithContext(ctx)
 	m.tended = true
 	for _, e := range m.asking {
-		m.guard("request for a key", func() { m.takeToDevice(ctx, e) })
+		m.guard("request for a key", func() { m.processToDevice(ctx, e) })
 	}
 	m.asking = nil
 	m.mendSessions(ctx)
@@ -78,7 +78,7 @@ func (m *Machine) Tend(ctx context.Context, s Sync) {
 	}
 }
 
-func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, error) {
+func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key, error) {
 	ctx = m.log.WithContext(ctx)
 	changed := s.DeviceLists.Changed
 	if initial {
@@ -105,13 +105,13 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 			others = append(others, e)
 		}
 	}
-	inner, err := m.takeOlm(ctx, olm)
+	inner, err := m.processOlm(ctx, olm)
 	if err != nil {
 		return nil, err
 	}
 	m.asking = nil // of a batch that is taken again
 	for _, e := range slices.Concat(inner, others) {
-		m.guard("to-device event", func() { m.takeToDevice(ctx, e) })
+		m.guard("to-device event", func() { m.processToDevice(ctx, e) })
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
 	m.missing.changed(changed)
@@ -127,9 +127,9 @@ func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
 	return &e, json.Unmarshal(decoded.Content, &e.Content) == nil && e.Content.ParseRaw(e.Type) == nil
 }
 
-// takeOlm reads what was encrypted for this device alone: keys above all. All
+// processOlm reads what was encrypted for this device alone: keys above all. All
 // of it is one transaction; after a rollback the machine starts from the disk.
-func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*event.Event, err error) {
+func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner []*event.Event, err error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -160,9 +160,9 @@ func (m *Machine) reload(ctx context.Context) {
 	}
 }
 
-// takeToDevice takes an event that was sent in clear, or that is none of the
+// processToDevice takes an event that was sent in clear, or that is none of the
 // keys; it may ask the homeserver.
-func (m *Machine) takeToDevice(ctx context.Context, e *event.Event) {
+func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
 	switch content := e.Content.Parsed.(type) {
 	case *event.RoomKeyRequestEventContent, *event.SecretRequestEventContent:
 		if !m.tended {

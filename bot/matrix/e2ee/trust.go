@@ -21,7 +21,7 @@ const (
 
 // UntrustedDeviceError means that an event was encrypted by a device that is not
 // trusted to be its sender's. It goes when the user verifies the device, or when
-// the operator accepts the user's new identity. KeyCame tells when to try again
+// the operator accepts the user's new identity. KeyArrived tells when to try again
 // after the former; the latter happens in another process, so ask once in a while.
 type UntrustedDeviceError struct {
 	Key

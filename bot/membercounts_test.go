@@ -13,7 +13,7 @@ func TestCompany(t *testing.T) {
 	if !b.mayBeAlone("!den") {
 		t.Error("a room of which nothing is known is a crowd")
 	}
-	b.company.learn("!den", b.company.version(), 3)
+	b.members.learn("!den", b.members.version(), 3)
 	if b.mayBeAlone("!den") {
 		t.Error("three are two")
 	}
@@ -23,12 +23,12 @@ func TestCompany(t *testing.T) {
 	if b.mayBeAlone("!den") {
 		t.Error("a message changes how many are there")
 	}
-	asked := b.company.version()
+	asked := b.members.version()
 	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said, left}}}})
 	if !b.mayBeAlone("!den") {
 		t.Error("it is still known how many were there before somebody left")
 	}
-	b.company.learn("!den", asked, 3)
+	b.members.learn("!den", asked, 3)
 	if !b.mayBeAlone("!den") {
 		t.Error("an answer from before a change counts")
 	}
