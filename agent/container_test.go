@@ -20,8 +20,7 @@ import (
 	"matrix-tui/sandbox/gateway"
 )
 
-// real is a room's container with the real Gemini CLI, behind the real gateway; only
-// the model is a script.
+// real is a room's container with the real Gemini CLI, behind the real gateway; only the model is scripted.
 type real struct {
 	podman    *sandbox.Podman
 	spec      sandbox.Spec
@@ -34,7 +33,7 @@ type real struct {
 
 const testKey = "the-real-key-of-the-test"
 
-// newReal makes a container that is gone, with its volumes, after the test.
+// newReal creates a container that is removed, with its volumes, after the test.
 func newReal(t *testing.T) *real { t.Helper(); return newRealWith(t, 0) }
 
 // newRealWith limits the container's memory, in bytes.
@@ -63,7 +62,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "gw") // short: a socket's path holds 108 bytes
+	dir, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 108 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +83,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 	return r
 }
 
-// openDoor is a bot that starts, closeDoor one that dies.
+// openDoor stands for a bot that starts, closeDoor for one that dies.
 func (r *real) openDoor(t *testing.T) {
 	t.Helper()
 	r.door = gateway.New(r.config)
@@ -101,7 +100,7 @@ func (r *real) closeDoor() {
 	r.door.Close(ctx)
 }
 
-// skip says loudly why the real thing is not tested, and fails where it must be.
+// skip says loudly why the test did not use a real container, and fails if it must.
 func skip(t *testing.T, why error) {
 	t.Helper()
 	if os.Getenv("MATRIX_TUI_E2E") == "require" {
@@ -110,7 +109,7 @@ func skip(t *testing.T, why error) {
 	t.Skip("NOT TESTED on a real container: ", why)
 }
 
-// remove leaves nothing of the container.
+// remove removes the container and everything that belongs to it.
 func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -142,7 +141,7 @@ func uuid() string {
 
 func (r *real) answer(t *testing.T, yaml string) { t.Helper(); r.model.SetScript(script(t, yaml)) }
 
-// do runs a task whose start and end are to work.
+// do runs a task that must start and end without an error.
 func (r *real) do(t *testing.T, task Task) (Outcome, []Event) {
 	t.Helper()
 	if task.Run == "" {
@@ -159,7 +158,7 @@ func (r *real) do(t *testing.T, task Task) (Outcome, []Event) {
 	return o, events
 }
 
-// leave starts a task and goes away as soon as it calls a tool.
+// leave starts a task and cancels it at the first tool call.
 func (r *real) leave(t *testing.T, task Task) (seen []Event) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -171,7 +170,7 @@ func (r *real) leave(t *testing.T, task Task) (seen []Event) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("Run = %v, want it cancelled", err)
+		t.Fatalf("Run = %v, want context.Canceled", err)
 	}
 	return seen
 }
@@ -185,13 +184,13 @@ func (r *real) sh(t *testing.T, command string) string {
 	return string(res.Stdout) + string(res.Stderr)
 }
 
-// asked waits until the model was asked n times since from.
+// asked waits until the model has received n requests since from.
 func (r *real) asked(t *testing.T, from, n int) {
 	t.Helper()
-	until(t, fmt.Sprintf("the model was asked %d times", n), func() bool { return len(r.questions(from)) >= n })
+	until(t, fmt.Sprintf("the model received %d requests", n), func() bool { return len(r.questions(from)) >= n })
 }
 
-// until waits for something that is to come true.
+// until waits for a condition.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
@@ -201,7 +200,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// questions are what the model was asked since the request of the number from.
+// questions returns the requests to the model, starting with number from.
 func (r *real) questions(from int) []agenttest.Request {
 	var all []agenttest.Request
 	for _, q := range r.model.Requests() {
