@@ -12,11 +12,10 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// exitNotFound is boxinit's exit code when there is no such file.
+// exitNotFound is boxinit's exit code if the file does not exist.
 const exitNotFound = 3
 
-// patience is how long calls that are harmless to repeat wait for a service that is
-// away.
+// patience is how long calls that can safely be repeated wait for podman's service to come back.
 const patience = 10 * time.Second
 
 // pauses returns the backoff between two calls of podman.

@@ -18,8 +18,8 @@ import (
 // Container is a room's container. It was running when Ensure returned it.
 type Container struct {
 	ID, Name, Room string
-	// Created says that this Ensure made the container, Started that it started
-	// it (a new one or a stopped one). Neither: it was running.
+	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
+	// neither is set, it was running.
 	Created, Started bool
 
 	podman *Podman

@@ -14,7 +14,7 @@ import (
 // Info describes one container in a List.
 type Info struct {
 	ID, Name, Room string
-	// State is podman's word: "running", "exited", "created", "paused", …
+	// State is podman's name for it: "running", "exited", "created", "paused", …
 	State   string
 	Image   string
 	Created time.Time
