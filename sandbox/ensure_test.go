@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -231,5 +232,9 @@ func TestContainerIsClosed(t *testing.T) {
 		if got := sh(t, container, script); got != want {
 			t.Errorf("%s: %q, want %q", script, got, want)
 		}
+	}
+	host, err := os.Readlink("/proc/self/ns/ipc")
+	if got := sh(t, container, "ls -l /proc/self/ns/ipc | sed 's/.*-> //'"); err != nil || got == host {
+		t.Errorf("IPC namespace %q, the host's is %q, %v", got, host, err)
 	}
 }

@@ -109,6 +109,7 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g.CapDrop = []string{"all"}
 	g.CapAdd = capabilities
 	g.NetNS = specgen.Namespace{NSMode: specgen.NoNetwork}
+	g.IpcNS = specgen.Namespace{NSMode: specgen.Private} // the host's containers.conf may have another default
 	g.ResourceLimits = limits
 	g.Rlimits = []rspec.POSIXRlimit{
 		{Type: "nofile", Soft: softFiles, Hard: hardFiles},
