@@ -15,7 +15,7 @@ import (
 // the text, or by a link to it. Quoted text of a reply fallback does not count, and
 // neither does @room. For an edit, pass m.new_content. The content may be anything.
 func Mentioned(content json.RawMessage, bot, displayname string) bool {
-	var c map[string]json.RawMessage // not a struct: those match keys of another case too
+	var c map[string]json.RawMessage // not a struct: its fields would match keys of another case too
 	if json.Unmarshal(content, &c) != nil || bot == "" {
 		return false
 	}
@@ -33,7 +33,7 @@ func Mentioned(content json.RawMessage, bot, displayname string) bool {
 		text(c["format"]) == "org.matrix.custom.html" && linked(text(c["formatted_body"]), bot)
 }
 
-// text is a JSON string, "" for anything else.
+// text returns a JSON string, "" for anything else.
 func text(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -41,7 +41,7 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-// afterQuote is what follows the lines of a reply fallback.
+// afterQuote returns the text after the lines of a reply fallback.
 func afterQuote(body string) string {
 	for strings.HasPrefix(body, ">") {
 		_, rest, _ := strings.Cut(body, "\n")
@@ -95,7 +95,7 @@ func closes(after string, id bool) bool {
 	return true
 }
 
-// inWord tells whether a rune makes a word longer; no rune at all does not.
+// inWord reports whether a rune continues a word; the absence of a rune does not.
 func inWord(r rune) bool {
 	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
@@ -138,7 +138,7 @@ func linked(formatted, user string) bool {
 	}
 }
 
-// linkedUser is the user that a link leads to, "" for none.
+// linkedUser returns the user that a link points to, or "".
 func linkedUser(link string) string {
 	target, sigil := "", ""
 	if rest, ok := strings.CutPrefix(link, "https://matrix.to/#/"); ok {
