@@ -14,7 +14,7 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// realContainer is a container of the real image, gone after the test.
+// realContainer returns a container of the real image, removed after the test.
 func realContainer(t *testing.T) *sandbox.Container {
 	t.Helper()
 	podman, err := sandbox.Connect(t.Context(), "", zerolog.Nop())
@@ -38,7 +38,7 @@ func realContainer(t *testing.T) *sandbox.Container {
 	return container
 }
 
-// skip says loudly why the real thing is not tested, and fails where it must be.
+// skip says loudly why the test did not use a real container, and fails if it must.
 func skip(t *testing.T, why error) {
 	t.Helper()
 	if os.Getenv("MATRIX_TUI_E2E") == "require" {
@@ -47,7 +47,7 @@ func skip(t *testing.T, why error) {
 	t.Skip("NOT TESTED on a real container: ", why)
 }
 
-// remove leaves nothing of the container.
+// remove removes the container and everything that belongs to it.
 func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -61,7 +61,7 @@ func remove(t *testing.T, podman *sandbox.Podman, name string) {
 	}
 }
 
-// sh runs a script in the container's outbox, which it makes.
+// sh runs a script in the container's outbox, which it creates.
 func sh(t *testing.T, container *sandbox.Container, script string) string {
 	t.Helper()
 	result, err := container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"/bin/bash", "-ec", "mkdir -p /workspace/outbox; cd /workspace/outbox; " + script}})

@@ -27,7 +27,7 @@ type Fetched struct {
 	// Path is a temporary file of mode 0600.
 	Path string
 	Size int64
-	// Type is the media type that its bytes have.
+	// Type is the media type detected from its bytes.
 	Type string
 }
 
@@ -90,7 +90,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	if size > max {
 		return nil, ErrTooLarge
 	}
-	if err := source.Close(); err != nil { // here the hash is compared
+	if err := source.Close(); err != nil { // this compares the hash
 		return nil, err
 	}
 	head := make([]byte, sniffed)
@@ -112,8 +112,7 @@ func failed(name string, max int64, err error) error {
 	return fmt.Errorf("fetch a file: %w", err)
 }
 
-// Container is what this package needs of a room's container; [sandbox.Container]
-// implements it.
+// Container is what this package needs from a room's container; [sandbox.Container] implements it.
 type Container interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }

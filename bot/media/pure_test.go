@@ -63,7 +63,7 @@ func TestSafeName(t *testing.T) {
 		}
 	}
 	if SafeName("$a.b", "x") == SafeName("$a:b", "x") || SafeName(event+"1", "x") == SafeName(event+"2", "x") {
-		t.Error("files of two events have one name")
+		t.Error("files of two events share a name")
 	}
 }
 
