@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
@@ -43,7 +43,7 @@ func (b *Bot) lookAfterHost(ctx context.Context) {
 }
 
 // doAlerts has trouble of the host told in this room, or nowhere.
-func (r *room) doAlerts(ctx context.Context, row state.Inbound, text string) error {
+func (r *room) doAlerts(ctx context.Context, row state.Event, text string) error {
 	b := r.bot
 	room, where := "", ""
 	switch text {

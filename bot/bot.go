@@ -83,8 +83,6 @@ type Parts struct {
 type Bot struct {
 	Config
 	Parts
-	Journal *journal // Parts' own, with encrypted rows in plain; lint:hides until events come decrypted from below
-	crypt   crypt
 	account *matrix.Account
 	log     zerolog.Logger
 	tasks   *task.Deps  // what the tasks of all rooms work with
@@ -94,6 +92,7 @@ type Bot struct {
 	policy  *policy.Source
 	direct  directs
 	company company
+	keys    keys
 	called  atomic.Value // string: the display name
 
 	pairing *policy.Pairing
@@ -134,7 +133,6 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		count:   newCounters(),
 		rooms:   map[string]*room{},
 	}
-	b.Journal = &journal{parts.Journal, b}
 	b.tasks = b.deps()
 	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Limited: parts.Gateway.Limited, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
@@ -203,7 +201,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.introduce(ctx) })
 	b.start(func() { b.purge(ctx) })
 	b.start(func() { b.watchWaits(ctx) })
-	b.start(func() { b.watchSealed(ctx) })
+	b.start(func() { b.watchKeys(ctx) })
 	b.start(func() { b.watchHost(ctx) })
 	debug.FreeOSMemory() // what the start has read, and nobody needs again
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")

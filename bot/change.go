@@ -14,12 +14,11 @@ import (
 
 // doEdit takes over a task, or a part of one, that was changed before it began,
 // or an answer that was changed before the run went on with it.
-func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+func (r *room) doEdit(ctx context.Context, row state.Event) error {
+	m, _ := row.Message()
 	r.books.Lock()
 	defer r.books.Unlock()
-	target, words := m.RelatesTo.EventID, m.NewContent.Words()
+	target, words := m.RelatesTo.EventID, m.NewWords()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	if err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender {
 		return r.rewrite(ctx, row, rec, words)
@@ -40,8 +39,8 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 			continue
 		}
 		text := answerText(words)
-		if source, err := r.bot.Journal.Event(ctx, r.id, target); err == nil {
-			if f, ok := fileOf(source); ok {
+		if source, err := r.bot.event(ctx, r.id, target); err == nil {
+			if f, ok := fileOf(source.Event); ok {
 				text = task.FileAnswer(f, target, text)
 			}
 		} else if !errors.Is(err, state.ErrNotFound) {
@@ -76,14 +75,14 @@ func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 
 // rewrite changes the text of a task that has not begun, and nothing of what came
 // with it. The caller holds the books.
-func (r *room) rewrite(ctx context.Context, row state.Inbound, rec state.Task, words string) error {
+func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, words string) error {
 	words = strings.TrimSpace(taskWords(words))
 	if rec.HasFile {
-		source, err := r.bot.Journal.Event(ctx, rec.Home, rec.Event)
+		source, err := r.bot.event(ctx, rec.Home, rec.Event)
 		if err != nil {
 			return fmt.Errorf("read the task's message: %w", err)
 		}
-		if f, ok := fileOf(source); ok {
+		if f, ok := fileOf(source.Event); ok {
 			words = task.WithFile(f, words)
 		}
 	}
@@ -98,7 +97,7 @@ func (r *room) rewrite(ctx context.Context, row state.Inbound, rec state.Task, w
 }
 
 // rewritePart changes a text that was said to a task. The caller holds the books.
-func (r *room) rewritePart(ctx context.Context, row state.Inbound, rec state.Task, part int, words string) error {
+func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task, part int, words string) error {
 	said := &rec.Said[part]
 	if words = strings.TrimSpace(words); words == "" && !said.File {
 		return r.finish(ctx, row)
@@ -111,11 +110,10 @@ func (r *room) rewritePart(ctx context.Context, row state.Inbound, rec state.Tas
 }
 
 // doRedaction withdraws a task that was taken back before it began.
-func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
+func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	r.books.Lock()
 	defer r.books.Unlock()
-	rec, err := r.bot.Journal.TaskOf(ctx, r.id, e.redaction())
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Redaction())
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
 		rec.StopBy, rec.Withdrawn = row.Sender, true
@@ -126,8 +124,8 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("read task: %w", err)
 	case err != nil: // no task yet: its key is missing
-		one, err := r.bot.Journal.Event(ctx, r.id, e.redaction())
-		if err == nil && one.Status == state.Pending && one.Type == typeSealed {
+		one, err := r.bot.Journal.Event(ctx, r.id, row.Redaction())
+		if err == nil && one.Status == state.Pending && one.Undecrypted() {
 			err = r.finish(ctx, one)
 		}
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -139,19 +137,16 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 
 // editOf is what a message was changed to before it was looked at, "" for
 // nothing.
-func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err error) {
-	rows, err := r.bot.Journal.Pending(ctx, r.id, row.Seq, state.MaxBatch)
+func (r *room) editOf(ctx context.Context, row state.Event) (text string, err error) {
+	edit, err := r.bot.Journal.PendingEdit(ctx, r.id, row.ID, row.Sender)
+	if errors.Is(err, state.ErrNotFound) {
+		return "", nil
+	}
 	if err != nil {
-		return "", fmt.Errorf("read pending events: %w", err)
+		return "", fmt.Errorf("read pending edit: %w", err)
 	}
-	for _, later := range rows {
-		e, _ := parseEvent(later.Raw)
-		m, _ := e.message()
-		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.Words())
-		}
-	}
-	return text, nil
+	m, _ := edit.Message()
+	return answerText(m.NewWords()), nil
 }
 
 // answerText is an answer without the word that it may begin with.
@@ -164,7 +159,7 @@ func answerText(body string) string {
 
 // amend changes the newest answer of a task, which came as the event edited.
 // The caller holds the books.
-func (r *room) amend(ctx context.Context, row state.Inbound, t *task.Task, edited, text string) error {
+func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited, text string) error {
 	if t.Given().Answer == text {
 		return r.finish(ctx, row) // it was taken so already
 	}

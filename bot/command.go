@@ -20,7 +20,7 @@ type command struct {
 	direct bool   // only in a direct chat
 	// run does it; the row is the message. It ends the row itself. nil is a
 	// command that is a task with its text.
-	run func(r *room, ctx context.Context, row state.Inbound, text string) error
+	run func(r *room, ctx context.Context, row state.Event, text string) error
 }
 
 // commands is every command there is.
@@ -91,9 +91,8 @@ func (c command) usage() string {
 
 // doCommand does a row that is a command, or says how it is written, or that
 // it is not for the sender or the place.
-func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+func (r *room) doCommand(ctx context.Context, row state.Event) error {
+	m, _ := row.Message()
 	text := taskText(m)
 	c, rest, known := parseCommand(text)
 	switch {
@@ -115,7 +114,7 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text, "[") }
 
 // doHelp lists the commands that the sender may use here.
-func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
+func (r *room) doHelp(ctx context.Context, row state.Event, _ string) error {
 	text := r.address(r.bot.mayBeAlone(r.id)) + " Besides:\n"
 	for _, c := range commands {
 		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
@@ -127,14 +126,14 @@ func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
 }
 
 // tell answers a row with a notice and ends the row.
-func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
+func (r *room) tell(ctx context.Context, row state.Event, text string) error {
 	n := matrix.Notice(text)
-	n.RelatesTo = relate(originOf(row), row.Event)
-	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.Event)
+	n.RelatesTo = relate(originOf(row), row.ID)
+	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.ID)
 }
 
 // toldTxn is the transaction ID of what tell says to a row.
-func toldTxn(row state.Inbound) string { return task.KeyOf(row) + "-a" }
+func toldTxn(row state.Event) string { return task.KeyOf(row.Room, row.ID) + "-a" }
 
 // reply queues messages and ends rows, at once.
 func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/state/event"
 )
 
 // company knows how many members rooms have, from when somebody asked until a

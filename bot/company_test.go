@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state/event"
 )
 
 func TestCompany(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // deciding is a room of a bot that is connected to nothing and starts no task.
@@ -46,8 +47,15 @@ func (d *deciding) says(id, sender, eventType, content string, after time.Durati
 	d.t.Helper()
 	d.at = d.at.Add(after)
 	raw := fmt.Sprintf(`{"event_id":%q,"type":%q,"sender":%q,"origin_server_ts":%d,"content":%s}`, id, eventType, sender, d.at.UnixMilli(), content)
-	row := state.Inbound{Room: d.id, Event: id, Sender: sender, Type: eventType, Time: d.at, Raw: json.RawMessage(raw), Status: state.Pending}
-	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Inbound{row}); err != nil {
+	d.commit(raw)
+}
+
+// commit stores an event of the room that is to be decided.
+func (d *deciding) commit(raw string) {
+	d.t.Helper()
+	row := state.Event{Event: decoded(d.t, raw), Status: state.Pending}
+	row.Room = d.id
+	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -120,7 +128,7 @@ func TestDecide(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Inbound{Room: d.id, Event: "$9"})); err != nil || told.Kind != state.KindReply {
+	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
 		t.Errorf("!stop is told %s, %v", told.Content, err)
 	}
 	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
@@ -133,11 +141,7 @@ func TestTombstoneInLine(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
 	d.at = d.at.Add(time.Minute)
-	raw := fmt.Sprintf(`{"event_id":"$2","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli())
-	grave := state.Inbound{Room: d.id, Event: "$2", Sender: "@ann:here", Type: typeTombstone, Time: d.at, Raw: json.RawMessage(raw), Status: state.Pending}
-	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Inbound{grave}); err != nil {
-		t.Fatal(err)
-	}
+	d.commit(fmt.Sprintf(`{"event_id":"$2","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli()))
 	d.text("$3", "@ann:here", "second", time.Minute)
 	if do, err := d.nextTask(t.Context()); do != nil || err != nil {
 		t.Errorf("the tombstone is followed before what came earlier is decided: %v", err)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // forbidden does what a room's power levels leave the bot to do. Without

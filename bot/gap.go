@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/state/event"
 )
 
 const (

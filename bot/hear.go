@@ -6,6 +6,7 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state/event"
 )
 
 // hearing is what the policy says about an event: whether its sender may use
@@ -15,8 +16,8 @@ type hearing struct{ heard, reply, pair bool }
 
 // hear gives the policy's word on a room's events. alone tells that the bot and
 // one other person are its only members.
-func (b *Bot) hear(ctx context.Context, room string, alone bool) func(wireEvent) hearing {
-	return func(e wireEvent) hearing {
+func (b *Bot) hear(ctx context.Context, room string, alone bool) func(event.Event) hearing {
+	return func(e event.Event) hearing {
 		q := b.query(ctx, room, e)
 		q.Alone = alone
 		d := b.policy.Decide(q)
@@ -25,9 +26,9 @@ func (b *Bot) hear(ctx context.Context, room string, alone bool) func(wireEvent)
 }
 
 // query is what the policy decides about.
-func (b *Bot) query(ctx context.Context, room string, e wireEvent) policy.Query {
+func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Query {
 	q := policy.Query{Room: room, Sender: e.Sender, Owners: b.Owners, Allow: b.Allow, Direct: b.isDirect(room)}
-	m, ok := e.message()
+	m, ok := e.Message()
 	if !ok {
 		q.Mentioned = true // a reaction, say, is for whom it reaches
 		return q
@@ -35,18 +36,17 @@ func (b *Bot) query(ctx context.Context, room string, e wireEvent) policy.Query 
 	text := taskText(m)
 	_, _, command := parseCommand(text)
 	q.Command = command || misspelt(text) != ""
-	content := e.Content
-	if m.RelatesTo.RelType == "m.replace" {
+	if m.IsEdit() {
 		q.Mentioned = true // it changes what was for the bot, or nothing
 		return q
 	}
-	q.Mentioned = policy.Mentioned(content, b.UserID(), b.name()) || b.isToUs(ctx, room, m)
+	q.Mentioned = policy.Mentioned(m, b.UserID(), b.name()) || b.isToUs(ctx, room, m)
 	return q
 }
 
 // isToUs tells whether a message replies to one of ours, or stands in a thread
 // of ours.
-func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
+func (b *Bot) isToUs(ctx context.Context, room string, m event.Message) bool {
 	about := m.RelatesTo.About()
 	if about == "" {
 		return false
@@ -57,12 +57,8 @@ func (b *Bot) isToUs(ctx context.Context, room string, m wireMessage) bool {
 
 // couldAnswer tells whether a message could be the answer to a question that
 // waits: that needs no mention.
-func (r *room) couldAnswer(e wireEvent) bool {
-	thread := ""
-	if m, ok := e.message(); ok && m.RelatesTo.RelType == "m.thread" {
-		thread = m.RelatesTo.EventID
-	}
-	return r.bot.waits.AskedOf(r.id, e.Sender, thread)
+func (r *room) couldAnswer(e event.Event) bool {
+	return r.bot.waits.AskedOf(r.id, e.Sender, e.Relation().Thread())
 }
 
 // name is what the bot is called.

@@ -26,11 +26,10 @@ func (e *outsideError) Error() string { return e.err.Error() }
 func (e *outsideError) Unwrap() error { return e.err }
 
 // doInvite joins when somebody invites us who may, and declines otherwise.
-func (r *room) doInvite(ctx context.Context, row state.Inbound) error {
+func (r *room) doInvite(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	e, _ := parseEvent(row.Raw)
-	welcome, err := r.welcomes(row.Sender, e.InvitesDirectly())
+	welcome, err := r.welcomes(row.Sender, row.InvitesDirectly())
 	if err != nil {
 		return err
 	}
@@ -78,8 +77,8 @@ func (r *room) enter(ctx context.Context) (err error) {
 }
 
 // noteDirect remembers that an invite was to a direct chat.
-func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
-	if e, _ := parseEvent(invite.Raw); !e.InvitesDirectly() {
+func (r *room) noteDirect(ctx context.Context, invite state.Event) error {
+	if !invite.InvitesDirectly() {
 		return nil
 	}
 	err := r.bot.markDirect(ctx, invite.Sender, r.id)
@@ -92,7 +91,7 @@ func (r *room) noteDirect(ctx context.Context, invite state.Inbound) error {
 
 // doGreeting says hello where the bot has come to, or who is a stranger there
 // gets a code.
-func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
+func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if user := r.stranger(); user != "" {
 		row.Sender = user
 		return r.doStranger(ctx, row)
@@ -104,7 +103,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 	if err := r.env.AskAgain(ctx); err != nil { // what came here from the room before this one
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row)+"-g", matrix.Notice(r.greeting(alone)))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(r.greeting(alone)))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
@@ -112,7 +111,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Inbound) error {
 }
 
 // doLeft leaves the room when nobody but us is in it any more.
-func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
+func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	members, err := r.bot.account.Members(call, r.id)
@@ -136,7 +135,7 @@ func (r *room) doLeft(ctx context.Context, row state.Inbound) error {
 
 // doGone gives up what the room had on this host, except its volumes and its
 // history: the container is stopped and its entry dropped.
-func (r *room) doGone(ctx context.Context, row state.Inbound) error {
+func (r *room) doGone(ctx context.Context, row state.Event) error {
 	r.abandon()
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task begins
 		return err
@@ -175,10 +174,10 @@ func (r *room) forget(ctx context.Context, seq int64) error {
 }
 
 // doUnsupported says that a message was not read.
-func (r *room) doUnsupported(ctx context.Context, row state.Inbound) error {
+func (r *room) doUnsupported(ctx context.Context, row state.Event) error {
 	c := matrix.Notice("I can only read text and files. Please describe your task in a message.")
-	c.RelatesTo = relate(originOf(row), row.Event)
-	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row)+"-u", c)); err != nil {
+	c.RelatesTo = relate(originOf(row), row.ID)
+	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", c)); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

@@ -8,17 +8,11 @@ import (
 	"matrix-tui/state"
 )
 
-// carrier makes what moves to a room's successor fit to stand there: an event
-// tells where it was said, and a message speaks of nothing that was.
-func carrier(from, to string) state.Carrier {
+// carrier makes what moves to a room's successor fit to stand there: a message
+// speaks of nothing in the room before.
+func carrier(to string) state.Carrier {
 	return state.Carrier{
-		Event: func(raw json.RawMessage) json.RawMessage {
-			if e, _ := parseEvent(raw); e.Room != "" {
-				return raw // it has moved before
-			}
-			return withRoom(raw, from)
-		},
-		Key:     func(event string) string { return task.KeyOf(state.Inbound{Room: to, Event: event}) },
+		Key:     func(event string) string { return task.KeyOf(to, event) },
 		Message: carried,
 	}
 }
@@ -45,16 +39,3 @@ func carried(o state.Message) state.Message {
 	}
 	return o
 }
-
-// homeOf is the room in which a row's event was said: rows move with their
-// rooms, and events do not.
-func homeOf(row state.Inbound) string {
-	if e, _ := parseEvent(row.Raw); e.Room != "" {
-		return e.Room
-	}
-	return row.Room
-}
-
-// hasMoved tells a row whose event stands in a room before this one: nothing
-// here can reply to it.
-func hasMoved(row state.Inbound) bool { return homeOf(row) != row.Room }

@@ -38,18 +38,14 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// A row that moves knows where it was said, however often it moves.
-func TestHomeOf(t *testing.T) {
-	row := state.Inbound{Room: "!a:x", Event: "$1", Sender: "@ann:y", Raw: json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
-	if homeOf(row) != "!a:x" || hasMoved(row) || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
+// Nothing here can reply to an event that moved here with its room.
+func TestMovedEvent(t *testing.T) {
+	row := state.Event{Event: decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
+	row.Room = "!a:x"
+	if row.SentTo() != "!a:x" || row.Moved() || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
 		t.Error("it has moved before it moves")
 	}
-	for _, next := range []string{"!b:x", "!c:x"} {
-		row.Raw, row.Room = carrier(row.Room, next).Event(row.Raw), next
-		if homeOf(row) != "!a:x" || !hasMoved(row) {
-			t.Errorf("in %s it was said in %s", next, homeOf(row))
-		}
-	}
+	row.Room, row.Home = "!c:x", "!a:x"
 	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).InReplyTo.EventID != state.AboutRef("q") || relate(originOf(row), "$here").InReplyTo.EventID != "$here" {
 		t.Error("relations to where it was said")
 	}

@@ -10,10 +10,10 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
@@ -186,7 +186,7 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessag
 
 // moving tells whether the room has a successor that we are about to follow.
 func (r *room) moving(ctx context.Context) bool {
-	_, err := r.bot.Journal.PendingType(ctx, r.id, typeTombstone)
+	_, err := r.bot.Journal.PendingType(ctx, r.id, event.TypeTombstone)
 	return err == nil
 }
 
@@ -216,9 +216,9 @@ func (l earlierLife) take(txn string) {
 }
 
 // archive takes the rows that were answered out of the work.
-func (l earlierLife) archive(rows []state.Inbound) {
+func (l earlierLife) archive(rows []state.Event) {
 	for i := range rows {
-		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i])] {
+		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i].Room, rows[i].ID)] {
 			rows[i].Status = state.Archived
 		}
 	}

@@ -18,12 +18,12 @@ import (
 
 // doStranger gives somebody who writes in a direct chat, and is not known, a
 // code that an owner can accept. Who has one is told nothing more.
-func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
+func (r *room) doStranger(ctx context.Context, row state.Event) error {
 	told, err := r.codeFor(row.Sender)
 	if err != nil {
 		return err
 	}
-	return r.reply(ctx, told, row.Event)
+	return r.reply(ctx, told, row.ID)
 }
 
 // codeFor is the message with the pairing code of a user who is not known here;
@@ -53,7 +53,7 @@ func (r *room) stranger() string {
 }
 
 // doPair lets in who has a code.
-func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error {
+func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 	user, room, err := r.bot.pairing.Accept(code, time.Now())
 	if said, ok := sentence.Of(err); ok {
 		return r.tell(ctx, row, said)
@@ -65,7 +65,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", matrix.Notice("You're paired. Send me a task."))
+	hello := other.out(state.KindPairing, task.KeyOf(row.Room, row.ID)+"-paired", matrix.Notice("You're paired. Send me a task."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 
 // refuse tells why something cannot be done, where that has a sentence; any
 // other error is our own trouble.
-func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
+func (r *room) refuse(ctx context.Context, row state.Event, err error) error {
 	if said, ok := sentence.Of(err); ok {
 		return r.tell(ctx, row, said)
 	}
@@ -85,7 +85,7 @@ const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USE
 	"a room's ID at the end makes it that room's, else it is for all rooms. The keys: "
 
 // doPolicy shows and edits policy.yaml.
-func (r *room) doPolicy(ctx context.Context, row state.Inbound, text string) error {
+func (r *room) doPolicy(ctx context.Context, row state.Event, text string) error {
 	words := strings.Fields(text)
 	room := ""
 	if last := words[len(words)-1]; len(words) > 1 && strings.HasPrefix(last, "!") {

@@ -13,6 +13,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
@@ -61,7 +62,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 		return raw, nil
 	}
 	now := time.Now().UTC()
-	row := state.Inbound{Room: s.Room, Event: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now, Raw: json.RawMessage("{}")}
+	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now}}
 	rec, err := task.New(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript, Details: state.Details{Commands: s.Commands}}, row)
 	if err != nil {
 		return nil, err

@@ -18,11 +18,11 @@ const (
 
 // receive marks the newest of a room's events that are durably ours as read. What
 // goes wrong is not worth a word: the next receipt covers it.
-func (b *Bot) receive(fresh []state.Inbound) {
+func (b *Bot) receive(fresh []state.Event) {
 	newest := map[string]string{}
 	for _, row := range fresh {
-		if row.Status == state.Pending && isSpoken(row.Type) {
-			newest[row.Room] = row.Event
+		if row.Status == state.Pending && row.Spoken() {
+			newest[row.Room] = row.ID
 		}
 	}
 	if b.receipts.Add(newest) {

@@ -7,23 +7,13 @@ import (
 	"strings"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// threadOf is the root of the thread that a message stands in, "" for none.
-func threadOf(row state.Inbound) string {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	if m.RelatesTo.RelType == "m.thread" {
-		return m.RelatesTo.EventID
-	}
-	return ""
-}
-
-func originOf(row state.Inbound) task.Origin {
-	return task.Origin{Event: row.Event, Thread: threadOf(row), Moved: hasMoved(row)}
+func originOf(row state.Event) task.Origin {
+	return task.Origin{Event: row.ID, Thread: row.Relation().Thread(), Moved: row.Moved()}
 }
 
 // relate is the relation of a message that answers an event: a reply, in the
@@ -57,8 +47,8 @@ func follows(o task.Origin) *matrix.RelatesTo {
 
 // inThread finds the waiting task whose thread a message stands in: it answers
 // its question, whoever wrote it.
-func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, error) {
-	root := threadOf(row)
+func (r *room) inThread(ctx context.Context, row state.Event) (*state.Task, error) {
+	root := row.Relation().Thread()
 	if root == "" || r.bot.waits.Count(r.id) == 0 {
 		return nil, nil
 	}
@@ -83,14 +73,13 @@ func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, er
 
 // taskFrom is the task that a message asks for. It is agent.ErrLimit for one that
 // is too large.
-func taskFrom(row state.Inbound) (state.Task, error) {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+func taskFrom(row state.Event) (state.Task, error) {
+	m, _ := row.Message()
 	rec := state.Task{
-		Source: state.FromRoom, Home: homeOf(row), Thread: threadOf(row), ReplyTo: repliesTo(row),
-		Execution: task.ExecutionID(row.Room, row.Event), Text: taskWords(taskText(m)),
+		Source: state.FromRoom, Home: row.SentTo(), Thread: row.Relation().Thread(), ReplyTo: row.Relation().ReplyTo(),
+		Execution: task.ExecutionID(row.Room, row.ID), Text: taskWords(taskText(m)),
 	}
-	if f, ok := fileOf(row); ok {
+	if f, ok := fileOf(row.Event); ok {
 		rec.Text, rec.HasFile = task.WithFile(f, rec.Text), true
 	}
 	return task.New(rec, row)
@@ -102,16 +91,6 @@ func taskWords(text string) string {
 		return rest
 	}
 	return text
-}
-
-// repliesTo is the event that a row replies to, "" for none.
-func repliesTo(row state.Inbound) string {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	if m.RelatesTo.Fallback { // in a thread, for old clients
-		return ""
-	}
-	return m.RelatesTo.InReplyTo
 }
 
 // message is the content of an m.room.message of ours.

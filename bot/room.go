@@ -10,10 +10,10 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
@@ -33,7 +33,7 @@ type room struct {
 	books sync.Mutex
 	env   *task.Env // of the room's tasks
 
-	tombstone *state.Inbound // waits for the tasks before it; the books are held
+	tombstone *state.Event // waits for the tasks before it; the books are held
 
 	mu        sync.Mutex
 	current   *task.Work      // the one that the tasks' worker has taken up
@@ -160,44 +160,46 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 
 // decide makes an event a task, or does at once what else it wants. An error
 // means: not decided, try again.
-func (r *room) decide(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
+func (r *room) decide(ctx context.Context, row state.Event) error {
+	row, err := r.bot.decrypted(ctx, row)
+	if err != nil {
+		return err
+	}
 	alone := r.bot.mayBeAlone(r.id)
-	if alone && r.classify(ctx, e, true) != r.classify(ctx, e, false) { // else nobody has to be asked
-		var err error
+	if alone && r.classify(ctx, row.Event, true) != r.classify(ctx, row.Event, false) { // else nobody has to be asked
 		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
 			return err
 		}
 	}
-	k, to, err := r.kindOf(ctx, row, e, alone)
+	k, to, err := r.kindOf(ctx, row, alone)
 	if err != nil {
 		return err
 	}
 	if k == kindTask && to.verdict != isTask {
 		return r.doRouted(ctx, row, to)
 	}
-	return r.doControl(ctx, row, e, k)
+	return r.doControl(ctx, row, k)
 }
 
 // kindOf is what an event is. A task is in the queue when it returns.
-func (r *room) kindOf(ctx context.Context, row state.Inbound, e wireEvent, alone bool) (k kind, to route, err error) {
+func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind, to route, err error) {
 	r.books.Lock()
 	defer r.books.Unlock()
-	if k = r.classify(ctx, e, alone); k != kindTask {
+	if k = r.classify(ctx, row.Event, alone); k != kindTask {
 		return k, to, nil
 	}
-	to, err = r.routeOf(ctx, row, e)
+	to, err = r.routeOf(ctx, row)
 	to.alone = alone
 	if err == nil && to.verdict == isTask {
-		err = r.enqueue(ctx, row, e, alone)
+		err = r.enqueue(ctx, row, alone)
 	}
 	return k, to, err
 }
 
 // enqueue makes an event a task in the room's queue, and shows when that is in
 // line behind another one. The caller holds the books.
-func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent, alone bool) error {
-	if classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
+func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
+	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
 		return r.finish(ctx, row) // it was let in as an answer, and is none
 	}
 	rec, err := taskFrom(row)
@@ -233,9 +235,9 @@ func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent, alon
 
 // classify is classify by the room's policy. What could be the answer to a
 // question of ours needs no mention: route says whether it is one.
-func (r *room) classify(ctx context.Context, e wireEvent, alone bool) kind {
+func (r *room) classify(ctx context.Context, e event.Event, alone bool) kind {
 	hear := r.bot.hear(ctx, r.id, alone)
-	return classify(e, r.bot.UserID(), func(e wireEvent) hearing {
+	return classify(e, r.bot.UserID(), func(e event.Event) hearing {
 		h := hear(e)
 		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))
 		return h
@@ -243,12 +245,12 @@ func (r *room) classify(ctx context.Context, e wireEvent, alone bool) kind {
 }
 
 // doControl does what an event wants that is no task, and ends it.
-func (r *room) doControl(ctx context.Context, row state.Inbound, e wireEvent, k kind) error {
+func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 	switch k {
 	case kindTask:
 		return nil // it is in the queue
-	case kindSealed:
-		return r.waitForKey(ctx, row, e)
+	case kindUndecrypted:
+		return r.waitForKey(ctx, row)
 	case kindTombstone:
 		r.books.Lock()
 		defer r.books.Unlock()
@@ -267,8 +269,8 @@ func (r *room) doControl(ctx context.Context, row state.Inbound, e wireEvent, k 
 		return r.doEdit(ctx, row)
 	case kindRedaction:
 		return r.doRedaction(ctx, row)
-	case kindUnreadable:
-		return r.doUnreadable(ctx, row)
+	case kindUndecryptable:
+		return r.doUndecryptable(ctx, row)
 	case kindStranger:
 		return r.doStranger(ctx, row)
 	case kindInvite:
@@ -283,8 +285,8 @@ func (r *room) doControl(ctx context.Context, row state.Inbound, e wireEvent, k 
 	return r.finish(ctx, row)
 }
 
-func (r *room) finish(ctx context.Context, row state.Inbound) error {
-	if err := r.bot.Journal.Finish(ctx, r.id, row.Event); err != nil {
+func (r *room) finish(ctx context.Context, row state.Event) error {
+	if err := r.bot.Journal.Finish(ctx, r.id, row.ID); err != nil {
 		return fmt.Errorf("finish row: %w", err)
 	}
 	return nil

@@ -34,8 +34,8 @@ type route struct {
 // message of the person who asked. The decision for an answer holds until the
 // question has one; the one for a part while its task runs. The caller holds the
 // books.
-func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (route, error) {
-	m, ok := e.message()
+func (r *room) routeOf(ctx context.Context, row state.Event) (route, error) {
+	m, ok := row.Message()
 	if !ok {
 		return route{}, nil
 	}
@@ -120,10 +120,10 @@ func ofQuestion(stands state.TaskState, n, answers int) verdict {
 // askedBefore tells whether the question of a waiting task stands before a
 // message in the room's timeline: what was written before it was asked is no
 // answer to it.
-func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Inbound) (bool, error) {
+func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Event) (bool, error) {
 	sent, err := r.bot.Journal.Message(ctx, r.env.Task(waiting).QuestionTxn())
 	if err == nil && sent.Event != "" {
-		var echo state.Inbound
+		var echo state.Event
 		if echo, err = r.bot.Journal.Event(ctx, r.id, sent.Event); err == nil {
 			return echo.Seq < message.Seq, nil
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // doStatus tells how the room stands.
-func (r *room) doStatus(ctx context.Context, row state.Inbound, _ string) error {
+func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	lines, err := r.workLines(ctx)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *room) boxLines(ctx context.Context) []string {
 }
 
 // doNew has the next task begin a session of its own.
-func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
+func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 	if err := r.settled(ctx); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
 }
 
 // doReset has the next task begin a session that knows nothing of before.
-func (r *room) doReset(ctx context.Context, row state.Inbound, _ string) error {
+func (r *room) doReset(ctx context.Context, row state.Event, _ string) error {
 	if err := r.settled(ctx); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (r *room) after() string {
 }
 
 // doRooms lists the rooms that have a container.
-func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
+func (r *room) doRooms(ctx context.Context, row state.Event, _ string) error {
 	const most = 50
 	all := r.bot.Store.Containers()
 	names := make([]string, 0, len(all))

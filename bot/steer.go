@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // maxSteer bounds the texts that one task takes on its walk.
 const maxSteer = 64
 
 // doSteer is !steer: the run is stopped, and its session goes on with the text.
-func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) error {
+func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
 	r.books.Lock()
 	defer r.books.Unlock()
 	all, err := r.candidates(ctx)
@@ -24,7 +24,7 @@ func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) erro
 	}
 	for _, one := range all {
 		if one.running {
-			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.Event, At: row.Time})
+			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.ID, At: row.Time})
 		}
 	}
 	if len(all) > 0 {
@@ -35,16 +35,16 @@ func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) erro
 
 // steer gives a task that has no result yet a text, and ends the row that it came
 // with. The caller holds the books.
-func (r *room) steer(ctx context.Context, target state.Task, row state.Inbound, said state.Said) error {
+func (r *room) steer(ctx context.Context, target state.Task, row state.Event, said state.Said) error {
 	for _, one := range target.Said {
-		if one.Event == row.Event { // noted in a former life
+		if one.Event == row.ID { // noted in a former life
 			return r.finish(ctx, row)
 		}
 	}
 	if len(target.Said) >= maxSteer {
 		return r.tell(ctx, row, "This task has already received too many messages. Cancel it with `!stop`, then send a new task.")
 	}
-	_, said.File = fileOf(row)
+	_, said.File = fileOf(row.Event)
 	target.Said = append(target.Said, said)
 	if err := r.env.Note(ctx, target); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (r *room) steer(ctx context.Context, target state.Task, row state.Inbound, 
 // joins tells of which task a message is a part, "" for none: by the same person,
 // right behind it, and before the agent has done anything. That is the task at
 // work, or the one that is next.
-func (r *room) joins(ctx context.Context, row state.Inbound) (key string, err error) {
-	if r.bot.Debounce <= 0 || !isSpoken(row.Type) {
+func (r *room) joins(ctx context.Context, row state.Event) (key string, err error) {
+	if r.bot.Debounce <= 0 || !row.Spoken() {
 		return "", nil
 	}
 	if t := r.atWork(); t != nil {
@@ -81,18 +81,18 @@ func (r *room) joins(ctx context.Context, row state.Inbound) (key string, err er
 
 // couldJoin tells whether an event that is new is a file that joins a task: nobody
 // mentions the bot under each of several files.
-func (r *room) couldJoin(ctx context.Context, e wireEvent) bool {
-	m, ok := e.message()
+func (r *room) couldJoin(ctx context.Context, e event.Event) bool {
+	m, ok := e.Message()
 	if !ok || !m.IsFile() {
 		return false
 	}
-	key, err := r.joins(ctx, state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
+	key, err := r.joins(ctx, state.Event{Event: e, Seq: math.MaxInt64})
 	return err == nil && key != ""
 }
 
 // join makes a message a part of the task that it joins, if there still is one.
 // The caller holds the books.
-func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, error) {
+func (r *room) join(ctx context.Context, row state.Event, text string) (bool, error) {
 	key, err := r.joins(ctx, row)
 	if err != nil || key == "" { // the worker has gone on meanwhile
 		return false, err
@@ -107,5 +107,5 @@ func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, 
 	if t := r.atWork(); t != nil {
 		t.Took(row.Time)
 	}
-	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.Event, Joined: true, At: row.Time})
+	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.ID, Joined: true, At: row.Time})
 }

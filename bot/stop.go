@@ -136,9 +136,8 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 
 // doStop stops what a message means by !stop: the task that it replies to, or
 // whose question or notice it replies to, or else see toStop.
-func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+func (r *room) doStop(ctx context.Context, row state.Event, _ string) error {
+	m, _ := row.Message()
 	r.books.Lock()
 	defer r.books.Unlock()
 	if about := m.RelatesTo.About(); about != "" {
@@ -167,7 +166,7 @@ func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
 // stop ends a task, whatever it is at, by order of a row, which it ends too. A
 // running one says so itself when its processes are gone. The caller holds the
 // books.
-func (r *room) stop(ctx context.Context, key string, order state.Inbound) error {
+func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	rec, err := r.bot.Journal.Task(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
@@ -177,7 +176,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
-		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.Event); err != nil {
+		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.ID); err != nil {
 			return err
 		}
 		r.tasks.Wake()

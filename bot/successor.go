@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
 // doTombstone follows the room to its successor: the binding, the history and
 // what is not sent yet move there. It waits for the tasks that came before it; the container is made anew for the new room, on the
 // same volumes.
-func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	successor := e.Successor()
+func (r *room) doTombstone(ctx context.Context, row state.Event) error {
+	successor := row.Body.Successor
 	if successor == "" || successor == r.id {
 		return r.finish(ctx, row)
 	}
@@ -73,10 +73,10 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 
 // moveRows gives what is not done, and was not said, to the successor, and ends
 // the tombstone. Nothing is decided here meanwhile.
-func (r *room) moveRows(ctx context.Context, tombstone state.Inbound, to string) error {
+func (r *room) moveRows(ctx context.Context, tombstone state.Event, to string) error {
 	r.books.Lock()
 	defer r.books.Unlock()
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, carrier(r.id, to), tombstone.Event); err != nil {
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, carrier(to), tombstone.ID); err != nil {
 		return fmt.Errorf("move rows: %w", err)
 	}
 	return nil
@@ -120,9 +120,9 @@ func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
 	if err != nil && matrix.Transient(err) {
 		return "", fmt.Errorf("read what the room goes on from: %w", err)
 	}
-	created, err := event.StateContent(event.TypeCreate, raw)
+	created, err := decode.State(event.TypeCreate, raw)
 	if err != nil {
 		return "", nil
 	}
-	return created.Predecessor(), nil
+	return created.Body.Predecessor, nil
 }

@@ -9,6 +9,7 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
@@ -87,7 +88,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		return err
 	}
 	b.noteMembers(batch)
-	var rows []state.Inbound
+	var rows []state.Event
 	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
 	var echoes []echo
 	for name, joined := range batch.Joined {
@@ -96,35 +97,27 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			return err
 		}
 		clear := clearUntil(before[name], now[name], events)
-		for i, one := range events {
-			e, raw := wireEvent{one}, one.Raw
+		for i, e := range events {
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
-			if e.Type == encryptedType {
-				raw = withRoom(raw, name)
-			}
-			row := inbound(name, e, raw, kindArchive)
-			if i >= clear && isSpoken(e.Type) && !b.isSelf(e.Sender) {
-				ignored[e.ID] = !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive
-				rows = append(rows, asCleartext(row))
-				continue
-			}
-			if !b.isSelf(e.Sender) {
-				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
-			}
-			if !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive {
+			row := state.Event{Event: b.account.Decrypt(ctx, e)}
+			wanted := !old && b.room(name).classify(ctx, row.Event, b.mayBeAlone(name)) != kindArchive
+			switch {
+			case i >= clear && e.Spoken() && !b.isSelf(e.Sender):
+				row.Encryption, ignored[e.ID] = event.Cleartext, wanted
+			case wanted:
 				row.Status = state.Pending
 			}
 			rows = append(rows, row)
 		}
 	}
 	for name, invite := range batch.Invited {
-		rows = append(rows, inviteRow(name, batch.Next, invite))
+		rows = append(rows, standIn(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
 	}
 	for _, name := range batch.Left {
 		if batch.Since != "" {
-			rows = append(rows, standIn(name, typeGone, b.UserID(), batch.Next, nil))
+			rows = append(rows, standIn(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
 		}
 	}
 	answered := earlierLife{}
@@ -149,10 +142,10 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	}
 	b.receive(fresh)
 	for _, row := range fresh {
-		if ignored[row.Event] {
+		if ignored[row.ID] {
 			b.room(row.Room).tellCleartext(ctx, row)
 		}
-		b.verify(ctx, row)
+		b.verify(ctx, row.Event)
 		b.dispatch(row)
 	}
 	return b.account.Tend(ctx, batch)
@@ -172,21 +165,21 @@ type notReadyError struct{ error }
 func (e *notReadyError) Unwrap() error { return e.error }
 
 // alarmRooms tells those who wrote that their messages cannot be taken yet.
-func (b *Bot) alarmRooms(ctx context.Context, rows []state.Inbound, err error) {
+func (b *Bot) alarmRooms(ctx context.Context, rows []state.Event, err error) {
 	for _, row := range rows {
-		if row.Status == state.Pending && (isSpoken(row.Type) || row.Type == encryptedType) && ctx.Err() == nil {
+		if row.Status == state.Pending && (row.Spoken() || row.Undecrypted()) && ctx.Err() == nil {
 			b.room(row.Room).alarm(ctx, err)
 		}
 	}
 }
 
 // dispatch wakes the room of a new row.
-func (b *Bot) dispatch(row state.Inbound) {
+func (b *Bot) dispatch(row state.Event) {
 	if row.Status != state.Pending {
 		return
 	}
 	r := b.room(row.Room)
-	if row.Type == typeGone {
+	if row.Type == event.TypeGone {
 		r.abandon()
 	}
 	r.wake()
@@ -196,7 +189,7 @@ func (b *Bot) dispatch(row state.Inbound) {
 type echo struct{ txn, event string }
 
 // ownTransaction is the transaction ID of a message that this account sent.
-func ownTransaction(e wireEvent, self string) string {
+func ownTransaction(e event.Event, self string) string {
 	if e.Sender != self {
 		return ""
 	}
@@ -204,7 +197,7 @@ func ownTransaction(e wireEvent, self string) string {
 }
 
 // crashIfTask is the crash point of a batch that holds a task.
-func crashIfTask(fresh []state.Inbound, point string) {
+func crashIfTask(fresh []state.Event, point string) {
 	for _, row := range fresh {
 		if row.Status == state.Pending && row.Type == "m.room.message" {
 			crash.At(point)

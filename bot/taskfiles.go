@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
@@ -42,26 +42,25 @@ func patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// fileOf is the file that a row carries.
-func fileOf(row state.Inbound) (media.File, bool) {
-	e, _ := parseEvent(row.Raw)
-	m, ok := e.message()
-	if !ok || m.RelatesTo.RelType == "m.replace" {
+// fileOf is the file that an event carries.
+func fileOf(e event.Event) (media.File, bool) {
+	m, ok := e.Message()
+	if !ok || m.IsEdit() {
 		return media.File{}, false
 	}
-	return media.Describe(e.Content, e.Type)
+	return media.Describe(m)
 }
 
 // File is part of [task.Room].
 func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, ok bool, err error) {
-	row, err := r.bot.Journal.Event(ctx, room, event)
+	row, err := r.bot.event(ctx, room, event)
 	if errors.Is(err, state.ErrNotFound) {
 		return f, false, nil
 	}
 	if err != nil {
 		return f, false, fmt.Errorf("look up a file's message: %w", err)
 	}
-	f, ok = fileOf(row)
+	f, ok = fileOf(row.Event)
 	return f, ok, nil
 }
 

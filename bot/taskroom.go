@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 

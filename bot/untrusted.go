@@ -8,9 +8,9 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 const (
@@ -18,34 +18,40 @@ const (
 	maxWarned = 10_000    // senders that are remembered
 )
 
+// warning is of whom a room was told.
+type warning struct{ room, sender string }
+
 // warn tells whether a room is to be told of a sender now.
-func (s *sealed) warn(of warnedOf, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Sub(s.warned[of]) < warnPause {
+func (k *keys) warn(of warning, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now.Sub(k.warned[of]) < warnPause {
 		return false
 	}
-	if s.warned == nil || len(s.warned) >= maxWarned {
-		s.warned = map[warnedOf]time.Time{}
+	if k.warned == nil || len(k.warned) >= maxWarned {
+		k.warned = map[warning]time.Time{}
 	}
-	s.warned[of] = now
+	k.warned[of] = now
 	return true
 }
 
 // unwarned forgets a warning that did not get through.
-func (s *sealed) unwarned(of warnedOf) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.warned, of)
+func (k *keys) unwarned(of warning) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.warned, of)
 }
 
 // warnOf tells a room why a message is not acted on, and what to do, at most once
 // an hour for each sender. It is said in clear: the device that has to read it
 // gets no room keys. Nothing in it is new to the homeserver.
-func (b *Bot) warnOf(row state.Inbound, why e2ee.Distrust) {
+func (b *Bot) warnOf(row state.Event) {
 	now := time.Now()
-	of := warnedOf{row.Room, row.Sender}
-	if !b.crypt.sealed.warn(of, now) {
+	if now.Sub(row.At) >= warnPause {
+		return // it was warned of when it came
+	}
+	of := warning{row.Room, row.Sender}
+	if !b.keys.warn(of, now) {
 		return
 	}
 	b.start(func() {
@@ -53,11 +59,11 @@ func (b *Bot) warnOf(row state.Inbound, why e2ee.Distrust) {
 		defer cancel()
 		hour := strconv.FormatInt(now.Unix()/int64(warnPause/time.Second), 10) // a restart does not repeat it
 		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+hour) + "-untrusted"
-		m := matrix.Notice(distrustSentence(row.Sender, why))
-		m.RelatesTo, m.Txn = relate(originOf(row), row.Event), txn
+		m := matrix.Notice(distrustSentence(row.Sender, e2ee.Distrust(row.Distrust)))
+		m.RelatesTo, m.Txn = relate(originOf(row), row.ID), txn
 		_, err := b.account.SendClear(ctx, row.Room, event.TypeMessage, txn, m)
 		if err != nil && b.ctx.Err() == nil {
-			b.crypt.sealed.unwarned(of)
+			b.keys.unwarned(of)
 			b.log.Warn().Err(err).Str("room", row.Room).Msg("tell of a device that is not trusted")
 		}
 	})

@@ -78,7 +78,7 @@ var updateWords = regexp.MustCompile(`(?i)^(hey |hi )?(please |can you |could yo
 func wantsUpdate(text string) bool { return updateWords.MatchString(strings.TrimSpace(text)) }
 
 // doPlainUpdate says which command updates the bot.
-func (r *room) doPlainUpdate(ctx context.Context, row state.Inbound) error {
+func (r *room) doPlainUpdate(ctx context.Context, row state.Event) error {
 	if !r.bot.isOwner(row.Sender) {
 		return r.tell(ctx, row, "Only my owners can update me, by `!self_update`.")
 	}
@@ -87,12 +87,12 @@ func (r *room) doPlainUpdate(ctx context.Context, row state.Inbound) error {
 
 // doSelfUpdate begins an update. The row ends before any work begins, so that
 // no later start can begin it again.
-func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string) error {
+func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) error {
 	b := r.bot
 	if b.Updates == nil {
 		return r.tell(ctx, row, "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.")
 	}
-	o := UpdateOrder{Room: r.id, Event: row.Event}
+	o := UpdateOrder{Room: r.id, Event: row.ID}
 	words := strings.Fields(text)
 	if len(words) > 0 && strings.EqualFold(words[len(words)-1], "again") {
 		o.Again, words = true, words[:len(words)-1]
@@ -103,10 +103,10 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string)
 	o.Ref = strings.Join(words, "")
 	if known, err := b.Updates.Begin(o); err != nil {
 		return r.tell(ctx, row, b.sentence(err))
-	} else if known && b.updating.Load() != row.Event {
+	} else if known && b.updating.Load() != row.ID {
 		return r.finish(ctx, row) // in a former life: what came of it is told at the start
 	}
-	b.updating.Store(row.Event)
+	b.updating.Store(row.ID)
 	if err := r.tell(ctx, row, "🔄 Looking for what is new …"); err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string)
 
 // selfUpdate does an order of a room, and shows in the answer to it how far it
 // is.
-func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound) {
-	key, n := task.KeyOf(row), 0
+func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
+	key, n := task.KeyOf(row.Room, row.ID), 0
 	say := func(text string) {
 		n++
 		m := matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text))
@@ -134,7 +134,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound)
 		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + logLines(err)
 	}
 	m := matrix.Notice(text)
-	m.RelatesTo = relate(originOf(row), row.Event)
+	m.RelatesTo = relate(originOf(row), row.ID)
 	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("tell of an update")
 	}

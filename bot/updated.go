@@ -11,6 +11,7 @@ import (
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
@@ -35,7 +36,7 @@ func (b *Bot) tellUpdate(ctx context.Context) {
 }
 
 func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
-	asked := state.Inbound{Room: r.id, Event: res.Event}
+	asked := state.Event{Event: event.Event{Room: r.id, ID: res.Event}}
 	if row, err := r.bot.Journal.Event(ctx, r.id, res.Event); err == nil {
 		asked = row
 	} else if !errors.Is(err, state.ErrNotFound) {
@@ -43,7 +44,7 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 	}
 	m := matrix.Notice(res.text(r.bot.snapshot(ctx, r.id)))
 	m.RelatesTo = relate(originOf(asked), res.Event)
-	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked)+"-updated", m))
+	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
 }
 
 // text says what came of an update, and whether all is as it was.

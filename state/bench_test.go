@@ -85,12 +85,12 @@ func BenchmarkStorePutExecution500Waiting(b *testing.B) {
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
 }
 
-func batch(from, n int) []Inbound {
+func batch(from, n int) []Event {
 	body := strings.Repeat("a message of some length, ", 12)
-	events := make([]Inbound, n)
+	events := make([]Event, n)
 	for i := range events {
-		e := event(fmt.Sprintf("!room%04d:example.org", i%20), fmt.Sprintf("$%d-abcdefghijklmnopqrstuvwxyz0123456789", from+i), Archived)
-		e.Raw = []byte(`{"type":"m.room.message","sender":"@alice:example.org","content":{"msgtype":"m.text","body":"` + body + `"}}`)
+		e := anEvent(fmt.Sprintf("!room%04d:example.org", i%20), fmt.Sprintf("$%d-abcdefghijklmnopqrstuvwxyz0123456789", from+i), Archived)
+		e.Body.Message.Body = body
 		events[i] = e
 	}
 	return events
@@ -160,7 +160,7 @@ func BenchmarkJournalWaiting500Of100k(b *testing.B) {
 func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
 	j := openJournal(b, bigJournal(b))
 	task := queueTask(b, j, "!a", "$task")
-	commit(b, j, "s", event("!a", "$answer", Pending))
+	commit(b, j, "s", anEvent("!a", "$answer", Pending))
 	i := 0
 	for b.Loop() {
 		i++
@@ -172,9 +172,9 @@ func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
 // The next task of a room with 10,000 queued.
 func BenchmarkJournalNextTaskOf10k(b *testing.B) {
 	j := newJournal(b)
-	var rows []Inbound
+	var rows []Event
 	for i := range 10_000 {
-		rows = append(rows, event("!a", fmt.Sprint("$", i), Pending))
+		rows = append(rows, anEvent("!a", fmt.Sprint("$", i), Pending))
 	}
 	commit(b, j, "s", rows...)
 	must(b, j.inTx(ctx, func(tx *sql.Tx) error {

@@ -52,9 +52,9 @@ func runChild(job, dir string) error {
 		}
 		from, _ := strconv.Atoi(token)
 		for i := from + 1; ; i++ {
-			var events []Inbound
+			var events []Event
 			for k := range perCommit {
-				events = append(events, Inbound{Room: "!r", Event: fmt.Sprintf("$%d-%d", i, k), Raw: []byte(`{}`), Status: Archived})
+				events = append(events, anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived))
 			}
 			if _, err := j.Commit(ctx, strconv.Itoa(i), events); err != nil {
 				return err
@@ -74,7 +74,7 @@ func askAndAnswer(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := j.Commit(ctx, "t", []Inbound{{Room: "!r", Event: "$task", Status: Pending}}); err != nil {
+	if _, err := j.Commit(ctx, "t", []Event{anEvent("!r", "$task", Pending)}); err != nil {
 		return err
 	}
 	if err := j.Enqueue(ctx, work("!r", "$task")); err != nil && !errors.Is(err, ErrFinished) {
@@ -85,16 +85,16 @@ func askAndAnswer(ctx context.Context, path string) error {
 		return err
 	}
 	for i := task.Tries; ; i++ {
-		answer := Inbound{Room: "!r", Event: fmt.Sprint("$answer", i), Status: Pending}
+		answer := anEvent("!r", fmt.Sprint("$answer", i), Pending)
 		task.Tries = i
 		if err := j.Wait(ctx, task, []Message{message(fmt.Sprint("question", i), "!r", "$task")}); err != nil {
 			return err
 		}
-		if _, err := j.Commit(ctx, "t", []Inbound{answer}); err != nil {
+		if _, err := j.Commit(ctx, "t", []Event{answer}); err != nil {
 			return err
 		}
 		task.Tries = i + 1
-		if err := j.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.Event); err != nil {
+		if err := j.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.ID); err != nil {
 			return err
 		}
 		fmt.Println(i + 1)
@@ -141,7 +141,7 @@ func TestJournalSurvivesKill(t *testing.T) {
 		if n < said {
 			t.Errorf("commit %d was acknowledged, token is %d", said, n)
 		}
-		if rows := countRows(t, j, "inbound"); rows != n*perCommit {
+		if rows := countRows(t, j, "event"); rows != n*perCommit {
 			t.Errorf("token %d with %d events, want %d", n, rows, n*perCommit)
 		}
 		if j.Corrupt() != "" {
@@ -173,7 +173,7 @@ func TestQuestionsSurviveKill(t *testing.T) {
 			must(t, j.db.QueryRow("SELECT count(*) FROM "+where).Scan(&n))
 			return n
 		}
-		if n := count("inbound WHERE status = 4"); n != answers+1 { // and the task
+		if n := count("event WHERE status = 4"); n != answers+1 { // and the task
 			t.Errorf("%d answers are counted, %d are bound", answers, n)
 		}
 		if n := count("message WHERE txn LIKE 'going-on%'"); n != answers {

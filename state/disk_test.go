@@ -85,11 +85,12 @@ func TestJournalOnFullDisk(t *testing.T) {
 	j := openJournal(t, path)
 	must(t, os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 1<<20), 0o600))
 
-	raw := []byte(`{"content":{"body":"` + strings.Repeat("x", 2000) + `"}}`)
 	commit := func(i int) error {
-		var events []Inbound
+		var events []Event
 		for k := range 50 {
-			events = append(events, Inbound{Room: "!r", Event: fmt.Sprintf("$%d-%d", i, k), Raw: raw, Status: Archived})
+			e := anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived)
+			e.Body.Message.Body = strings.Repeat("x", 2000)
+			events = append(events, e)
 		}
 		_, err := j.Commit(ctx, strconv.Itoa(i), events)
 		return err
@@ -111,7 +112,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 		t.Helper()
 		token, err := j.NextBatch(ctx)
 		must(t, err)
-		if rows := countRows(t, j, "inbound"); token != strconv.Itoa(want) || rows != want*50 {
+		if rows := countRows(t, j, "event"); token != strconv.Itoa(want) || rows != want*50 {
 			t.Errorf("token %q with %d events, want %d with %d", token, rows, want, want*50)
 		}
 	}
@@ -132,7 +133,7 @@ func TestQuestionOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	j := openJournal(t, filepath.Join(dir, "journal.db"))
 	asks, waits := queueTask(t, j, "!a", "$asks"), queueTask(t, j, "!a", "$waits")
-	commit(t, j, "t", event("!a", "$by", Pending), event("!a", "$new", Pending))
+	commit(t, j, "t", anEvent("!a", "$by", Pending), anEvent("!a", "$new", Pending))
 	must(t, j.Wait(ctx, waits, nil))
 	free := fill(t, dir)
 	long := message("x", "!a", "")

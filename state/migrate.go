@@ -21,9 +21,14 @@ import (
 
 // oldEvent is an inbound row of schema 2.
 type oldEvent struct {
-	Inbound
-	task string // JSON of oldRecord, or ""
-	at   int64
+	Seq          int64
+	Room, Event  string
+	Sender, Type string
+	Time         time.Time
+	Raw          json.RawMessage
+	Status       Status
+	task         string // JSON of oldRecord, or ""
+	at           int64
 }
 
 // oldRecord is what schema 2 kept of a task that had begun.

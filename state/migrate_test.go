@@ -86,7 +86,7 @@ func dump(t *testing.T, j *Journal) (tables, rows []string) {
 	tables, err := queryAll(ctx, j.db, scanText, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
 	must(t, err)
 	rows, err = queryAll(ctx, j.db, scanText, `SELECT 'meta' || json_array(key, value) FROM meta
-		UNION ALL SELECT 'in' || json_array(seq, room, event, sender, type, time, raw, status, at) FROM inbound
+		UNION ALL SELECT 'in' || json_array(seq, room, event, sender, type, time, raw, status, at, encryption) FROM event
 		UNION ALL SELECT 'task' || json_array(seq, room, event, state, run, at) FROM task
 		UNION ALL SELECT 'out' || json_array(seq, txn, room, type, content, kind, task, event, status, error, at) FROM message`)
 	must(t, err)
@@ -106,11 +106,11 @@ func TestJournalOfOlderSchema(t *testing.T) {
 	b := oldKey("!b", "$3")
 	want := []string{
 		`meta["next_batch","s42"]`,
-		`in[3,"!a","$0","@alice:x","m.room.message",1700000000123,"{}",0,5]`,
-		`in[5,"!a","$1","@alice:x","m.room.message",1700000000123,"{}",1,5]`,
-		`in[7,"!a","$2","@alice:x","m.room.message",1700000000123,"{}",4,5]`,
-		`in[8,"!b","$3","@alice:x","m.room.message",1700000000123,"{}",4,5]`,
-		`in[9,"!b","$4","@alice:x","m.room.message",1700000000123,"{}",4,5]`,
+		`in[3,"!a","$0","@alice:x","m.room.message",1700000000123,"{}",0,5,"undecoded"]`,
+		`in[5,"!a","$1","@alice:x","m.room.message",1700000000123,"{}",1,5,"undecoded"]`,
+		`in[7,"!a","$2","@alice:x","m.room.message",1700000000123,"{}",4,5,"undecoded"]`,
+		`in[8,"!b","$3","@alice:x","m.room.message",1700000000123,"{}",4,5,"undecoded"]`,
+		`in[9,"!b","$4","@alice:x","m.room.message",1700000000123,"{}",4,5,"undecoded"]`,
 		`task[7,"!a","$2","running","r",5]`,
 		`task[8,"!b","$3","answered","r",5]`,
 		`task[9,"!b","$4","done","r",5]`,

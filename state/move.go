@@ -3,15 +3,13 @@ package state
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 )
 
 // Carrier changes what moves to a room's successor, so that it can stand there.
 type Carrier struct {
-	Event   func(raw json.RawMessage) json.RawMessage // a pending event
-	Key     func(event string) string                 // the key of a task in the successor
-	Message func(Message) Message                     // its Content, Status and Error are kept
+	Key     func(event string) string // the key of a task in the successor
+	Message func(Message) Message     // its Content, Status and Error are kept
 }
 
 // MoveRoom gives a room's pending events, its tasks that are not done, and what
@@ -30,7 +28,7 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier, 
 		if err := replyIn(ctx, tx, from, nil, closes); err != nil {
 			return err
 		}
-		if err := carryEvents(ctx, tx, from, to, carry.Event); err != nil {
+		if err := carryEvents(ctx, tx, from, to); err != nil {
 			return err
 		}
 		if err := carryMessages(ctx, tx, from, carry.Message); err != nil {
@@ -45,23 +43,17 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier, 
 	return j.failed("move room", err)
 }
 
-func carryEvents(ctx context.Context, tx *sql.Tx, from, to string, carry func(json.RawMessage) json.RawMessage) error {
-	rows, err := queryAll(ctx, tx, scanInbound, "SELECT "+inboundColumns+" FROM inbound WHERE room = ? AND "+pending, from)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if _, err := tx.ExecContext(ctx, "UPDATE inbound SET raw = ? WHERE seq = ?", string(carry(row.Raw)), row.Seq); err != nil {
-			return err
-		}
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, at)
-		SELECT ?, event, sender, type, time, raw, status, at FROM inbound
+// carryEvents moves the pending events; each keeps where it was sent to.
+func carryEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO event
+		(room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
+		SELECT ?, event, CASE home WHEN '' THEN room ELSE home END,
+		sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at FROM event
 		WHERE room = ? AND `+pending+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE inbound SET status = ? WHERE room = ? AND "+pending, Archived, from)
+	_, err = tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND "+pending, Archived, from)
 	return err
 }
 

@@ -129,6 +129,24 @@ DROP INDEX inbound_waiting;
 DROP INDEX inbound_unfinished;
 ALTER TABLE inbound DROP COLUMN task;
 CREATE INDEX inbound_pending ON inbound (room) WHERE status = 1;
+`}, {sql: `
+ALTER TABLE inbound RENAME TO event;
+ALTER TABLE event ADD COLUMN home       TEXT NOT NULL DEFAULT ''; -- the room that it was sent to, where that is another one
+ALTER TABLE event ADD COLUMN state_key  TEXT;
+ALTER TABLE event ADD COLUMN encryption TEXT NOT NULL DEFAULT 'undecoded'; -- what is here already has raw and no body
+ALTER TABLE event ADD COLUMN session    TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN distrust   TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN rel_type   TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN relates_to TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN body       TEXT NOT NULL DEFAULT '{}'; -- JSON, see event.Body
+DROP INDEX inbound_room;
+DROP INDEX inbound_at;
+DROP INDEX inbound_pending;
+CREATE INDEX event_room ON event (room);
+CREATE INDEX event_at ON event (at);
+CREATE INDEX event_pending ON event (room) WHERE status = 1;
+CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm.replace';
+CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
 `}}
 
 // schemaStep makes one version of the schema from the one before.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -23,9 +22,8 @@ func TestSnapshotWhileWritten(t *testing.T) {
 		for i := 0; ; i++ {
 			token := fmt.Sprintf("s%d", i)
 			// two events per batch: a copy has both or neither
-			_, err := journal.Commit(ctx, token, []Inbound{
-				{Room: "!a:x", Event: token + "-1", Type: "m.room.message", Time: time.Now(), Status: Pending},
-				{Room: "!a:x", Event: token + "-2", Type: "m.room.message", Time: time.Now(), Status: Pending},
+			_, err := journal.Commit(ctx, token, []Event{
+				anEvent("!a:x", token+"-1", Pending), anEvent("!a:x", token+"-2", Pending),
 			})
 			if i == 0 {
 				close(begun)
@@ -57,7 +55,7 @@ func TestSnapshotWhileWritten(t *testing.T) {
 		if err != nil || last != token+"-2" {
 			t.Errorf("copy %d ends with token %s and event %s: %v", i, token, last, err)
 		}
-		if err := copied.db.QueryRow("SELECT count(*) FROM inbound").Scan(&rows); err != nil || rows%2 != 0 {
+		if err := copied.db.QueryRow("SELECT count(*) FROM event").Scan(&rows); err != nil || rows%2 != 0 {
 			t.Errorf("copy %d has %d events: %v", i, rows, err)
 		}
 		if err := copied.Close(); err != nil {

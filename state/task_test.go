@@ -60,7 +60,7 @@ func TestTaskKeepsEverything(t *testing.T) {
 	j := openJournal(t, path)
 	want := fullTask(t)
 	want.Room, want.Event = "!a", "$1"
-	fresh := commit(t, j, "t", event("!a", "$0", Pending), event("!a", "$1", Pending))
+	fresh := commit(t, j, "t", anEvent("!a", "$0", Pending), anEvent("!a", "$1", Pending))
 	must(t, j.Enqueue(ctx, want))
 	want.Seq = fresh[1].Seq
 	check := func() {
@@ -98,7 +98,7 @@ func TestTaskKeepsEverything(t *testing.T) {
 // A task by HTTP comes with an event of its own, once, and its messages.
 func TestSubmit(t *testing.T) {
 	j := newJournal(t)
-	e := event("!a", "$http", Pending)
+	e := anEvent("!a", "$http", Pending)
 	for range 2 {
 		must(t, j.Submit(ctx, e, work("!a", "$http"), message("arrival", "!a", "$http")))
 	}
@@ -119,7 +119,7 @@ func TestWalk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := openJournal(t, path)
 	task := queueTask(t, j, "!a", "$1")
-	commit(t, j, "t", event("!a", "$yes", Pending), event("!a", "$no", Pending), event("!a", "$stop", Pending))
+	commit(t, j, "t", anEvent("!a", "$yes", Pending), anEvent("!a", "$no", Pending), anEvent("!a", "$stop", Pending))
 	step := func(do func(Task) error, want TaskState, unsent ...string) {
 		t.Helper()
 		task.Attempt++
@@ -204,7 +204,7 @@ func TestStepsFromEachState(t *testing.T) {
 			t.Run(name+" from "+string(from), func(t *testing.T) {
 				j := newJournal(t)
 				before := queueTask(t, j, "!a", "$1")
-				commit(t, j, "t", event("!a", "$by", Pending))
+				commit(t, j, "t", anEvent("!a", "$by", Pending))
 				_, err := j.db.Exec("UPDATE task SET state = ?", from)
 				must(t, err)
 				before.State = from
@@ -265,7 +265,7 @@ func TestStepsAreOneTransaction(t *testing.T) {
 			t.Run(step+" with "+name, func(t *testing.T) {
 				j := newJournal(t)
 				task := queueTask(t, j, "!a", "$1")
-				commit(t, j, "t", event("!a", "$by", Pending), event("!b", "$elsewhere", Pending))
+				commit(t, j, "t", anEvent("!a", "$by", Pending), anEvent("!b", "$elsewhere", Pending))
 				must(t, j.Wait(ctx, task, nil))
 				if err := do(j, task); err == nil || (len(c.out) == 1) != errors.Is(err, ErrNotFound) {
 					t.Errorf("error %v", err)
@@ -283,7 +283,7 @@ func TestStepsAreOneTransaction(t *testing.T) {
 		}
 	}
 	j := newJournal(t)
-	commit(t, j, "t", event("!a", "$1", Pending))
+	commit(t, j, "t", anEvent("!a", "$1", Pending))
 	if err := j.Enqueue(ctx, work("!a", "$1"), Message{Txn: "y"}); err == nil {
 		t.Error("a message without a room was taken")
 	}
@@ -299,7 +299,7 @@ func TestStepsAreOneTransaction(t *testing.T) {
 // of their events, however late they were decided.
 func TestNextTask(t *testing.T) {
 	j := newJournal(t)
-	commit(t, j, "t", event("!a", "$1", Pending), event("!a", "$2", Pending), event("!a", "$3", Pending), event("!b", "$4", Pending))
+	commit(t, j, "t", anEvent("!a", "$1", Pending), anEvent("!a", "$2", Pending), anEvent("!a", "$3", Pending), anEvent("!b", "$4", Pending))
 	for _, e := range [][2]string{{"!a", "$3"}, {"!b", "$4"}, {"!a", "$1"}} { // the key of $2 is missing
 		must(t, j.Enqueue(ctx, work(e[0], e[1])))
 	}
@@ -330,7 +330,7 @@ func TestNextTask(t *testing.T) {
 	}
 	must(t, j.FinishTask(ctx, "$3"))
 	next("")
-	commit(t, j, "t", event("!0", "$5", Pending))
+	commit(t, j, "t", anEvent("!0", "$5", Pending))
 	if rooms, err := j.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!0", "!b"}, rooms) != "" {
 		t.Errorf("%v, %v", rooms, err)
 	}
@@ -340,12 +340,12 @@ func TestNextTask(t *testing.T) {
 // passed; 2,000 tasks in line do not hide them.
 func TestPending(t *testing.T) {
 	j := newJournal(t)
-	var many []Inbound
+	var many []Event
 	for i := range 2 * MaxBatch {
-		many = append(many, event("!a", fmt.Sprint("$", i), Done))
+		many = append(many, anEvent("!a", fmt.Sprint("$", i), Done))
 	}
 	commit(t, j, "t", many...)
-	rows := commit(t, j, "t", event("!a", "$sealed", Pending), event("!b", "$x", Pending), event("!a", "$stop", Pending), event("!a", "$more", Pending))
+	rows := commit(t, j, "t", anEvent("!a", "$sealed", Pending), anEvent("!b", "$x", Pending), anEvent("!a", "$stop", Pending), anEvent("!a", "$more", Pending))
 	for _, c := range []struct {
 		after int64
 		n     int
@@ -362,8 +362,8 @@ func TestPending(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if got, err := j.PendingType(ctx, "!a", "m.room.message"); err != nil || got.Event != "$sealed" {
-		t.Errorf("%s, %v", got.Event, err)
+	if got, err := j.PendingType(ctx, "!a", "m.room.message"); err != nil || got.ID != "$sealed" {
+		t.Errorf("%s, %v", got.ID, err)
 	}
 	if _, err := j.PendingType(ctx, "!a", "m.room.tombstone"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
@@ -379,23 +379,23 @@ func TestPending(t *testing.T) {
 func TestWaitingOfManyRooms(t *testing.T) {
 	j := newJournal(t)
 	var want, first []string
-	var rows []Inbound
+	var rows []Event
 	for i := range MaxBatch + 5 {
 		room := fmt.Sprint("!", i*7919%3) // not in the order of their names
-		rows = append(rows, event(room, fmt.Sprint("$", i), Pending))
-		if want = append(want, rows[i].Event); room == "!1" {
-			first = append(first, rows[i].Event)
+		rows = append(rows, anEvent(room, fmt.Sprint("$", i), Pending))
+		if want = append(want, rows[i].ID); room == "!1" {
+			first = append(first, rows[i].ID)
 		}
 	}
 	for i := range MaxBatch { // with one of them, a page
-		rows = append(rows, event("!1", fmt.Sprint("$more", i), Pending))
-		want, first = append(want, rows[len(rows)-1].Event), append(first, rows[len(rows)-1].Event)
+		rows = append(rows, anEvent("!1", fmt.Sprint("$more", i), Pending))
+		want, first = append(want, rows[len(rows)-1].ID), append(first, rows[len(rows)-1].ID)
 	}
 	commit(t, j, "t", rows...)
 	_, err := j.db.Exec("PRAGMA synchronous = OFF") // only the reading is looked at
 	must(t, err)
 	for _, row := range rows {
-		must(t, j.Enqueue(ctx, work(row.Room, row.Event)))
+		must(t, j.Enqueue(ctx, work(row.Room, row.ID)))
 	}
 	_, err = j.db.Exec("UPDATE task SET state = 'waiting'")
 	must(t, err)

@@ -17,7 +17,7 @@ import (
 func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		var status Status
-		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM inbound WHERE room = ? AND event = ?", t.Room, t.Event).Scan(&status, &t.Seq)
+		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, t.Event).Scan(&status, &t.Seq)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
@@ -36,7 +36,7 @@ func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
 
 // Submit stores a task that no event requested, with an event of its own that is Done, and queues the messages, in one
 // transaction. A known task stays unchanged.
-func (j *Journal) Submit(ctx context.Context, e Inbound, t Task, out ...Message) error {
+func (j *Journal) Submit(ctx context.Context, e Event, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		e.Status = Done
 		seq, fresh, err := insertEvent(ctx, tx, e, time.Now().UnixMilli())

@@ -62,7 +62,7 @@ func (sc *script) unfinished(ctx context.Context) (string, error) {
 			args = append(args, event)
 		}
 		var known int
-		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM inbound WHERE room = ? AND event IN ("+marks+")", args...).Scan(&known); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM event WHERE room = ? AND event IN ("+marks+")", args...).Scan(&known); err != nil {
 			return "", err
 		}
 		if known != len(events) {
@@ -70,7 +70,7 @@ func (sc *script) unfinished(ctx context.Context) (string, error) {
 		}
 	}
 	var tasks, unsent int
-	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM inbound WHERE status = 1) +
+	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM event WHERE status = 1) +
 		(SELECT count(*) FROM task WHERE state IN ('queued', 'running', 'answered'))`).Scan(&tasks); err != nil {
 		return "", err
 	}

@@ -36,7 +36,7 @@ var changes = map[string]change{
 	// Its trial does not end.
 	"hangs": {"cmd/matrix-tui/trial.go", "log, dir := logger(", "<-ctx.Done()\n\tlog, dir := logger("},
 	// Its journal loses what it holds.
-	"migration": {"state/schema.go", "WHERE status = 1;\n`}}", "WHERE status = 1;\n`}, {sql: `DROP TABLE inbound;`}}"},
+	"migration": {"state/schema.go", "'untrusted');\n`}}", "'untrusted');\n`}, {sql: `DROP TABLE event;`}}"},
 	// It passes its trial, and the real start is the end of it, after the state was changed.
 	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.account.Login(ctx); err != nil {"},
 	// The same, but it only hangs.

@@ -2,7 +2,7 @@
 // media, membership and profile. It is the only product package that talks to
 // the homeserver.
 //
-// What comes in is decoded by [matrix-tui/bot/matrix/event] and decrypted by
+// What comes in is decoded by [matrix-tui/bot/matrix/decode] and decrypted by
 // [matrix-tui/bot/matrix/e2ee]. The package decides nothing about rooms or
 // people, keeps no queue and repeats nothing but the login: an [Account] method
 // is one request, and whoever calls it decides what an error means, with
@@ -24,8 +24,9 @@ import (
 	"maunium.net/go/mautrix/event/cmdschema"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/matrix/e2ee"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/state/event"
 )
 
 // Config says whose account it is.
@@ -92,15 +93,15 @@ func (a *Account) State(ctx context.Context, room, eventType string) (content js
 }
 
 // Event is an event of a room. One that is malformed, or of another room (some
-// homeservers give those, too), is [event.ErrMalformed].
+// homeservers give those, too), is [decode.ErrMalformed].
 func (a *Account) Event(ctx context.Context, room, eventID string) (event.Event, error) {
 	var raw json.RawMessage
 	if err := a.get(ctx, &raw, "v3", "rooms", room, "event", eventID); err != nil {
 		return event.Event{}, err
 	}
-	e, err := event.FromServer(raw)
+	e, err := decode.FromServer(raw)
 	if err == nil && (e.ID != eventID || e.Room != room) {
-		err = fmt.Errorf("%w: another one than asked for", event.ErrMalformed)
+		err = fmt.Errorf("%w: another one than asked for", decode.ErrMalformed)
 	}
 	if err != nil {
 		a.reject(room)(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/text"
 )
 
@@ -60,7 +60,7 @@ func TestWithTxn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := event.FromServer(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
+	e, err := decode.FromServer(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
 	if err != nil || e.Transaction != "k-o1" {
 		t.Errorf("%q in %s, %v", e.Transaction, got, err)
 	}

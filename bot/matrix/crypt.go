@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/event"
 )
 
 var errNoMachine = errors.New("encryption is not open")
@@ -126,26 +126,16 @@ func (a *Account) IsEncrypted(ctx context.Context, room string) (yes bool, err e
 	return yes, err
 }
 
-// Decrypt gives an encrypted event in plain; the errors are those of
-// [e2ee.Machine.Decrypt].
-func (a *Account) Decrypt(ctx context.Context, room string, raw json.RawMessage) (plain json.RawMessage, err error) {
-	err = a.use(func(m *e2ee.Machine) error {
-		plain, err = m.Decrypt(ctx, room, raw)
-		return err
-	})
-	return plain, err
-}
-
 // RequestKey asks the sender's devices, and our own others, for a key.
 func (a *Account) RequestKey(ctx context.Context, sender string, key e2ee.Key) error {
 	return a.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, sender, key.Session) })
 }
 
 // TakeVerification gives the encryption an event of a verification of this
-// device.
-func (a *Account) TakeVerification(ctx context.Context, room string, raw json.RawMessage) error {
+// device, as it came or as it was decrypted. Others are none of its business.
+func (a *Account) TakeVerification(ctx context.Context, e event.Event) error {
 	return a.use(func(m *e2ee.Machine) error {
-		m.TakeVerification(ctx, room, raw)
+		m.TakeVerification(ctx, e)
 		return nil
 	})
 }

@@ -10,7 +10,8 @@ import (
 	"image/draw"
 	"image/png"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/state/event"
 )
 
 // DisplayName is what the account is called where nobody has given it a name.
@@ -65,6 +66,6 @@ func (a *Account) RoomName(ctx context.Context, room string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	named, err := event.StateContent(event.TypeName, raw)
-	return named.RoomName(), err
+	named, err := decode.State(event.TypeName, raw)
+	return named.Body.Name, err
 }

@@ -11,8 +11,9 @@ import (
 
 	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/matrix/e2ee"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/state/event"
 )
 
 // The filters ask for what we read and nothing more; events stay raw, so that
@@ -107,13 +108,13 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*
 func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	batch := &Sync{Since: since, Next: s.NextBatch, keys: s.Sync, Joined: map[string]Room{}, Invited: map[string]event.Event{}}
 	for _, raw := range s.AccountData.Events {
-		if e, err := event.AccountData(raw); err == nil {
+		if e, err := decode.AccountData(raw); err == nil {
 			batch.AccountData = append(batch.AccountData, e)
 		}
 	}
 	for name, r := range s.Rooms.Join {
 		batch.Joined[name] = Room{
-			State: event.Timeline(r.State.Events, a.reject(name)), Timeline: event.Timeline(r.Timeline.Events, a.reject(name)),
+			State: decode.Timeline(name, r.State.Events, a.reject(name)), Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
 			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch,
 		}
 	}
@@ -136,14 +137,14 @@ func (a *Account) decode(since string, s *syncAnswer) *Sync {
 // it: that one alone says who invites.
 func invitation(stripped []json.RawMessage, user string) (event.Event, error) {
 	if len(stripped) == 0 {
-		return event.Event{}, fmt.Errorf("%w: an invitation without events", event.ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: an invitation without events", decode.ErrMalformed)
 	}
-	e, err := event.FromServer(stripped[len(stripped)-1])
+	e, err := decode.FromServer(stripped[len(stripped)-1])
 	if err != nil {
 		return event.Event{}, err
 	}
 	if whose, m, ok := e.Member(); !ok || whose != user || m.Membership != "invite" {
-		return event.Event{}, fmt.Errorf("%w: an invitation whose last event does not invite", event.ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: an invitation whose last event does not invite", decode.ErrMalformed)
 	}
 	return e, nil
 }
@@ -195,5 +196,5 @@ func (a *Account) Messages(ctx context.Context, room, from string, limit int) (c
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("read messages of %s: %w", room, err)
 	}
-	return event.Timeline(answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
+	return decode.Timeline(room, answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
 const self = "@bot:here"
@@ -29,7 +29,7 @@ func TestForgedStrippedState(t *testing.T) {
 		"no invite":         {json.RawMessage(`{"type":"m.room.member","sender":"@mallory:x","state_key":"@bot:here","content":{"membership":"join"}}`)},
 		"not a state event": {json.RawMessage(`{"type":"m.room.member","sender":"@mallory:x","content":{"membership":"invite"}}`)},
 	} {
-		if e, err := invitation(stripped, self); !errors.Is(err, event.ErrMalformed) {
+		if e, err := invitation(stripped, self); !errors.Is(err, decode.ErrMalformed) {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}

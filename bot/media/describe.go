@@ -1,13 +1,13 @@
 package media
 
 import (
-	"encoding/json"
 	"mime"
 	"strings"
 
 	"maunium.net/go/mautrix/crypto/attachment"
 
 	"matrix-tui/bot/text"
+	"matrix-tui/state/event"
 )
 
 // Kind is how a file was sent.
@@ -46,55 +46,46 @@ type File struct {
 	Caption string
 }
 
-// Describe reads the content of a message with a file. It accepts any JSON: fields of
-// the wrong type count as missing. ok is false for an event without a file.
-func Describe(content json.RawMessage, eventType string) (f File, ok bool) {
-	fields := object(content)
-	if f.Kind, ok = kindOf(fields, eventType); !ok {
+// Describe gives what a message says about its file; ok is false for a message
+// without one.
+func Describe(m event.Message) (f File, ok bool) {
+	if m.File == nil {
 		return File{}, false
 	}
-	f.URL = contentURI(str(fields["url"]))
-	if file := object(fields["file"]); file != nil {
-		f.URL = ""
-		var secret attachment.EncryptedFile
-		if json.Unmarshal(fields["file"], &secret) == nil {
-			f.URL, f.Secret = contentURI(str(file["url"])), &secret
-		}
+	f = File{Kind: kindOf(m), URL: contentURI(m.File.URL), Size: m.File.Size, Type: mediaType(m.File.MimeType), Name: m.FileName, Caption: m.Caption()}
+	if f.Name == "" {
+		f.Name = m.Body
 	}
-	info := object(fields["info"])
-	f.Size = count(info["size"])
-	f.Type = mediaType(str(info["mimetype"]))
-	body := str(fields["body"])
-	if f.Name = str(fields["filename"]); f.Name == "" {
-		f.Name = body
-	} else if body != f.Name {
-		f.Caption = body
+	if secret := m.File.Secret; secret != nil {
+		f.Secret = &attachment.EncryptedFile{
+			Key: attachment.JSONWebKey{
+				Key: secret.Key.K, Algorithm: secret.Key.Alg, Extractable: secret.Key.Ext, KeyType: secret.Key.Kty, KeyOps: secret.Key.KeyOps,
+			},
+			InitVector: secret.IV, Hashes: attachment.EncryptedFileHashes{SHA256: secret.SHA256}, Version: secret.Version,
+		}
+		if secret.Key.K == "" { // nobody could decrypt it
+			f.URL, f.Secret = "", nil
+		}
 	}
 	return f, true
 }
 
 // kindOf returns the kind of a file's message.
-func kindOf(fields map[string]json.RawMessage, eventType string) (Kind, bool) {
-	if eventType == "m.sticker" {
-		return Sticker, fields != nil
-	}
-	if eventType != "m.room.message" {
-		return "", false
-	}
-	switch str(fields["msgtype"]) {
+func kindOf(m event.Message) Kind {
+	switch m.MsgType {
+	case event.TypeSticker:
+		return Sticker
 	case "m.image":
-		return Image, true
-	case "m.file":
-		return Plain, true
+		return Image
 	case "m.video":
-		return Video, true
+		return Video
 	case "m.audio":
-		if object(fields["org.matrix.msc3245.voice"]) != nil || object(fields["m.voice"]) != nil {
-			return Voice, true
+		if m.File.Voice {
+			return Voice
 		}
-		return Audio, true
+		return Audio
 	}
-	return "", false
+	return Plain
 }
 
 // Placeholder represents the file in a line of text, as in "[Voice Message]".
@@ -146,29 +137,4 @@ func mediaType(s string) string {
 		return ""
 	}
 	return kind
-}
-
-// object returns the fields of a JSON object, nil for anything else.
-func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
-	if json.Unmarshal(raw, &fields) != nil {
-		return nil
-	}
-	return fields
-}
-
-// str returns a JSON string, "" for anything else.
-func str(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// count returns a JSON number as a size, 0 for anything else.
-func count(raw json.RawMessage) int64 {
-	var n float64
-	if json.Unmarshal(raw, &n) != nil || n < 0 || n > 1<<53 {
-		return 0
-	}
-	return int64(n)
 }

@@ -27,7 +27,7 @@ func locked(data []byte) (File, []byte) {
 	secret, sealed := attachment.NewEncryptedFile(), bytes.Clone(data)
 	secret.EncryptInPlace(sealed)
 	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &EncryptedFile{EncryptedFile: *secret, URL: "mxc://a/b"}})
-	f, _ := Describe(raw, "m.room.message")
+	f, _ := Describe(said(raw, "m.room.message"))
 	return f, sealed
 }
 
@@ -130,11 +130,11 @@ func TestInboxOfAContainer(t *testing.T) {
 	}
 	defer got.Close()
 	for range 2 {
-		path, err := Deliver(t.Context(), container, f.FileName(event, got.Type), got, nil)
+		path, err := Deliver(t.Context(), container, f.FileName(anEvent, got.Type), got, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := InboxDir + "/" + event[1:] + "-a.bin"; path != want {
+		if want := InboxDir + "/" + anEvent[1:] + "-a.bin"; path != want {
 			t.Errorf("it is at %s, want %s", path, want)
 		}
 		if sum := sh(t, container, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {

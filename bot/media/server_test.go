@@ -121,7 +121,7 @@ func TestThereAndBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, ok := Describe(raw, "m.room.message")
+			f, ok := Describe(said(raw, "m.room.message"))
 			if !ok || f.Kind != Image || f.Name != "chart.png" || f.Caption != "" || f.Type != "image/png" || f.Size != int64(len(data)) || (f.Secret != nil) != encrypted {
 				t.Errorf("the message describes %+v", f)
 			}
@@ -141,7 +141,7 @@ func TestThereAndBack(t *testing.T) {
 				thumb["url"] = c.Info["thumbnail_url"]
 			}
 			text, _ := json.Marshal(thumb)
-			small, ok := Describe(text, "m.room.message")
+			small, ok := Describe(said(text, "m.room.message"))
 			if !ok || small.URL == "" || small.URL == f.URL || strings.Contains(string(raw), `"url":""`) || encrypted == (c.Info["thumbnail_url"] != nil) {
 				t.Fatalf("message %s", raw)
 			}

@@ -66,7 +66,7 @@ func (w *Work) Stands() (p Progress, shown bool) {
 
 // Takes tells whether a message that somebody wrote then may still join the task,
 // as a part of it.
-func (w *Work) Takes(row state.Inbound) bool {
+func (w *Work) Takes(row state.Event) bool {
 	return !w.acted.Load() && w.joins(row, time.UnixMilli(w.lastPart.Load()))
 }
 

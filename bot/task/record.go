@@ -23,8 +23,8 @@ func ExecutionID(room, event string) string {
 }
 
 // New completes a task that an event, or what stands for one, asks for.
-func New(rec state.Task, row state.Inbound) (state.Task, error) {
-	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row), row.Room, row.Event, row.Sender, row.Time
+func New(rec state.Task, row state.Event) (state.Task, error) {
+	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
 	e, err := agent.NewExecution(agent.ExecutionSpec{ID: rec.Execution, Transcript: transcript(rec), Commands: rec.Commands}, time.Now())
 	if err != nil {
@@ -157,4 +157,4 @@ func Hash(s string) string {
 
 // KeyOf names what belongs to a row: its runs and its messages. The same
 // row has the same key in each life of the bot.
-func KeyOf(row state.Inbound) string { return Hash(row.Room + "\x00" + row.Event) }
+func KeyOf(room, event string) string { return Hash(room + "\x00" + event) }

@@ -79,9 +79,9 @@ var errStopped = errors.New("the task was told to stop")
 
 // Joins tells whether a message is a part of a task that has not begun: by the
 // same person, right behind its newest part.
-func (t *Task) Joins(row state.Inbound) bool { return t.joins(row, newestPart(t.rec)) }
+func (t *Task) Joins(row state.Event) bool { return t.joins(row, newestPart(t.rec)) }
 
-func (t *Task) joins(row state.Inbound, newest time.Time) bool {
+func (t *Task) joins(row state.Event, newest time.Time) bool {
 	gap := row.Time.Sub(newest)
 	return t.Asker() == row.Sender && t.taken.Seq < row.Seq && gap >= 0 && gap <= t.env.Debounce
 }

@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":              {"sandbox"},
 	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/decode", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":          {"bot/text"},
 	"bot/api":            {"agent", "bot"},
 	"bot/crash":          {},
@@ -31,9 +31,9 @@ var arrows = map[string][]string{
 	"bot/bottest/host":   {},
 	"bot/bottest/person": {},
 	"bot/bottest/proxy":  {},
-	"bot/matrix":         {"bot/matrix/e2ee", "bot/matrix/event", "bot/text"},
-	"bot/matrix/e2ee":    {"bot/matrix/event"},
-	"bot/matrix/event":   {},
+	"bot/matrix":         {"bot/matrix/decode", "bot/matrix/e2ee", "bot/text"},
+	"bot/matrix/decode":  {},
+	"bot/matrix/e2ee":    {"bot/matrix/decode"},
 	"bot/media":          {"bot/matrix", "bot/text", "sandbox"},
 	"bot/policy":         {},
 	"bot/task":           {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"state":              {},
 	"state/archive":      {},
 	"state/clean":        {},
+	"state/event":        {},
 	"state/retry":        {},
 	"state/sentence":     {},
 	"workspace":          {},
@@ -58,7 +59,7 @@ var arrows = map[string][]string{
 
 // leaves are the packages that every other one may import. They import nothing of
 // ours.
-var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/retry", "state/sentence"}
+var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/event", "state/retry", "state/sentence"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{

@@ -31,7 +31,7 @@ func TestNoDevice(t *testing.T) {
 	msg := alice.say(room, "can you read this?")
 	raw := bot.event(room, msg)
 	var noKey *NoKeyError
-	if _, err := bot.m.Decrypt(ctx, room, raw); !errors.As(err, &noKey) || noKey.Session != sessionOf(t, raw) {
+	if _, err := decrypted(bot.m, ctx, room, raw); !errors.As(err, &noKey) || noKey.Session != sessionOf(t, raw) {
 		t.Errorf("an encrypted message: %v", err)
 	}
 	if err := bot.m.RequestKey(ctx, noKey.Room, noKey.Sender, noKey.Session); !errors.Is(err, ErrNoDevice) {

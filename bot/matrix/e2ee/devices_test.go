@@ -10,7 +10,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
 func TestNewDevice(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	if got := carol.reads(room, second); got != "for three" {
 		t.Errorf("carol reads %q", got)
 	}
-	if _, err := carol.m.Decrypt(t.Context(), room, bot.event(room, first)); err == nil {
+	if _, err := decrypted(carol.m, t.Context(), room, bot.event(room, first)); err == nil {
 		t.Error("carol reads what was said before she came")
 	}
 	if _, err := alice.cli.KickUser(t.Context(), id.RoomID(room), &mautrix.ReqKickUser{UserID: carol.cli.UserID}); err != nil {
@@ -115,7 +115,7 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	content := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{}}`
-	if err := bot.m.TakeState(t.Context(), room, false, wire.Timeline([]json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
+	if err := bot.m.TakeState(t.Context(), room, false, decode.Timeline(room, []json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if yes, err := bot.m.IsEncrypted(t.Context(), room); err != nil || !yes {
@@ -127,7 +127,7 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	// a room whose encryption we do not speak: nothing goes out
 	strange := "!strange:localhost"
 	odd := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
-	if err := bot.m.TakeState(t.Context(), strange, false, wire.Timeline([]json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
+	if err := bot.m.TakeState(t.Context(), strange, false, decode.Timeline(strange, []json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := bot.m.Encrypt(t.Context(), strange, "m.room.message", text("x")); !errors.Is(err, ErrAlgorithm) {

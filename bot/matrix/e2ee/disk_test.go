@@ -71,7 +71,7 @@ func TestAllAtOnce(t *testing.T) {
 	for _, room := range rooms {
 		wg.Go(func() {
 			for i := range 5 {
-				if _, err := bot.m.Decrypt(t.Context(), room, first[room]); err != nil {
+				if _, err := decrypted(bot.m, t.Context(), room, first[room]); err != nil {
 					t.Error(err)
 				}
 				kind, content, err := bot.m.Encrypt(t.Context(), room, "m.room.message", text(fmt.Sprint(i)))
@@ -131,9 +131,9 @@ func TestMautrixResponse(t *testing.T) {
 			if eventID(t, raw) != msg {
 				continue
 			}
-			plain, err := bot.m.Decrypt(ctx, room, raw)
+			plain, err := decrypted(bot.m, ctx, room, raw)
 			if err != nil || body(t, plain) != "by way of mautrix" {
-				t.Errorf("%s, %v", plain, err)
+				t.Errorf("%+v, %v", plain, err)
 			}
 			return
 		}
@@ -164,21 +164,15 @@ func TestWhatStaysReadable(t *testing.T) {
 	if len(out.Content["m.relates_to"]) == 0 || string(out.Content["io.matrix-tui.txn"]) != `"K-f1"` {
 		t.Errorf("content: %s", raw)
 	}
-	plain, err := alice.m.Decrypt(t.Context(), room, raw)
+	plain, err := decrypted(alice.m, t.Context(), room, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got struct {
-		Content json.RawMessage `json:"content"`
-	}
-	if err := json.Unmarshal(plain, &got); err != nil {
-		t.Fatal(err)
-	}
 	var a, b any
-	_ = json.Unmarshal(got.Content, &a)
+	_ = json.Unmarshal(plain.Content, &a)
 	_ = json.Unmarshal(content, &b)
 	if fmt.Sprint(a) != fmt.Sprint(b) {
-		t.Errorf("content %s, want %s", got.Content, content)
+		t.Errorf("content %s, want %s", plain.Content, content)
 	}
 	kind, reaction, err := bot.m.Encrypt(t.Context(), room, "m.reaction", json.RawMessage(`{"m.relates_to":{}}`))
 	if err != nil || kind != "m.reaction" || string(reaction) != `{"m.relates_to":{}}` {

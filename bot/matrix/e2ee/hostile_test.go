@@ -34,12 +34,12 @@ func TestUnreadable(t *testing.T) {
 		bot.reads(where, alice.say(where, "hello"))
 	}
 	raw := bot.event(room, alice.say(room, "rm -rf /workspace"))
-	if _, err := bot.m.Decrypt(t.Context(), room, raw); err != nil {
+	if _, err := decrypted(bot.m, t.Context(), room, raw); err != nil {
 		t.Fatal(err)
 	}
 	evil := bot.event(room, mallory.say(room, "obey"))
 	bot.until("mallory to speak for mallory", func() bool {
-		_, err := bot.m.Decrypt(t.Context(), room, evil)
+		_, err := decrypted(bot.m, t.Context(), room, evil)
 		return err == nil
 	})
 	var content map[string]any
@@ -65,17 +65,17 @@ func TestUnreadable(t *testing.T) {
 		"no object":                 json.RawMessage(`[]`),
 		"null":                      json.RawMessage(`null`),
 	} {
-		if plain, err := bot.m.Decrypt(t.Context(), room, event); !errors.Is(err, ErrUnreadable) {
-			t.Errorf("%s: %v %s", name, err, plain)
+		if plain, err := decrypted(bot.m, t.Context(), room, event); !errors.Is(err, ErrUnreadable) {
+			t.Errorf("%s: %v %+v", name, err, plain)
 		}
 	}
 	var noKey *NoKeyError
-	if _, err := bot.m.Decrypt(t.Context(), other, raw); !errors.As(err, &noKey) {
+	if _, err := decrypted(bot.m, t.Context(), other, raw); !errors.As(err, &noKey) {
 		t.Errorf("in another room: %v", err)
 	}
 	forged := with(t, evil, map[string]any{"sender": alice.cli.UserID})
-	if plain, err := bot.m.Decrypt(t.Context(), room, forged); !errors.As(err, &noKey) || !noKey.Unproven {
-		t.Errorf("mallory speaks for alice: %v %s", err, plain)
+	if plain, err := decrypted(bot.m, t.Context(), room, forged); !errors.As(err, &noKey) || !noKey.Unproven {
+		t.Errorf("mallory speaks for alice: %v %+v", err, plain)
 	}
 	if got := bot.reads(room, eventID(t, raw)); got != "rm -rf /workspace" {
 		t.Errorf("reads %q after all that", got)

@@ -70,7 +70,7 @@ func TestKeyComesLate(t *testing.T) {
 	resp.ToDevice.Events = nil
 	bot.take(resp)
 	raw := bot.event(room, id)
-	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) {
 		t.Fatalf("without its key: %v", err)
@@ -105,7 +105,7 @@ func TestKeyIsAskedFor(t *testing.T) {
 	resp.ToDevice.Events = nil // lost for good
 	bot.take(resp)
 	raw := bot.event(room, id)
-	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) {
 		t.Fatalf("without its key: %v", err)
@@ -144,7 +144,7 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 	resp := bot.fetch()
 	resp.ToDevice.Events = nil // lost for good
 	bot.take(resp)
-	_, err := bot.m.Decrypt(t.Context(), room, bot.event(room, msg))
+	_, err := decrypted(bot.m, t.Context(), room, bot.event(room, msg))
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) {
 		t.Fatalf("without its key: %v", err)
@@ -197,7 +197,7 @@ func TestWithheld(t *testing.T) {
 	resp.ToDevice.Events = nil
 	bot.take(resp)
 	raw := bot.event(room, msg)
-	if _, err := bot.m.Decrypt(t.Context(), room, raw); err == nil {
+	if _, err := decrypted(bot.m, t.Context(), room, raw); err == nil {
 		t.Fatal("reads without a key")
 	}
 	withheld, _ := json.Marshal(map[string]any{
@@ -213,7 +213,7 @@ func TestWithheld(t *testing.T) {
 	if len(bot.came) != 1 {
 		t.Errorf("told of %d keys, want 1: the refusal", len(bot.came))
 	}
-	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) || noKey.Withheld != "m.unverified" {
 		t.Fatalf("after the refusal: %v", err)

@@ -14,7 +14,7 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
 // peer is somebody with a device: a client, its encryption, and a sync loop
@@ -179,7 +179,7 @@ func (p *peer) take(resp *syncResponse) {
 		p.t.Fatal(err)
 	}
 	for room, joined := range resp.Rooms.Join {
-		events := wire.Timeline(append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...), func(error) {})
+		events := decode.Timeline(room, append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...), func(error) {})
 		if err := p.m.TakeState(ctx, room, joined.Timeline.Limited, events); err != nil {
 			p.t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func TestDeviceWithoutOneTimeKey(t *testing.T) {
 		t.Error("the others get a new key for that")
 	}
 	var noKey *NoKeyError
-	if _, err := alice.m.Decrypt(t.Context(), room, lost); !errors.As(err, &noKey) {
+	if _, err := decrypted(alice.m, t.Context(), room, lost); !errors.As(err, &noKey) {
 		t.Errorf("what was said before: %v", err)
 	}
 	before = asked.Load()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/crypto/olm"
@@ -13,7 +12,8 @@ import (
 	"maunium.net/go/mautrix/id"
 	"modernc.org/sqlite"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	wire "matrix-tui/state/event"
 )
 
 // ErrUnreadable means that an event cannot be decrypted, now or later: it is
@@ -39,20 +39,19 @@ func (e *NoKeyError) Error() string {
 	return "the key of the event is not there"
 }
 
-// Decrypt reads an m.room.encrypted event of a room. It returns the event as if
-// it had been sent in clear: type and content replaced, the relation kept,
-// wire.DecryptedKey added. Errors: *NoKeyError and *UntrustedDeviceError, which
-// may go; ErrUnreadable, which stays; others are of the disk or the network. It
-// may be called again for the same event,
-// also after a restart.
-func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage) (json.RawMessage, error) {
-	e, content, err := parseEncrypted(room, raw)
+// Decrypt reads an m.room.encrypted event by its Raw bytes. It returns the event
+// as if it had been sent in clear, but for its Encryption. Errors: *NoKeyError and
+// *UntrustedDeviceError, which may go; ErrUnreadable, which stays; others are of
+// the disk or the network. It may be called again for the same event, also after a
+// restart.
+func (m *Machine) Decrypt(ctx context.Context, in wire.Event) (wire.Event, error) {
+	e, content, err := parseEncrypted(in.SentTo(), in.Raw)
 	if err != nil {
-		return nil, err
+		return wire.Event{}, err
 	}
-	key := Key{room, content.SessionID.String()}
+	key := Key{in.SentTo(), content.SessionID.String()}
 	if m.deviceless() {
-		return nil, &NoKeyError{Key: key, Sender: e.Sender.String()}
+		return wire.Event{}, &NoKeyError{Key: key, Sender: e.Sender.String()}
 	}
 	plain, err := m.decrypt(ctx, e, content)
 	if waits(err) {
@@ -60,21 +59,23 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 		plain, err = m.decrypt(ctx, e, content)
 	}
 	if err != nil {
-		return nil, err
+		return wire.Event{}, err
 	}
 	m.missing.got(key)
-	return replace(raw, plain)
+	out, err := replace(in.Raw, plain)
+	out.Room, out.Home, out.Encryption = in.Room, in.Home, wire.Decrypted
+	return out, err
 }
 
 func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.EncryptedEventContent, error) {
-	in, err := wire.FromServer(raw)
+	in, err := decode.FromServer(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if in.Type != wire.TypeEncrypted || in.StateKey != nil || in.ID == "" {
 		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
 	}
-	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time}
+	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli()}
 	if err := json.Unmarshal(in.Content, &e.Content); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -160,23 +161,30 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 	return false, nil
 }
 
-// replace puts the plain type and content into the event.
-func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
-	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, wire.OwnTypes) {
-		return nil, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
+// replace puts the plain type and content into the event, and decodes that.
+func replace(raw json.RawMessage, plain *event.Event) (wire.Event, error) {
+	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type {
+		return wire.Event{}, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return wire.Event{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	var content map[string]json.RawMessage
 	if json.Unmarshal(plain.Content.VeryRaw, &content) != nil || content == nil {
-		return nil, fmt.Errorf("%w: its content is no object", ErrUnreadable)
+		return wire.Event{}, fmt.Errorf("%w: its content is no object", ErrUnreadable)
 	}
 	all["content"] = plain.Content.VeryRaw
-	all["type"], _ = json.Marshal(plain.Type.Type)
-	all[wire.DecryptedKey] = json.RawMessage("true")
-	return json.Marshal(all)
+	all["type"], _ = json.Marshal(plain.Type.Type) // a string cannot fail
+	whole, err := json.Marshal(all)
+	if err != nil {
+		return wire.Event{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	out, err := decode.FromServer(whole)
+	if err != nil {
+		return wire.Event{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return out, nil
 }
 
 // RequestKey asks the sender's devices, and our own others, for a key.

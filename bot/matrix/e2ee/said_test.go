@@ -1,6 +1,7 @@
 package e2ee
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -9,6 +10,9 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix/decode"
+	wire "matrix-tui/state/event"
 )
 
 // room makes an encrypted room with all of them in it; they have synced it.
@@ -114,11 +118,11 @@ func (p *peer) event(room, id string) json.RawMessage {
 func (p *peer) reads(room, id string) string {
 	p.t.Helper()
 	raw := p.event(room, id)
-	var plain json.RawMessage
+	var plain wire.Event
 	var err error
 	p.until("the key of event "+id, func() bool { // which may come in a later sync
 		var noKey *NoKeyError
-		plain, err = p.m.Decrypt(p.t.Context(), room, raw)
+		plain, err = decrypted(p.m, p.t.Context(), room, raw)
 		return !errors.As(err, &noKey)
 	})
 	if err != nil {
@@ -127,20 +131,21 @@ func (p *peer) reads(room, id string) string {
 	return body(p.t, plain)
 }
 
-func body(t *testing.T, plain json.RawMessage) string {
+func body(t *testing.T, plain wire.Event) string {
 	t.Helper()
-	var e struct {
-		Type    string `json:"type"`
-		Mark    bool   `json:"io.matrix-tui.encrypted"`
-		Content struct {
-			Body string `json:"body"`
-		} `json:"content"`
+	m, ok := plain.Message()
+	if !ok || plain.Encryption != wire.Decrypted {
+		t.Errorf("not a decrypted message: %+v", plain)
 	}
-	if err := json.Unmarshal(plain, &e); err != nil {
-		t.Fatal(err)
+	return m.Body
+}
+
+// decrypted decrypts an event of a room as it came.
+func decrypted(m *Machine, ctx context.Context, room string, raw json.RawMessage) (wire.Event, error) {
+	e, err := decode.FromServer(raw)
+	if err != nil {
+		e = wire.Event{Raw: raw}
 	}
-	if e.Type != "m.room.message" || !e.Mark {
-		t.Errorf("not a decrypted message: %s", plain)
-	}
-	return e.Content.Body
+	e.Room = room
+	return m.Decrypt(ctx, e)
 }

@@ -13,7 +13,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	wire "matrix-tui/state/event"
 )
 
 // SAS is what both sides of a verification see. When the two differ, the person
@@ -157,13 +157,12 @@ func transaction(e *event.Event) id.VerificationTransactionID {
 // Decrypt returned it or as it came in clear, and tells whether it was one:
 // m.room.message of msgtype m.key.verification.request, m.key.verification.*.
 // Those of people who are no owners are passed over.
-func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.RawMessage) bool {
-	in, err := wire.Decode(raw)
-	if err != nil || in.StateKey != nil {
+func (m *Machine) TakeVerification(ctx context.Context, in wire.Event) bool {
+	if in.StateKey != nil {
 		return false
 	}
 	e := event.Event{
-		ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time,
+		ID: id.EventID(in.ID), RoomID: id.RoomID(in.Room), Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli(),
 		Type: event.Type{Type: in.Type, Class: event.MessageEventType},
 	}
 	ours := strings.HasPrefix(e.Type.Type, "m.key.verification.")

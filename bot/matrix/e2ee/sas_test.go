@@ -87,9 +87,9 @@ func (e *element) sync(room string) {
 		if s.Room != room {
 			continue
 		}
-		if plain, err := e.p.m.Decrypt(e.p.t.Context(), room, s.Raw); err == nil {
+		if plain, err := decrypted(e.p.m, e.p.t.Context(), room, s.Raw); err == nil {
 			var evt event.Event
-			if err := json.Unmarshal(plain, &evt); err != nil {
+			if err := json.Unmarshal(plain.Raw, &evt); err != nil {
 				e.p.t.Fatal(err)
 			}
 			evt.RoomID, evt.Type.Class = id.RoomID(room), event.MessageEventType
@@ -147,8 +147,8 @@ func TestVerification(t *testing.T) {
 				before := len(bot.seen)
 				bot.sync()
 				for _, s := range bot.seen[before:] {
-					if plain, err := bot.m.Decrypt(t.Context(), s.Room, s.Raw); err == nil {
-						bot.m.TakeVerification(t.Context(), s.Room, plain)
+					if plain, err := decrypted(bot.m, t.Context(), s.Room, s.Raw); err == nil {
+						bot.m.TakeVerification(t.Context(), plain)
 					}
 				}
 			}

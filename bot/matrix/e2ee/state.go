@@ -12,7 +12,8 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	wire "matrix-tui/state/event"
 )
 
 // TakeState takes the events of a room as a /sync brings them, first those of
@@ -59,13 +60,13 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 func (m *Machine) takeState(ctx context.Context, room id.RoomID, e wire.Event) error {
 	user, member, ok := e.Member()
 	switch {
-	case e.Type == wire.TypeEncryption && *e.StateKey == "":
+	case e.IsState(wire.TypeEncryption):
 		if len(e.Content) == 0 {
 			return nil
 		}
 		return m.rooms.setEncryption(ctx, room, e.Content)
-	case e.Type == wire.TypeVisibility && *e.StateKey == "":
-		return m.rooms.setVisibility(ctx, room, e.Visibility())
+	case e.IsState(wire.TypeVisibility):
+		return m.rooms.setVisibility(ctx, room, e.Body.Visibility)
 	case ok && member.Membership != "":
 		if user == m.cfg.Client.UserID.String() { // what we know may be of an earlier stay
 			if err := m.rooms.forget(ctx, room); err != nil {
@@ -142,8 +143,8 @@ func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 		return fmt.Errorf("ask who may read in %s: %w", room, err)
 	}
 	visibility = "shared" // what the specification has in its place
-	if e, err := wire.StateContent(wire.TypeVisibility, raw); err == nil && e.Visibility() != "" {
-		visibility = e.Visibility()
+	if e, err := decode.State(wire.TypeVisibility, raw); err == nil && e.Body.Visibility != "" {
+		visibility = e.Body.Visibility
 	}
 	var resp struct {
 		Chunk []json.RawMessage `json:"chunk"`
@@ -154,7 +155,7 @@ func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	}
 	members := map[string]string{}
 	for _, raw := range resp.Chunk {
-		e, err := wire.FromServer(raw)
+		e, err := decode.FromServer(raw)
 		if user, member, ok := e.Member(); err == nil && ok {
 			members[user] = member.Membership
 		}

@@ -12,7 +12,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
 // Sync is the part of a /sync answer that encryption is made of. The JSON names
@@ -119,7 +119,7 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
-	decoded, err := wire.FromServer(raw)
+	decoded, err := decode.FromServer(raw)
 	if err != nil {
 		return nil, false
 	}

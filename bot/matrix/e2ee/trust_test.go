@@ -1,13 +1,14 @@
 package e2ee
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"maunium.net/go/mautrix/id"
+
+	wire "matrix-tui/state/event"
 )
 
 // unsigned logs the account in as a device that its identity has not signed: what
@@ -22,14 +23,14 @@ func (p *peer) distrusts(room, msg string, from *peer, why Distrust) {
 	p.t.Helper()
 	raw := p.event(room, msg)
 	p.until("the key of "+msg, func() bool {
-		_, err := p.m.Decrypt(p.t.Context(), room, raw)
+		_, err := decrypted(p.m, p.t.Context(), room, raw)
 		return !errors.As(err, new(*NoKeyError))
 	})
-	plain, err := p.m.Decrypt(p.t.Context(), room, raw)
+	plain, err := decrypted(p.m, p.t.Context(), room, raw)
 	want := UntrustedDeviceError{Key{room, sessionOf(p.t, raw)}, from.cli.UserID.String(), from.cli.DeviceID.String(), why}
 	var got *UntrustedDeviceError
 	if !errors.As(err, &got) || *got != want {
-		p.t.Errorf("%s reads %s, %v, want %v", p.cli.UserID, plain, err, &want)
+		p.t.Errorf("%s reads %+v, %v, want %v", p.cli.UserID, plain, err, &want)
 	}
 }
 
@@ -39,9 +40,9 @@ func (p *peer) refused(room, msg string) {
 	raw := p.event(room, msg)
 	var noKey *NoKeyError
 	p.until("the refusal of the key of "+msg, func() bool {
-		plain, err := p.m.Decrypt(p.t.Context(), room, raw)
+		plain, err := decrypted(p.m, p.t.Context(), room, raw)
 		if !errors.As(err, &noKey) {
-			p.t.Fatalf("%s reads %s, %v", p.cli.UserID, plain, err)
+			p.t.Fatalf("%s reads %+v, %v", p.cli.UserID, plain, err)
 		}
 		return noKey.Withheld != ""
 	})
@@ -274,15 +275,15 @@ func TestUntrustedForwarder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var noKey *NoKeyError
-	if plain, err := bot.m.Decrypt(t.Context(), room, raw); !errors.As(err, &noKey) || !noKey.Unproven {
-		t.Errorf("by way of an unsigned device: %s, %v", plain, err)
+	if plain, err := decrypted(bot.m, t.Context(), room, raw); !errors.As(err, &noKey) || !noKey.Unproven {
+		t.Errorf("by way of an unsigned device: %+v, %v", plain, err)
 	}
 	alice.sign(phone)
 	bot.knows(alice)
-	var plain json.RawMessage
+	var plain wire.Event
 	bot.until("the trust", func() (read bool) {
 		var err error
-		plain, err = bot.m.Decrypt(t.Context(), room, raw)
+		plain, err = decrypted(bot.m, t.Context(), room, raw)
 		return err == nil
 	})
 	if got := body(t, plain); got != "hello" {
