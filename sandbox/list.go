@@ -120,7 +120,7 @@ func (c *Container) restart(ctx context.Context, why error) error {
 		return err
 	}
 	defer unlock()
-	c.podman.log.Warn().Str("box", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("cannot execute anything in the container: restarting it")
+	c.podman.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("cannot execute anything in the container: restarting it")
 	err = containers.Restart(c.podman.with(ctx), c.ID, new(containers.RestartOptions).WithTimeout(1))
 	return explain(err, "restart container", c.Name)
 }

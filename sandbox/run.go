@@ -164,7 +164,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures = 0
 			again.Reset()
 		}
-		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
+		c.podman.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
 		if err := again.Wait(ctx, err); err != nil {
 			return RunStatus{}, err
 		}

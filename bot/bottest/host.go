@@ -93,7 +93,7 @@ func (b *Bot) Model() *agenttest.Server { return b.script.model }
 // Own says that a room's container belongs to the bot, and returns its name:
 // Close removes it with its volumes, and so does the next run if this one is
 // killed.
-func (b *Bot) Own(room string) string { return b.script.box(room) }
+func (b *Bot) Own(room string) string { return b.script.container(room) }
 
 // Releases has the bot run from a folder of releases, base of them, and update
 // itself to branches of its source. Those that are named are there already; the

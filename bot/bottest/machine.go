@@ -21,15 +21,15 @@ import (
 // machine is a bare host with systemd on which a script installs the bot:
 // a container whose PID 1 is systemd, or a machine of its own under qemu.
 type machine struct {
-	name  string
-	dir   string              // of the test's host; what lies in it the machine has too
-	enter []string            // what runs a command in it
-	home  string              // the bot's, in the machine
-	near  string              // how the machine calls the host on which the test runs
-	boxes *host.PodmanService // whose containers the bot makes; nil for the machine's own
-	argv  []string            // qemu's, nil for a container
-	proc  *host.Process       // qemu
-	shop  *http.Server        // where its clone came from; nil without one
+	name       string
+	dir        string              // of the test's host; what lies in it the machine has too
+	enter      []string            // what runs a command in it
+	home       string              // the bot's, in the machine
+	near       string              // how the machine calls the host on which the test runs
+	containers *host.PodmanService // whose containers the bot makes; nil for the machine's own
+	argv       []string            // qemu's, nil for a container
+	proc       *host.Process       // qemu
+	shop       *http.Server        // where its clone came from; nil without one
 }
 
 // machines is where machines keep what both sides see: not below /tmp, which
@@ -60,11 +60,11 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		}
 	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
-	m.boxes = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log")}
-	if err := m.boxes.Start(ctx); err != nil {
+	m.containers = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log")}
+	if err := m.containers.Start(ctx); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(m.boxes.Socket, 0o666); err != nil {
+	if err := os.Chmod(m.containers.Socket, 0o666); err != nil {
 		return nil, err
 	}
 	_, err = host.MustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
@@ -140,8 +140,8 @@ func (sc *script) answers() []byte {
 		fmt.Fprintf(&text, "%s=%s\n", name, strings.ReplaceAll(value, "//127.0.0.1:", "//"+sc.machine.near+":"))
 	}
 	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar"}
-	if sc.machine.boxes != nil {
-		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.boxes.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
+	if sc.machine.containers != nil {
+		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.containers.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&text, "%s=%s\n", name, own[name])
@@ -168,7 +168,7 @@ func (m *machine) end(ctx context.Context) (err error) {
 		err = errors.Join(err, m.proc.Signal(ctx, syscall.SIGKILL))
 	} else {
 		_, rm := host.MustPodman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", m.name)
-		err = errors.Join(err, rm, m.boxes.Stop(ctx))
+		err = errors.Join(err, rm, m.containers.Stop(ctx))
 	}
 	if m.shop != nil {
 		err = errors.Join(err, m.shop.Close())

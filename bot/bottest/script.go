@@ -53,12 +53,12 @@ type script struct {
 	people map[string]*person.Person
 	rooms  map[string]*room
 
-	mu       sync.Mutex
-	boxes    []string            // every container name that the script may have made
-	expected map[string]bool     // person+event that an expect has taken
-	said     map[string][]string // room ID → events that the bot has to finish
-	noted    map[string]string   // processes and containers that were remembered
-	tmpfs    bool
+	mu         sync.Mutex
+	containers []string            // every container name that the script may have made
+	expected   map[string]bool     // person+event that an expect has taken
+	said       map[string][]string // room ID → events that the bot has to finish
+	noted      map[string]string   // processes and containers that were remembered
+	tmpfs      bool
 
 	token     string // of the bot, where the script made one
 	ownPolicy bool   // the script decides about policy.yaml
@@ -177,7 +177,7 @@ func (sc *script) clear(ctx context.Context) error {
 		err = errors.Join(err, sc.home.Stop(ctx))
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
-		err = errors.Join(err, host.RemoveBoxes(ctx, sc.boxes), sc.removeImages(ctx))
+		err = errors.Join(err, host.RemoveContainers(ctx, sc.containers), sc.removeImages(ctx))
 		if sc.smallDisk {
 			err = errors.Join(err, syscall.Unmount(sc.base(), syscall.MNT_DETACH))
 		}
@@ -211,9 +211,9 @@ func (sc *script) report(ctx context.Context) {
 	for _, r := range sc.model.Requests() {
 		sc.tb.Logf("---- model %s %s rule %d status %d user=%q tool=%q", r.Time.Format("15:04:05.000"), r.Method, r.Rule, r.Status, cut(r.User, 300), cut(r.Tool, 200))
 	}
-	if len(sc.boxes) > 0 {
+	if len(sc.containers) > 0 {
 		argv := []string{"ps", "--all"}
-		for _, name := range sc.boxes {
+		for _, name := range sc.containers {
 			argv = append(argv, "--filter", "name="+name)
 		}
 		stdout, stderr, _, _ := host.Podman(ctx, argv...)
@@ -221,15 +221,15 @@ func (sc *script) report(ctx context.Context) {
 	}
 }
 
-// box notes that a room's container belongs to the script and returns its name.
+// container notes that a room's container belongs to the script and returns its name.
 // The list on disk is for the sweep after a killed run.
-func (sc *script) box(roomID string) string {
+func (sc *script) container(roomID string) string {
 	name := sandbox.NameFor(roomID)
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	if !slices.Contains(sc.boxes, name) {
-		sc.boxes = append(sc.boxes, name)
-		_ = os.WriteFile(filepath.Join(sc.dir, "boxes"), []byte(strings.Join(sc.boxes, "\n")), 0o600)
+	if !slices.Contains(sc.containers, name) {
+		sc.containers = append(sc.containers, name)
+		_ = os.WriteFile(filepath.Join(sc.dir, "containers"), []byte(strings.Join(sc.containers, "\n")), 0o600)
 	}
 	return name
 }

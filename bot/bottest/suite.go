@@ -152,13 +152,13 @@ func sweep(ctx context.Context) {
 		if err != nil || syscall.Kill(pid, 0) == nil {
 			continue
 		}
-		lists, _ := filepath.Glob(filepath.Join(root, "*", "boxes"))
+		lists, _ := filepath.Glob(filepath.Join(root, "*", "containers"))
 		for _, list := range lists {
 			names, err := os.ReadFile(list)
 			if err != nil {
 				continue
 			}
-			if err := host.RemoveBoxes(ctx, strings.Fields(string(names))); err != nil {
+			if err := host.RemoveContainers(ctx, strings.Fields(string(names))); err != nil {
 				fmt.Fprintln(os.Stderr, "bottest: sweep:", err)
 			}
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)

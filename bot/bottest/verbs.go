@@ -19,7 +19,7 @@ type verb struct {
 
 // verbs is the whole language. ROOM, USER are names of the script's own; `bot`
 // is the bot. Patterns are Go regular expressions. In arguments outside quotes
-// $alice is the user ID, $den the room ID, $den_box the container's name,
+// $alice is the user ID, $den the room ID, $den_container the container's name,
 // $den_workspace and $den_home its volumes, $state the state folder.
 var verbs = []verb{
 	// the bot
@@ -114,12 +114,12 @@ var verbs = []verb{
 
 	{"edit-pace", "USER ROOM DURATION", 3, 3, false, doEditPace}, // edits of one notice come no faster while it works; its last one is the result's
 
-	// the box
-	{"box", "ROOM ARGV…", 2, -1, true, doBox},
+	// the container
+	{"in-container", "ROOM ARGV…", 2, -1, true, doInContainer},
 	{"podman", "ARGV…", 1, -1, true, doPodman},
 	{"podman-service", "stop|start", 1, 1, false, doPodmanService},
-	{"box-running", "ROOM", 1, 1, true, doBoxRunning},       // wait until Gemini runs in the box; !box-running: until it does not
-	{"process", "ROOM", 1, 1, false, doProcess},             // remember the Gemini process that runs in the box
+	{"gemini-running", "ROOM", 1, 1, true, doGeminiRunning}, // wait until Gemini runs in the container; !gemini-running: until it does not
+	{"process", "ROOM", 1, 1, false, doProcess},             // remember the Gemini process that runs in the container
 	{"same-process", "ROOM", 1, 1, false, doSameProcess},    // it is still that one
 	{"container", "ROOM", 1, 1, false, doContainer},         // remember the container's ID
 	{"same-container", "ROOM", 1, 1, true, doSameContainer}, // it is still that one

@@ -21,19 +21,19 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 			return err
 		}
 	}
-	boxes, err := sc.standing(ctx, "--all")
+	containers, err := sc.standing(ctx, "--all")
 	if err != nil {
 		return err
 	}
-	for _, box := range boxes {
-		if err := sc.powerOff(ctx, box); err != nil {
+	for _, container := range containers {
+		if err := sc.powerOff(ctx, container); err != nil {
 			return err
 		}
 	}
-	for _, box := range boxes {
-		// podman start --all --filter restart-policy=always, for the boxes of this script; one that
+	for _, container := range containers {
+		// podman start --all --filter restart-policy=always, for the containers of this script; one that
 		// cannot come up (its mount is gone) is left to the bot, as on a real host
-		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+box+"$"); err != nil {
+		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+container+"$"); err != nil {
 			return err
 		} else if code != 0 {
 			sc.ts.Logf("podman-restart: %s", strings.TrimSpace(stderr))
@@ -46,17 +46,17 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 }
 
 // powerOff kills a container and removes what it has bind-mounted from the host.
-func (sc *script) powerOff(ctx context.Context, box string) error {
-	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, box)
+func (sc *script) powerOff(ctx context.Context, container string) error {
+	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, container)
 	if err != nil {
 		return err
 	}
-	if _, err := host.MustPodman(ctx, "stop", "--time", "0", box); err != nil {
+	if _, err := host.MustPodman(ctx, "stop", "--time", "0", container); err != nil {
 		return err
 	}
 	for _, dir := range strings.Fields(binds) {
 		if !strings.Contains(dir, "matrix-tui") && !strings.HasPrefix(dir, sc.dir) {
-			return fmt.Errorf("the box mounts %s, which is not ours", dir)
+			return fmt.Errorf("the container mounts %s, which is not ours", dir)
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("drop %s: %w", dir, err)
@@ -73,8 +73,8 @@ func (sc *script) standing(ctx context.Context, options ...string) ([]string, er
 	}
 	var names []string
 	for _, name := range strings.Fields(out) {
-		for _, box := range sc.boxes {
-			if name == box {
+		for _, container := range sc.containers {
+			if name == container {
 				names = append(names, name)
 			}
 		}

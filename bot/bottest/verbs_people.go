@@ -117,10 +117,10 @@ func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 // enroll makes a room known to the script.
 func (sc *script) enroll(name, id, by string) {
 	sc.rooms[name] = &room{id: id, by: by}
-	box := sc.box(id)
-	volumes := host.Volumes(box)
+	container := sc.container(id)
+	volumes := host.Volumes(container)
 	sc.ts.Setenv(name, id)
-	sc.ts.Setenv(name+"_box", box)
+	sc.ts.Setenv(name+"_container", container)
 	sc.ts.Setenv(name+"_workspace", volumes[0])
 	sc.ts.Setenv(name+"_home", volumes[1])
 }

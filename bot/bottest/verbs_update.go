@@ -89,7 +89,7 @@ func (sc *script) nameReleases(ctx context.Context) error {
 
 // doShelf puts archives where the machine sees them: it has no compiler.
 func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
-	if sc.machine == nil || sc.machine.boxes == nil {
+	if sc.machine == nil || sc.machine.containers == nil {
 		return fmt.Errorf("machine comes first, and is no qemu")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
@@ -142,7 +142,7 @@ func (sc *script) nameImage(ctx context.Context) error {
 	return err
 }
 
-// removeImages removes what bears that name; the boxes are gone.
+// removeImages removes what bears that name; the containers are gone.
 func (sc *script) removeImages(ctx context.Context) error {
 	if sc.bot.set["SANDBOX_IMAGE"] != sc.ownImage()+":latest" {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // measureAnswer has questions answered: by the bot, from the answer in the room
 // to the model's next request, and in turns with that a bare `podman exec` of
-// the CLI in the same box, with the argv and the environment with which the bot
+// the CLI in the same container, with the argv and the environment with which the bot
 // goes on, in a session of its own.
 func measureAnswer(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "answer")
@@ -80,7 +80,7 @@ func measureAnswer(ctx context.Context, b *bench) (err error) {
 	b.table.add("answer sent → the model's next request", "ms", 0, asked...)
 	b.table.add("the same argv by bare podman exec → the model is asked", "ms", 0, bares...)
 	b.table.add("answer → next request minus bare podman exec (pair by pair)", "ms", 200, ours...)
-	b.table.add("  the CLI alone: its start in the box → the model is asked", "ms", 0, clis...)
+	b.table.add("  the CLI alone: its start in the container → the model is asked", "ms", 0, clis...)
 	b.table.add("  answer → next request minus the CLI alone", "ms", 200, beyond...)
 	return nil
 }

@@ -49,7 +49,7 @@ func measureRooms(ctx context.Context, b *bench) (err error) {
 		b.say("%d rooms at once: %.1f s", many, walls[round])
 	}
 	b.table.add("20 rooms at once, one message each → all answered", "s", 12, walls[1:]...)
-	b.table.add("the same with the first message of each (boxes are made)", "s", 0, walls[0])
+	b.table.add("the same with the first message of each (containers are made)", "s", 0, walls[0])
 	return nil
 }
 

@@ -24,13 +24,13 @@ import (
 
 // bench is one run of the program.
 type bench struct {
-	host   *bottest.Host
-	n      int // samples of a number
-	rounds int // samples of what takes long
-	rooms  int // that the largest bot knows
-	boxes  int // that it has, at most one a room
-	begun  time.Time
-	table  table
+	host       *bottest.Host
+	n          int // samples of a number
+	rounds     int // samples of what takes long
+	rooms      int // that the largest bot knows
+	containers int // that it has, at most one a room
+	begun      time.Time
+	table      table
 }
 
 // section measures a few numbers that belong together.
@@ -54,20 +54,20 @@ var sections = []section{
 
 func main() {
 	var (
-		program = flag.String("program", "", "the bot's binary `file`, as users run it")
-		n       = flag.Int("n", 10, "samples of each number")
-		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
-		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
-		boxes   = flag.Int("boxes", 200, "containers that it has")
-		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state message reply answer rooms crowd burst waiting idle")
-		limit   = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
+		program    = flag.String("program", "", "the bot's binary `file`, as users run it")
+		n          = flag.Int("n", 10, "samples of each number")
+		rounds     = flag.Int("rounds", 3, "samples of each number that takes long")
+		rooms      = flag.Int("rooms", 500, "rooms that the largest bot knows")
+		containers = flag.Int("containers", 200, "containers that it has")
+		only       = flag.String("only", "", "measure the sections that fit this `regexp`: state message reply answer rooms crowd burst waiting idle")
+		limit      = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), boxes: max(10, *boxes), begun: time.Now()}
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), containers: max(10, *containers), begun: time.Now()}
 	err := b.run(ctx, *program, *only)
 	b.table.print(os.Stdout)
 	if err != nil {

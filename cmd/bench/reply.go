@@ -14,7 +14,7 @@ import (
 const rest = 500 * time.Millisecond
 
 // measureReply has the same prompt answered in turns: by the bot in a warm room,
-// and by a bare `podman exec` of the CLI in the same box, with the argv and the
+// and by a bare `podman exec` of the CLI in the same container, with the argv and the
 // environment that the bot gives it, in a session of its own that grows alike.
 func measureReply(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "reply")
@@ -29,12 +29,12 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	box := sandbox.NameFor(room)
+	container := sandbox.NameFor(room)
 	cold, err := s.ask(ctx, room, "number 1000", "got 1000")
 	if err != nil {
 		return fmt.Errorf("first answer: %w", err)
 	}
-	bare, err := s.capture(ctx, box, "hold 1000", func() error {
+	bare, err := s.capture(ctx, container, "hold 1000", func() error {
 		_, err := s.ask(ctx, room, "hold 1000", "held 1000")
 		return err
 	})
@@ -83,7 +83,7 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 	b.table.add("  podman exec → the model is asked", "ms", 0, bareBefore...)
 	b.table.add("  the model has answered → reply", "ms", 0, after...)
 	b.table.add("  the model has answered → podman exec ends", "ms", 0, bareAfter...)
-	b.table.add("send → reply, first message of a room (its box is made)", "ms", 0, ms(cold))
+	b.table.add("send → reply, first message of a room (its container is made)", "ms", 0, ms(cold))
 	return nil
 }
 

@@ -78,13 +78,13 @@ func botLine(text string, room roomLine) (kind, said string, ok bool) {
 	}
 	message, _ := fields["message"].(string)
 	level, _ := fields["level"].(string)
-	here := fields["room"] == room.Room || room.Container != "" && fields["box"] == room.Container
+	here := fields["room"] == room.Room || room.Container != "" && (fields["container"] == room.Container || fields["box"] == room.Container) // "box" in entries of earlier releases
 	if !here && !slices.Contains(alwaysTold, message) {
 		return "", "", false
 	}
 	said = message
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains([]string{"message", "level", "time", "room", "box"}, name) {
+		if !slices.Contains([]string{"message", "level", "time", "room", "container", "box"}, name) {
 			said += fmt.Sprintf(" %s=%v", name, fields[name])
 		}
 	}

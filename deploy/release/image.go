@@ -73,20 +73,20 @@ func (i Images) tagged(recipe string) string {
 
 // smoke starts a container of the image, asks its PID 1 for a file and the agent for its version.
 func (i Images) smoke(ctx context.Context, image, commit string, log io.Writer) error {
-	box := "matrix-tui-trial-" + commit
-	_, _ = i.podman(ctx, smokeTime, nil, "rm", "--force", "--ignore", box)
+	container := "matrix-tui-trial-" + commit
+	_, _ = i.podman(ctx, smokeTime, nil, "rm", "--force", "--ignore", container)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), smokeTime)
 		defer cancel()
-		_, _ = i.podman(ctx, smokeTime, nil, "rm", "--force", "--ignore", "--time", "1", box)
+		_, _ = i.podman(ctx, smokeTime, nil, "rm", "--force", "--ignore", "--time", "1", container)
 	}()
 	// The limits are those of the rooms' containers: podman's defaults may exceed what the host allows.
-	_, err := i.podman(ctx, smokeTime, log, "run", "--detach", "--name", box, "--network", "none", "--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096", image)
+	_, err := i.podman(ctx, smokeTime, log, "run", "--detach", "--name", container, "--network", "none", "--ulimit", "nofile=1024:4096", "--ulimit", "nproc=4096:4096", image)
 	if err != nil {
 		return err
 	}
 	for _, argv := range [][]string{{"boxinit", "read", "/etc/os-release", "100"}, {"gemini", "--version"}} {
-		if _, err := i.podman(ctx, smokeTime, log, append([]string{"exec", box}, argv...)...); err != nil {
+		if _, err := i.podman(ctx, smokeTime, log, append([]string{"exec", container}, argv...)...); err != nil {
 			return err
 		}
 	}

@@ -97,8 +97,8 @@ func Volumes(name string) []string {
 	return []string{"workspace-" + slug, "home-" + slug}
 }
 
-// RemoveBoxes removes containers and their volumes, those that exist of them.
-func RemoveBoxes(ctx context.Context, names []string) error {
+// RemoveContainers removes containers and their volumes, those that exist of them.
+func RemoveContainers(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("remove boxes: %w: %w", err, last)
+		return fmt.Errorf("remove containers: %w: %w", err, last)
 	}
 	var volumes []string
 	for _, name := range names {

@@ -10,8 +10,8 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// boxOf is the container's name for a room of the script.
-func (sc *script) boxOf(place string) (string, error) {
+// containerOf is the container's name for a room of the script.
+func (sc *script) containerOf(place string) (string, error) {
 	r := sc.rooms[place]
 	if r == nil {
 		return "", fmt.Errorf("no room is called %s", place)
@@ -36,8 +36,8 @@ func (sc *script) run(ctx context.Context, neg bool, argv []string) error {
 	return nil
 }
 
-func doBox(ctx context.Context, sc *script, neg bool, args []string) error {
-	name, err := sc.boxOf(args[0])
+func doInContainer(ctx context.Context, sc *script, neg bool, args []string) error {
+	name, err := sc.containerOf(args[0])
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) err
 	return fmt.Errorf("usage: podman-service stop|start")
 }
 
-// geminis lists the Gemini processes of a box, one "pid start-time" a line; the
+// geminis lists the Gemini processes of a container, one "pid start-time" a line; the
 // start time is field 22 of /proc/PID/stat, in clock ticks since boot.
 const geminis = `for d in /proc/[0-9]*; do
 	read -r exe < "$d/comm" 2>/dev/null || continue
@@ -88,7 +88,7 @@ const geminis = `for d in /proc/[0-9]*; do
 done`
 
 func (sc *script) gemini(ctx context.Context, place string) (string, error) {
-	name, err := sc.boxOf(place)
+	name, err := sc.containerOf(place)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func (sc *script) gemini(ctx context.Context, place string) (string, error) {
 	return strings.TrimSpace(stdout), nil
 }
 
-func doBoxRunning(ctx context.Context, sc *script, neg bool, args []string) error {
+func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) error {
 	var last error
 	err := host.Poll(ctx, func() (bool, error) {
 		found, err := sc.gemini(ctx, args[0])
@@ -122,7 +122,7 @@ func doProcess(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err == nil && found != "", nil
 	})
 	if err != nil {
-		return fmt.Errorf("Gemini does not run in the box of %s: %w", args[0], err)
+		return fmt.Errorf("Gemini does not run in the container of %s: %w", args[0], err)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func doSameProcess(ctx context.Context, sc *script, _ bool, args []string) error
 }
 
 func (sc *script) containerID(ctx context.Context, place string) (string, error) {
-	name, err := sc.boxOf(place)
+	name, err := sc.containerOf(place)
 	if err != nil {
 		return "", err
 	}
