@@ -44,7 +44,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	}
 	defer unlock()
 	e := ensuring{Podman: p, spec: spec, container: Container{Name: spec.Name, Room: spec.Room, podman: p}}
-	again := pauses().Until(time.Now().Add(patience))
+	again := pauses().Until(time.Now().Add(retryTime))
 	for tries := 0; tries < ensureTries; {
 		done, err := e.step(ctx)
 		switch {

@@ -182,7 +182,7 @@ func (v verb) run(ts *testscript.TestScript, neg bool, args []string) {
 			wait, args = d, args[:len(args)-1]
 		}
 	}
-	ctx, cancel := sc.patience(wait)
+	ctx, cancel := sc.timeout(wait)
 	defer cancel()
 	if err := v.do(ctx, sc, neg, args); err != nil {
 		if ctx.Err() != nil {

@@ -22,8 +22,8 @@ type Limits struct {
 	Begin func(context.Context) error
 }
 
-// collectPatience bounds a Collect.
-const collectPatience = 3 * time.Minute
+// collectTimeout bounds a Collect.
+const collectTimeout = 3 * time.Minute
 
 func (l Limits) orDefaults() Limits {
 	l.Items = cmp.Or(l.Items, 20)

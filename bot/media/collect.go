@@ -35,7 +35,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(parent, collectPatience)
+	ctx, cancel := context.WithTimeout(parent, collectTimeout)
 	defer cancel()
 	sortByPath(entries)
 	left := limits.Total

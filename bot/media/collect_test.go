@@ -236,7 +236,7 @@ func TestPipeInItsPlace(t *testing.T) {
 		return container.Exec(ctx, cmd)
 	}), Limits{})
 	items, refused := brief(b)
-	if diff := cmp.Diff([]string{"b"}, items); diff != "" || refused["a"] != errChanged.why || time.Since(begun) > readPatience {
+	if diff := cmp.Diff([]string{"b"}, items); diff != "" || refused["a"] != errChanged.why || time.Since(begun) > readTimeout {
 		t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
 	}
 }

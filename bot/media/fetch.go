@@ -15,9 +15,9 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// fetchPatience bounds fetching one file from the homeserver, or copying it into a
+// fetchTimeout bounds fetching one file from the homeserver, or copying it into a
 // container.
-const fetchPatience = 5 * time.Minute
+const fetchTimeout = 5 * time.Minute
 
 // Getter opens the content of an mxc URI.
 type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
@@ -51,7 +51,7 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 	if f.Size > max {
 		return nil, tooLarge(name, max, nil)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	body, err := get(ctx, f.URL)
 	if err != nil {
@@ -121,7 +121,7 @@ type Container interface {
 // SafeName, and returns its path. It may be repeated. It removes the oldest files in
 // the inbox above the limits, except those in keep: files of unfinished tasks.
 func Deliver(ctx context.Context, container Container, name string, f *Fetched, keep []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	data, err := os.Open(f.Path)
 	if err != nil {

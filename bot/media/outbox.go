@@ -21,8 +21,8 @@ const (
 	chunk = 4 << 20
 	// chunkFiles is how many files one command reads.
 	chunkFiles = 100
-	// readPatience bounds one command in the container: a file that was just replaced by a pipe blocks its reader.
-	readPatience = 30 * time.Second
+	// readTimeout bounds one command in the container: a file that was just replaced by a pipe blocks its reader.
+	readTimeout = 30 * time.Second
 )
 
 // enter changes to the outbox, if it is a folder and not a link. Exit code 3: it does not exist; 4: it is something
@@ -62,7 +62,7 @@ var (
 
 // script runs one of the scripts in the container. Its output is at most max bytes.
 func script(ctx context.Context, container Container, max int64, text string, args ...string) (sandbox.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	result, err := container.Exec(ctx, sandbox.Cmd{
 		Argv: append([]string{"/bin/sh", "-c", text, "outbox"}, args...), Dir: "/", MaxOutput: max,

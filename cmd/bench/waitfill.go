@@ -17,9 +17,9 @@ import (
 	"matrix-tui/state/event"
 )
 
-// patience is how long a question waits: so long that nothing is due while it
+// answerTime is how long a question waits: so long that nothing is due while it
 // is measured.
-const patience = 24 * time.Hour
+const answerTime = 24 * time.Hour
 
 // fillWaiting gives the bot, which must not run, a task in each room that has
 // asked and waits.
@@ -72,9 +72,9 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	asked := fmt.Sprintf("$question%035d", n)
 	err = errors.Join(
 		e.Start(now),
-		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(patience), now),
+		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(answerTime), now),
 		e.Resume(agent.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
-		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(patience), now),
+		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(answerTime), now),
 		e.Posted(asked, now))
 	if err != nil {
 		return w, err

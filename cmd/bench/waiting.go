@@ -29,7 +29,7 @@ func measureWaiting(ctx context.Context, b *bench) (err error) {
 			return err
 		}
 		defer s.close(&err)
-		s.Set(map[string]string{"API_LISTEN": "0", "API_TOKEN": token, "EXECUTION_TIMEOUT_MINUTES": strconv.Itoa(int(patience.Minutes()))})
+		s.Set(map[string]string{"API_LISTEN": "0", "API_TOKEN": token, "EXECUTION_TIMEOUT_MINUTES": strconv.Itoa(int(answerTime.Minutes()))})
 		pair[i] = s
 	}
 	all, err := pair[0].joined(ctx, b, b.rooms, pair[1])

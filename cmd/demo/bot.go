@@ -63,8 +63,8 @@ func (d *demo) hasKey() bool {
 	return false
 }
 
-// patience is how long an answer may take.
-func (d *demo) patience() time.Duration {
+// timeout is how long an answer may take.
+func (d *demo) timeout() time.Duration {
 	seconds, _ := strconv.Atoi(d.setting("CODING_TIMEOUT_SECONDS")) // the bot refuses what is no number
 	return time.Duration(cmp.Or(seconds, 2400))*time.Second + time.Minute
 }

@@ -48,14 +48,14 @@ func newChat(me *person.Person, room, bot, label string, before []person.Msg, s 
 
 // run sends and shows until the person leaves. At the end of an input that is
 // no terminal it first waits for the answers that are outstanding, at most for
-// patience.
-func (c *chat) run(ctx context.Context, patience time.Duration) error {
+// timeout.
+func (c *chat) run(ctx context.Context, timeout time.Duration) error {
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- c.watch(watching) }()
 	err := c.talk(ctx)
 	if err == nil && !c.screen.Interactive() {
-		err = c.await(ctx, patience)
+		err = c.await(ctx, timeout)
 	}
 	stop()
 	return errors.Join(err, <-done)
@@ -198,8 +198,8 @@ func (c *chat) outstanding() int {
 
 // await returns once every message has its answer and nothing more comes: an
 // answer may have several parts, and the last word on its progress comes last.
-func (c *chat) await(ctx context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *chat) await(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	const quiet = time.Second
 	still := time.NewTimer(quiet)

@@ -148,7 +148,7 @@ func (d *demo) chat(ctx context.Context) (err error) {
 	if d.model != nil {
 		label = "bot (scripted model)"
 	}
-	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, d.patience())
+	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, d.timeout())
 	err = errors.Join(err, d.screen.Close())
 	fmt.Fprintln(d.stdout, "  The bot is stopping. A running task continues in the room's container; the next start picks it up.")
 	return err

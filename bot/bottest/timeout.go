@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// patienceFactor bounds a wait in which something moves all the time: so many
+	// timeoutFactor bounds a wait in which something moves all the time: so many
 	// times its deadline.
-	patienceFactor = 5
+	timeoutFactor = 5
 	// hung is the limit of what is measured by nothing else: far more than it takes
 	// on the busiest host.
 	hung = 5 * time.Minute
 )
 
-// patience is a context that ends once nothing in the script has moved for the
+// timeout is a context that ends once nothing in the script has moved for the
 // time of wait. What moves is the log of the bot and of podman's service, and
 // the model's requests. On a busy host a second counts as the part of it that one
 // process gets, so that what only computes, as Gemini CLI does when it starts,
 // has the time it needs.
-func (sc *script) patience(wait time.Duration) (context.Context, context.CancelFunc) {
+func (sc *script) timeout(wait time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		const look = 250 * time.Millisecond
@@ -44,7 +44,7 @@ func (sc *script) patience(wait time.Duration) (context.Context, context.CancelF
 			if now := sc.moved(); now != last {
 				last, still = now, 0
 			}
-			if still >= wait || all >= patienceFactor*wait {
+			if still >= wait || all >= timeoutFactor*wait {
 				cancel(fmt.Errorf("%w: nothing happened for %v", context.DeadlineExceeded, wait))
 				return
 			}
