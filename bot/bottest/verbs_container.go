@@ -22,7 +22,7 @@ func (sc *script) containerOf(place string) (string, error) {
 	return sandbox.NameFor(r.id), nil
 }
 
-// run is podman with its output as the verb's.
+// run runs podman and passes its output on.
 func (sc *script) run(ctx context.Context, neg bool, argv []string) error {
 	stdout, stderr, code, err := host.Podman(ctx, argv...)
 	fmt.Fprint(sc.ts.Stdout(), stdout)
@@ -44,10 +44,9 @@ func doInContainer(ctx context.Context, sc *script, neg bool, args []string) err
 	return sc.run(ctx, neg, append([]string{"exec", name}, args[1:]...))
 }
 
-// doPodman is podman's command line, as an operator types it. While another
-// container of the host starts, podman can find the one it removes busy: the
-// starter still holds a copy of its mounts. Podman's answer is to remove it
-// again, and so the verb does, on that one error.
+// doPodman is podman's command line, as an operator types it. While another container of the host starts, podman can
+// find the mounts of one that it removes busy. Podman's advice is to remove it again, which the verb does for that one
+// error.
 func doPodman(ctx context.Context, sc *script, neg bool, args []string) error {
 	if args[0] == "rm" && !neg {
 		return host.Poll(ctx, func() (bool, error) {
@@ -76,8 +75,8 @@ func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) err
 	return fmt.Errorf("usage: podman-service stop|start")
 }
 
-// geminis lists the Gemini processes of a container, one "pid start-time" a line; the
-// start time is field 22 of /proc/PID/stat, in clock ticks since boot.
+// geminis lists the Gemini processes of a container, one "pid start-time" per line; the start time is field 22 of
+// /proc/PID/stat, in clock ticks since boot.
 const geminis = `for d in /proc/[0-9]*; do
 	read -r exe < "$d/comm" 2>/dev/null || continue
 	case $exe in node*|gemini*|MainThread) ;; *) continue ;; esac

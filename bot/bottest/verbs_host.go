@@ -11,10 +11,9 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// doReboot takes the power from the bot and its containers. What lay on a tmpfs
-// is gone: the folders that the containers mount from outside the state folder's
-// own files. The containers come back as podman-restart.service starts them, or
-// not at all; then the bot comes up.
+// doReboot cuts the power of the bot and its containers. Everything on a tmpfs is gone: the folders that containers
+// mount from outside the state folder. The containers come back as podman-restart.service starts them, or not at all;
+// then the bot starts.
 func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if sc.bot.proc.Alive() {
 		if err := sc.killBot(ctx); err != nil {
@@ -31,8 +30,8 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 		}
 	}
 	for _, container := range containers {
-		// podman start --all --filter restart-policy=always, for the containers of this script; one that
-		// cannot come up (its mount is gone) is left to the bot, as on a real host
+		// podman start --all --filter restart-policy=always, for this script's containers; one that cannot start (its
+		// mount is gone) is left to the bot, as on a real host
 		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+container+"$"); err != nil {
 			return err
 		} else if code != 0 {
@@ -65,7 +64,7 @@ func (sc *script) powerOff(ctx context.Context, container string) error {
 	return nil
 }
 
-// standing are the script's containers that podman has, by name.
+// standing returns the script's containers that podman has, by name.
 func (sc *script) standing(ctx context.Context, options ...string) ([]string, error) {
 	out, err := host.MustPodman(ctx, append([]string{"ps", "--format", "{{.Names}}"}, options...)...)
 	if err != nil {
@@ -148,7 +147,7 @@ func doStateFile(_ context.Context, sc *script, _ bool, args []string) error {
 	return fmt.Errorf("unknown: %s", args[0])
 }
 
-// fill writes a file until the disk is full to the last byte.
+// fill writes a file until the disk is completely full.
 func fill(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

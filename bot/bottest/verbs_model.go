@@ -53,8 +53,8 @@ func doModelSaw(ctx context.Context, sc *script, neg bool, args []string) error 
 	return nil
 }
 
-// doModelCount counts the requests in which a person's words came to the model
-// as something new: not the rounds after a tool's answer.
+// doModelCount counts the requests that contain a person's message as something new, not the rounds after a tool's
+// result.
 func doModelCount(_ context.Context, sc *script, _ bool, args []string) error {
 	re, err := regexp.Compile(args[0])
 	if err != nil {

@@ -30,7 +30,7 @@ func (sc *script) who(name, place string) (*person.Person, string, error) {
 	return p, r.id, nil
 }
 
-// userID is the ID of a person or of the bot.
+// userID returns the ID of a person or of the bot.
 func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	if name == "bot" {
 		err := sc.account(ctx)
@@ -43,7 +43,7 @@ func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	return p.ID(), nil
 }
 
-// doUser makes accounts; -unsigned leaves them without a cross-signing identity.
+// doUser creates accounts; unsigned leaves them without a cross-signing identity.
 func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 	keys := person.SignedKeys
 	if args[0] == "-unsigned" {
@@ -57,8 +57,7 @@ func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doDevice gives somebody another device, which nobody signs: so would a
-// homeserver do it that lets itself in.
+// doDevice gives somebody another device that nobody signs, as a homeserver would that wants to read along.
 func doDevice(ctx context.Context, sc *script, _ bool, args []string) error {
 	if _, err := sc.person(args[1]); err != nil {
 		return err
@@ -66,7 +65,7 @@ func doDevice(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.logIn(ctx, args[0], args[1], person.UnsignedKeys)
 }
 
-// logIn makes a session of an account, which is made when it is not there.
+// logIn opens a session of an account, which is created if it does not exist.
 func (sc *script) logIn(ctx context.Context, name, account string, keys person.Keys) error {
 	p, err := person.Enter(ctx, person.Config{
 		Homeserver: sc.home.URL(), Name: account + "-" + sc.name, Password: "password-" + account, Log: zerolog.Nop(), Keys: keys,
@@ -114,7 +113,7 @@ func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// enroll makes a room known to the script.
+// enroll registers a room with the script.
 func (sc *script) enroll(name, id, by string) {
 	sc.rooms[name] = &room{id: id, by: by}
 	container := sc.container(id)
@@ -125,7 +124,7 @@ func (sc *script) enroll(name, id, by string) {
 	sc.ts.Setenv(name+"_home", volumes[1])
 }
 
-// enter lets an invited one in: a person joins, a running bot is waited for.
+// enter lets an invited user in: a person joins; for a running bot it waits.
 func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.Person) error {
 	if user != "bot" {
 		p, err := sc.person(user)
@@ -143,7 +142,7 @@ func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.P
 	return membership(ctx, seenBy, room, sc.bot.id, true)
 }
 
-// membership waits until the newest member event of the user says so.
+// membership waits until the newest member event of the user has this membership.
 func membership(ctx context.Context, p *person.Person, room, user string, in bool) error {
 	state := ""
 	_, err := p.Wait(ctx, room, func(m person.Msg) bool {

@@ -10,7 +10,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// never fails when a message fits, once all is quiet.
+// never fails if a message matches, once all is quiet.
 func (sc *script) never(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) error {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -28,7 +28,7 @@ func (sc *script) never(ctx context.Context, p *person.Person, room, pattern str
 	return nil
 }
 
-// settled is the whole room as the homeserver has it once all is quiet.
+// settled is the whole room as the homeserver has it, once all is quiet.
 func (sc *script) settled(ctx context.Context, p *person.Person, room string) ([]person.Msg, error) {
 	if err := sc.quiet(ctx); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doFinals counts tasks that were answered: a long answer may take several
-// messages, but they follow each other and answer one task.
+// doFinals counts answered tasks: a long answer may take several messages, but they follow each other and answer one
+// task.
 func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -98,7 +98,7 @@ func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doEditPace looks at the bot's edits by the homeserver's clock.
+// doEditPace checks the bot's edits by the homeserver's clock.
 func doEditPace(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

@@ -179,7 +179,7 @@ func (h *bench) removeContainer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := host.RemoveBoxes(ctx, []string{sandbox.NameFor(known.Room)}); err != nil {
+	if err := host.RemoveContainers(ctx, []string{sandbox.NameFor(known.Room)}); err != nil {
 		t.Error(err)
 	}
 }
