@@ -80,6 +80,7 @@ var verbs = []verb{
 	{"misreply", "USER ROOM OTHER REGEXP TEXT", 5, 5, false, doMisreply}, // in ROOM, a reply to a message of the room OTHER
 	{"react", "USER ROOM REGEXP KEY", 4, 4, false, doReact},
 	{"edit", "USER ROOM REGEXP TEXT", 4, 4, false, doEdit},
+	{"edit-clear", "USER ROOM REGEXP TEXT", 4, 4, false, doEditClear}, // the same in clear, also in an encrypted room; nothing waits for it to be finished
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
 	{"encrypt", "USER ROOM", 2, 2, false, doEncrypt},                   // the room becomes encrypted

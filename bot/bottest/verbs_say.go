@@ -187,6 +187,13 @@ func doEdit(ctx context.Context, sc *script, _ bool, args []string) error {
 	})
 }
 
+// doEditClear edits a message in clear; the bot must ignore that in an encrypted room, so nothing waits for it.
+func doEditClear(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.hint(args[0], args[1], args[2], true, func(p *person.Person, room, target string) (string, error) {
+		return p.EditClear(ctx, room, target, args[3])
+	})
+}
+
 func doRedact(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.hint(args[0], args[1], args[2], true, func(p *person.Person, room, target string) (string, error) {
 		return p.Redact(ctx, room, target)

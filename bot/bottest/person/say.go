@@ -40,11 +40,28 @@ func (p *Person) Reply(ctx context.Context, room, to, text string) (string, erro
 
 // Edit replaces the text of an own message; for a file, its caption.
 func (p *Person) Edit(ctx context.Context, room, target, text string) (string, error) {
+	content, err := p.edited(room, target, text)
+	if err != nil {
+		return "", err
+	}
+	return p.Send(ctx, room, event.EventMessage.Type, content)
+}
+
+// EditClear is Edit in clear, even in an encrypted room.
+func (p *Person) EditClear(ctx context.Context, room, target, text string) (string, error) {
+	content, err := p.edited(room, target, text)
+	if err != nil {
+		return "", err
+	}
+	return p.SendClear(ctx, room, event.EventMessage.Type, content)
+}
+
+func (p *Person) edited(room, target, text string) (map[string]any, error) {
 	fresh := map[string]any{"msgtype": "m.text"}
 	for _, m := range p.Messages(room) {
 		if m.Event == target && (m.URL != "" || m.File != nil) {
 			if err := json.Unmarshal(m.Content, &fresh); err != nil {
-				return "", fmt.Errorf("read the message to edit: %w", err)
+				return nil, fmt.Errorf("read the message to edit: %w", err)
 			}
 		}
 	}
@@ -52,7 +69,7 @@ func (p *Person) Edit(ctx context.Context, room, target, text string) (string, e
 	content := maps.Clone(fresh)
 	content["body"], content["m.new_content"] = "* "+text, fresh
 	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": target}
-	return p.Send(ctx, room, event.EventMessage.Type, content)
+	return content, nil
 }
 
 // React adds a reaction (an emoji) to a message.
