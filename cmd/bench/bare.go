@@ -17,16 +17,16 @@ import (
 type bareRun struct {
 	container string
 	argv, env []string
-	held      string // what the prompt of argv says
+	held      string // the text in argv's prompt
 	begun     bool   // its session
-	clocked   bool   // it tells when it starts in the container
+	clocked   bool   // it reports its start in the container
 }
 
 // look prints the command lines and environments of the processes in a container.
 const look = `for d in /proc/[0-9]*; do echo "$(base64 -w0 $d/cmdline 2>/dev/null) $(base64 -w0 $d/environ 2>/dev/null)"; done`
 
-// capture looks at the CLI while the bot has it wait for the model; do has the
-// bot start it with held in its prompt.
+// capture reads the CLI's command line and environment while the model keeps it waiting; do makes the bot start it with
+// held in its prompt.
 func (s *scene) capture(ctx context.Context, container, held string, do func() error) (*bareRun, error) {
 	answered := make(chan error, 1)
 	go func() { answered <- do() }()
@@ -73,17 +73,17 @@ func words(encoded []byte) []string {
 
 // bareTime is how long one bare run took.
 type bareTime struct {
-	begun, inside time.Time // of podman exec, and of the CLI in the container
+	begun, inside time.Time // start of podman exec, and of the CLI in the container
 	took          time.Duration
 }
 
-// clock tells in the container when the CLI starts, and becomes the CLI.
+// clock prints the time in the container and then becomes the CLI.
 const clock = `date +%s%N >&2; exec "$@"`
 
 // run starts the CLI with text in its prompt.
 func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err error) {
 	const session = "11111111-2222-4333-8444-555555555555"
-	// A lock that is left behind costs twelve seconds; the bot removes it, too.
+	// A lock left behind costs twelve seconds; the bot removes it, too.
 	if out, err := exec.CommandContext(ctx, "podman", "exec", r.container, "rm", "-f", "/root/.gemini/projects.json.lock").CombinedOutput(); err != nil {
 		return t, fmt.Errorf("remove lock: %w: %s", err, out)
 	}
@@ -127,7 +127,7 @@ func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err e
 	return t, nil
 }
 
-// warmUp begins the session, and goes on with it once.
+// warmUp starts the session, and continues it once.
 func (r *bareRun) warmUp(ctx context.Context, text, want string) error {
 	for range 2 {
 		if _, err := r.run(ctx, text, want); err != nil {

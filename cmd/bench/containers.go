@@ -15,8 +15,8 @@ import (
 	"matrix-tui/sandbox/gateway"
 )
 
-// measureStart gives rooms of a bot running containers and starts it. Between two
-// starts it is killed, as an update or a power cut would.
+// measureStart gives a bot's rooms running containers and starts the bot. Between two starts it is killed, as an update
+// or a power cut would.
 func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err error) {
 	podman, err := sandbox.Connect(ctx, "unix://"+s.Socket(), zerolog.Nop())
 	if err != nil {
@@ -31,7 +31,7 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 	for _, count := range []int{10, b.containers} {
 		begun := time.Now()
 		more := rooms[len(m.containers):min(count, len(rooms))]
-		if made == nil { // one after the other, to be measured
+		if made == nil { // one after the other, for the measurement
 			for _, room := range more[:min(b.n, len(more))] {
 				took, err := m.make(ctx, s.Own(room), room)
 				if err != nil {
@@ -45,7 +45,7 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 		if err := m.all(ctx, s, more); err != nil {
 			return err
 		}
-		b.say("%d containers run, the last %d made in %.0f s", len(m.containers), len(more), time.Since(begun).Seconds())
+		b.say("%d containers are running, the last %d created in %.0f s", len(m.containers), len(more), time.Since(begun).Seconds())
 		if err := s.seed(rooms, m.containers); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func measureReady(ctx context.Context, b *bench, s *scene, containers int) error
 	}
 	b.table.add(fmt.Sprintf("start → ready, %d containers running, %d rooms known", containers, b.rooms), "ms", 1000, ready...)
 
-	// Once more, with somebody who counts what podman is asked.
+	// Once more, while counting the requests to podman.
 	relay, err := newRelay(filepath.Join(s.Dir(), "relay.sock"), s.Socket())
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func measureReady(ctx context.Context, b *bench, s *scene, containers int) error
 	return nil
 }
 
-// maker makes the containers of rooms as the bot does.
+// maker creates the rooms' containers as the bot does.
 type maker struct {
 	podman     *sandbox.Podman
 	doors      *gateway.Gateway
@@ -101,7 +101,7 @@ type maker struct {
 	containers map[string]string // by room
 }
 
-// make makes one and returns how long podman took.
+// make creates one and returns how long podman took.
 func (m *maker) make(ctx context.Context, name, room string) (time.Duration, error) {
 	dir, err := m.doors.Open(room)
 	if err != nil {
@@ -118,14 +118,14 @@ func (m *maker) make(ctx context.Context, name, room string) (time.Duration, err
 		return 0, err
 	}
 	if !container.Created || !container.Started {
-		return 0, fmt.Errorf("container %s was there already", name)
+		return 0, fmt.Errorf("container %s already existed", name)
 	}
 	took := time.Since(begun)
 	m.containers[room] = name
 	return took, nil
 }
 
-// all makes several, a few at a time.
+// all creates several, a few at a time.
 func (m *maker) all(ctx context.Context, s *scene, rooms []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)

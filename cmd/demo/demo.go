@@ -64,7 +64,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	if d.room, err = known.room(entering, d.you, d.bot); err != nil {
 		return err
 	}
-	d.before = d.you.Messages(d.room) // what comes from here on is shown, also what was left of the last time
+	d.before = d.you.Messages(d.room) // show everything from here on, including what was left from last time
 
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
@@ -82,7 +82,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	})
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) && parent.Err() != nil {
-		return nil // asked to end by a signal
+		return nil // ended by a signal
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	journalLines = 20_000 // of the unit's, that are looked through
+	journalLines = 20_000 // of the unit's, that are searched
 	journalTime  = 20 * time.Second
 	maxJournal   = 1 << 20 // bytes of one line
 )
@@ -57,7 +57,7 @@ func journalEntries(out []byte, room roomLine) (found []entry) {
 			Micros  string `json:"__REALTIME_TIMESTAMP"`
 		}
 		if json.Unmarshal(lines.Bytes(), &outer) != nil {
-			continue // bytes that are no text
+			continue // bytes that are not text
 		}
 		micros, err := strconv.ParseInt(outer.Micros, 10, 64)
 		if err != nil {

@@ -20,11 +20,11 @@ func (r *restore) moveAside(held []string) error {
 	}
 	r.aside = filepath.Join(r.dir, "before-restore-"+time.Now().UTC().Format("20060102T150405Z"))
 	if err := os.Mkdir(r.aside, 0o700); err != nil {
-		return fmt.Errorf("move the present state aside: %w", err)
+		return fmt.Errorf("move the existing state aside: %w", err)
 	}
 	for _, name := range held {
 		if err := os.Rename(filepath.Join(r.dir, name), filepath.Join(r.aside, name)); err != nil {
-			return fmt.Errorf("move the present state aside: %w", err)
+			return fmt.Errorf("move the existing state aside: %w", err)
 		}
 	}
 	return ownAs(r.aside, r.dir)

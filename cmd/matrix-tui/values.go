@@ -12,19 +12,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// The types of the settings: each takes its text by UnmarshalText and refuses
-// what cannot be meant. What would be right is said by the field's `right` tag.
+// The types of the settings: each parses its text in UnmarshalText and rejects invalid values. The field's `right` tag
+// says what is valid.
 type (
-	// WebAddress is an http or https URL without query, fragment, user and
-	// without a slash at its end.
+	// WebAddress is an http or https URL without query, fragment and user, and without a slash at the end.
 	WebAddress string
 	// UserName is a Matrix user: @name:server, or the localpart alone.
 	UserName string
 	// UserIDs are full Matrix user IDs.
 	UserIDs []string
-	// UserGlobs are user IDs, and @*:server for everybody of a server.
+	// UserGlobs are user IDs, and @*:server for everybody on a server.
 	UserGlobs []string
-	// Devices says which devices of people are trusted in encrypted rooms.
+	// Devices says which of people's devices are trusted in encrypted rooms.
 	Devices string
 	// Bytes is an amount of memory; 0 means no limit.
 	Bytes int64
@@ -34,23 +33,23 @@ type (
 	PIDs int64
 	// Count is a whole number from 1.
 	Count int
-	// Seconds is a length of time that is set in seconds.
+	// Seconds is a duration that is set in seconds.
 	Seconds time.Duration
-	// Minutes is a length of time that is set in minutes.
+	// Minutes is a duration that is set in minutes.
 	Minutes time.Duration
-	// Days is a length of time that is set in days.
+	// Days is a duration that is set in days.
 	Days time.Duration
-	// Milliseconds is a length of time that is set in milliseconds.
+	// Milliseconds is a duration that is set in milliseconds.
 	Milliseconds time.Duration
 	// Megabytes is a number of bytes that is set in units of 1,048,576.
 	Megabytes int64
 	// Switch is true or false.
 	Switch bool
-	// Level is the least urgent kind of log line that is written.
+	// Level is the lowest level of log lines that are written.
 	Level zerolog.Level
 	// SocketURI is a unix socket in podman's notation, unix:///PATH.
 	SocketURI string
-	// Listen is an address to listen on, host:port; port 0 is any that is free.
+	// Listen is an address to listen on, host:port; port 0 is any free port.
 	Listen string
 	// Folder is an absolute path.
 	Folder string
@@ -119,8 +118,8 @@ func (s *SocketURI) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Without a host it is loopback, also where ":8080" means every address to
-// others: who wants to be reached from outside says so.
+// Without a host it is loopback, even for ":8080", which elsewhere means every address: whoever wants to be reached from
+// outside must say so.
 func (l *Listen) UnmarshalText(text []byte) error {
 	address := string(text)
 	if isPort(address) {

@@ -26,7 +26,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// minMemory is the least that a container can start with.
+// minMemory is the minimum with which a container can start.
 const minMemory = 16 << 20
 
 func (b Bytes) String() string {
