@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"matrix-tui/agent/agenttest"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/sandboxtest"
 )
 
 // real is a room's container with the real Gemini CLI, behind the real gateway; only the model is scripted.
@@ -39,21 +39,8 @@ func newReal(t *testing.T) *real { t.Helper(); return newRealWith(t, 0) }
 // newRealWith limits the container's memory, in bytes.
 func newRealWith(t *testing.T, memory int64) *real {
 	t.Helper()
-	ctx := t.Context()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)
-	podman, err := sandbox.Connect(ctx, "", log)
-	if err != nil {
-		skip(t, err)
-	}
-	t.Cleanup(podman.Close)
-	image := os.Getenv("SANDBOX_IMAGE")
-	if image == "" {
-		image = "localhost/matrix-tui-sandbox:latest"
-	}
-	if _, err := podman.ImageID(ctx, image); err != nil {
-		skip(t, err)
-	}
-
+	podman, image := sandboxtest.Connect(t, log)
 	model := agenttest.New(script(t, "default: {say: 'scripted answer'}"), zerolog.Nop())
 	model.RequireKey(testKey)
 	api := httptest.NewServer(model)
@@ -72,14 +59,10 @@ func newRealWith(t *testing.T, memory int64) *real {
 	}
 	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
 		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Log: log},
-		spec: sandbox.Spec{Room: "!test-agent-" + strings.ToLower(rand.Text()[:10]) + ":localhost", Image: image,
-			Memory: memory, Version: "test"}}
+		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Image: image, Memory: memory, Version: "test"}}
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
-	if r.container, err = podman.Ensure(ctx, r.spec); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { remove(t, podman, r.container.Name) })
+	r.container = sandboxtest.Ensure(t, podman, r.spec)
 	return r
 }
 
@@ -98,29 +81,6 @@ func (r *real) closeDoor() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r.door.Close(ctx)
-}
-
-// skip says loudly why the test did not use a real container, and fails if it must.
-func skip(t *testing.T, why error) {
-	t.Helper()
-	if os.Getenv("MATRIX_TUI_E2E") == "require" {
-		t.Fatal("MATRIX_TUI_E2E=require: ", why)
-	}
-	t.Skip("NOT TESTED on a real container: ", why)
-}
-
-// remove removes the container and everything that belongs to it.
-func remove(t *testing.T, podman *sandbox.Podman, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	if err := podman.Destroy(ctx, name); err != nil {
-		t.Error(err)
-	}
-	slug := strings.TrimPrefix(name, "sandbox-")
-	rm := exec.CommandContext(ctx, "podman", "--url", "unix://"+podman.Socket(), "volume", "rm", "--force", "workspace-"+slug, "home-"+slug)
-	if out, err := rm.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
 }
 
 func script(t testing.TB, yaml string) *agenttest.Script {

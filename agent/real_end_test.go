@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/sandboxtest"
 )
 
 // A deadline ends the run.
@@ -76,7 +77,7 @@ func TestRealStop(t *testing.T) {
 func TestRealMemory(t *testing.T) {
 	r := newRealWith(t, 80<<20)
 	if limit := r.sh(t, "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null"); !strings.Contains(limit, "83886080") {
-		skip(t, errors.New("this host limits no memory"))
+		sandboxtest.Skip(t, errors.New("this host limits no memory"))
 	}
 	if o, _ := r.do(t, Task{Prompt: "hello"}); o.Ended != OutOfMemory {
 		t.Errorf("%+v", o)

@@ -22,6 +22,7 @@ import (
 	"maunium.net/go/mautrix"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/sandbox/sandboxtest"
 	"matrix-tui/state/sentence"
 )
 
@@ -32,12 +33,12 @@ func account(t *testing.T) (*matrix.Account, *mautrix.Client) {
 	if bins == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			skip(t, err)
+			sandboxtest.Skip(t, err)
 		}
 		bins = filepath.Join(cache, "matrix-tui", "bin")
 	}
 	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {
-		skip(t, err)
+		sandboxtest.Skip(t, err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

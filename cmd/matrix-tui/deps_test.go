@@ -21,40 +21,41 @@ const module = "matrix-tui"
 // arrows lists, for each package of this module, the packages that it may import. A package that is missing here has no
 // place in the design yet.
 var arrows = map[string][]string{
-	"agent":              {"sandbox"},
-	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/decode", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
-	"bot/alert":          {"bot/text"},
-	"bot/api":            {"agent", "bot"},
-	"bot/crash":          {},
-	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
-	"bot/bottest/host":   {},
-	"bot/bottest/person": {},
-	"bot/bottest/proxy":  {},
-	"bot/matrix":         {"bot/matrix/decode", "bot/matrix/e2ee", "bot/text"},
-	"bot/matrix/decode":  {},
-	"bot/matrix/e2ee":    {"bot/matrix/decode"},
-	"bot/media":          {"bot/matrix", "bot/text", "sandbox"},
-	"bot/policy":         {},
-	"bot/task":           {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
-	"bot/queue":          {},
-	"bot/text":           {},
-	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
-	"cmd/boxinit":        {"sandbox/boxinit"},
-	"cmd/demo":           {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":     {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
-	"cmd/scripted-model": {"agent/agenttest"},
-	"deploy/release":     {"state"},
-	"sandbox":            {"sandbox/boxinit"},
-	"sandbox/boxinit":    {},
-	"sandbox/gateway":    {},
-	"state":              {},
-	"state/archive":      {},
-	"state/clean":        {},
-	"state/event":        {},
-	"state/retry":        {},
-	"state/sentence":     {},
-	"workspace":          {},
+	"agent":               {"sandbox"},
+	"agent/agenttest":     {},
+	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/decode", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/alert":           {"bot/text"},
+	"bot/api":             {"agent", "bot"},
+	"bot/crash":           {},
+	"bot/bottest":         {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest/host":    {},
+	"bot/bottest/person":  {},
+	"bot/bottest/proxy":   {},
+	"bot/matrix":          {"bot/matrix/decode", "bot/matrix/e2ee", "bot/text"},
+	"bot/matrix/decode":   {},
+	"bot/matrix/e2ee":     {"bot/matrix/decode"},
+	"bot/media":           {"bot/matrix", "bot/text", "sandbox"},
+	"bot/policy":          {},
+	"bot/task":            {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/queue":           {},
+	"bot/text":            {},
+	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/boxinit":         {"sandbox/boxinit"},
+	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/scripted-model":  {"agent/agenttest"},
+	"deploy/release":      {"state"},
+	"sandbox":             {"sandbox/boxinit"},
+	"sandbox/boxinit":     {},
+	"sandbox/gateway":     {},
+	"sandbox/sandboxtest": {"sandbox"},
+	"state":               {},
+	"state/archive":       {},
+	"state/clean":         {},
+	"state/event":         {},
+	"state/retry":         {},
+	"state/sentence":      {},
+	"workspace":           {},
 }
 
 // leaves are the packages that every other one may import. They import nothing of
@@ -142,7 +143,7 @@ func TestArrows(t *testing.T) {
 }
 
 // testOnly are the packages, with everything below them, that no program of a release may contain.
-var testOnly = []string{"agent/agenttest", "bot/bottest"}
+var testOnly = []string{"agent/agenttest", "bot/bottest", "sandbox/sandboxtest"}
 
 func TestReleasesHoldNothingForTests(t *testing.T) {
 	for _, p := range goList(t, "-deps", "./cmd/matrix-tui", "./cmd/boxinit") {
