@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"matrix-tui/bot/bottest/person"
 )
 
 // verb is one word of the scripts.
@@ -14,8 +16,10 @@ type verb struct {
 	args     string // as in the usage message
 	min, max int    // number of arguments; max -1 = any
 	negates  bool   // may follow "!", also without a space
-	do       func(ctx context.Context, sc *script, neg bool, args []string) error
+	do       doer
 }
+
+type doer func(ctx context.Context, sc *script, neg bool, args []string) error
 
 // verbs is the whole language. ROOM and USER are names of the script's own; `bot` is the bot. Patterns are Go regular
 // expressions. In arguments outside quotes $alice is the user ID, $den the room ID, $den_container the container's
@@ -58,10 +62,10 @@ var verbs = []verb{
 	{"user", "NAME… [unsigned]", 1, -1, false, doUser},             // with a cross-signing identity that has signed the device; unsigned: without one
 	{"device", "NAME USER", 2, 2, false, doDevice},                 // another device of USER, usable like a user; nobody has signed it, as if the homeserver had invented it
 	{"room", "ROOM USER… [encrypted|clear]", 2, -1, false, doRoom}, // the first user creates it, the others are invited and join; clear: even if the script runs in encrypted rooms
-	{"invite", "USER ROOM WHO", 3, 3, false, doInvite},
-	{"join", "USER ROOM", 2, 2, false, doJoin},
-	{"leave", "USER ROOM", 2, 2, false, doLeave},
-	{"kick", "USER ROOM WHO", 3, 3, false, doKick},
+	{"invite", "USER ROOM WHO", 3, 3, false, toUser((*person.Person).Invite)},
+	{"join", "USER ROOM", 2, 2, false, toRoom((*person.Person).Join)},
+	{"leave", "USER ROOM", 2, 2, false, toRoom((*person.Person).Leave)},
+	{"kick", "USER ROOM WHO", 3, 3, false, toUser((*person.Person).Kick)},
 	{"power", "USER ROOM WHAT LEVEL", 4, 4, false, doPower},    // WHAT is a user, an event type, or a level such as events_default
 	{"tombstone", "USER ROOM OTHER", 3, 3, false, doTombstone}, // the room claims that OTHER is its successor; OTHER does not confirm it
 	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade},       // the room gets a tombstone, NEW is its successor
@@ -83,12 +87,12 @@ var verbs = []verb{
 	{"edit-clear", "USER ROOM REGEXP TEXT", 4, 4, false, doEditClear}, // the same in clear, also in an encrypted room; nothing waits for it to be finished
 	{"redact", "USER ROOM REGEXP", 3, 3, false, doRedact},
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
-	{"encrypt", "USER ROOM", 2, 2, false, doEncrypt},                   // the room becomes encrypted
-	{"keys", "USER hold|release", 2, 2, false, doKeys},                 // USER's client does not send its keys for encrypted rooms; release: sends them late
-	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                    // USER verifies the bot, by messages in ROOM as Element does in a direct chat; the bot's log has the emojis that USER sees; !verify: the bot does not answer
-	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},              // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
-	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},           // the newest file of somebody else matches, after decryption
-	{"parcel", "USER ROOM FILE KIND [CAPTION]", 4, 5, false, doParcel}, // voice, sticker, gone (the server does not have it), or - to go by its name
+	{"encrypt", "USER ROOM", 2, 2, false, toRoom((*person.Person).Encryption)}, // the room becomes encrypted
+	{"keys", "USER hold|release", 2, 2, false, doKeys},                         // USER's client does not send its keys for encrypted rooms; release: sends them late
+	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                            // USER verifies the bot, by messages in ROOM as Element does in a direct chat; the bot's log has the emojis that USER sees; !verify: the bot does not answer
+	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},                      // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
+	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},                   // the newest file of somebody else matches, after decryption
+	{"parcel", "USER ROOM FILE KIND [CAPTION]", 4, 5, false, doParcel},         // voice, sticker, gone (the server does not have it), or - to go by its name
 
 	// what they see; the line goes to stdout
 	{"expect", "USER ROOM REGEXP [TIMEOUT]", 3, 4, true, doExpect},       // any message of somebody else, each message once; !expect: no message has ever matched

@@ -184,9 +184,9 @@ func doThread(ctx context.Context, sc *script, _ bool, args []string) error {
 
 // doMisreply replies, in one room, to a message of another one.
 func doMisreply(ctx context.Context, sc *script, _ bool, args []string) error {
-	other := sc.rooms[args[2]]
-	if other == nil {
-		return fmt.Errorf("no room is called %s", args[2])
+	other, err := sc.room(args[2])
+	if err != nil {
+		return err
 	}
 	m, err := newest(sc.people[other.by], other.id, args[3], false)
 	if err != nil {

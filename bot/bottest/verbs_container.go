@@ -12,9 +12,9 @@ import (
 
 // containerOf is the container's name for a room of the script.
 func (sc *script) containerOf(place string) (string, error) {
-	r := sc.rooms[place]
-	if r == nil {
-		return "", fmt.Errorf("no room is called %s", place)
+	r, err := sc.room(place)
+	if err != nil {
+		return "", err
 	}
 	if name, ok := sc.stateValue(".containers[" + place + "]"); ok == nil && name != "" {
 		return name, nil

@@ -48,21 +48,12 @@ func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return nil
 }
 
-// doEncrypt makes a room encrypted.
-func doEncrypt(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	return p.Encryption(ctx, room)
-}
-
 // doCleartext searches every event of the room as the homeserver has it, and every file of the homeserver, including
 // its databases and media.
 func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
-	r := sc.rooms[args[0]]
-	if r == nil {
-		return fmt.Errorf("no room is called %s", args[0])
+	r, err := sc.room(args[0])
+	if err != nil {
+		return err
 	}
 	re, err := regexp.Compile(args[1])
 	if err != nil {
@@ -114,11 +105,7 @@ func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
 
 // doFileHas downloads the newest file that somebody else sent.
 func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[2])
+	p, room, re, err := sc.looking(args)
 	if err != nil {
 		return err
 	}

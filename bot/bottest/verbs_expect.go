@@ -135,11 +135,7 @@ func doMentioned(ctx context.Context, sc *script, neg bool, args []string) error
 }
 
 func doHTML(ctx context.Context, sc *script, neg bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[2])
+	p, room, re, err := sc.looking(args)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strconv"
 
 	"matrix-tui/agent/agenttest"
 
@@ -60,18 +59,11 @@ func doModelCount(_ context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	want, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
 	got := 0
 	for _, r := range sc.model.Requests() {
 		if r.Tool == "" && !r.JSON && re.MatchString(r.User) {
 			got++
 		}
 	}
-	if got != want {
-		return fmt.Errorf("%d requests fit, not %d", got, want)
-	}
-	return nil
+	return differs("matching requests", got, args[1])
 }

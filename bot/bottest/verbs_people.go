@@ -3,6 +3,7 @@ package bottest
 import (
 	"context"
 	"fmt"
+	"regexp"
 
 	"github.com/rs/zerolog"
 
@@ -23,11 +24,29 @@ func (sc *script) who(name, place string) (*person.Person, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	r := sc.rooms[place]
-	if r == nil {
-		return nil, "", fmt.Errorf("no room is called %s", place)
+	r, err := sc.room(place)
+	if err != nil {
+		return nil, "", err
 	}
 	return p, r.id, nil
+}
+
+// looking finds a person, a room and a pattern, from a verb's first arguments, WHO ROOM REGEXP.
+func (sc *script) looking(args []string) (*person.Person, string, *regexp.Regexp, error) {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return nil, "", nil, err
+	}
+	re, err := regexp.Compile(args[2])
+	return p, room, re, err
+}
+
+func (sc *script) room(name string) (*room, error) {
+	r := sc.rooms[name]
+	if r == nil {
+		return nil, fmt.Errorf("no room is called %s", name)
+	}
+	return r, nil
 }
 
 // userID returns the ID of a person or of the bot.
@@ -157,44 +176,30 @@ func membership(ctx context.Context, p *person.Person, room, user string, in boo
 	return nil
 }
 
-func doInvite(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
+// toRoom makes a verb, USER ROOM, of something a person does to a room.
+func toRoom(do func(p *person.Person, ctx context.Context, room string) error) doer {
+	return func(ctx context.Context, sc *script, _ bool, args []string) error {
+		p, room, err := sc.who(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return do(p, ctx, room)
 	}
-	id, err := sc.userID(ctx, args[2])
-	if err != nil {
-		return err
-	}
-	return p.Invite(ctx, room, id)
 }
 
-func doJoin(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
+// toUser makes a verb, USER ROOM WHO, of something a person does to a user in a room.
+func toUser(do func(p *person.Person, ctx context.Context, room, user string) error) doer {
+	return func(ctx context.Context, sc *script, _ bool, args []string) error {
+		p, room, err := sc.who(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		user, err := sc.userID(ctx, args[2])
+		if err != nil {
+			return err
+		}
+		return do(p, ctx, room, user)
 	}
-	return p.Join(ctx, room)
-}
-
-func doLeave(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	return p.Leave(ctx, room)
-}
-
-func doKick(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	id, err := sc.userID(ctx, args[2])
-	if err != nil {
-		return err
-	}
-	return p.Kick(ctx, room, id)
 }
 
 func doTombstone(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -202,9 +207,9 @@ func doTombstone(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	other := sc.rooms[args[2]]
-	if other == nil {
-		return fmt.Errorf("no room is called %s", args[2])
+	other, err := sc.room(args[2])
+	if err != nil {
+		return err
 	}
 	return p.SetState(ctx, room, "m.room.tombstone", map[string]string{"body": "moved", "replacement_room": other.id})
 }

@@ -33,9 +33,9 @@ func doPower(ctx context.Context, sc *script, _ bool, args []string) error {
 
 // doGivenUp looks in the bot's journal for messages that it will never send.
 func doGivenUp(ctx context.Context, sc *script, _ bool, args []string) error {
-	r := sc.rooms[args[0]]
-	if r == nil {
-		return fmt.Errorf("no room is called %s", args[0])
+	r, err := sc.room(args[0])
+	if err != nil {
+		return err
 	}
 	re, err := regexp.Compile(args[1])
 	if err != nil {

@@ -112,9 +112,9 @@ func fault(p *proxy.Proxy, n, fits string, f proxy.Fault) (err error) {
 
 // insert adds the events in a file to the bot's next sync.
 func (sc *script) insert(args []string, tell func(room, events string)) error {
-	r := sc.rooms[args[0]]
-	if r == nil {
-		return fmt.Errorf("no room is called %s", args[0])
+	r, err := sc.room(args[0])
+	if err != nil {
+		return err
 	}
 	events, err := sc.raw("<" + args[1])
 	if err == nil {

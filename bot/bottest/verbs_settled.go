@@ -36,16 +36,17 @@ func (sc *script) settled(ctx context.Context, p *person.Person, room string) ([
 	return p.History(ctx, room)
 }
 
+// differs returns an error unless got is the number in want.
+func differs(what string, got int, want string) error {
+	n, err := strconv.Atoi(want)
+	if err == nil && got != n {
+		err = fmt.Errorf("%d %s, not %d", got, what, n)
+	}
+	return err
+}
+
 func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[2])
-	if err != nil {
-		return err
-	}
-	want, err := strconv.Atoi(args[3])
+	p, room, re, err := sc.looking(args)
 	if err != nil {
 		return err
 	}
@@ -59,20 +60,13 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 			got++
 		}
 	}
-	if got != want {
-		return fmt.Errorf("%d messages fit, not %d", got, want)
-	}
-	return nil
+	return differs("matching messages", got, args[3])
 }
 
 // doFinals counts answered tasks: a long answer may take several messages, but they follow each other and answer one
 // task.
 func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	want, err := strconv.Atoi(args[2])
 	if err != nil {
 		return err
 	}
@@ -92,10 +86,7 @@ func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 		}
 		answered[m.ReplyTo] = m.Body
 	}
-	if got != want {
-		return fmt.Errorf("%d final messages, not %d", got, want)
-	}
-	return nil
+	return differs("final messages", got, args[2])
 }
 
 // doEditPace checks the bot's edits by the homeserver's clock.

@@ -14,18 +14,11 @@ import (
 // measures a bare `podman exec` of the CLI in the same container, with the argv and the environment that the bot uses,
 // in a separate session.
 func measureAnswer(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "answer")
+	s, room, err := b.openRoom(ctx, "answer")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
-	room, err := s.room(ctx)
-	if err != nil {
-		return err
-	}
 	task, err := s.question(ctx, room, "1000")
 	if err != nil {
 		return fmt.Errorf("first question: %w", err)

@@ -55,18 +55,11 @@ func measureRooms(ctx context.Context, b *bench) (err error) {
 
 // measureBurst sends many messages in one room as fast as the server accepts them.
 func measureBurst(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "burst")
+	s, room, err := b.openRoom(ctx, "burst")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
-	room, err := s.room(ctx)
-	if err != nil {
-		return err
-	}
 	if _, err := s.ask(ctx, room, "number 1", "got 1"); err != nil {
 		return err
 	}

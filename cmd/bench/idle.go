@@ -42,12 +42,8 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 	}
 	memory, ready := make([][]float64, len(sizes)), make([][]float64, len(sizes))
 	for range b.n {
-		for i, s := range scenes { // start one after the other, settle together
-			took, err := s.start(ctx)
-			if err != nil {
-				return err
-			}
-			ready[i] = append(ready[i], ms(took))
+		if err := startEach(ctx, scenes, ready); err != nil {
+			return err
 		}
 		group, ctx := errgroup.WithContext(ctx)
 		for i, s := range scenes {

@@ -16,18 +16,11 @@ const rest = 500 * time.Millisecond
 // the CLI in the same container, with the argv and the environment that the bot uses, in a separate session that grows
 // alike.
 func measureReply(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "reply")
+	s, room, err := b.openRoom(ctx, "reply")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
-	room, err := s.room(ctx)
-	if err != nil {
-		return err
-	}
 	container := sandbox.NameFor(room)
 	cold, err := s.ask(ctx, room, "number 1000", "got 1000")
 	if err != nil {

@@ -60,6 +60,33 @@ func (b *bench) open(ctx context.Context, name string) (*scene, error) {
 	return &scene{bot, alice}, nil
 }
 
+// openRoom opens a scene, starts its bot and creates a room. The caller closes the scene.
+func (b *bench) openRoom(ctx context.Context, name string) (s *scene, room string, err error) {
+	if s, err = b.open(ctx, name); err != nil {
+		return nil, "", err
+	}
+	if _, err = s.start(ctx); err == nil {
+		room, err = s.room(ctx)
+	}
+	if err != nil {
+		s.close(&err)
+		return nil, "", err
+	}
+	return s, room, nil
+}
+
+// startEach starts the bots one after the other and adds the time that each took.
+func startEach(ctx context.Context, scenes []*scene, ready [][]float64) error {
+	for i, s := range scenes {
+		took, err := s.start(ctx)
+		if err != nil {
+			return err
+		}
+		ready[i] = append(ready[i], ms(took))
+	}
+	return nil
+}
+
 // close adds its errors to the error of the function that defers it.
 func (s *scene) close(err *error) {
 	s.alice.Close()

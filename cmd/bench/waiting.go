@@ -36,7 +36,7 @@ func measureWaiting(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	b.say("%s made", rooms(b.rooms))
+	b.say("%s created", rooms(b.rooms))
 	for _, s := range pair {
 		if err := s.seed(all, nil); err != nil {
 			return err
@@ -59,12 +59,8 @@ func measureWaiting(ctx context.Context, b *bench) (err error) {
 	var memory, busy, ready [2][]float64
 	var moreMemory, moreBusy []float64
 	for range b.rounds {
-		for i, s := range pair { // start one after the other, settle together
-			took, err := s.start(ctx)
-			if err != nil {
-				return err
-			}
-			ready[i] = append(ready[i], ms(took))
+		if err := startEach(ctx, pair[:], ready[:]); err != nil {
+			return err
 		}
 		group, at := errgroup.WithContext(ctx)
 		for i, s := range pair {
