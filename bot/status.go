@@ -60,7 +60,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
 		w := r.env.Task(one)
-		lines = append(lines, "- I wait for an answer, until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Line(ctx))
+		lines = append(lines, "- I wait for an answer, until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Question().Line(ctx))
 	}
 	return lines, nil
 }
