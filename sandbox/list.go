@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 
 	"matrix-tui/state/retry"
@@ -47,12 +48,9 @@ func (p *Podman) Stop(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
-	data, err := containers.Inspect(p.with(ctx), name, nil)
+	data, err := p.inspect(ctx, name)
 	if err != nil {
 		return explain(err, "stop container", name)
-	}
-	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
-		return explain(ErrNameTaken, "stop container", name)
 	}
 	if data.State.Status == "paused" {
 		if err := containers.Unpause(p.with(ctx), data.ID, nil); err != nil {
@@ -74,14 +72,20 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
-	data, err := containers.Inspect(p.with(ctx), name, nil)
+	data, err := p.inspect(ctx, name)
 	if err != nil {
 		return explain(err, "destroy container", name)
 	}
-	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
-		return explain(ErrNameTaken, "destroy container", name)
-	}
 	return p.remove(ctx, data.ID)
+}
+
+// inspect inspects a container; without a room label it is ErrNameTaken.
+func (p *Podman) inspect(ctx context.Context, name string) (*define.InspectContainerData, error) {
+	data, err := containers.Inspect(p.with(ctx), name, nil)
+	if err == nil && (data.Config == nil || data.Config.Labels[labelRoom] == "") {
+		err = ErrNameTaken
+	}
+	return data, err
 }
 
 // remove removes a container but not its volumes. The first attempt may fail on a busy

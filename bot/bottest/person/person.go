@@ -241,12 +241,8 @@ func (p *Person) Upgrade(ctx context.Context, room, version string) (string, err
 
 // Token logs in with another session, which stays, and returns its access token.
 func Token(ctx context.Context, cfg Config) (string, error) {
-	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	cli, err := logIn(ctx, cfg)
 	if err != nil {
-		return "", fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
-	}
-	cli.Log = cfg.Log
-	if err := enter(ctx, cli, cfg); err != nil {
 		return "", err
 	}
 	return cli.AccessToken, nil
@@ -255,16 +251,21 @@ func Token(ctx context.Context, cfg Config) (string, error) {
 // Register creates the account without a session and returns its user ID. An existing account is no error if the
 // password matches.
 func Register(ctx context.Context, cfg Config) (string, error) {
-	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	cli, err := logIn(ctx, cfg)
 	if err != nil {
-		return "", fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
-	}
-	cli.Log = cfg.Log
-	if err := enter(ctx, cli, cfg); err != nil {
 		return "", err
 	}
 	if _, err := cli.Logout(ctx); err != nil {
 		return "", fmt.Errorf("log out %s: %w", cfg.Name, err)
 	}
 	return cli.UserID.String(), nil
+}
+
+func logIn(ctx context.Context, cfg Config) (*mautrix.Client, error) {
+	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	if err != nil {
+		return nil, fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
+	}
+	cli.Log = cfg.Log
+	return cli, enter(ctx, cli, cfg)
 }
