@@ -113,7 +113,7 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 		for room, ts := range c.history {
 			for i, raw := range ts { // decoded on demand: most rooms are quiet
 				if !bytes.HasPrefix(raw, []byte("{")) {
-					return fmt.Errorf("turn %d of %s is no object", i, room)
+					return fmt.Errorf("turn %d of %s is not an object", i, room)
 				}
 			}
 		}

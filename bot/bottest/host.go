@@ -63,7 +63,7 @@ func (h *Host) NewBot(ctx context.Context, name string, settings map[string]stri
 	}
 	if err != nil {
 		err = errors.Join(err, b.Close())
-		return nil, fmt.Errorf("make bot %s: %w", name, err)
+		return nil, fmt.Errorf("create bot %s: %w", name, err)
 	}
 	b.Set(settings)
 	return b, nil

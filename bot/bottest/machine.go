@@ -46,7 +46,7 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 	m := &machine{name: fmt.Sprintf("mtm-%d-%s", os.Getpid(), filepath.Base(sc.dir))}
 	m.dir = filepath.Join(machines, m.name)
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder of the machine: %w", err)
+		return nil, fmt.Errorf("create folder of the machine: %w", err)
 	}
 	sc.machine = m
 	if len(kind) > 0 && kind[0] == "qemu" {

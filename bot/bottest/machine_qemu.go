@@ -34,7 +34,7 @@ func (m *machine) boot(ctx context.Context, s *suite, release string, debian []s
 		_ = disk.Signal(context.WithoutCancel(ctx), syscall.SIGKILL)
 	}
 	if code, _ := disk.Ended(); code != 0 {
-		return fmt.Errorf("make the machine's disk: exit %d\n%s", code, host.Tail(disk.Log, 4000))
+		return fmt.Errorf("create the machine's disk: exit %d\n%s", code, host.Tail(disk.Log, 4000))
 	}
 	return m.powerOn(ctx)
 }

@@ -30,7 +30,7 @@ func prepare(dir, to string) ([]string, error) {
 		return nil, fmt.Errorf("find scripts: %w", err)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	var copies []string
 	for _, path := range paths {

@@ -109,7 +109,7 @@ func (s *suite) newScript(name string) (*script, error) {
 		noted:    map[string]string{},
 	}
 	if err := os.MkdirAll(filepath.Join(sc.dir, "state"), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of script %s: %w", name, err)
+		return nil, fmt.Errorf("create folder of script %s: %w", name, err)
 	}
 	rules, err := agenttest.Load([]byte("default: {say: 'scripted answer'}\n"))
 	if err != nil {

@@ -34,7 +34,7 @@ func open(raw json.RawMessage) string {
 		Content map[string]json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return "what is no event: " + err.Error()
+		return "not an event: " + err.Error()
 	}
 	if slices.Contains(openTypes, e.Type) || len(e.Content) == 0 { // redacted
 		return ""
@@ -106,7 +106,7 @@ func (sc *script) checkSealed(ctx context.Context) error {
 		p := sc.people[r.by]
 		events, err := p.Raw(ctx, r.id)
 		if err != nil {
-			return fmt.Errorf("look at all events of %s: %w", name, err)
+			return fmt.Errorf("read all events of %s: %w", name, err)
 		}
 		since := slices.IndexFunc(events, isEncryption) // the newest event is first
 		if since < 0 {
@@ -187,5 +187,5 @@ func (sc *script) avatar(ctx context.Context) (string, error) {
 	for _, p := range sc.people {
 		return p.Avatar(ctx, sc.bot.id)
 	}
-	return "", errors.New("nobody is there to ask for the picture of the bot")
+	return "", errors.New("no person to ask for the picture of the bot")
 }

@@ -80,7 +80,7 @@ func (s *suite) openShop(ctx context.Context) error {
 			err = commitAll(ctx, remote, name+": something newer")
 		}
 		if err != nil {
-			return fmt.Errorf("make branch %s: %w", name, err)
+			return fmt.Errorf("create branch %s: %w", name, err)
 		}
 	}
 	if err := git(ctx, remote, "checkout", "--quiet", "main"); err != nil {
@@ -98,7 +98,7 @@ func (s *suite) openShop(ctx context.Context) error {
 func (s *suite) tagAll(ctx context.Context, remote string) error {
 	for tag, key := range map[string]string{"v1.0.0": s.shopKey(), "v1.1.0": s.shopKey() + "-other"} {
 		if out, err := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
-			return fmt.Errorf("make key: %w: %s", err, out)
+			return fmt.Errorf("create key: %w: %s", err, out)
 		}
 		err := git(ctx, remote, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "gpg.format=ssh", "-c", "user.signingkey="+key,
 			"tag", "--sign", "--message", tag, tag, "main")

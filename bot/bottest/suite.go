@@ -98,7 +98,7 @@ func newSuite(ctx context.Context) (*suite, error) {
 	sweep(ctx)
 	s.root = filepath.Join("/tmp", "mtc-"+strconv.Itoa(os.Getpid()))
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	s.program = sync.OnceValues(s.build)
 	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), s.homeScript(), s.bins); err != nil {

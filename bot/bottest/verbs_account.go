@@ -84,7 +84,7 @@ func doProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("nobody is there to see it: user comes first")
+	return fmt.Errorf("no person to see it: user comes first")
 }
 
 // doSetProfile gives the bot's account another name and picture.

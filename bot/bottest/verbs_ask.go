@@ -54,7 +54,7 @@ func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error 
 		}
 		return nil
 	}
-	return fmt.Errorf("the question replies to %q, which is no message of a person's", m.ReplyTo)
+	return fmt.Errorf("the question replies to %q, which is not a message of a person", m.ReplyTo)
 }
 
 // doPinned waits until an execution of the room has the message as its question.

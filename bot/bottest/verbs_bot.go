@@ -130,7 +130,7 @@ func doMemory(_ context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	if mb >= limit {
-		return fmt.Errorf("the bot holds %d MiB", mb)
+		return fmt.Errorf("the bot uses %d MiB", mb)
 	}
 	return nil
 }

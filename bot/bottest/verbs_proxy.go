@@ -62,7 +62,7 @@ var proxyVerbs = map[string]struct {
 	"answer": {4, func(sc *script, p *proxy.Proxy, args []string) error {
 		status, err := strconv.Atoi(args[1])
 		if err != nil || status < 200 || status > 599 {
-			return fmt.Errorf("%q is no status", args[1])
+			return fmt.Errorf("%q is not a status", args[1])
 		}
 		body, err := sc.raw(args[2])
 		if err != nil {

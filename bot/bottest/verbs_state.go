@@ -90,7 +90,7 @@ func walk(v any, path string, names map[string]string) (any, error) {
 		case []any:
 			i, err := strconv.Atoi(strings.TrimSpace(key))
 			if err != nil {
-				return nil, fmt.Errorf("%q is no index", key)
+				return nil, fmt.Errorf("%q is not an index", key)
 			}
 			if i < 0 {
 				i += len(at)

@@ -89,7 +89,7 @@ func (sc *script) nameReleases(ctx context.Context) error {
 // doShelf puts archives where the machine sees them: it has no compiler.
 func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
 	if sc.machine == nil || sc.machine.containers == nil {
-		return fmt.Errorf("machine comes first, and is no qemu")
+		return fmt.Errorf("machine comes first, and not qemu")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler's cache may be empty
 	defer cancel()

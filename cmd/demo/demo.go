@@ -43,7 +43,7 @@ func (d *demo) play(parent context.Context) (err error) {
 		return err
 	}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return fmt.Errorf("make the demo's folder: %w", err)
+		return fmt.Errorf("create the demo's folder: %w", err)
 	}
 	file, err := d.openLog()
 	if err != nil {

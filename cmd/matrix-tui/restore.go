@@ -67,7 +67,7 @@ func restoreCommand(ctx context.Context, a *app, args []string) error {
 // spooled stores a backup from a pipe in a file, because it is read more than once.
 func spooled(in io.Reader, dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make state folder %s: %w", dir, reason(err))
+		return "", fmt.Errorf("create state folder %s: %w", dir, reason(err))
 	}
 	f, err := os.CreateTemp(dir, ".restore-") // mode 0600
 	if err != nil {
@@ -127,14 +127,14 @@ func (r *restore) all(ctx context.Context) (err error) {
 	}
 	held, err := heldState(r.dir)
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", r.dir, err)
+		return fmt.Errorf("list %s: %w", r.dir, err)
 	}
 	if len(held) > 0 && !r.force {
 		return fmt.Errorf("%s already contains a bot's state (%s): set STATE_DIR to an empty folder, or use -force to move the old state aside", r.dir, strings.Join(held, ", "))
 	}
 	tmp, err := os.MkdirTemp(r.dir, ".restore-")
 	if err != nil {
-		return fmt.Errorf("make a folder in %s: %w", r.dir, err)
+		return fmt.Errorf("create a folder in %s: %w", r.dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	if err := r.unpack(ctx, tmp); err != nil {

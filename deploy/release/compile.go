@@ -32,7 +32,7 @@ func compile(ctx context.Context, base Base, source, into, commit string, log io
 	for name, dir := range map[string]string{"GOCACHE": "go-build", "GOPATH": "gopath", "GOTMPDIR": "tmp"} {
 		if os.Getenv(name) == "" {
 			if err := os.MkdirAll(base.path("cache", dir), 0o700); err != nil {
-				return fmt.Errorf("make cache of the compiler: %w", err)
+				return fmt.Errorf("create cache of the compiler: %w", err)
 			}
 			env = append(env, name+"="+base.path("cache", dir))
 		}

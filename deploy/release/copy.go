@@ -116,7 +116,7 @@ func roomFor(dir, where string) error {
 		return fmt.Errorf("measure state: %w", err)
 	}
 	if err := os.MkdirAll(where, 0o700); err != nil {
-		return fmt.Errorf("make folder for a copy of the state: %w", err)
+		return fmt.Errorf("create folder for a copy of the state: %w", err)
 	}
 	var space unix.Statfs_t
 	if err := unix.Statfs(where, &space); err != nil {

@@ -43,13 +43,13 @@ func openMirror(ctx context.Context, base Base, url string) (*mirror, error) {
 		return nil, fmt.Errorf("remove mirror: %w", err)
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
-		return nil, full(fmt.Errorf("make mirror: %w", err), base)
+		return nil, full(fmt.Errorf("create mirror: %w", err), base)
 	}
 	if _, err := m.git(ctx, gitTime, "init", "--quiet", "--bare"); err != nil {
-		return nil, fmt.Errorf("make mirror: %w", err)
+		return nil, fmt.Errorf("create mirror: %w", err)
 	}
 	if _, err := m.git(ctx, gitTime, "config", "remote.origin.url", url); err != nil {
-		return nil, fmt.Errorf("make mirror: %w", err)
+		return nil, fmt.Errorf("create mirror: %w", err)
 	}
 	return m, nil
 }

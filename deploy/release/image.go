@@ -99,7 +99,7 @@ func (i Images) Take(ctx context.Context, built string) error {
 		return nil
 	}
 	if _, err := i.podman(ctx, smokeTime, nil, "tag", built, i.Name); err != nil {
-		return fmt.Errorf("take image %s: %w", built, err)
+		return fmt.Errorf("tag image %s: %w", built, err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func Make(ctx context.Context, base Base, from, ref string, log io.Writer) (stri
 		}
 	}
 	if ref != "" && !ValidRef(ref) {
-		return "", fmt.Errorf("%q is no tag, branch or commit", ref)
+		return "", fmt.Errorf("%q is not a tag, branch or commit", ref)
 	}
 	m, err := openMirror(ctx, base, from)
 	if err != nil {
@@ -49,7 +49,7 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 		err = full(errors.Join(err, os.RemoveAll(filepath.Dir(source)), os.RemoveAll(made)), base)
 	}()
 	if err := errors.Join(os.RemoveAll(source), os.RemoveAll(made), os.MkdirAll(filepath.Dir(source), 0o700), os.MkdirAll(made, 0o755)); err != nil {
-		return fmt.Errorf("begin release %s: %w", short, err)
+		return fmt.Errorf("start release %s: %w", short, err)
 	}
 	if err := m.checkout(ctx, commit, source); err != nil {
 		return err

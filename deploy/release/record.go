@@ -81,7 +81,7 @@ func (b Base) Read() (Record, error) {
 	}
 	var data []byte
 	if err == nil && info.Size() > maxRecord {
-		err = fmt.Errorf("it holds %d bytes", info.Size())
+		err = fmt.Errorf("it has %d bytes", info.Size())
 	}
 	if err == nil {
 		data, err = os.ReadFile(b.recordFile())
@@ -99,7 +99,7 @@ func parseRecord(data []byte) (Record, error) {
 	}
 	for _, commit := range []string{r.From, r.To} {
 		if commit != "" && !commitName.MatchString(commit) {
-			return Record{}, fmt.Errorf("read update record: %q is no commit", commit)
+			return Record{}, fmt.Errorf("read update record: %q is not a commit", commit)
 		}
 	}
 	return r, nil

@@ -41,7 +41,7 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 		return Short(ref), nil
 	}
 	if ref != "" {
-		return "", sentence.Newf(fmt.Errorf("%q is no commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
+		return "", sentence.Newf(fmt.Errorf("%q is not a commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
 	}
 	text, err := s.small(ctx, latestFile)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err 
 	packed := base.path("cache", name)
 	defer func() { err = full(errors.Join(err, os.RemoveAll(made), os.RemoveAll(packed)), base) }()
 	if err := errors.Join(os.RemoveAll(made), os.MkdirAll(filepath.Dir(packed), 0o700), os.MkdirAll(filepath.Dir(made), 0o755)); err != nil {
-		return fmt.Errorf("begin release %s: %w", commit, err)
+		return fmt.Errorf("start release %s: %w", commit, err)
 	}
 	if err := s.download(ctx, name, packed, string(want[1])); err != nil {
 		return err

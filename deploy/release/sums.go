@@ -56,7 +56,7 @@ func readInfo(dir string) (info Info, err error) {
 		err = json.Unmarshal(data, &info)
 	}
 	if err == nil && (len(info.Commit) != 40 || !commitName.MatchString(Short(info.Commit))) {
-		err = fmt.Errorf("%q is no commit", info.Commit)
+		err = fmt.Errorf("%q is not a commit", info.Commit)
 	}
 	if err != nil {
 		return Info{}, fmt.Errorf("read release.json: %w", err)
@@ -67,7 +67,7 @@ func readInfo(dir string) (info Info, err error) {
 // Check returns an error unless a release exists and all its files are unchanged.
 func (b Base) Check(commit string) error {
 	if !commitName.MatchString(commit) {
-		return fmt.Errorf("check release: %q is no commit of 12 digits", commit)
+		return fmt.Errorf("check release: %q is not a commit of 12 digits", commit)
 	}
 	if err := checkSums(b.Dir(commit)); err != nil {
 		return fmt.Errorf("check release %s: %w", commit, err)

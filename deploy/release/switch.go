@@ -22,7 +22,7 @@ func (u *Updater) Commit(before Snapshot) error {
 	r.Before = before
 	part := u.Base.path("state-before", r.To+".part")
 	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o700)); err != nil {
-		return fmt.Errorf("make folder for a copy of the state: %w", err)
+		return fmt.Errorf("create folder for a copy of the state: %w", err)
 	}
 	if err := copyTranscripts(u.State, part); err != nil {
 		return full(err, u.Base)

@@ -40,7 +40,7 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	}
 	k = &key{}
 	if k.dir, err = os.MkdirTemp("", "matrix-tui-key-*"); err != nil {
-		return nil, fmt.Errorf("make folder for key: %w", err)
+		return nil, fmt.Errorf("create folder for key: %w", err)
 	}
 	text := strings.TrimSpace(string(data))
 	if strings.HasPrefix(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----") {
@@ -55,7 +55,7 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	}
 	if err != nil {
 		k.close()
-		return nil, sentence.Newf(fmt.Errorf("take key: %w", err), "The file of UPDATE_KEY contains no usable key: it must be an ssh public key or an armored GPG key.")
+		return nil, sentence.Newf(fmt.Errorf("import key: %w", err), "The file of UPDATE_KEY contains no usable key: it must be an ssh public key or an armored GPG key.")
 	}
 	return k, nil
 }

@@ -57,7 +57,7 @@ func (s store) status(id string) (RunStatus, error) {
 		return RunStatus{State: RunNone}, nil
 	}
 	if err != nil {
-		return RunStatus{}, fmt.Errorf("read begin of run %s: %w", id, err)
+		return RunStatus{}, fmt.Errorf("read beginning of run %s: %w", id, err)
 	}
 	status := RunStatus{State: RunInterrupted, Started: begin.Started}
 	var end endRecord

@@ -28,7 +28,7 @@ func NewHomeserver(dir, script, bins string) (*Homeserver, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the homeserver: %w", err)
+		return nil, fmt.Errorf("create folder of the homeserver: %w", err)
 	}
 	return &Homeserver{dir: dir, script: script, bins: bins, port: port}, nil
 }

@@ -79,7 +79,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 // sign gives the account a cross-signing identity and signs this device with it.
 func (c *crypt) sign(ctx context.Context, password string) error {
 	if _, _, err := c.mach.GenerateAndUploadCrossSigningKeysWithPassword(ctx, password, ""); err != nil {
-		return fmt.Errorf("make cross-signing keys: %w", err)
+		return fmt.Errorf("create cross-signing keys: %w", err)
 	}
 	if err := c.mach.SignOwnDevice(ctx, c.mach.OwnIdentity()); err != nil {
 		return fmt.Errorf("sign own device: %w", err)
