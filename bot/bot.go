@@ -52,8 +52,8 @@ type Config struct {
 	Model            string
 	CodingTimeout    time.Duration // limit for one run of the agent
 	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent
-	NotifyQuestion   bool          // questions mention the asker, and a reminder follows
-	NotifyComplete   bool          // results mention the asker and state what they cost
+	NotifyQuestion   bool          // questions mention the requester, and a reminder follows
+	NotifyComplete   bool          // results mention the requester and state what they cost
 	Debounce         time.Duration // messages of one person within this time are one task; 0: never
 	Archive          time.Duration // how long the journal keeps finished rows, as context
 	MaxParallel      int           // concurrent tasks, in all rooms together

@@ -34,8 +34,8 @@ func newElement(p *peer) *element {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cli.DeviceID, cli.Crypto = p.cli.DeviceID, sealer{p.m}
-	cli.StateStore = asked{mautrix.NewMemoryStateStore(), p.m.rooms}
+	cli.DeviceID, cli.Crypto = p.cli.DeviceID, encrypter{p.m}
+	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), p.m.rooms}
 	e := &element{p: p, cli: cli, store: verificationhelper.NewInMemoryVerificationStore()}
 	e.helper = verificationhelper.NewVerificationHelper(cli, p.m.mach, e.store, e, false, false, true)
 	if err := e.helper.Init(p.t.Context()); err != nil {
