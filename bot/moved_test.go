@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state"
 )
 
-func TestCarried(t *testing.T) {
+func TestAdapted(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, want string
 		status        state.OutStatus
@@ -31,7 +31,7 @@ func TestCarried(t *testing.T) {
 		if _, rest, ok := strings.Cut(c.content, `"txn:`); ok {
 			about, _, _ = strings.Cut(rest, `"`)
 		}
-		got := carried(state.Message{Txn: "t", Content: json.RawMessage(c.content), About: about})
+		got := adapted(state.Message{Txn: "t", Content: json.RawMessage(c.content), About: about})
 		if diff := cmp.Diff(c.want, string(got.Content)); diff != "" || got.Status != c.status || (got.Error != "") != (c.status == state.Refused) {
 			t.Errorf("%s: %d %q %s", name, got.Status, got.Error, diff)
 		}

@@ -21,7 +21,7 @@ func TestJournalMoveRoom(t *testing.T) {
 	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
 	must(t, j.MarkSent(ctx, "x1", "$e"))
 	must(t, j.Queue(ctx, message("x3", "!old", "$1")))
-	carry := Carrier{
+	adapt := Adapter{
 		Key: func(event string) string { return "new " + event },
 		Message: func(o Message) Message {
 			if o.Txn == "x3" {
@@ -32,10 +32,10 @@ func TestJournalMoveRoom(t *testing.T) {
 		},
 	}
 	for range 2 {
-		must(t, j.MoveRoom(ctx, "!old", "!new", carry, "$tombstone"))
+		must(t, j.MoveRoom(ctx, "!old", "!new", adapt, "$tombstone"))
 	}
-	must(t, j.MoveRoom(ctx, "!new", "!new", carry))
-	if j.MoveRoom(ctx, "!new", "", carry) == nil {
+	must(t, j.MoveRoom(ctx, "!new", "!new", adapt))
+	if j.MoveRoom(ctx, "!new", "", adapt) == nil {
 		t.Error("moved to nowhere")
 	}
 
