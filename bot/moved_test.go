@@ -38,16 +38,16 @@ func TestAdapted(t *testing.T) {
 	}
 }
 
-// Nothing here can reply to an event that moved here with its room.
+// Messages in the new room cannot reply to an event of the old room.
 func TestMovedEvent(t *testing.T) {
 	row := state.Event{Event: decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
 	row.Room = "!a:x"
 	if row.SentTo() != "!a:x" || row.Moved() || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
-		t.Error("it has moved before it moves")
+		t.Error("Moved before the move")
 	}
 	row.Room, row.Home = "!c:x", "!a:x"
 	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).InReplyTo.EventID != state.AboutRef("q") || relate(originOf(row), "$here").InReplyTo.EventID != "$here" {
-		t.Error("relations to where it was said")
+		t.Error("a relation to an event in the old room")
 	}
 	rec, err := taskFrom(row)
 	if err != nil {
