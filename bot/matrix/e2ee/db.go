@@ -88,10 +88,10 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 func (db *database) migrate(ctx context.Context) error {
 	keys := db.Child(sql_store_upgrade.VersionTableName, sql_store_upgrade.Table, dbutil.NoopLogger)
 	if err := keys.Upgrade(ctx); err != nil {
-		return fmt.Errorf("make tables of crypto.db: %w", err)
+		return fmt.Errorf("migrate crypto.db: %w", err)
 	}
 	if _, err := db.Exec(ctx, ours); err != nil {
-		return fmt.Errorf("make tables of crypto.db: %w", err)
+		return fmt.Errorf("migrate crypto.db: %w", err)
 	}
 	// Earlier releases stored the result of verifications: see keyStore.PutDevice.
 	if _, err := db.Exec(ctx, "UPDATE crypto_device SET trust=0 WHERE trust>0"); err != nil {

@@ -23,7 +23,7 @@ func EncryptFile(data []byte) (json.RawMessage, error) {
 func FileAt(file json.RawMessage, mxc string) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(file, &all); err != nil {
-		return nil, fmt.Errorf("read description of encrypted file: %w", err)
+		return nil, fmt.Errorf("parse file object: %w", err)
 	}
 	all["url"], _ = json.Marshal(mxc)
 	return json.Marshal(all)
@@ -34,7 +34,7 @@ func FileAt(file json.RawMessage, mxc string) (json.RawMessage, error) {
 func DecryptFile(file json.RawMessage, data []byte) error {
 	var f attachment.EncryptedFile
 	if err := json.Unmarshal(file, &f); err != nil {
-		return fmt.Errorf("read description of encrypted file: %w", err)
+		return fmt.Errorf("parse file object: %w", err)
 	}
 	if err := f.DecryptInPlace(data); err != nil {
 		return fmt.Errorf("decrypt file: %w", err)

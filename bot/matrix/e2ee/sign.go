@@ -42,7 +42,7 @@ func (m *Machine) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine)
 	}
 	for _, machine := range machines {
 		if err := machine.ImportCrossSigningKeys(seeds); err != nil {
-			return fmt.Errorf("use cross-signing keys: %w", err)
+			return fmt.Errorf("import cross-signing keys: %w", err)
 		}
 	}
 	return nil
