@@ -128,7 +128,7 @@ func (r *room) tooLate(ctx context.Context, row state.Event, rec state.Task, v v
 func (r *room) ambiguous(ctx context.Context, row state.Event, among []state.Task) error {
 	ask := "I have several open questions here, so I did not use this as an answer. Please reply to the question you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
-		ask += "\n- " + r.env.Task(waiting).Line(ctx)
+		ask += "\n- " + r.env.Task(waiting).Question().Line(ctx)
 	}
 	return r.tell(ctx, row, ask)
 }
@@ -152,14 +152,14 @@ func (r *room) doReaction(ctx context.Context, row state.Event) error {
 	if !asks(about) {
 		return r.finish(ctx, row)
 	}
-	t, n := r.env.Task(*target), about.Number
+	q, n := r.env.Task(*target).Question(), about.Number
 	switch v := ofQuestion(target.State, n, len(target.Answers)); v {
 	case isAnswer:
-		answer, ok := agent.Chosen(t.Options(), react.Key)
+		answer, ok := agent.Chosen(q.Options(), react.Key)
 		if !ok {
 			break
 		}
-		if t.IsHeld() && task.IsYes(answer) && row.Encryption != event.Decrypted {
+		if q.IsHeld() && task.IsYes(answer) && row.Encryption != event.Decrypted {
 			encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 			if err != nil {
 				return err

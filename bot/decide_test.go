@@ -150,12 +150,15 @@ func TestTombstoneInLine(t *testing.T) {
 	if !d.moving(t.Context()) {
 		t.Error("the tombstone is not known")
 	}
-	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.Text() != "first" {
+	first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.Key() != first.Key {
 		t.Fatalf("at work: %v, %v", d.current, err)
 	}
-	key := d.current.Key()
 	d.leave(d.current)
-	if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
+	if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
 		t.Fatal(err)
 	}
 	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.current != nil {

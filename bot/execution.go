@@ -32,7 +32,7 @@ func (b *Bot) resumeWaiting(ctx context.Context) error {
 			return err
 		}
 		if save {
-			saves.Go(func() error { r.env.Task(rec).ProjectSoon(ctx); return nil })
+			saves.Go(func() error { r.env.ProjectSoon(ctx, rec.Key); return nil })
 		}
 	}
 	_ = saves.Wait()

@@ -68,10 +68,10 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	}
 	r := b.room(s.Room)
 	t := r.env.Task(rec)
-	if err := b.Journal.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Arrival())...); err != nil {
+	if err := b.Journal.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
-	t.ProjectSoon(ctx)
+	r.env.ProjectSoon(ctx, rec.Key)
 	data, err := json.Marshal(t.Execution())
 	if err != nil {
 		return nil, fmt.Errorf("marshal execution: %w", err)

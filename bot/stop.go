@@ -177,7 +177,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
-		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.ID); err != nil {
+		if err := r.env.Task(rec).Question().Refuse(ctx, order.Sender, order.ID); err != nil {
 			return err
 		}
 		r.tasks.Wake()

@@ -30,7 +30,7 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 		return t, err
 	}
 	t.plan(agent.NeedsInput)
-	going := t.notice(goingOn(t.exec.Answers[len(t.exec.Answers)-1], busy(key)))
+	going := t.Voice().notice(goingOn(t.Given(), busy(key)))
 	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, going), closes...); err != nil {
 		return t, fmt.Errorf("bind answer: %w", err)
 	}
@@ -44,15 +44,8 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 
 // NoteAnswer puts the newest answer into the transcript and into state.json.
 func (t *Task) NoteAnswer(ctx context.Context) {
-	t.noteAnswer()
-	t.ProjectSoon(ctx)
-}
-
-// noteAnswer puts the newest answer into the transcript.
-func (t *Task) noteAnswer() {
-	last := len(t.exec.Answers) - 1
-	a := t.exec.Answers[last]
-	t.noteOnce(state.Line{Kind: state.KindUser, Room: t.env.ID, Event: answerEvent(t.rec.Key, last, a), Text: a.Answer})
+	transcriptOf(t).once(state.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
+	t.env.ProjectSoon(ctx, t.rec.Key)
 }
 
 // answerEvent names an answer: its message, or what stands for it.
@@ -81,10 +74,10 @@ func (t *Task) Amend(ctx context.Context, edited, text string) error {
 	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {
 		return err
 	}
-	if err := t.Note(ctx); err != nil {
+	if err := t.env.Note(ctx, t.Row()); err != nil {
 		return fmt.Errorf("note the changed answer: %w", err)
 	}
-	t.ProjectSoon(ctx)
+	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 

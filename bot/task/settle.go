@@ -15,99 +15,120 @@ import (
 	"matrix-tui/workspace"
 )
 
-// settle writes down what came of an answered task, and is done with it. Each step
-// may be repeated.
-func (t *Task) settle(ctx context.Context) error {
-	t.env.Room.Wake()
-	if err := t.endTranscript(); err != nil {
+// settlement writes down what a task leaves behind. Each step may be repeated.
+type settlement struct{ t *Task }
+
+// finish is for an answered task, and is done with it.
+func (s settlement) finish(ctx context.Context) error {
+	t, env := s.t, s.t.env
+	env.Room.Wake()
+	if err := transcriptOf(t).end(t.rec.Result, t.rec.Ended); err != nil {
 		return fmt.Errorf("end transcript: %w", err)
 	}
-	if err := t.remember(ctx); err != nil {
+	if err := s.remember(ctx); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
 	crash.At("saved")
-	if err := t.tidy(ctx); err != nil {
+	if err := s.tidy(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("tidy up after a task")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a task")
 	}
-	if err := t.env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
 		return fmt.Errorf("finish task: %w", err)
 	}
 	crash.At("finished")
 	return nil
 }
 
+// pause is for a task that has asked and waits. Where it is cut short,
+// [Env.TakeUp] makes up for it.
+func (s settlement) pause(ctx context.Context) {
+	t, env := s.t, s.t.env
+	transcriptOf(t).once(state.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)
+	env.ProjectSoon(ctx, t.rec.Key)
+	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("session is saved later")
+	}
+	box, err := env.Ensure(ctx, false)
+	if err == nil {
+		err = s.removeRun(ctx, box)
+	}
+	if err != nil && ctx.Err() == nil {
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a question")
+	}
+}
+
 // remember puts session and history into state.json, at once, so that they can
 // share a write.
-func (t *Task) remember(ctx context.Context) error {
+func (s settlement) remember(ctx context.Context) error {
+	env := s.t.env
 	var both errgroup.Group
-	both.Go(func() error { return t.keepSession(ctx) })
-	both.Go(func() error { return t.env.Store.AppendHistory(ctx, t.env.ID, t.remembered()...) })
-	both.Go(func() error { return t.env.project(ctx, t.rec.Key) })
+	both.Go(func() error { return s.keepSession(ctx) })
+	both.Go(func() error { return env.Store.AppendHistory(ctx, env.ID, turns(s.t)...) })
+	both.Go(func() error { return env.project(ctx, s.t.rec.Key) })
 	return both.Wait()
 }
 
 // keepSession makes the task's session the room's, unless somebody has had the
 // room begin anew since the task began.
-func (t *Task) keepSession(ctx context.Context) error {
-	now := t.env.Store.Session(t.env.ID)
-	if !t.rec.Resumable || now != t.rec.BaseSession && now != t.rec.Session {
+func (s settlement) keepSession(ctx context.Context) error {
+	rec, env := &s.t.rec, s.t.env
+	now := env.Store.Session(env.ID)
+	if !rec.Resumable || now != rec.BaseSession && now != rec.Session {
 		return nil
 	}
-	return t.env.Store.SetSession(ctx, t.env.ID, t.rec.Session)
+	return env.Store.SetSession(ctx, env.ID, rec.Session)
 }
 
-// remembered are the turns of the task for the room's history: what was asked
-// for, each question with its answer, and the result.
-func (t *Task) remembered() []state.Turn {
+// turns are those of the task for the room's history: what was asked for, each
+// question with its answer, and the result.
+func turns(t *Task) []state.Turn {
 	turns := []state.Turn{{Role: "user", Content: t.text, Event: t.rec.Event}}
 	for _, said := range t.rec.Said {
 		turns = append(turns, state.Turn{Role: "user", Content: WordsOf(said), Event: said.Event})
 	}
 	for i, a := range t.exec.Answers {
 		turns = append(turns,
-			state.Turn{Role: "assistant", Content: a.Question, Event: t.question(i)},
+			state.Turn{Role: "assistant", Content: a.Question, Event: questionTxn(t.rec.Key, i)},
 			state.Turn{Role: "user", Content: a.Answer, Event: answerEvent(t.rec.Key, i, a)})
 	}
 	return append(turns, state.Turn{Role: "assistant", Content: text.Cut(t.rec.Result, historyText), Event: t.rec.Event})
 }
 
 // tidy sends what lies in the outbox of the container, leaves the line in status.md
-// that the agent forgot, and removes the run's output from the container. It does not wait for a container that is not there.
-func (t *Task) tidy(ctx context.Context) error {
+// that the agent forgot, and removes the run's output. It does not wait for a
+// container that is not there.
+func (s settlement) tidy(ctx context.Context) error {
+	t, env := s.t, s.t.env
 	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
 	}
-	box, err := t.env.Ensure(ctx, false)
+	box, err := env.Ensure(ctx, false)
 	if err != nil {
-		return errors.Join(err, t.filesLater(ctx))
+		return errors.Join(err, filesLater(ctx, t))
 	}
-	if err := t.sendFiles(ctx, box); err != nil {
+	if err := (outbox{t, box}).send(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("send files")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("send files")
 	}
 	if t.rec.StatusLine != "" {
 		if err := appendLine(ctx, box, t.rec.StatusLine, t.rec.StatusSize); err != nil {
 			return err
 		}
 	}
-	if box.ID != t.rec.Container {
-		return nil
-	}
-	return box.RemoveRun(ctx, t.rec.Run)
+	return s.removeRun(ctx, box)
 }
 
 // removeRun removes the output of a run that has been read.
-func (t *Task) removeRun(ctx context.Context) error {
-	box, err := t.env.Ensure(ctx, false)
-	if err != nil || box.ID != t.rec.Container {
-		return err
+func (s settlement) removeRun(ctx context.Context, box *sandbox.Container) error {
+	if box.ID != s.t.rec.Container {
+		return nil
 	}
-	return box.RemoveRun(ctx, t.rec.Run)
+	return box.RemoveRun(ctx, s.t.rec.Run)
 }
 
 // appendLine adds to status.md, unless a former life has done it: then the file
