@@ -11,12 +11,14 @@ import (
 	"matrix-tui/state/event"
 )
 
-// cleartextQuiet is how long a room is not told again of such messages.
+// cleartextQuiet is the minimum time between two warnings about unencrypted
+// messages in the same room.
 const cleartextQuiet = time.Hour
 
-// clearUntil is the index of the first of a room's new events that must be
-// encrypted: those behind the event that turned encryption on, or all of them
-// where it was on before.
+// clearUntil returns the index of the first of a room's new events that must be
+// encrypted: everything after the event that enabled encryption, or everything
+// if encryption was enabled before. before and now report whether the room was
+// known to be encrypted before and after the batch.
 func clearUntil(before, now bool, events []event.Event) int {
 	if before {
 		return 0
@@ -26,14 +28,14 @@ func clearUntil(before, now bool, events []event.Event) int {
 			return i
 		}
 	}
-	if now { // it was turned on somewhere before these
+	if now { // enabled by an event that is not in this list
 		return 0
 	}
 	return len(events)
 }
 
-// tellCleartext says that an unencrypted message was not obeyed, at most once
-// an hour.
+// tellCleartext tells the room that an unencrypted message was ignored, at most
+// once an hour.
 func (r *room) tellCleartext(ctx context.Context, row state.Event) {
 	r.mu.Lock()
 	quiet := time.Since(r.cleartext) < cleartextQuiet
@@ -49,6 +51,6 @@ func (r *room) tellCleartext(ctx context.Context, row state.Event) {
 		"If you wrote it, check your client's encryption settings and send it again.")
 	m.RelatesTo = relate(originOf(row), row.ID)
 	if err := r.queue(ctx, r.out(state.KindCleartext, task.KeyOf(row.Room, row.ID)+"-clear", m)); err != nil && ctx.Err() == nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of a cleartext message")
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot queue the warning about a cleartext message")
 	}
 }

@@ -14,15 +14,16 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// doRouted does a message that speaks to a question.
+// doRouted handles a message that is not a new task: a part of a task, or a
+// message about a question.
 func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 	m, _ := row.Message()
 	switch to.verdict {
 	case isPart:
-		r.books.Lock()
-		defer r.books.Unlock()
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
 		joined, err := r.join(ctx, row, taskText(m))
-		if err == nil && !joined { // it stands for itself after all
+		if err == nil && !joined { // the task has started meanwhile: this is a new one
 			err = r.enqueue(ctx, row, to.alone)
 		}
 		return err
@@ -34,8 +35,8 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 	return r.ambiguous(ctx, row, to.among)
 }
 
-// doAnswer is !answer: of the question that it replies to, else of the
-// sender's own, else of the only one.
+// doAnswer runs !answer. It answers the question that the message replies to,
+// else the sender's own question, else the only open one.
 func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error {
 	m, _ := row.Message()
 	if about := m.RelatesTo.About(); about != "" {
@@ -72,8 +73,8 @@ func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error
 	return r.ambiguous(ctx, row, all)
 }
 
-// bind makes the text of a row the answer of a task, if it still waits for
-// one, and ends the row.
+// bind makes the text of a row the answer to a task's question, if the task still
+// waits for one, and finishes the row.
 func (r *room) bind(ctx context.Context, row state.Event, key, text string) error {
 	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
 	if row.Spoken() {
@@ -100,7 +101,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 	return err
 }
 
-// resume binds an answer and has the task go on: see [task.Env.Resume].
+// resume stores an answer and continues the task: see [task.Env.Resume].
 func (r *room) resume(ctx context.Context, key string, given agent.Answer, closes ...string) (*task.Task, error) {
 	t, err := r.env.Resume(ctx, key, given, r.busy, closes...)
 	if err != nil {
@@ -111,7 +112,7 @@ func (r *room) resume(ctx context.Context, key string, given agent.Answer, close
 	return t, nil
 }
 
-// tooLate tells that a question has its answer, or that nobody waits for one.
+// tooLate says that a question was already answered or is closed.
 func (r *room) tooLate(ctx context.Context, row state.Event, rec state.Task, v verdict) error {
 	if v == isClosed {
 		return r.tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it done.")
@@ -132,8 +133,8 @@ func (r *room) ambiguous(ctx context.Context, row state.Event, among []state.Tas
 	return r.tell(ctx, row, ask)
 }
 
-// doReaction does a reaction that chooses an option, or stops a task. Any other
-// is none of ours.
+// doReaction handles a reaction that selects an option or stops a task, and
+// ignores any other.
 func (r *room) doReaction(ctx context.Context, row state.Event) error {
 	react, _ := row.Reaction()
 	target, about, err := r.taskOf(ctx, react.EventID)
@@ -144,8 +145,8 @@ func (r *room) doReaction(ctx context.Context, row state.Event) error {
 		return r.finish(ctx, row)
 	}
 	if strings.TrimRight(react.Key, "\uFE0F") == stopKey {
-		r.books.Lock()
-		defer r.books.Unlock()
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
 		return r.stop(ctx, target.Key, row)
 	}
 	if !asks(about) {

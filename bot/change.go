@@ -12,12 +12,12 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// doEdit takes over a task, or a part of one, that was changed before it began,
-// or an answer that was changed before the run went on with it.
+// doEdit applies an edit to a task, or to a part of one, that has not started, or
+// to an answer that the run has not used yet.
 func (r *room) doEdit(ctx context.Context, row state.Event) error {
 	m, _ := row.Message()
-	r.books.Lock()
-	defer r.books.Unlock()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	if err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender {
@@ -51,16 +51,16 @@ func (r *room) doEdit(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// begun are the tasks to which something was said that can still be changed: those
-// that run, or are in line again, and the one that is at work before its run, or
-// else next.
+// begun returns the tasks whose answers or added messages can still be edited:
+// those that are running or queued again, and the task that the worker prepares
+// or, if it has none, the next one.
 func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 	tasks, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
 	var next state.Task
-	if t := r.atWork(); t != nil {
+	if t := r.currentTask(); t != nil {
 		next, err = r.bot.Journal.Task(ctx, t.Key())
 	} else {
 		next, err = r.bot.Journal.NextTask(ctx, r.id)
@@ -73,8 +73,8 @@ func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 	return tasks, nil
 }
 
-// rewrite changes the text of a task that has not begun, and nothing of what came
-// with it. The caller holds the books.
+// rewrite replaces the text of a task that has not started and leaves its file
+// alone. The caller holds r.decisions.
 func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, words string) error {
 	words = strings.TrimSpace(taskWords(words))
 	if rec.HasFile {
@@ -96,7 +96,8 @@ func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, wor
 	return r.finish(ctx, row)
 }
 
-// rewritePart changes a text that was said to a task. The caller holds the books.
+// rewritePart replaces a message that was added to a task. The caller holds
+// r.decisions.
 func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task, part int, words string) error {
 	said := &rec.Said[part]
 	if words = strings.TrimSpace(words); words == "" && !said.File {
@@ -109,10 +110,10 @@ func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task,
 	return r.finish(ctx, row)
 }
 
-// doRedaction withdraws a task that was taken back before it began.
+// doRedaction withdraws a task whose message was redacted before the task started.
 func (r *room) doRedaction(ctx context.Context, row state.Event) error {
-	r.books.Lock()
-	defer r.books.Unlock()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Redaction())
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
@@ -123,7 +124,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 		r.signalStop(rec.Key, "")
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("read task: %w", err)
-	case err != nil: // no task yet: its key is missing
+	case err != nil: // not a task yet: the message's key is missing
 		one, err := r.bot.Journal.Event(ctx, r.id, row.Redaction())
 		if err == nil && one.Status == state.Pending && one.Undecrypted() {
 			err = r.finish(ctx, one)
@@ -135,8 +136,8 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// editOf is what a message was changed to before it was looked at, "" for
-// nothing.
+// editOf returns the new text of a message that was edited before it was
+// processed, or "".
 func (r *room) editOf(ctx context.Context, row state.Event) (text string, err error) {
 	edit, err := r.bot.Journal.PendingEdit(ctx, r.id, row.ID, row.Sender)
 	if errors.Is(err, state.ErrNotFound) {
@@ -149,7 +150,7 @@ func (r *room) editOf(ctx context.Context, row state.Event) (text string, err er
 	return answerText(m.NewWords()), nil
 }
 
-// answerText is an answer without the word that it may begin with.
+// answerText returns an answer without a leading "!answer".
 func answerText(body string) string {
 	if c, rest, ok := parseCommand(body); ok && c.name == "answer" {
 		body = rest
@@ -157,11 +158,11 @@ func answerText(body string) string {
 	return strings.TrimSpace(body)
 }
 
-// amend changes the newest answer of a task, which came as the event edited.
-// The caller holds the books.
+// amend replaces the newest answer of a task, which was given by the event
+// edited. The caller holds r.decisions.
 func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited, text string) error {
 	if t.Given().Answer == text {
-		return r.finish(ctx, row) // it was taken so already
+		return r.finish(ctx, row) // the edit was already applied
 	}
 	if t.WentOn() {
 		return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")

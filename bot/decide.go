@@ -7,13 +7,15 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
-// undecided gives the room's pending events one after the other, oldest first.
-// One that stays pending (its key is missing, or it is a tombstone) is passed.
+// undecided returns a function that gives the room's pending events one by one,
+// oldest first. It skips events that stay pending: those whose key is missing, and
+// a tombstone.
 func (r *room) undecided() func(context.Context) (func() error, error) {
 	var passed int64
 	return func(ctx context.Context) (func() error, error) {
@@ -31,15 +33,15 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 	}
 }
 
-// decide makes an event a task, or does at once what else it wants. An error
-// means: not decided, try again.
+// decide makes an event a task or handles it at once. After an error it is called
+// again.
 func (r *room) decide(ctx context.Context, row state.Event) error {
 	row, err := r.bot.decrypted(ctx, row)
 	if err != nil {
 		return err
 	}
 	alone := r.bot.mayBeAlone(r.id)
-	if alone && r.classify(ctx, row.Event, true) != r.classify(ctx, row.Event, false) { // else nobody has to be asked
+	if alone && r.classify(ctx, row.Event, true) != r.classify(ctx, row.Event, false) { // else the number of members does not matter
 		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
 			return err
 		}
@@ -54,10 +56,11 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 	return r.doControl(ctx, row, k)
 }
 
-// kindOf is what an event is. A task is in the queue when it returns.
+// kindOf classifies an event and routes a message that may be a task. A new task
+// is queued when it returns.
 func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind, to route, err error) {
-	r.books.Lock()
-	defer r.books.Unlock()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	if k = r.classify(ctx, row.Event, alone); k != kindTask {
 		return k, to, nil
 	}
@@ -69,11 +72,11 @@ func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind,
 	return k, to, err
 }
 
-// enqueue makes an event a task in the room's queue, and shows when that is in
-// line behind another one. The caller holds the books.
+// enqueue makes an event a task in the room's queue and marks it as queued (⏳) if
+// another task is ahead of it. The caller holds r.decisions.
 func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
-		return r.finish(ctx, row) // it was let in as an answer, and is none
+		return r.finish(ctx, row) // it was admitted as a possible answer only
 	}
 	rec, err := taskFrom(row)
 	if errors.Is(err, agent.ErrLimit) {
@@ -93,7 +96,7 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	}
 	err = r.bot.Journal.Enqueue(ctx, rec, out...)
 	if errors.Is(err, state.ErrFinished) {
-		return nil // it has moved to the room's successor
+		return nil // the event has moved to the room's successor
 	}
 	if err != nil {
 		return err
@@ -106,27 +109,28 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	return nil
 }
 
-// classify is classify by the room's policy. What could be the answer to a
-// question of ours needs no mention: route says whether it is one.
+// classify applies the function classify with the room's policy. A message that
+// may answer an open question, or add a file to a task, needs no mention; routeOf
+// decides later whether it does.
 func (r *room) classify(ctx context.Context, e event.Event, alone bool) kind {
 	hear := r.bot.hear(ctx, r.id, alone)
-	return classify(e, r.bot.UserID(), func(e event.Event) hearing {
-		h := hear(e)
-		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))
-		return h
+	return classify(e, r.bot.UserID(), func(e event.Event) policy.Decision {
+		d := hear(e)
+		d.Reply = d.Reply || d.Heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))
+		return d
 	})
 }
 
-// doControl does what an event wants that is no task, and ends it.
+// doControl handles an event that is not a task and finishes it.
 func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 	switch k {
 	case kindTask:
-		return nil // it is in the queue
+		return nil // already queued
 	case kindUndecrypted:
 		return r.waitForKey(ctx, row)
 	case kindTombstone:
-		r.books.Lock()
-		defer r.books.Unlock()
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
 		if r.tombstone == nil {
 			r.tombstone = &row
 			r.tasks.Wake()

@@ -3,6 +3,7 @@ package bot
 import (
 	"strings"
 
+	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
 )
 
@@ -10,29 +11,29 @@ import (
 type kind int
 
 const (
-	kindArchive       kind = iota // kept as context, nothing to do
-	kindTask                      // work for the agent, or an answer to its question: see route
+	kindArchive       kind = iota // kept as context only
+	kindTask                      // a task, or an answer to a question: see route
 	kindCommand                   // a !word
 	kindReaction                  // a reaction to a message
-	kindEdit                      // a message of somebody else's, changed
-	kindRedaction                 // one that was taken back
-	kindStranger                  // a message of somebody who is not known, in a direct chat
-	kindUnsupported               // a person sent what we cannot read yet: say so
+	kindEdit                      // somebody else's message was edited
+	kindRedaction                 // somebody else's event was redacted
+	kindStranger                  // a message from an unknown user, who gets a pairing code
+	kindUnsupported               // a type of message that we cannot process
 	kindUndecrypted               // its key is missing, or its device is not trusted
 	kindUndecryptable             // it will never be decrypted
-	kindGreeting                  // we have joined: say hello
-	kindLeft                      // somebody else has gone
+	kindGreeting                  // we have joined
+	kindLeft                      // somebody else has left
 	kindGone                      // we have been removed
-	kindTombstone                 // the room goes on elsewhere
-	kindInvite                    // we are asked to join
+	kindTombstone                 // the room was replaced
+	kindInvite                    // we were invited
 )
 
-// typeExecute is the type of the event that stands for a task that came by HTTP.
+// typeExecute is the type of the event that represents a task submitted by HTTP.
 const typeExecute = event.OwnTypes + "execute"
 
-// classify decides what an event is to us. It is pure: the same event gives
-// the same answer when it is read from the journal after a restart.
-func classify(e event.Event, self string, hear func(event.Event) hearing) kind {
+// classify decides what an event is to the bot. It is a pure function, so an event
+// that is read from the journal after a restart is classified the same way.
+func classify(e event.Event, self string, decide func(event.Event) policy.Decision) kind {
 	switch e.Type {
 	case event.TypeInvite:
 		return kindInvite
@@ -51,12 +52,12 @@ func classify(e event.Event, self string, hear func(event.Event) hearing) kind {
 			return kindLeft
 		}
 	case event.TypeEncrypted:
-		h := hear(e)
+		d := decide(e)
 		switch {
 		case e.Sender == self:
-		case e.Undecrypted() && (h.heard || h.pair):
+		case e.Undecrypted() && (d.Heard || d.Pair):
 			return kindUndecrypted
-		case e.Encryption == event.Undecryptable && h.heard:
+		case e.Encryption == event.Undecryptable && d.Heard:
 			return kindUndecryptable
 		}
 	case event.TypeRedaction:
@@ -64,15 +65,15 @@ func classify(e event.Event, self string, hear func(event.Event) hearing) kind {
 			return kindRedaction
 		}
 	case event.TypeReaction:
-		if _, ok := e.Reaction(); ok && e.Sender != self && hear(e).heard {
+		if _, ok := e.Reaction(); ok && e.Sender != self && decide(e).Heard {
 			return kindReaction
 		}
 	case event.TypeMessage, event.TypeSticker:
 		if m, ok := e.Message(); ok && e.Sender != self && m.MsgType != "m.notice" && m.MsgType != event.MsgVerification {
-			switch h := hear(e); {
-			case h.heard && h.reply:
+			switch d := decide(e); {
+			case d.Heard && d.Reply:
 				return classifyMessage(m)
-			case h.pair:
+			case d.Pair:
 				return kindStranger
 			}
 		}
@@ -80,8 +81,8 @@ func classify(e event.Event, self string, hear func(event.Event) hearing) kind {
 	return kindArchive
 }
 
-// classifyMessage is classify for a message that is for the bot, by somebody who
-// may use it.
+// classifyMessage is classify for a message to the bot from somebody who may use
+// it.
 func classifyMessage(m event.Message) kind {
 	spoken := m.MsgType == "m.text" || m.MsgType == "m.emote"
 	switch {
@@ -104,8 +105,8 @@ func classifyMessage(m event.Message) kind {
 	return kindTask
 }
 
-// taskText is what a person wrote, without the quotation that old clients put
-// before a reply; of a file, its caption.
+// taskText returns what a person wrote, without the quote that older clients put
+// before a reply. For a file it returns the caption.
 func taskText(m event.Message) string {
 	body := m.Body
 	if m.IsFile() {

@@ -9,15 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
 )
 
 const self = "@bot:here"
 
 func TestClassify(t *testing.T) {
-	hear := func(e event.Event) hearing {
+	hear := func(e event.Event) policy.Decision {
 		known := e.Sender == "@ann:here" || e.Sender == "@bob:friends"
-		return hearing{heard: known, reply: known && !strings.Contains(string(e.Content), "among themselves"), pair: e.Sender == "@new:here"}
+		return policy.Decision{Heard: known, Reply: known && !strings.Contains(string(e.Content), "among themselves"), Pair: e.Sender == "@new:here"}
 	}
 	message := func(sender, content string) string {
 		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":%q,"content":%s}`, sender, content)
@@ -87,7 +88,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// decoded is an event of a room, as the homeserver sends it.
+// decoded returns an event of a room as the homeserver sends it.
 func decoded(t *testing.T, raw string) event.Event {
 	t.Helper()
 	e, err := decode.FromServer(json.RawMessage(raw))
@@ -145,7 +146,7 @@ func TestTaskText(t *testing.T) {
 	}
 }
 
-// FuzzEvent feeds any bytes through all that reads events.
+// FuzzEvent runs arbitrary bytes through everything that reads events.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`))
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.member","sender":"@a:b","state_key":"@bot:here","content":{"membership":"join"}}`))
@@ -155,7 +156,7 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		k := classify(e, self, func(event.Event) hearing { return hearing{heard: true, reply: true} })
+		k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} })
 		if m, isMessage := e.Message(); isMessage {
 			_ = taskText(m)
 		}
@@ -166,8 +167,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// FuzzHTMLIn: whatever somebody sends as HTML and text, the task is what they
-// wrote, without what it replies to.
+// FuzzHTMLIn checks that, for any HTML and text, the task is what the user wrote, without
+// the quote of the message it replies to.
 func FuzzHTMLIn(f *testing.F) {
 	f.Add("> <@bob:here> old\n> words\n\nnew", "<mx-reply><blockquote>old</blockquote></mx-reply>new", true)
 	f.Add("> * <@bob:here> waves\n\nnew", "<mx-reply>"+strings.Repeat("<blockquote>", 1000), true)

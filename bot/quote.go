@@ -13,7 +13,8 @@ import (
 	"matrix-tui/workspace"
 )
 
-// quoteWindow is how many messages before the one that is replied to are told.
+// quoteWindow is the number of messages before the quoted one that the agent gets
+// as context.
 const quoteWindow = 6
 
 // Quote is part of [task.Room].
@@ -35,7 +36,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 	}
 	before, err := r.bot.Journal.Before(ctx, room, row.Seq, quoteWindow)
 	if err != nil {
-		return nil, fmt.Errorf("read what was said before: %w", err)
+		return nil, fmt.Errorf("read earlier messages: %w", err)
 	}
 	for _, older := range before {
 		if older, err = r.bot.decrypted(ctx, older); err != nil {
@@ -48,8 +49,8 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 	return q, nil
 }
 
-// fetch asks the homeserver for an event of a room that the journal does not
-// have. One that cannot be had is an empty row.
+// fetch requests an event that is not in the journal from the homeserver. It returns
+// an empty row if that fails.
 func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -62,7 +63,7 @@ func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, erro
 		return state.Event{}, nil
 	}
 	got = r.bot.account.Decrypt(ctx, got)
-	if got.Encryption != event.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
+	if got.Encryption != event.Decrypted { // it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
 		if encrypted, err := r.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
 			return state.Event{}, err
 		}
@@ -70,7 +71,7 @@ func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, erro
 	return state.Event{Event: got}, nil
 }
 
-// saidIn is what an event says, when it is a message in words.
+// saidIn returns the text of a message; ok is false for other events.
 func saidIn(e event.Event) (workspace.Message, bool) {
 	m, ok := e.Message()
 	if !ok || m.IsEdit() || strings.TrimSpace(m.Body) == "" {

@@ -16,26 +16,26 @@ func originOf(row state.Event) task.Origin {
 	return task.Origin{Event: row.ID, Thread: row.Relation().Thread(), Moved: row.Moved()}
 }
 
-// relate is the relation of a message that answers an event: a reply, in the
-// thread of the origin, if it stands in one. Nil when the event is the origin's,
-// and stands in another room.
+// relate returns the relation of a message that answers an event: a reply, in the
+// origin's thread if there is one. It returns nil if the event is the origin's and
+// the room was upgraded since, because then the event is in the old room.
 func relate(o task.Origin, about string) *matrix.RelatesTo {
 	rel := matrix.ReplyTo(about)
 	if o.Moved {
 		if about == o.Event {
 			return nil
 		}
-		return rel // to what was said here
+		return rel // an event of this room
 	}
 	if o.Thread != "" {
-		rel = matrix.ReplyTo(o.Event) // in a thread every relation must be sendable as it is
+		rel = matrix.ReplyTo(o.Event) // in a thread, a relation must be valid without resolving
 		rel.RelType, rel.EventID = "m.thread", o.Thread
 	}
 	return rel
 }
 
-// follows is the relation of what comes behind a first message: in a thread it
-// stands there, too.
+// follows returns the relation of a message that continues another one: part of the
+// origin's thread, or nil without a thread.
 func follows(o task.Origin) *matrix.RelatesTo {
 	if o.Thread == "" || o.Moved {
 		return nil
@@ -45,8 +45,8 @@ func follows(o task.Origin) *matrix.RelatesTo {
 	return rel
 }
 
-// inThread finds the waiting task whose thread a message stands in: it answers
-// its question, whoever wrote it.
+// inThread returns the waiting task in whose thread a message was sent, or nil. The
+// message answers the task's question, whoever wrote it.
 func (r *room) inThread(ctx context.Context, row state.Event) (*state.Task, error) {
 	root := row.Relation().Thread()
 	if root == "" || r.bot.waits.Count(r.id) == 0 {
@@ -71,8 +71,8 @@ func (r *room) inThread(ctx context.Context, row state.Event) (*state.Task, erro
 	return nil, nil
 }
 
-// taskFrom is the task that a message asks for. It is agent.ErrLimit for one that
-// is too large.
+// taskFrom returns the task that a message asks for, or agent.ErrLimit if it is too
+// large.
 func taskFrom(row state.Event) (state.Task, error) {
 	m, _ := row.Message()
 	rec := state.Task{
@@ -85,7 +85,7 @@ func taskFrom(row state.Event) (state.Task, error) {
 	return task.New(rec, row)
 }
 
-// taskWords is a text without the command that only says that it is a task.
+// taskWords returns a text without a leading "!task".
 func taskWords(text string) string {
 	if c, rest, ok := parseCommand(text); ok && c.run == nil {
 		return rest
@@ -93,10 +93,10 @@ func taskWords(text string) string {
 	return text
 }
 
-// message is the content of an m.room.message of ours.
+// message is the content of an m.room.message that the bot sends.
 type message = matrix.Message
 
-// out makes the outbox row of a message.
+// out returns the outbox row of a message.
 func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	m.Txn = txn
 	about := ""
@@ -113,8 +113,8 @@ func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: event.TypeMessage, Content: content, About: about}
 }
 
-// ownTxn is the transaction that stands for an event, see [state.AboutRef]; ""
-// where an event stands.
+// ownTxn returns the transaction ID in a reference made by [state.AboutRef], or ""
+// for a real event ID.
 func ownTxn(event string) string {
 	txn, ok := strings.CutPrefix(event, state.AboutRef(""))
 	if !ok {

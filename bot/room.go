@@ -15,8 +15,9 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// room is one room's work: a worker that decides its events, in order, and does at
-// once what is no task; one for its tasks; and one for what it sends.
+// room is the work of one room. It has three workers: control decides its events in
+// order and handles at once what is not a task, tasks runs its tasks, and outbox
+// sends its messages.
 type room struct {
 	bot     *Bot
 	id      string
@@ -24,24 +25,24 @@ type room struct {
 	control queue.Worker
 	outbox  outbox
 
-	// books is held by whoever decides about a row and writes the decision down
-	// where both workers may: what is an answer, what stops, what is claimed. No
-	// call to the homeserver or to podman is made meanwhile.
-	books sync.Mutex
-	env   *task.Env // of the room's tasks
+	// decisions is held while a decision that both workers may make is taken and
+	// stored: whether a message is an answer, what to stop, which task is next.
+	// Never call the homeserver or podman while holding it.
+	decisions sync.Mutex
+	env       *task.Env // environment of the room's tasks
 
-	tombstone *state.Event // waits for the tasks before it; the books are held
+	tombstone *state.Event // waits for the tasks before it; guarded by decisions
 
 	mu        sync.Mutex
-	current   *task.Work      // the one that the tasks' worker has taken up
-	alarms    time.Time       // when the room was last told of trouble on our side
-	cleartext time.Time       // when it was last told of a message in clear
-	refused   map[string]bool // types of events that the homeserver did not take here
+	current   *task.Work      // the task that the worker has claimed; nil for none
+	alarms    time.Time       // when the room was last told about an internal error
+	cleartext time.Time       // when it was last warned about an unencrypted message
+	refused   map[string]bool // event types that the bot may not send here
 }
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.books}
+	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.decisions}
 	r.tasks = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())
@@ -51,22 +52,22 @@ func newRoom(b *Bot, id string) *room {
 	return r
 }
 
-// wake has both workers look at the journal.
+// wake makes both workers check the journal.
 func (r *room) wake() {
 	r.control.Wake()
 	r.tasks.Wake()
 }
 
-// abandon ends the running task, whose run is stopped with its box.
+// abandon ends the running task; its run stops with the container.
 func (r *room) abandon() {
-	if t := r.atWork(); t != nil {
+	if t := r.currentTask(); t != nil {
 		t.Abandon()
 	}
 }
 
-// drain does what next finds until there is nothing. What cannot be done now,
-// because the disk is full for example, is tried again until it can: rows are
-// never skipped.
+// drain processes rows from next until there are none. A row that fails, for
+// example because the disk is full, is retried until it succeeds; rows are never
+// skipped.
 func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
 	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
@@ -86,7 +87,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 		}
 		pause := again.Next()
 		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room queue stalled, retrying")
-		if out := (*outsideError)(nil); !errors.As(err, &out) {
+		if out := (*notJoinedError)(nil); !errors.As(err, &out) {
 			r.alarm(ctx, err)
 		}
 		if retry.Sleep(ctx, pause) != nil {
@@ -95,23 +96,24 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 	}
 }
 
-// nextTask takes up the room's oldest task, or the tombstone that comes before it.
+// nextTask claims the room's oldest task, or the tombstone if that is older, and
+// returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
-	r.books.Lock()
-	defer r.books.Unlock()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	next, err := r.bot.Journal.NextTask(ctx, r.id)
 	none := errors.Is(err, state.ErrNotFound)
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
-	if grave := r.tombstone; grave != nil && (none || grave.Seq < next.Seq) {
+	if tombstone := r.tombstone; tombstone != nil && (none || tombstone.Seq < next.Seq) {
 		return func() error {
-			if err := r.doTombstone(ctx, *grave); err != nil {
+			if err := r.doTombstone(ctx, *tombstone); err != nil {
 				return err
 			}
-			r.books.Lock()
+			r.decisions.Lock()
 			r.tombstone = nil
-			r.books.Unlock()
+			r.decisions.Unlock()
 			r.control.Wake() // there may be another one
 			return nil
 		}, nil
@@ -130,8 +132,8 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	}, nil
 }
 
-// allowed tells whether a task may still begin: who asked for it may have been
-// blocked since then.
+// allowed reports whether a task may start: its requester may have been blocked
+// since.
 func (r *room) allowed(rec state.Task) bool {
 	return rec.Source == state.FromHTTP || r.bot.mayUse(r.id, rec.Requester, r.bot.isDirect(r.id)).Heard
 }
@@ -143,7 +145,7 @@ func (r *room) finish(ctx context.Context, row state.Event) error {
 	return nil
 }
 
-// queue puts messages into the outbox, durably, and has them sent.
+// queue stores messages in the outbox and wakes its worker.
 func (r *room) queue(ctx context.Context, out ...state.Message) error {
 	if err := r.bot.Journal.Queue(ctx, out...); err != nil {
 		return fmt.Errorf("queue message: %w", err)
@@ -152,8 +154,8 @@ func (r *room) queue(ctx context.Context, out ...state.Message) error {
 	return nil
 }
 
-// alarm tells the room of trouble on our side that holds its work up, at most
-// every ten minutes, past the journal, which may be what is in trouble.
+// alarm tells the room about an internal error that stalls its queue, at most every
+// ten minutes. It bypasses the journal, which may be the cause.
 func (r *room) alarm(ctx context.Context, err error) {
 	r.mu.Lock()
 	quiet := time.Since(r.alarms) < 10*time.Minute
@@ -166,8 +168,8 @@ func (r *room) alarm(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	text := r.bot.sentence(err) + " I keep trying; nothing is lost."
+	text := r.bot.sentence(err) + " I will keep trying; nothing is lost."
 	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Notice(text)); err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell the room of trouble")
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about the error")
 	}
 }

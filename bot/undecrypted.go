@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	keySilence     = time.Minute      // after that, a room is told that a key is missing
-	keyDeadline    = 24 * time.Hour   // after that, an event without its key is given up
-	keyPause       = 10 * time.Second // between two looks at what is undecrypted
-	trustLook      = 6                // one look in so many asks whether a device is trusted by now
-	maxUndecrypted = 200              // events that a room keeps pending without their keys
+	keyNoticeAfter  = time.Minute      // when a room is told that a key is missing
+	keyDeadline     = 24 * time.Hour   // when an event without its key is given up
+	keyCheckEvery   = 10 * time.Second // interval between two checks of undecrypted events
+	trustCheckEvery = 6                // every sixth check also tries events from untrusted devices
+	maxUndecrypted  = 200              // undecrypted events that a room keeps pending
 )
 
-// keys are the room keys that this process asked for, and the senders that it
-// warned of.
+// keys holds the room keys that this process has requested and the senders that it
+// has warned about.
 type keys struct {
 	mu     sync.Mutex
 	asked  map[e2ee.Key]bool
 	warned map[warning]time.Time
 }
 
-// ask notes that a key is asked for; false when it was asked for before.
+// ask records that a key is being requested; it returns false if it was before.
 func (k *keys) ask(key e2ee.Key) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -45,14 +45,14 @@ func (k *keys) ask(key e2ee.Key) bool {
 	return true
 }
 
-// forget has a key asked for again.
+// forget allows a key to be requested again.
 func (k *keys) forget(key e2ee.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.asked, key)
 }
 
-// keep forgets all keys but those that events still wait for.
+// keep forgets all keys except those that events still wait for.
 func (k *keys) keep(waiting map[e2ee.Key]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,11 +63,11 @@ func (k *keys) keep(waiting map[e2ee.Key]bool) {
 	}
 }
 
-// keyOf is the key that an event waits for.
+// keyOf returns the key that an event waits for.
 func keyOf(e event.Event) e2ee.Key { return e2ee.Key{Room: e.SentTo(), Session: e.Session} }
 
-// decrypted gives a row as its event can be understood now, and stores what has
-// changed since it was stored.
+// decrypted tries to decrypt a row that is not decrypted yet, and stores the result
+// if it has changed.
 func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, error) {
 	if !row.Undecrypted() {
 		return row, nil
@@ -80,7 +80,7 @@ func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, erro
 	return now, b.Journal.Decoded(ctx, now)
 }
 
-// event gives an event of the record, decrypted where that is possible by now.
+// event returns an event from the journal, decrypted if that is now possible.
 func (b *Bot) event(ctx context.Context, room, id string) (state.Event, error) {
 	row, err := b.Journal.Event(ctx, room, id)
 	if err != nil {
@@ -89,8 +89,8 @@ func (b *Bot) event(ctx context.Context, room, id string) (state.Event, error) {
 	return b.decrypted(ctx, row)
 }
 
-// waitForKey leaves an event pending until it can be decrypted, and asks for what
-// is missing. A room that has too many of those gives this one up.
+// waitForKey leaves an event pending until it can be decrypted and requests its key.
+// If too many are pending in the room, it gives up the event.
 func (r *room) waitForKey(ctx context.Context, row state.Event) error {
 	waiting, err := r.bot.Journal.CountUndecrypted(ctx, r.id, row.Seq)
 	if err != nil {
@@ -100,15 +100,15 @@ func (r *room) waitForKey(ctx context.Context, row state.Event) error {
 		return r.finish(ctx, row)
 	}
 	if row.Encryption == event.Untrusted {
-		r.bot.warnOf(row)
+		r.bot.warnUntrusted(row)
 		return nil
 	}
 	r.bot.askForKey(row.Event)
 	return nil
 }
 
-// askForKey asks the sender of an event for its key, once and in the background.
-// A request that fails is repeated by watchKeys.
+// askForKey requests an event's key from its sender, once and in the background. If
+// the request fails, watchKeys repeats it.
 func (b *Bot) askForKey(e event.Event) {
 	key := keyOf(e)
 	if key.Session == "" || !b.keys.ask(key) {
@@ -120,36 +120,36 @@ func (b *Bot) askForKey(e event.Event) {
 		err := b.account.RequestKey(ctx, e.Sender, key)
 		if err != nil && b.ctx.Err() == nil {
 			b.keys.forget(key)
-			b.log.Warn().Err(err).Str("room", e.Room).Msg("request a room key")
+			b.log.Warn().Err(err).Str("room", e.Room).Msg("cannot request a room key")
 		}
 	})
 }
 
-// keyCame wakes the rooms with events that wait for a key.
-func (b *Bot) keyCame(key e2ee.Key) {
+// keyArrived wakes the rooms with events that wait for this key.
+func (b *Bot) keyArrived(key e2ee.Key) {
 	rooms, err := b.Journal.RoomsAwaiting(b.ctx, key.Session)
 	if err != nil && b.ctx.Err() == nil {
-		b.log.Warn().Err(err).Msg("look up rooms that wait for a key") // watchKeys finds them too
+		b.log.Warn().Err(err).Msg("cannot look up the rooms that wait for a key") // watchKeys finds them, too
 	}
 	for _, name := range append(rooms, key.Room) {
 		b.room(name).wake()
 	}
 }
 
-// watchKeys looks after the events that cannot be decrypted, until ctx ends.
+// watchKeys checks the undecrypted events regularly until ctx ends.
 func (b *Bot) watchKeys(ctx context.Context) {
-	for n := 0; retry.Sleep(ctx, keyPause) == nil; n++ {
-		if err := b.lookForKeys(ctx, time.Now(), n%trustLook == 0); err != nil && ctx.Err() == nil {
-			b.log.Warn().Err(err).Msg("look for room keys")
+	for n := 0; retry.Sleep(ctx, keyCheckEvery) == nil; n++ {
+		if err := b.checkKeys(ctx, time.Now(), n%trustCheckEvery == 0); err != nil && ctx.Err() == nil {
+			b.log.Warn().Err(err).Msg("cannot check for room keys")
 		}
 	}
 }
 
-// lookForKeys gives up the events that waited too long, tells the rooms of the
-// others, and asks for keys that could not be asked for. It tries each key once: it
-// may have come while the encryption was not open, and with trust its device may be
-// trusted by now.
-func (b *Bot) lookForKeys(ctx context.Context, now time.Time, trust bool) error {
+// checkKeys gives up undecrypted events that have waited too long, tells the rooms
+// about the others and repeats failed key requests. It tries to decrypt one event
+// per key, in case the key arrived while the encryption was closed. With trust it
+// also tries events of devices that were not trusted.
+func (b *Bot) checkKeys(ctx context.Context, now time.Time, trust bool) error {
 	waiting := map[e2ee.Key]bool{}
 	last := state.Event{}
 	for {
@@ -164,7 +164,7 @@ func (b *Bot) lookForKeys(ctx context.Context, now time.Time, trust bool) error 
 		for _, row := range rows {
 			try := !waiting[keyOf(row.Event)] && (trust || row.Encryption == event.MissingKey)
 			waiting[keyOf(row.Event)] = true
-			if err := b.lookForKey(ctx, row, now, try); err != nil {
+			if err := b.checkKey(ctx, row, now, try); err != nil {
 				return err
 			}
 		}
@@ -172,23 +172,23 @@ func (b *Bot) lookForKeys(ctx context.Context, now time.Time, trust bool) error 
 	}
 }
 
-func (b *Bot) lookForKey(ctx context.Context, row state.Event, now time.Time, try bool) error {
+func (b *Bot) checkKey(ctx context.Context, row state.Event, now time.Time, try bool) error {
 	r, age := b.room(row.Room), now.Sub(row.At)
 	switch {
 	case age >= keyDeadline:
 		return r.finish(ctx, row)
 	case try && !b.account.Decrypt(ctx, row.Event).Undecrypted():
-		b.keyCame(keyOf(row.Event))
+		b.keyArrived(keyOf(row.Event))
 	case row.Encryption == event.MissingKey:
 		b.askForKey(row.Event)
-		if age >= keySilence {
+		if age >= keyNoticeAfter {
 			return r.tellMissingKey(ctx, row)
 		}
 	}
 	return nil
 }
 
-// tellMissingKey says that a message cannot be decrypted yet, once for each key.
+// tellMissingKey says, once per key, that a message cannot be decrypted yet.
 func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 	key := keyOf(row.Event)
 	txn := task.Hash(key.Room+"\x00"+key.Session) + "-sealed"
@@ -210,7 +210,7 @@ func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// verify gives the encryption what belongs to a verification of this device.
+// verify passes recent events of a device verification to the encryption.
 func (b *Bot) verify(ctx context.Context, e event.Event) {
 	m, _ := e.Message()
 	if m.MsgType != event.MsgVerification && !strings.HasPrefix(e.Type, "m.key.verification.") {
@@ -219,5 +219,5 @@ func (b *Bot) verify(ctx context.Context, e event.Event) {
 	if b.isSelf(e.Sender) || time.Since(e.Time) > 10*time.Minute {
 		return
 	}
-	_ = b.account.TakeVerification(ctx, e)
+	_ = b.account.ProcessVerification(ctx, e)
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/policy"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
-// sealedEvent is an event in the room of d whose key is missing.
-func sealedEvent(d *deciding, id, session string) state.Event {
+// keylessEvent returns an event in the room of d whose key is missing.
+func keylessEvent(d *deciding, id, session string) state.Event {
 	return state.Event{Status: state.Pending, Event: event.Event{
 		ID: id, Type: event.TypeEncrypted, Sender: "@ann:here", Room: d.id, Time: d.at,
 		Encryption: event.MissingKey, Session: session, Raw: []byte(`{}`),
@@ -25,32 +26,32 @@ func TestClassifyEncrypted(t *testing.T) {
 	for _, c := range []struct {
 		encryption event.Encryption
 		sender     string
-		hear       hearing
+		hear       policy.Decision
 		want       kind
 	}{
-		{event.MissingKey, "@ann:here", hearing{heard: true}, kindUndecrypted},
-		{event.Untrusted, "@ann:here", hearing{heard: true}, kindUndecrypted},
-		{event.MissingKey, "@new:here", hearing{pair: true}, kindUndecrypted},
-		{event.MissingKey, "@eve:there", hearing{}, kindArchive},
-		{event.MissingKey, self, hearing{heard: true}, kindArchive},
-		{event.Undecryptable, "@ann:here", hearing{heard: true}, kindUndecryptable},
-		{event.Undecryptable, "@new:here", hearing{pair: true}, kindArchive},
-		{event.Decrypted, "@ann:here", hearing{heard: true}, kindArchive}, // it held something that nobody encrypts
+		{event.MissingKey, "@ann:here", policy.Decision{Heard: true}, kindUndecrypted},
+		{event.Untrusted, "@ann:here", policy.Decision{Heard: true}, kindUndecrypted},
+		{event.MissingKey, "@new:here", policy.Decision{Pair: true}, kindUndecrypted},
+		{event.MissingKey, "@eve:there", policy.Decision{}, kindArchive},
+		{event.MissingKey, self, policy.Decision{Heard: true}, kindArchive},
+		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
+		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, kindArchive},
+		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, kindArchive}, // its content was of a type that is never encrypted
 	} {
 		e := event.Event{Type: event.TypeEncrypted, Sender: c.sender, Encryption: c.encryption}
-		if got := classify(e, self, func(event.Event) hearing { return c.hear }); got != c.want {
+		if got := classify(e, self, func(event.Event) policy.Decision { return c.hear }); got != c.want {
 			t.Errorf("%s of %s is %d, want %d", c.encryption, c.sender, got, c.want)
 		}
 	}
 }
 
-// What waits for a key is told of once for each key, after a while, and is given up
-// in the end.
+// The room is told once per key that it is missing, after a while; finally the events are
+// given up.
 func TestUndecrypted(t *testing.T) {
 	d := newDeciding(t, everything)
-	untrusted := sealedEvent(d, "$4", "v")
+	untrusted := keylessEvent(d, "$4", "v")
 	untrusted.Encryption, untrusted.Distrust = event.Untrusted, string(e2ee.NotSigned)
-	rows, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{sealedEvent(d, "$1", "s"), sealedEvent(d, "$2", "s"), sealedEvent(d, "$3", "u"), untrusted})
+	rows, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$1", "s"), keylessEvent(d, "$2", "s"), keylessEvent(d, "$3", "u"), untrusted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +72,8 @@ func TestUndecrypted(t *testing.T) {
 	for _, c := range []struct {
 		after     time.Duration
 		told, are int
-	}{{keySilence / 2, 0, 4}, {2 * keySilence, 2, 4}, {3 * keySilence, 2, 4}, {keyDeadline + time.Minute, 2, 0}} {
-		if err := d.bot.lookForKeys(t.Context(), at.Add(c.after), true); err != nil {
+	}{{keyNoticeAfter / 2, 0, 4}, {2 * keyNoticeAfter, 2, 4}, {3 * keyNoticeAfter, 2, 4}, {keyDeadline + time.Minute, 2, 0}} {
+		if err := d.bot.checkKeys(t.Context(), at.Add(c.after), true); err != nil {
 			t.Fatal(err)
 		}
 		left, err := d.bot.Journal.Undecrypted(t.Context(), "", 0, 9)
@@ -89,12 +90,12 @@ func TestUndecryptedAreBounded(t *testing.T) {
 	d := newDeciding(t, everything)
 	var many []state.Event
 	for i := range maxUndecrypted + 3 {
-		many = append(many, sealedEvent(d, fmt.Sprint("$", i), "s"))
+		many = append(many, keylessEvent(d, fmt.Sprint("$", i), "s"))
 	}
 	if _, err := d.bot.Journal.Commit(t.Context(), "", many); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the room is looked at whenever something comes
+	for range 2 { // the room is checked with each new event
 		d.decides()
 		left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 1000)
 		if err != nil || len(left) != maxUndecrypted || left[len(left)-1].ID != fmt.Sprint("$", maxUndecrypted-1) {
@@ -107,7 +108,7 @@ func TestKeysAreAskedForOnce(t *testing.T) {
 	var k keys
 	one, other := e2ee.Key{Room: "!den", Session: "s"}, e2ee.Key{Room: "!den", Session: "u"}
 	got := []bool{k.ask(one), k.ask(one), k.ask(other)}
-	k.forget(one) // it could not be asked for
+	k.forget(one) // the request failed
 	got = append(got, k.ask(one))
 	k.keep(map[e2ee.Key]bool{one: true}) // nothing waits for the other
 	got = append(got, k.ask(one), k.ask(other))
@@ -132,7 +133,7 @@ func TestWarnOnceAnHour(t *testing.T) {
 			t.Errorf("step %d: %v", i, got)
 		}
 	}
-	k.unwarned(ann)
+	k.forgetWarning(ann)
 	if !k.warn(ann, now.Add(warnPause+time.Minute)) {
 		t.Error("what did not get through is not said again")
 	}

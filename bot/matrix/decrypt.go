@@ -10,9 +10,9 @@ import (
 	"matrix-tui/state/event"
 )
 
-// Decrypt gives an event that is Undecrypted as if it had come in clear, or says
-// in its Encryption why that is not possible. Others it returns as they are, and
-// so it does with all of them when this host is in trouble: try again.
+// Decrypt decrypts an event that is Undecrypted, or states in its Encryption why
+// that is not possible. It returns other events unchanged, and any event if there
+// was an error on this host, so that the caller can try again.
 func (a *Account) Decrypt(ctx context.Context, e event.Event) event.Event {
 	if e.Encryption == event.Undecoded {
 		e = decode.Stored(e)
@@ -35,19 +35,19 @@ func (a *Account) Decrypt(ctx context.Context, e event.Event) event.Event {
 		e.Encryption, e.Raw = event.Decrypted, nil
 	case errors.Is(err, e2ee.ErrUnreadable):
 		e.Encryption = event.Undecryptable
-		a.log.Info().Err(err).Str("room", e.Room).Str("event", e.ID).Msg("message cannot be decrypted")
+		a.log.Info().Err(err).Str("room", e.Room).Str("event", e.ID).Msg("message is undecryptable")
 	case errors.As(err, &noKey):
 		e.Encryption, e.Session, e.Distrust = event.MissingKey, noKey.Session, ""
 	case errors.As(err, &untrusted):
 		e.Encryption, e.Session, e.Distrust = event.Untrusted, untrusted.Session, string(untrusted.Reason)
 	case ctx.Err() == nil:
-		a.log.Warn().Err(err).Str("room", e.Room).Str("event", e.ID).Msg("could not decrypt a message, retrying")
+		a.log.Warn().Err(err).Str("room", e.Room).Str("event", e.ID).Msg("cannot decrypt a message now, retrying")
 	}
 	return e
 }
 
-// isEncryptable tells the types of events that people encrypt. An order to the
-// homeserver, such as a redaction, counts only when the homeserver has seen it.
+// isEncryptable reports whether an event of this type may come encrypted. Others,
+// such as redactions, only count if the homeserver has seen them.
 func isEncryptable(eventType string) bool {
 	return event.IsSpoken(eventType) || eventType == event.TypeReaction || strings.HasPrefix(eventType, "m.key.verification.")
 }

@@ -6,7 +6,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// body is what the content of an event says, by the event's type.
+// body decodes the content of an event by the event's type.
 func body(e event.Event, content object) (b event.Body) {
 	if content == nil {
 		return b
@@ -49,7 +49,7 @@ func message(eventType string, content object) *event.Message {
 		m.FormattedBody = content.text("formatted_body")
 	}
 	if mentions := content.object("m.mentions"); mentions != nil {
-		m.Mentions = append([]string{}, mentions.texts("user_ids")...) // not nil: the client says whom it mentions
+		m.Mentions = append([]string{}, mentions.texts("user_ids")...) // not nil: the client supports m.mentions
 	}
 	if next := content.object("m.new_content"); next != nil {
 		m.NewContent = &event.Text{MsgType: next.text("msgtype"), Body: next.text("body"), FileName: next.text("filename")}
@@ -66,7 +66,7 @@ func fileInfo(content object) *event.FileInfo {
 		URL: content.text("url"), MimeType: info.text("mimetype"), Size: info.count("size"),
 		Voice: content.object("m.voice") != nil || content.object("org.matrix.msc3245.voice") != nil,
 	}
-	if file := content.object("file"); file != nil { // url is for files in clear
+	if file := content.object("file"); file != nil { // an encrypted file has no url beside it
 		key := file.object("key")
 		f.URL = file.text("url")
 		f.Secret = &event.EncryptedFile{
@@ -85,7 +85,7 @@ func relation(content object) event.Relation {
 	}
 }
 
-// texts are the strings of the array at a key; other values are left out.
+// texts returns the strings in the array at a key and skips other values.
 func (o object) texts(key string) (all []string) {
 	list, _ := o[key].([]any)
 	for _, value := range list {
@@ -96,7 +96,7 @@ func (o object) texts(key string) (all []string) {
 	return all
 }
 
-// count is the number at a key, where it can count something; else 0.
+// count returns the number at a key, or 0 if it is negative, too large or no number.
 func (o object) count(key string) int64 {
 	number, _ := o[key].(json.Number)
 	n, err := number.Float64()

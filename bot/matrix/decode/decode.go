@@ -9,8 +9,8 @@ import (
 	"matrix-tui/state/event"
 )
 
-// The keys that are read of an event, by us or by the libraries that we give it
-// to. What is not named here is never looked at, and may be spelled as it likes.
+// The keys that we, or the libraries that we pass an event to, read. All other keys
+// are ignored and may have any spelling.
 var (
 	eventKeys = keys{
 		"event_id": nil, "type": nil, "sender": nil, "state_key": nil, "room_id": nil, "origin_server_ts": nil,
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// with joins sets of keys.
+// with merges sets of keys.
 func with(sets ...keys) keys {
 	all := keys{}
 	for _, set := range sets {
@@ -62,7 +62,7 @@ func with(sets ...keys) keys {
 	return all
 }
 
-// keysOf are the keys that are read of the content of a type of event.
+// keysOf returns the keys that are read in the content of a type of event.
 func keysOf(eventType string) keys {
 	if strings.HasPrefix(eventType, "m.key.verification.") {
 		return verificationKeys
@@ -70,8 +70,8 @@ func keysOf(eventType string) keys {
 	return contentKeys[eventType]
 }
 
-// Timeline decodes the events of a room that the homeserver sent. Those that are
-// malformed, or have no ID, are left out and counted; reject is told why.
+// Timeline decodes events of a room. It leaves out those that are malformed or have
+// no ID and calls reject with the reason.
 func Timeline(room string, raws []json.RawMessage, reject func(error)) []event.Event {
 	var events []event.Event
 	for _, raw := range raws {
@@ -89,19 +89,18 @@ func Timeline(room string, raws []json.RawMessage, reject func(error)) []event.E
 	return events
 }
 
-// FromServer decodes an event that the homeserver sent. Beyond what [Event]
-// rejects, it rejects what only this program can have written.
+// FromServer decodes an event that the homeserver sent. In addition to what [Event]
+// rejects, it rejects types that only this program makes.
 func FromServer(raw json.RawMessage) (event.Event, error) {
 	e, err := Event(raw)
 	if err == nil && strings.HasPrefix(e.Type, event.OwnTypes) {
-		return event.Event{}, fmt.Errorf("%w: it claims to be of this program", ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: type reserved for this program", ErrMalformed)
 	}
 	return e, err
 }
 
-// Event decodes an event. An error is ErrMalformed: the event lacks what every
-// event has, one of the keys that we read appears twice or in another case, or
-// the bytes are out of bounds.
+// Event decodes an event. It returns ErrMalformed if a required key is missing, a key
+// that we read appears twice or in another case, or a limit is exceeded.
 func Event(raw json.RawMessage) (event.Event, error) {
 	o, err := parse(raw)
 	if err != nil {
@@ -120,14 +119,14 @@ func Event(raw json.RawMessage) (event.Event, error) {
 	if key, ok := o["state_key"].(string); ok {
 		e.StateKey = &key
 	} else if o["state_key"] != nil {
-		return event.Event{}, fmt.Errorf("%w: a state_key that is no string", ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: state_key is not a string", ErrMalformed)
 	}
 	content := o.object("content")
 	if err := content.check(keysOf(e.Type)); err != nil {
 		return event.Event{}, err
 	}
 	e.Body = body(e, content)
-	if e.Type == event.TypeEncrypted && e.StateKey == nil && content["ciphertext"] != nil { // else it was redacted
+	if e.Type == event.TypeEncrypted && e.StateKey == nil && content["ciphertext"] != nil { // without ciphertext it was redacted
 		e.Encryption, e.Session = event.MissingKey, content.text("session_id")
 	}
 	unsigned := o.object("unsigned")
@@ -148,8 +147,8 @@ func Event(raw json.RawMessage) (event.Event, error) {
 	return e, nil
 }
 
-// State decodes the content of a room's state event with an empty state key, as
-// the homeserver gives it alone.
+// State decodes the content of a room's state event with an empty state key, which
+// the homeserver returns without the event.
 func State(eventType string, content json.RawMessage) (event.Event, error) {
 	o, err := parse(content)
 	if err != nil {
@@ -163,8 +162,7 @@ func State(eventType string, content json.RawMessage) (event.Event, error) {
 	return e, nil
 }
 
-// AccountData decodes an event of the account's data, which has no sender. Only
-// Type and Content are set.
+// AccountData decodes an event of the account's data. Only Type and Content are set.
 func AccountData(raw json.RawMessage) (event.Event, error) {
 	o, err := parse(raw)
 	if err != nil {
@@ -180,8 +178,9 @@ func AccountData(raw json.RawMessage) (event.Event, error) {
 	return e, nil
 }
 
-// Stored decodes an event that an earlier release stored as it came. One that
-// means something else than that release took it for says nothing.
+// Stored decodes an event that an earlier release stored undecoded. If the result
+// has another ID or sender than that release read, the event is returned without a
+// body.
 func Stored(e event.Event) event.Event {
 	e.Encryption = event.Unencrypted
 	got, err := Event(e.Raw)

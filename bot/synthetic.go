@@ -9,9 +9,10 @@ import (
 	"matrix-tui/state/event"
 )
 
-// standIn makes the row for a thing that has no event ID; key makes it the
-// same row when the same batch comes again.
-func standIn(room, kind, sender, key string, body event.Body) state.Event {
+// syntheticEvent returns a row for something that has no event of its own, such as an
+// invitation. The event ID depends on key, so that the same batch makes the same
+// row again.
+func syntheticEvent(room, kind, sender, key string, body event.Body) state.Event {
 	sum := sha256.Sum256([]byte(kind + "\x00" + room + "\x00" + key))
 	return state.Event{Status: state.Pending, Event: event.Event{
 		ID: "$" + kind + "-" + hex.EncodeToString(sum[:12]), Type: kind, Sender: sender, Room: room, Time: time.Now().UTC(), Body: body,

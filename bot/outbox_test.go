@@ -8,12 +8,12 @@ import (
 	"matrix-tui/state/event"
 )
 
-func TestEarlierLife(t *testing.T) {
+func TestAnsweredBefore(t *testing.T) {
 	row := func(id string) state.Event {
 		return state.Event{Event: event.Event{Room: "!a:x", ID: id}, Status: state.Pending}
 	}
 	rows := []state.Event{row("$result"), row("$told"), row("$asked"), row("$progress"), row("$new")}
-	life := earlierLife{}
+	life := answeredBefore{}
 	for i, end := range []string{"-f0", "-a", "-q0", "-n", ""} {
 		if end != "" {
 			life.take(task.KeyOf(rows[i].Room, rows[i].ID) + end)
