@@ -24,11 +24,11 @@ type SignalReader struct {
 	said, after       bounded // the signal's message up to its end; what follows
 	question, context bounded
 	line              []byte // the line so far, less than maxSignalLine
-	long              bool   // a part of it was taken already
+	long              bool   // a part of it was already processed
 	at                place
 	start             int   // where in said the signal, or the fence, begins
-	fenced            bool  // the signal stands in a fence
-	fence, inner      fence // the open one; one that a fenced question holds
+	fenced            bool  // the signal is in a fence
+	fence, inner      fence // the open one, and one inside a fenced question
 }
 
 // place is where a line is.
@@ -44,7 +44,7 @@ const (
 	atAfter // after the signal that counts
 )
 
-// Add takes the next piece, cut anywhere.
+// Add processes the next piece, which may be cut anywhere.
 func (r *SignalReader) Add(piece string) {
 	for len(piece) > 0 {
 		n := min(len(piece), maxSignalLine-len(r.line))
@@ -60,9 +60,8 @@ func (r *SignalReader) Add(piece string) {
 	}
 }
 
-// Break ends a message: the assistant did something else before it continued. An
-// unfinished signal does not count, and the text is forgotten unless it contains a
-// question.
+// Break ends a message: the assistant did something else before it continued. An unfinished signal does not count, and
+// the text is dropped unless it contains a question.
 func (r *SignalReader) Break() {
 	r.flush(false)
 	if r.at != atClose && r.at != atAfter {
@@ -77,7 +76,7 @@ func (r *SignalReader) Break() {
 
 // End returns the result.
 func (r *SignalReader) End() Signal {
-	rest := *r // what is taken now may go on
+	rest := *r // what is taken now may continue
 	return rest.end()
 }
 
@@ -237,7 +236,7 @@ func (r *SignalReader) body(raw []byte, mark string, f fence, begin int) {
 	}
 }
 
-// marker is the marker that a line is, or "".
+// marker returns the marker that a line consists of, or "".
 func (r *SignalReader) marker(raw []byte) string {
 	indent := 3
 	if r.at == atFence || (r.fenced && (r.at == atQuestion || r.at == atContext)) {

@@ -17,9 +17,8 @@ import (
 	"matrix-tui/state/event"
 )
 
-// BenchmarkMessage is what one message costs the bot itself: it is read, the
-// policy decides whether it is a task, and an answer of two kilobytes is made
-// into what is sent.
+// BenchmarkMessage measures what one message costs the bot itself: decoding it, deciding
+// whether it is a task, and rendering an answer of two kilobytes.
 func BenchmarkMessage(b *testing.B) {
 	dir := b.TempDir()
 	file := "defaults:\n  allow: ['@*:friends', '@ann:here']\n  block: ['@troll:friends']\n  reply: mention_only\nrooms:\n"

@@ -160,7 +160,7 @@ func (r *room) describe(ctx context.Context) {
 			continue
 		}
 		if err := r.bot.account.Describe(ctx, r.id, c.description()); err != nil {
-			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("describe commands")
+			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot publish the commands")
 			return
 		}
 	}

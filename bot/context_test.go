@@ -47,7 +47,7 @@ func TestDirects(t *testing.T) {
 	}
 }
 
-// Each command can be described to a client.
+// Every command has a valid description for clients.
 func TestDescriptions(t *testing.T) {
 	for _, c := range commands {
 		if err := c.description().Validate(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// deciding is a room of a bot that is connected to nothing and starts no task.
+// deciding is a room of a bot that is not connected and starts no tasks.
 type deciding struct {
 	*room
 	t  *testing.T
@@ -42,7 +42,7 @@ func newDeciding(t *testing.T, policy string) *deciding {
 	return &deciding{room: b.room("!den:here"), t: t, at: time.UnixMilli(1_700_000_000_000)}
 }
 
-// says commits an event; after is how long after the one before.
+// says commits an event, after the given time since the previous one.
 func (d *deciding) says(id, sender, eventType, content string, after time.Duration) {
 	d.t.Helper()
 	d.at = d.at.Add(after)
@@ -50,7 +50,7 @@ func (d *deciding) says(id, sender, eventType, content string, after time.Durati
 	d.commit(raw)
 }
 
-// commit stores an event of the room that is to be decided.
+// commit stores a pending event of the room.
 func (d *deciding) commit(raw string) {
 	d.t.Helper()
 	row := state.Event{Event: decoded(d.t, raw), Status: state.Pending}
@@ -66,7 +66,7 @@ func (d *deciding) text(id, sender, body string, after time.Duration) {
 	d.says(id, sender, "m.room.message", string(content), after)
 }
 
-// decides has all pending events decided.
+// decides decides all pending events.
 func (d *deciding) decides() {
 	d.t.Helper()
 	next := d.undecided()
@@ -84,7 +84,7 @@ func (d *deciding) decides() {
 	}
 }
 
-// line is what is queued, with what was added to it and the reaction on it.
+// line returns the queued tasks with their added messages and reactions.
 func (d *deciding) line() (line []string) {
 	d.t.Helper()
 	tasks, err := d.bot.Journal.Tasks(d.t.Context(), d.id, state.TaskQueued)
@@ -109,7 +109,7 @@ func (d *deciding) line() (line []string) {
 
 const everything = "defaults:\n  allow: ['@*:here']\n  reply: all\n"
 
-// Events are decided in order, once, and what is no task does not wait for one.
+// Events are decided in order, once, and those that are not tasks do not wait for tasks.
 func TestDecide(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
@@ -136,7 +136,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A tombstone waits for the tasks before it, and is done before those behind it.
+// A tombstone waits for the tasks before it and is done before those after it.
 func TestTombstoneInLine(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
@@ -166,7 +166,7 @@ func TestTombstoneInLine(t *testing.T) {
 	}
 }
 
-// Who was blocked since is not heard any more.
+// A task whose requester was blocked since does not start.
 func TestBlockedInLine(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@bob:here", "first", 0)

@@ -88,7 +88,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// decoded is an event of a room, as the homeserver sends it.
+// decoded returns an event of a room as the homeserver sends it.
 func decoded(t *testing.T, raw string) event.Event {
 	t.Helper()
 	e, err := decode.FromServer(json.RawMessage(raw))
@@ -146,7 +146,7 @@ func TestTaskText(t *testing.T) {
 	}
 }
 
-// FuzzEvent feeds any bytes through all that reads events.
+// FuzzEvent runs arbitrary bytes through everything that reads events.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`))
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.member","sender":"@a:b","state_key":"@bot:here","content":{"membership":"join"}}`))
@@ -167,8 +167,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// FuzzHTMLIn: whatever somebody sends as HTML and text, the task is what they
-// wrote, without what it replies to.
+// FuzzHTMLIn checks that, for any HTML and text, the task is what the user wrote, without
+// the quote of the message it replies to.
 func FuzzHTMLIn(f *testing.F) {
 	f.Add("> <@bob:here> old\n> words\n\nnew", "<mx-reply><blockquote>old</blockquote></mx-reply>new", true)
 	f.Add("> * <@bob:here> waves\n\nnew", "<mx-reply>"+strings.Repeat("<blockquote>", 1000), true)

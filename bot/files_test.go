@@ -43,7 +43,7 @@ func TestTaskOfAFile(t *testing.T) {
 	}
 }
 
-// Where an answer's file lies is known before it is fetched.
+// The path of an answer's file is known before the file is fetched.
 func TestFileAnswer(t *testing.T) {
 	f, ok := fileOf(fileRow(t, "m.room.message", `{"msgtype":"m.image","body":"this one","filename":"../a b.png"}`).Event)
 	if !ok {
@@ -57,8 +57,7 @@ func TestFileAnswer(t *testing.T) {
 	}
 }
 
-// A file joins the task before it as a text does; in a room where the bot must be
-// mentioned, too.
+// A file joins the task before it, even in a room where the bot must be mentioned.
 func TestFileJoins(t *testing.T) {
 	at := time.UnixMilli(1_000_000)
 	b := &Bot{Config: Config{Debounce: time.Second}, tasks: &task.Deps{Config: task.Config{Debounce: time.Second}}}
@@ -89,8 +88,8 @@ func TestFileJoins(t *testing.T) {
 	}
 }
 
-// A file that is replied to comes with the task; in a thread the reply is for old
-// clients only.
+// A task gets the file that its message replies to; in a thread the reply may be only a
+// fallback for older clients.
 func TestFilesRepliedTo(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`:                                                              "$0",

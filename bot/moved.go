@@ -8,20 +8,20 @@ import (
 	"matrix-tui/state"
 )
 
-// carrier adapts what moves to a room's successor: tasks get new keys, and messages
+// adapter adapts what moves to a room's successor: tasks get new keys, and messages
 // no longer refer to events of the old room.
-func carrier(to string) state.Carrier {
-	return state.Carrier{
+func adapter(to string) state.Adapter {
+	return state.Adapter{
 		Key:     func(event string) string { return task.KeyOf(to, event) },
-		Message: carried,
+		Message: adapted,
 	}
 }
 
-// carried adapts an unsent message for the room's successor. It drops a reference
+// adapted adapts an unsent message for the room's successor. It drops a reference
 // to an event of the old room, or refuses the message if that is all it consists
 // of. A reference to another message of ours stays: it is resolved when the message
 // is sent.
-func carried(o state.Message) state.Message {
+func adapted(o state.Message) state.Message {
 	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {

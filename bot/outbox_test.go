@@ -8,7 +8,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-func TestEarlierLife(t *testing.T) {
+func TestAnsweredBefore(t *testing.T) {
 	row := func(id string) state.Event {
 		return state.Event{Event: event.Event{Room: "!a:x", ID: id}, Status: state.Pending}
 	}

@@ -35,7 +35,7 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make pairing code: %w", err)
+		return nil, fmt.Errorf("create pairing code: %w", err)
 	}
 	told := matrix.Notice("I don't know you yet. Your pairing code is `" + code + "` (valid for one hour). " +
 		"Ask one of my owners to send `!pair " + code + "` in their chat with me, then send your message again.")

@@ -31,7 +31,7 @@ type route struct {
 
 // routeOf decides what a new message is. A reply to a question, or a message in its
 // thread, answers it, whoever wrote it; so does the next plain message of the person
-// who was asked. The caller holds r.decisions.
+// who requested the task. The caller holds r.decisions.
 func (r *room) routeOf(ctx context.Context, row state.Event) (route, error) {
 	m, ok := row.Message()
 	if !ok {

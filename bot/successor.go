@@ -76,7 +76,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 func (r *room) moveRows(ctx context.Context, tombstone state.Event, to string) error {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, carrier(to), tombstone.ID); err != nil {
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, adapter(to), tombstone.ID); err != nil {
 		return fmt.Errorf("move rows: %w", err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// keylessEvent is an event in the room of d whose key is missing.
+// keylessEvent returns an event in the room of d whose key is missing.
 func keylessEvent(d *deciding, id, session string) state.Event {
 	return state.Event{Status: state.Pending, Event: event.Event{
 		ID: id, Type: event.TypeEncrypted, Sender: "@ann:here", Room: d.id, Time: d.at,
@@ -36,7 +36,7 @@ func TestClassifyEncrypted(t *testing.T) {
 		{event.MissingKey, self, policy.Decision{Heard: true}, kindArchive},
 		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
 		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, kindArchive},
-		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, kindArchive}, // it held something that nobody encrypts
+		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, kindArchive}, // its content was of a type that is never encrypted
 	} {
 		e := event.Event{Type: event.TypeEncrypted, Sender: c.sender, Encryption: c.encryption}
 		if got := classify(e, self, func(event.Event) policy.Decision { return c.hear }); got != c.want {
@@ -45,8 +45,8 @@ func TestClassifyEncrypted(t *testing.T) {
 	}
 }
 
-// What waits for a key is told of once for each key, after a while, and is given up
-// in the end.
+// The room is told once per key that it is missing, after a while; finally the events are
+// given up.
 func TestUndecrypted(t *testing.T) {
 	d := newDeciding(t, everything)
 	untrusted := keylessEvent(d, "$4", "v")
@@ -95,7 +95,7 @@ func TestUndecryptedAreBounded(t *testing.T) {
 	if _, err := d.bot.Journal.Commit(t.Context(), "", many); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the room is looked at whenever something comes
+	for range 2 { // the room is checked with each new event
 		d.decides()
 		left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 1000)
 		if err != nil || len(left) != maxUndecrypted || left[len(left)-1].ID != fmt.Sprint("$", maxUndecrypted-1) {
@@ -108,7 +108,7 @@ func TestKeysAreAskedForOnce(t *testing.T) {
 	var k keys
 	one, other := e2ee.Key{Room: "!den", Session: "s"}, e2ee.Key{Room: "!den", Session: "u"}
 	got := []bool{k.ask(one), k.ask(one), k.ask(other)}
-	k.forget(one) // it could not be asked for
+	k.forget(one) // the request failed
 	got = append(got, k.ask(one))
 	k.keep(map[e2ee.Key]bool{one: true}) // nothing waits for the other
 	got = append(got, k.ask(one), k.ask(other))

@@ -122,7 +122,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
 		n++
 		m := matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text))
 		if err := r.queue(ctx, r.out(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), m)); err != nil && ctx.Err() == nil {
-			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of an update")
+			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
 	err := r.bot.SelfUpdate(ctx, o, say)
@@ -136,7 +136,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
 	m := matrix.Notice(text)
 	m.RelatesTo = relate(originOf(row), row.ID)
 	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
-		r.bot.log.Error().Err(err).Str("room", r.id).Msg("tell of an update")
+		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
 	}
 }
 

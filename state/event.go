@@ -4,72 +4,41 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"matrix-tui/state/event"
 )
 
-// Status says whether an event is to be decided. The numbers are on disk; 2, 3
-// and 5 were states of tasks until schema 3.
+// Status says whether an event still has to be decided. The numbers are stored; 2, 3
+// and 5 were states of tasks before schema 3.
 type Status int
 
 const (
-	Archived Status = 0 // kept for dedupe and context, nothing to do
+	Archived Status = 0 // kept for deduplication and context
 	Pending  Status = 1 // to be decided
-	Done     Status = 4 // decided: it is a task now, or was dealt with
+	Done     Status = 4 // decided: a task was created, or it was handled
 )
 
-// MaxBatch is the most rows that one query for work gives.
+// MaxBatch is the maximum number of rows that one query for work returns.
 const MaxBatch = 1000
 
-// Event is an event of the record.
+// Event is an event with its row's metadata.
 type Event struct {
 	event.Event
-	Seq    int64 // order of arrival, given by Commit
+	Seq    int64 // order of arrival, set by Commit
 	Status Status
-	At     time.Time // when it arrived here, given by Commit
+	At     time.Time // time of arrival, set by Commit
 }
 
-// pending is the condition of the partial index on events that are to be decided; a
-// query must use these very words for SQLite to use the index.
+// pending is the condition of the partial indexes on pending events. A query must
+// contain it literally for SQLite to use the index.
 const pending = "status = 1"
 
-// What is asked of events; a test holds that none of it scans the table.
-const (
-	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, at"
-
-	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
-	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
-	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
-	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? ORDER BY seq LIMIT ?"
-	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
-	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
-	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
-	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
-	queryCountKeyless = "SELECT count(*) FROM event WHERE room = ? AND " + pending + " AND encryption IN ('missing key', 'untrusted') AND seq <= ?"
-	queryAwaiting     = "SELECT DISTINCT room FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND session = ?"
-	queryFinishEvents = "UPDATE event SET status = 4 WHERE room = ? AND " + pending + " AND seq < ?"
-)
-
-// NextBatch is the sync token of the last Commit, "" before the first.
-func (j *Journal) NextBatch(ctx context.Context) (string, error) {
-	var token string
-	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'next_batch'").Scan(&token)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return token, j.failed("read sync token", err)
-}
-
-// Commit stores the events and the sync token that covers them in one
-// transaction: both are there after a crash, or neither. Events that are known
-// are skipped; fresh are the others, in order, with Seq. The token "" leaves
-// the old one (events that fill a gap). An event without room or ID cannot be
-// told from others and is left out, with a warning in the log.
+// Commit stores events and the sync token that covers them in one transaction: after a
+// crash both are there, or neither. It skips known events and returns the others in
+// order, with Seq and At. The token "" keeps the old one, for events that fill a gap.
+// An event without room or ID is left out and logged.
 func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) (fresh []Event, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
@@ -102,7 +71,7 @@ func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) 
 	return fresh, nil
 }
 
-// insertEvent adds an event, unless it is known.
+// insertEvent inserts an event unless it is known.
 func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64, fresh bool, err error) {
 	body, raw, err := bodyOf(e)
 	if err != nil {
@@ -124,8 +93,8 @@ func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64,
 	return seq, err == nil, err
 }
 
-// bodyOf is what is stored of an event besides its columns: what it says, or the
-// bytes while that is not known.
+// bodyOf returns the columns body and raw of an event: its decoded body, or its bytes
+// while it is undecrypted.
 func bodyOf(e Event) (body, raw string, err error) {
 	if e.Undecrypted() {
 		return "{}", string(e.Raw), nil
@@ -134,8 +103,8 @@ func bodyOf(e Event) (body, raw string, err error) {
 	return string(all), "", err
 }
 
-// Decoded stores what an event that was Undecrypted says, or why that is still
-// not known.
+// Decoded updates an event that was Undecrypted: it is decrypted now, or the reason has
+// changed.
 func (j *Journal) Decoded(ctx context.Context, e Event) error {
 	body, raw, err := bodyOf(e)
 	if err != nil {
@@ -147,107 +116,7 @@ func (j *Journal) Decoded(ctx context.Context, e Event) error {
 		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Room, e.ID)
 }
 
-// Known says which of the events of a room are in the journal.
-func (j *Journal) Known(ctx context.Context, room string, events []string) (map[string]bool, error) {
-	known := make(map[string]bool, len(events))
-	for chunk := range slices.Chunk(events, 500) {
-		args := make([]any, 0, len(chunk)+1)
-		args = append(args, room)
-		for _, event := range chunk {
-			args = append(args, event)
-		}
-		marks := strings.Repeat("?, ", len(chunk)-1) + "?"
-		found, err := queryAll(ctx, j.db, scanText,
-			"SELECT event FROM event WHERE room = ? AND event IN ("+marks+")", args...)
-		if err != nil {
-			return nil, j.failed("look up events", err)
-		}
-		for _, event := range found {
-			known[event] = true
-		}
-	}
-	return known, nil
-}
-
-// LastEvent is the event of the room that came last, "" when none is known.
-func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
-	var event string
-	err := j.db.QueryRowContext(ctx, queryLastEvent, room).Scan(&event)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return event, j.failed("look up last event", err)
-}
-
-// Event gives one event, or ErrNotFound.
-func (j *Journal) Event(ctx context.Context, room, event string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryEvent, room, event))
-	return e, j.failed("look up event", err)
-}
-
-// Before gives the newest messages of a room that came before the row seq,
-// oldest first, at most n of them.
-func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryBefore, room, seq, n)
-	slices.Reverse(rows)
-	return rows, j.failed("look up earlier messages", err)
-}
-
-// Pending gives the room's events behind seq that are to be decided, in order of
-// arrival, at most n of them.
-func (j *Journal) Pending(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryPending, room, seq, n)
-	return rows, j.failed("look up pending events", err)
-}
-
-// PendingType is the room's oldest event of a type that is to be decided, or
-// ErrNotFound.
-func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingType, room, eventType))
-	return e, j.failed("look up pending event", err)
-}
-
-// PendingEdit is the newest edit of an event by a sender that is to be decided, or
-// ErrNotFound.
-func (j *Journal) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
-	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
-	return e, j.failed("look up pending edit", err)
-}
-
-// Undecrypted gives the events that wait for their key, or for trust in their
-// device, by room and then in order of arrival, at most n of them; those behind
-// the event of a room.
-func (j *Journal) Undecrypted(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	all, err := queryAll(ctx, j.db, scanEvent, queryUndecrypted, room, seq, n)
-	return all, j.failed("look up undecrypted events", err)
-}
-
-// CountUndecrypted is the number of those in a room, up to the event seq.
-func (j *Journal) CountUndecrypted(ctx context.Context, room string, seq int64) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, queryCountKeyless, room, seq).Scan(&n)
-	return n, j.failed("count undecrypted events", err)
-}
-
-// RoomsAwaiting are the rooms with events that wait for the key of a session.
-func (j *Journal) RoomsAwaiting(ctx context.Context, session string) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryAwaiting, session)
-	return rooms, j.failed("look up rooms that wait for a key", err)
-}
-
-// UnfinishedRooms are the rooms that have an event to be decided or a task to be
-// worked on.
-func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryPendingRooms)
-	if err != nil {
-		return nil, j.failed("look up rooms with pending events", err)
-	}
-	working, err := queryAll(ctx, j.db, scanText, queryTaskRooms)
-	rooms = append(rooms, working...)
-	slices.Sort(rooms)
-	return slices.Compact(rooms), j.failed("look up rooms with tasks", err)
-}
-
-// Finish marks an event Done. ErrNotFound for an unknown one.
+// Finish marks an event Done. It returns ErrNotFound for an unknown one.
 func (j *Journal) Finish(ctx context.Context, room, event string) error {
 	return j.mark(ctx, "finish event", "UPDATE event SET status = 4 WHERE room = ? AND event = ?", room, event)
 }
@@ -258,7 +127,7 @@ func (j *Journal) FinishEvents(ctx context.Context, room string, seq int64) erro
 	return j.failed("finish events", err)
 }
 
-// setStatus changes an event, or is ErrNotFound.
+// setStatus sets the status of an event, or returns ErrNotFound.
 func setStatus(ctx context.Context, tx *sql.Tx, room, event string, status Status) error {
 	res, err := tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND event = ?", status, room, event)
 	if err != nil {
@@ -268,55 +137,4 @@ func setStatus(ctx context.Context, tx *sql.Tx, room, event string, status Statu
 		return err
 	}
 	return ErrNotFound
-}
-
-type scanner interface{ Scan(...any) error }
-
-func scanText(row scanner) (text string, err error) {
-	err = row.Scan(&text)
-	return text, err
-}
-
-func scanEvent(row scanner) (e Event, err error) {
-	var ms, at int64
-	var body, raw string
-	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session, &e.Distrust, &body, &raw, &e.Status, &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Event{}, ErrNotFound
-	}
-	if err != nil {
-		return Event{}, err
-	}
-	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, err)
-	}
-	e.Time, e.At = time.UnixMilli(ms).UTC(), time.UnixMilli(at).UTC()
-	if raw != "" {
-		e.Raw = json.RawMessage(raw)
-	}
-	return e, nil
-}
-
-// queryAll reads all rows before it returns: with one connection, a query must
-// not be open while the next is asked.
-func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
-}
-
-// querier is the database, or a transaction of it.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }

@@ -21,7 +21,7 @@ func TestJournalMoveRoom(t *testing.T) {
 	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
 	must(t, j.MarkSent(ctx, "x1", "$e"))
 	must(t, j.Queue(ctx, message("x3", "!old", "$1")))
-	carry := Carrier{
+	adapt := Adapter{
 		Key: func(event string) string { return "new " + event },
 		Message: func(o Message) Message {
 			if o.Txn == "x3" {
@@ -32,11 +32,11 @@ func TestJournalMoveRoom(t *testing.T) {
 		},
 	}
 	for range 2 {
-		must(t, j.MoveRoom(ctx, "!old", "!new", carry, "$tombstone"))
+		must(t, j.MoveRoom(ctx, "!old", "!new", adapt, "$tombstone"))
 	}
-	must(t, j.MoveRoom(ctx, "!new", "!new", carry))
-	if j.MoveRoom(ctx, "!new", "", carry) == nil {
-		t.Error("moved to nowhere")
+	must(t, j.MoveRoom(ctx, "!new", "!new", adapt))
+	if j.MoveRoom(ctx, "!new", "", adapt) == nil {
+		t.Error("moved without a successor")
 	}
 
 	rows, err := j.Pending(ctx, "!new", 0, 9)
@@ -65,13 +65,13 @@ func TestJournalMoveRoom(t *testing.T) {
 		t.Errorf("left in the old room: %v", err)
 	}
 	if last, err := j.LastTask(ctx, "!old"); err != nil || last.Key != over.Key {
-		t.Errorf("what is over has left the old room: %s, %v", last.Key, err)
+		t.Errorf("a finished task has moved: %s, %v", last.Key, err)
 	}
 	if row, err := j.Event(ctx, "!old", "$tombstone"); err != nil || row.Status != Done {
 		t.Errorf("the tombstone has status %d, %v", row.Status, err)
 	}
 	if fresh := commit(t, j, "t", anEvent("!old", "$2", Pending)); len(fresh) > 0 {
-		t.Error("a moved event came again and was taken for new")
+		t.Error("a moved event that arrived again counted as new")
 	}
 	for txn, status := range map[string]OutStatus{"x1": Sent, "x2": Unsent, "x3": Refused} {
 		got, err := j.Message(ctx, txn)
@@ -88,7 +88,7 @@ func TestJournalMoveRoom(t *testing.T) {
 		}
 		for _, m := range unsent {
 			if _, err := j.Task(ctx, m.Task); err != nil {
-				t.Errorf("%s is about %s: %v", m.Txn, m.Task, err)
+				t.Errorf("%s belongs to %s: %v", m.Txn, m.Task, err)
 			}
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 )
 
-// schemaVersion is the version of the schema below, kept in user_version: a
-// journal of version n lacks the steps from n on.
+// schemaVersion is the current version of the schema, stored in user_version. A
+// journal of version n still needs schema[n:].
 var schemaVersion = len(schema)
 
-// schema is what each version adds to the one before. A step never changes, also
-// when the constants of the queries do.
+// schema lists the migrations. Step n turns version n into version n+1. Never change a
+// released step, even if the queries change.
 var schema = []schemaStep{{sql: `
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
@@ -149,11 +149,11 @@ CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm
 CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
 `}}
 
-// schemaStep makes one version of the schema from the one before.
+// schemaStep is a migration from one version of the schema to the next.
 type schemaStep struct {
 	sql  string
-	fill func(context.Context, *sql.Tx) error // copies what the tables before had; nil for nothing
-	then string                               // removes what was copied
+	fill func(context.Context, *sql.Tx) error // copies data from the old tables; may be nil
+	then string                               // removes the old tables and columns
 }
 
 func (s schemaStep) run(ctx context.Context, tx *sql.Tx) error {

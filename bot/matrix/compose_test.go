@@ -13,7 +13,7 @@ import (
 	"matrix-tui/bot/text"
 )
 
-// Whatever the text is, each of its events is far enough under 64 KiB.
+// Every part of any text is well below 64 KiB.
 func TestAnswerFits(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("<&>", 30_000),
@@ -66,7 +66,7 @@ func TestWithTxn(t *testing.T) {
 	}
 }
 
-// Most of it is shown that fits into an edit, whatever it is.
+// An edit shows as many steps as fit into it, whatever their content.
 func TestProgressFits(t *testing.T) {
 	if encrypted := maxNotice*4/3 + 1000; encrypted >= 20_000 {
 		t.Fatalf("%d bytes encrypted", encrypted)
@@ -100,7 +100,7 @@ func TestProgressFits(t *testing.T) {
 	}
 }
 
-// A client that knows no edits, or no HTML, shows the steps too.
+// A client that does not support edits or HTML also shows the steps.
 func TestProgressEdit(t *testing.T) {
 	var steps text.Steps
 	steps.Begin("run")

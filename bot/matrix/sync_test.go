@@ -12,8 +12,8 @@ import (
 
 const self = "@bot:here"
 
-// What the inviter's server chose to send says nothing about who invites: the
-// homeserver's own event does, which stands last.
+// The state that the inviter's server sent does not say who invites. The homeserver's own
+// event, which is last, does.
 func TestForgedStrippedState(t *testing.T) {
 	forged := json.RawMessage(`{"type":"m.room.member","sender":"@owner:y","state_key":"@bot:here","content":{"membership":"invite","is_direct":true}}`)
 	invite := json.RawMessage(`{"event_id":"$1","type":"m.room.member","sender":"@mallory:x","state_key":"@bot:here","content":{"membership":"invite"}}`)
@@ -35,7 +35,7 @@ func TestForgedStrippedState(t *testing.T) {
 	}
 }
 
-// A batch has the events that can be trusted, and counts the others.
+// A batch contains the valid events, and the others are counted.
 func TestSyncRejects(t *testing.T) {
 	rejected := 0
 	a, err := New(Config{Homeserver: "http://127.0.0.1:1", User: self, Rejected: func() { rejected++ }, Log: zerolog.Nop()})

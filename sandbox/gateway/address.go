@@ -17,8 +17,8 @@ import (
 // not learn which names and addresses the host's own network knows.
 var errNotPublic = errors.New("the host is not a public one, or does not exist")
 
-// registry denies what IANA's special-purpose address registries list, and what is not yet given to anybody; and the
-// address of Azure's metadata service, which looks public.
+// registry denies the ranges of IANA's special-purpose address registries, unassigned ranges, and the address of
+// Azure's metadata service, which looks public.
 var registry = ssrf.New(ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
@@ -75,11 +75,10 @@ func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// targetError says what is wrong with the target of a container's request, in our own
-// words.
+// targetError says in our own words what is wrong with the target of a container's request.
 type targetError struct{ what string }
 
-// Error is fit for the container.
+// Error may be shown to the container.
 func (e *targetError) Error() string { return e.what }
 
 func bad(what string) error { return &targetError{what} }

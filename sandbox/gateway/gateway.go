@@ -22,7 +22,7 @@ import (
 // nothing.
 const Placeholder = "placeholder-key-of-the-room"
 
-// Bounds of what a room may use.
+// Limits per room.
 const (
 	maxConns   = 256              // connections of one room; more wait
 	maxBody    = 64 << 20         // bytes of a request to the model
@@ -41,8 +41,8 @@ type Config struct {
 	Deny     []netip.Prefix // of public addresses that containers may not connect to
 	Log      zerolog.Logger
 
-	reachable func(netip.Addr) bool // tests reach loopback; nil = public addresses only
-	idle      time.Duration         // tests do not wait ten minutes; 0 = maxIdle
+	reachable func(netip.Addr) bool // for tests, which use loopback; nil = public addresses only
+	idle      time.Duration         // for tests, which do not wait ten minutes; 0 = maxIdle
 }
 
 // String hides the key.
@@ -61,7 +61,7 @@ type Gateway struct {
 	usage  map[string]*meter
 	closed bool
 
-	limited atomic.Int64 // answers 429 in a row
+	limited atomic.Int64 // consecutive 429 answers
 }
 
 // String hides the key.
@@ -84,11 +84,11 @@ func New(cfg Config) *Gateway {
 	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}}
 }
 
-// Usage is what a room has used of the model since the gateway started.
+// Usage is a room's use of the model since the gateway started.
 type Usage struct {
-	Requests     int64 // sent to the model, failed ones too
+	Requests     int64 // sent to the model, including failed ones
 	InputTokens  int64
-	OutputTokens int64 // thoughts included
+	OutputTokens int64 // including thoughts
 }
 
 // Usage returns the room's usage; zero for an unknown room.

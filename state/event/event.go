@@ -1,10 +1,9 @@
-// Package event holds Matrix events as this program understands them. An [Event]
-// is decoded once, from the bytes that the homeserver sent (bot/matrix/decode),
-// or from what was encrypted (bot/matrix/e2ee), and it is stored as it stands
-// here. Whoever gets one need not, and cannot, look at Matrix JSON again.
+// Package event defines decoded Matrix events. An [Event] is decoded once, by
+// bot/matrix/decode or, if it was encrypted, by bot/matrix/e2ee, and stored in this
+// form. No other code reads Matrix JSON.
 //
-// The package contains types only: it reads nothing and decides nothing about
-// who may do what.
+// The package contains only types and their accessors. It parses nothing and never
+// decides who may do what.
 package event
 
 import (
@@ -12,7 +11,7 @@ import (
 	"time"
 )
 
-// Types of events that we read, by their names in the specification.
+// Types of events that we read, as named in the specification.
 const (
 	TypeMessage    = "m.room.message"
 	TypeSticker    = "m.sticker"
@@ -28,73 +27,74 @@ const (
 	TypeDirect     = "m.direct" // account data
 )
 
-// OwnTypes begins the types and keys that only this program writes. Nobody can
-// send us an event of such a type.
+// OwnTypes is the prefix of types and keys that only this program uses. Events of such
+// a type are rejected if they come from the homeserver.
 const OwnTypes = "io.matrix-tui."
 
-// Types of events that this program makes itself, for things that come without an
-// event of their own.
+// Types of events that this program creates itself, for things without an event of
+// their own.
 const (
 	TypeInvite = OwnTypes + "invite" // an invitation to the bot
 	TypeGone   = OwnTypes + "gone"   // the bot is no longer in the room
 )
 
-// TxnKey is where a message of ours carries its transaction ID, so that its
-// echo is recognised without a key.
+// TxnKey is the key in the content of our messages that holds the transaction ID, so
+// that we recognise an echo without decrypting it.
 const TxnKey = OwnTypes + "txn"
 
-// MsgVerification is the msgtype of a message that asks for a verification.
+// MsgVerification is the msgtype of a verification request.
 const MsgVerification = "m.key.verification.request"
 
-// Encryption tells how an event came, and so how far its sender and its words can
-// be relied on.
+// Encryption says how an event was protected, and so how far its sender and content can
+// be trusted. The values are stored.
 type Encryption string
 
 const (
-	// Unencrypted is an event in clear, of a room or a type that is not encrypted.
+	// Unencrypted is an unencrypted event in an unencrypted room, or of a type that is
+	// never encrypted.
 	Unencrypted Encryption = ""
-	// Cleartext is a message in clear in an encrypted room. Clients encrypt
-	// there, so a broken client or the homeserver wrote it.
+	// Cleartext is an unencrypted message in an encrypted room. Clients encrypt there,
+	// so it is from a broken client or from the homeserver.
 	Cleartext Encryption = "cleartext"
-	// Decrypted is an event that our own device decrypted: its sender is proven.
+	// Decrypted is an event that our device has decrypted: its sender is proven.
 	Decrypted Encryption = "decrypted"
-	// MissingKey is an encrypted event whose key is not there yet.
+	// MissingKey is an encrypted event whose key has not arrived yet.
 	MissingKey Encryption = "missing key"
-	// Untrusted is an encrypted event of a device that is not trusted yet.
+	// Untrusted is an encrypted event from a device that is not trusted yet.
 	Untrusted Encryption = "untrusted"
 	// Undecryptable is an encrypted event that can never be decrypted.
 	Undecryptable Encryption = "undecryptable"
-	// Undecoded is an event that an earlier release stored as it came.
+	// Undecoded is an event that an earlier release stored without decoding it.
 	Undecoded Encryption = "undecoded"
 )
 
-// Event is an event as we understand it. Strings are what others wrote.
+// Event is a decoded event. Its strings are untrusted input.
 type Event struct {
 	ID       string
 	Type     string
 	Sender   string
-	StateKey *string // nil for what is no state event
-	Room     string  // in whose timeline it stands
-	// Home is the room that it was sent to, where that is not Room: events that
-	// are not done move with their room.
+	StateKey *string // nil if it is not a state event
+	Room     string  // the room in whose timeline it is
+	// Home is the room that it was sent to, or "" if that is Room. They differ after a
+	// room upgrade, which moves pending events to the new room.
 	Home       string
 	Time       time.Time // origin_server_ts, in ms
 	Encryption Encryption
-	// Session is the Megolm session of an event that is MissingKey or Untrusted.
+	// Session is the Megolm session of a MissingKey or Untrusted event.
 	Session string
 	// Distrust is why the device of an Untrusted event is not trusted.
 	Distrust string
 	Body     Body
-	// Raw is the event as it came. The record keeps it while Undecrypted.
+	// Raw is the event as received. It is stored while the event is Undecrypted.
 	Raw json.RawMessage
-	// Content is the content as it came, checked. The record does not keep it.
+	// Content is the content as received, with checked keys. It is not stored.
 	Content json.RawMessage
-	// Transaction is of the message of ours that this is the echo of. It means
-	// nothing unless the sender is this account. The record does not keep it.
+	// Transaction is the transaction ID if this is the echo of one of our messages. It is
+	// meaningful only if this account is the sender. It is not stored.
 	Transaction string
 }
 
-// Body is what an event says, by its type; the other fields are zero.
+// Body is the decoded content. Only the field for the event's type is set.
 type Body struct {
 	Message     *Message  `json:"message,omitzero"`     // m.room.message, m.sticker
 	Reaction    *Relation `json:"reaction,omitzero"`    // m.reaction
@@ -106,12 +106,12 @@ type Body struct {
 	Name        string    `json:"name,omitzero"`        // m.room.name
 }
 
-// Undecrypted tells whether the event may be understood later: Raw is kept.
+// Undecrypted reports whether the event may be decrypted or decoded later.
 func (e Event) Undecrypted() bool {
 	return e.Encryption == MissingKey || e.Encryption == Untrusted || e.Encryption == Undecoded
 }
 
-// SentTo is the room that the event was sent to.
+// SentTo returns the room that the event was sent to.
 func (e Event) SentTo() string {
 	if e.Home != "" {
 		return e.Home
@@ -119,11 +119,11 @@ func (e Event) SentTo() string {
 	return e.Room
 }
 
-// Moved tells whether the event stands in a room before this one: nothing here
-// can reply to it.
+// Moved reports whether the event was sent to a predecessor of Room, so that messages
+// in Room cannot reply to it.
 func (e Event) Moved() bool { return e.SentTo() != e.Room }
 
-// Relation is what the event says about another one, zero for nothing.
+// Relation returns the relation to another event, or the zero Relation.
 func (e Event) Relation() Relation {
 	switch {
 	case e.Body.Message != nil:
@@ -134,16 +134,14 @@ func (e Event) Relation() Relation {
 	return Relation{}
 }
 
-// Spoken tells whether somebody says something by the event, in a way that may
-// be obeyed.
+// Spoken reports whether the event is a message that may be acted on.
 func (e Event) Spoken() bool { return IsSpoken(e.Type) && e.Encryption != Cleartext }
 
-// IsSpoken tells whether people say something by events of a type.
+// IsSpoken reports whether events of a type are messages.
 func IsSpoken(eventType string) bool { return eventType == TypeMessage || eventType == TypeSticker }
 
-// Message gives the event as a message, a sticker too. ok is false for any
-// other event, for one without a msgtype, and for a message in clear where it
-// should have been encrypted.
+// Message returns the content of a message or sticker. ok is false for other events,
+// for a message without a msgtype, and for a Cleartext one.
 func (e Event) Message() (m Message, ok bool) {
 	if e.Body.Message == nil || e.StateKey != nil || !e.Spoken() {
 		return m, false
@@ -151,7 +149,7 @@ func (e Event) Message() (m Message, ok bool) {
 	return *e.Body.Message, e.Body.Message.MsgType != ""
 }
 
-// Reaction gives the event as a reaction to another one.
+// Reaction returns the relation of a reaction; ok is false for other events.
 func (e Event) Reaction() (r Relation, ok bool) {
 	if e.Body.Reaction == nil || e.StateKey != nil {
 		return r, false
@@ -160,7 +158,7 @@ func (e Event) Reaction() (r Relation, ok bool) {
 	return r, r.RelType == "m.annotation" && r.EventID != "" && r.Key != ""
 }
 
-// Redaction is the event that an event takes back, "" for none.
+// Redaction returns the ID of the redacted event, or "".
 func (e Event) Redaction() string {
 	if e.StateKey != nil {
 		return ""
@@ -168,7 +166,8 @@ func (e Event) Redaction() string {
 	return e.Body.Redacts
 }
 
-// Member gives the event as a membership; user is whose it is.
+// Member returns the user and content of a membership event; ok is false for other
+// events.
 func (e Event) Member() (user string, m Member, ok bool) {
 	if e.Type != TypeMember || e.StateKey == nil || e.Body.Member == nil {
 		return "", m, false
@@ -176,11 +175,11 @@ func (e Event) Member() (user string, m Member, ok bool) {
 	return *e.StateKey, *e.Body.Member, true
 }
 
-// InvitesDirectly tells whether an invitation is to a direct chat.
+// InvitesDirectly reports whether an invitation is to a direct chat.
 func (e Event) InvitesDirectly() bool { return e.Body.Member != nil && e.Body.Member.IsDirect }
 
-// MembershipChange is what an event changes about user's membership: "join",
-// "leave" (also by a ban), or "" for nothing, such as a new display name.
+// MembershipChange returns how an event changes user's membership: "join", "leave"
+// (also for a ban), or "" for no change, such as a new display name.
 func (e Event) MembershipChange(user string) string {
 	whose, m, ok := e.Member()
 	if !ok || whose != user || m.Membership == m.Before {
@@ -195,8 +194,7 @@ func (e Event) MembershipChange(user string) string {
 	return ""
 }
 
-// IsState tells whether an event is the room's state of a type, with an empty
-// state key.
+// IsState reports whether an event is a state event of a type, with an empty state key.
 func (e Event) IsState(eventType string) bool {
 	return e.Type == eventType && e.StateKey != nil && *e.StateKey == ""
 }

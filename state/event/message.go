@@ -6,29 +6,29 @@ type Message struct {
 	Body          string    `json:"body,omitzero"`
 	FileName      string    `json:"filename,omitzero"`
 	FormattedBody string    `json:"formatted_body,omitzero"` // HTML
-	Mentions      []string  `json:"mentions,omitzero"`       // user IDs; nil where the client does not say
+	Mentions      []string  `json:"mentions,omitzero"`       // user IDs; nil if the client does not support m.mentions
 	NewContent    *Text     `json:"new_content,omitzero"`    // of an edit
 	RelatesTo     Relation  `json:"relates_to,omitzero"`
 	File          *FileInfo `json:"file,omitzero"` // of a message with a file
 }
 
-// Text is what an edit puts in the place of a message.
+// Text is the new content in an edit.
 type Text struct {
 	MsgType  string `json:"msgtype,omitzero"`
 	Body     string `json:"body,omitzero"`
 	FileName string `json:"filename,omitzero"`
 }
 
-// FileInfo is what a message says about its file. All of it is the sender's claim.
+// FileInfo describes the file in a message. The sender may have made up all of it.
 type FileInfo struct {
 	URL      string         `json:"url,omitzero"`
-	Secret   *EncryptedFile `json:"secret,omitzero"` // nil: the file is not encrypted
-	Size     int64          `json:"size,omitzero"`   // in bytes; 0: not said
+	Secret   *EncryptedFile `json:"secret,omitzero"` // nil if the file is not encrypted
+	Size     int64          `json:"size,omitzero"`   // in bytes; 0 if unknown
 	MimeType string         `json:"mimetype,omitzero"`
 	Voice    bool           `json:"voice,omitzero"` // a voice message (MSC3245)
 }
 
-// EncryptedFile says how a file is encrypted
+// EncryptedFile holds what is needed to decrypt a file
 // (https://spec.matrix.org/v1.11/client-server-api/#extensions-to-mroommessage-msgtypes).
 type EncryptedFile struct {
 	Version string `json:"v,omitzero"`
@@ -37,7 +37,7 @@ type EncryptedFile struct {
 	SHA256  string `json:"sha256,omitzero"`
 }
 
-// JWK is the key of a file.
+// JWK is the key of an encrypted file.
 type JWK struct {
 	K      string   `json:"k,omitzero"`
 	Alg    string   `json:"alg,omitzero"`
@@ -46,24 +46,24 @@ type JWK struct {
 	KeyOps []string `json:"key_ops,omitzero"`
 }
 
-// Relation is what an event says about another one (m.relates_to).
+// Relation is an event's relation to another one (m.relates_to).
 type Relation struct {
 	RelType   string `json:"rel_type,omitzero"`
 	EventID   string `json:"event_id,omitzero"`
 	Key       string `json:"key,omitzero"`      // of an annotation: the reaction
-	Fallback  bool   `json:"fallback,omitzero"` // the reply is for clients without threads
+	Fallback  bool   `json:"fallback,omitzero"` // InReplyTo is only for clients without threads
 	InReplyTo string `json:"in_reply_to,omitzero"`
 }
 
 // Member is the content of an m.room.member.
 type Member struct {
 	Membership string `json:"membership,omitzero"`
-	Before     string `json:"before,omitzero"` // the one before this one
+	Before     string `json:"before,omitzero"` // previous membership
 	IsDirect   bool   `json:"is_direct,omitzero"`
 }
 
-// About is the event that a message speaks to: the root of its thread, or what
-// it replies to; "" for one that stands for itself.
+// About returns the event that a message refers to: the root of its thread, or the
+// event that it replies to, or "".
 func (r Relation) About() string {
 	if r.RelType == "m.thread" {
 		return r.EventID
@@ -71,7 +71,7 @@ func (r Relation) About() string {
 	return r.InReplyTo
 }
 
-// Thread is the root of the thread that a message stands in, "" for none.
+// Thread returns the root of a message's thread, or "".
 func (r Relation) Thread() string {
 	if r.RelType == "m.thread" {
 		return r.EventID
@@ -79,8 +79,8 @@ func (r Relation) Thread() string {
 	return ""
 }
 
-// ReplyTo is the event that a message replies to, "" for none: in a thread, a
-// relation may be there for old clients only.
+// ReplyTo returns the event that a message replies to, or "". In a thread it ignores a
+// relation that is only a fallback for older clients.
 func (r Relation) ReplyTo() string {
 	if r.Fallback {
 		return ""
@@ -88,17 +88,16 @@ func (r Relation) ReplyTo() string {
 	return r.InReplyTo
 }
 
-// IsEdit tells whether a message replaces another one.
+// IsEdit reports whether a message replaces another one.
 func (m Message) IsEdit() bool { return m.RelatesTo.RelType == "m.replace" }
 
-// IsFile tells whether a message carries a file.
+// IsFile reports whether a message has a file.
 func (m Message) IsFile() bool { return isFile(m.MsgType) }
 
-// Caption is what was written under a file: its body, where that is not the
-// file's name.
+// Caption returns a file's caption: its body, unless that is the file name.
 func (m Message) Caption() string { return Text{m.MsgType, m.Body, m.FileName}.caption() }
 
-// NewWords is what an edit has the person say now; of a file, its caption.
+// NewWords returns the new text in an edit; for a file, its caption.
 func (m Message) NewWords() string {
 	switch {
 	case m.NewContent == nil:

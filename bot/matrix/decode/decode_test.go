@@ -13,7 +13,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// long is a lower-case s that Unicode folds to s, as encoding/json does with keys.
+// long is the long s, which encoding/json folds to s in keys.
 const long = "ſ"
 
 const hello = `{"event_id":"$1","type":"m.room.message","sender":"@mallory:x","origin_server_ts":5,"room_id":"!den:x",
@@ -31,8 +31,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// spelled gives an event in which a key at a path stands twice, or beside one in
-// another case: both orders.
+// spelled returns events in which the key at a path appears twice, or also in another
+// case, in both orders.
 func spelled(path []string, key, other string) []string {
 	value := func(name, text string) string { return fmt.Sprintf("%q:%s", name, text) }
 	var out []string
@@ -46,8 +46,7 @@ func spelled(path []string, key, other string) []string {
 	return out
 }
 
-// Every key that is read, wherever it is read, may stand there once and in one
-// case.
+// Every key that is read may appear only once and in only one case.
 func TestOtherSpellingsAreRejected(t *testing.T) {
 	variants := func(key string) []string {
 		all := []string{key, strings.ToUpper(key), strings.ToUpper(key[:1]) + key[1:]}
@@ -65,7 +64,7 @@ func TestOtherSpellingsAreRejected(t *testing.T) {
 		for key, below := range known {
 			for _, variant := range variants(key) {
 				if variant == key && len(path) == 0 && key == "content" {
-					continue // written by the frame below
+					continue // the frame below has it
 				}
 				for _, inner := range spelled(path, key, variant) {
 					frame := fmt.Sprintf(`{"event_id":"$1","type":%q,"sender":"@mallory:x",%s}`, eventType, inner)
@@ -93,7 +92,7 @@ func TestOtherSpellingsAreRejected(t *testing.T) {
 	}
 }
 
-// missing are the keys that every event has, less one.
+// missing returns an event without one of the required keys.
 func missing(key, eventType string) (rest string) {
 	for name, value := range map[string]string{"event_id": "$1", "type": eventType, "sender": "@mallory:x"} {
 		if name != key {
@@ -133,22 +132,22 @@ func TestFromServerRejectsWhatOnlyWeWrite(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Event(raw); err != nil {
-		t.Errorf("of the journal: %v", err)
+		t.Errorf("from the journal: %v", err)
 	}
 }
 
-// What the content says about itself proves nothing.
+// Claims in the content about encryption prove nothing.
 func TestEncryptionIsNotTheSendersToTell(t *testing.T) {
 	raw := strings.Replace(hello, `"room_id"`, `"encryption":"decrypted","io.matrix-tui.encrypted":true,"room_id"`, 1)
 	e, err := FromServer(json.RawMessage(raw))
 	if err != nil || e.Encryption != event.Unencrypted {
 		t.Errorf("%q, %v", e.Encryption, err)
 	}
-	const sealed = `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:x",%s"content":{"algorithm":"m.megolm.v1.aes-sha2","session_id":"s",%s"m.relates_to":{"rel_type":"m.thread"}}}`
+	const encrypted = `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:x",%s"content":{"algorithm":"m.megolm.v1.aes-sha2","session_id":"s",%s"m.relates_to":{"rel_type":"m.thread"}}}`
 	for raw, want := range map[string]event.Encryption{
-		fmt.Sprintf(sealed, "", `"ciphertext":"c",`):                event.MissingKey,
-		fmt.Sprintf(sealed, "", ""):                                 event.Unencrypted, // redacted
-		fmt.Sprintf(sealed, `"state_key":"",`, `"ciphertext":"c",`): event.Unencrypted,
+		fmt.Sprintf(encrypted, "", `"ciphertext":"c",`):                event.MissingKey,
+		fmt.Sprintf(encrypted, "", ""):                                 event.Unencrypted, // redacted
+		fmt.Sprintf(encrypted, `"state_key":"",`, `"ciphertext":"c",`): event.Unencrypted,
 	} {
 		e, err := FromServer(json.RawMessage(raw))
 		if err != nil || e.Encryption != want || (e.Session == "s") != (want == event.MissingKey) {
@@ -157,7 +156,7 @@ func TestEncryptionIsNotTheSendersToTell(t *testing.T) {
 	}
 }
 
-// An event survives the record: what is read of it is what was decoded.
+// A decoded event is the same after it was stored and read.
 func TestBody(t *testing.T) {
 	for content, want := range map[string]event.Message{
 		`{"msgtype":"m.text","body":"a","format":"org.matrix.custom.html","formatted_body":"<b>a</b>","m.mentions":{"user_ids":["@a:x",7]}}`: {
@@ -189,7 +188,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// An event that an earlier release stored is decoded by today's rules.
+// An event that an earlier release stored is decoded by the current rules.
 func TestStored(t *testing.T) {
 	row := event.Event{ID: "$1", Type: "m.room.message", Sender: "@mallory:x", Room: "!new:x", Encryption: event.Undecoded, Raw: json.RawMessage(hello)}
 	e := Stored(row)
@@ -208,7 +207,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// Keys that are not read may be spelled as they like.
+// Keys that are not read may have any spelling.
 func TestUnreadKeys(t *testing.T) {
 	raw := strings.Replace(hello, `"body"`, `"URL_of":1,"Custom":{"Sender":"x","Body":2},"body"`, 1)
 	if _, err := Event(json.RawMessage(raw)); err != nil {
@@ -259,8 +258,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that whatever is decoded means to us what it means to a reader
-// who matches keys exactly.
+// FuzzDecode checks that a decoded event means the same to us as to a reader that matches
+// keys exactly.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(hello))
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.member","sender":"@a:b","state_key":"@bot:here","content":{"membership":"join"}}`))

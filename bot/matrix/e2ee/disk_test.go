@@ -12,7 +12,7 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// A disk that is full while keys come must not lose them: the batch is taken again.
+// Keys that arrive while the disk is full are not lost: the batch is processed again.
 func TestKeysSurviveTheDisk(t *testing.T) {
 	for _, table := range []string{"crypto_megolm_inbound_session", "crypto_olm_session", "crypto_olm_message_hash"} {
 		t.Run(table, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestKeysSurviveTheDisk(t *testing.T) {
 			}
 			resp := bot.fetch()
 			if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err == nil {
-				t.Fatal("keys that are not stored count as taken")
+				t.Fatal("no error although keys were not stored")
 			}
 			if _, err := bot.m.db.Exec(t.Context(), "DROP TRIGGER full"); err != nil {
 				t.Fatal(err)
@@ -38,8 +38,8 @@ func TestKeysSurviveTheDisk(t *testing.T) {
 	}
 }
 
-// A crash between the keys and the sync token has the same batch come again, to
-// a program that was started anew.
+// After a crash between storing the keys and the sync token, the restarted program gets
+// the same batch again.
 func TestBatchComesAgain(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
@@ -106,7 +106,7 @@ func TestMautrixResponse(t *testing.T) {
 	msg := alice.say(room, "by way of mautrix")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	for since := bot.since; ; { // what was just said may come with a later answer
+	for since := bot.since; ; { // the message may arrive in a later sync
 		resp, err := bot.cli.FullSyncRequest(ctx, mautrix.ReqSync{Since: since, Timeout: 10_000})
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestWhatStaysReadable(t *testing.T) {
 		switch key {
 		case "algorithm", "ciphertext", "sender_key", "device_id", "session_id", "m.relates_to", "io.matrix-tui.txn":
 		default:
-			t.Errorf("%s goes in clear", key)
+			t.Errorf("%s is not encrypted", key)
 		}
 	}
 	if len(out.Content["m.relates_to"]) == 0 || string(out.Content["io.matrix-tui.txn"]) != `"K-f1"` {

@@ -21,7 +21,7 @@ func TestRestartBetweenEvents(t *testing.T) {
 	session := bot.outbound(room, "hello")
 	bot.restart()
 	if bot.m.RecoveryKey() != "" {
-		t.Error("a second start makes a new recovery key")
+		t.Error("a second start created a new recovery key")
 	}
 	if got := bot.reads(room, first); got != "first" {
 		t.Errorf("after the restart it reads %q", got)
@@ -31,7 +31,7 @@ func TestRestartBetweenEvents(t *testing.T) {
 		t.Errorf("reads %q", got)
 	}
 	if again := bot.outbound(room, "hello again"); again != session {
-		t.Error("the restart has lost the session for sending")
+		t.Error("the restart lost the outbound session")
 	}
 	alice.restart()
 	if got := alice.reads(room, bot.say(room, "done")); got != "done" {
@@ -39,7 +39,7 @@ func TestRestartBetweenEvents(t *testing.T) {
 	}
 }
 
-// outbound says something and returns its session.
+// outbound sends a message and returns its session.
 func (p *peer) outbound(room, words string) string {
 	p.t.Helper()
 	return sessionOf(p.t, p.event(room, p.say(room, words)))
@@ -65,7 +65,7 @@ func TestKeyComesLate(t *testing.T) {
 	resp := bot.fetch()
 	held := resp.ToDevice.Events
 	if len(held) == 0 {
-		t.Fatal("the key does not come with the message")
+		t.Fatal("the key did not arrive with the message")
 	}
 	resp.ToDevice.Events = nil
 	bot.take(resp)
@@ -79,13 +79,13 @@ func TestKeyComesLate(t *testing.T) {
 	if noKey.Key != want || noKey.Sender != alice.cli.UserID.String() || noKey.Withheld != "" {
 		t.Errorf("misses %+v", noKey)
 	}
-	for range 2 { // the homeserver may say it twice
+	for range 2 { // the homeserver may send it twice
 		if err := bot.m.ProcessSync(t.Context(), toDevice(held...), false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if diff := cmp.Diff([]Key{want}, bot.came); diff != "" {
-		t.Errorf("keys that came: %s", diff)
+		t.Errorf("keys that arrived: %s", diff)
 	}
 	if got := bot.reads(room, id); got != "late" {
 		t.Errorf("reads %q", got)
@@ -120,7 +120,7 @@ func TestKeyIsAskedFor(t *testing.T) {
 	if got := bot.reads(room, id); got != "lost" {
 		t.Errorf("reads %q", got)
 	}
-	// who never was in the room gets nothing
+	// a user who was never in the room gets nothing
 	mallory := enter(t, "mallory")
 	if err := mallory.m.RequestKey(t.Context(), noKey.Room, noKey.Sender, noKey.Session); err != nil {
 		t.Fatal(err)
@@ -130,13 +130,12 @@ func TestKeyIsAskedFor(t *testing.T) {
 	})
 	mallory.until("the answer", func() bool { return len(mallory.toUs) > 0 })
 	if strings.Contains(string(join(mallory.toUs)), "m.room.encrypted") {
-		t.Errorf("a stranger is given a key: %s", join(mallory.toUs))
+		t.Errorf("a stranger got a key: %s", join(mallory.toUs))
 	}
 }
 
-// Who asks for a key while the other is away is answered when its first batch is
-// committed, not before: what was sent in between could not be read if the state
-// before it came back.
+// A key request that arrives while the device is offline is answered when its first batch
+// is committed, not before: after a rollback, messages sent in between could not be read.
 func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
@@ -158,8 +157,8 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 		asked = alice.fetch()
 		return strings.Contains(string(join(asked.ToDevice.Events)), "m.room_key_request")
 	})
-	alice.restart() // what she has taken so far was committed by another life
-	for range 2 {   // as when the first one could not be stored
+	alice.restart() // everything so far is committed
+	for range 2 {   // as if the first batch could not be stored
 		if err := alice.m.ProcessSync(t.Context(), asked.Sync, false); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +210,7 @@ func TestWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(bot.came) != 1 {
-		t.Errorf("told of %d keys, want 1: the refusal", len(bot.came))
+		t.Errorf("KeyArrived was called %d times, want 1 for the refusal", len(bot.came))
 	}
 	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
@@ -222,6 +221,6 @@ func TestWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := bot.reads(room, msg); got != "not for you" {
-		t.Errorf("a key that came after all: reads %q", got)
+		t.Errorf("with the key that arrived later: reads %q", got)
 	}
 }

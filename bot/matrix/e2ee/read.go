@@ -16,17 +16,17 @@ import (
 	wire "matrix-tui/state/event"
 )
 
-// ErrUnreadable means that an event cannot be decrypted, now or later: it is
-// broken, removed, of another room, or a copy of another event.
+// ErrUnreadable means that an event can never be decrypted: it is malformed,
+// redacted, from another room, or a copy of another event.
 var ErrUnreadable = errors.New("the event cannot be decrypted")
 
-// NoKeyError means that the key of an event is not there yet, or not known to be
-// its sender's. KeyArrived tells when to try again; RequestKey asks for it.
+// NoKeyError means that the key of an event is missing, or is not proven to be its
+// sender's. KeyArrived says when to try again; RequestKey requests the key.
 type NoKeyError struct {
 	Key
 	Sender   string
-	Withheld string // the code with which the sender's device refuses it, "" when it does not
-	Unproven bool   // a key is there, but it came from no device that may speak for the sender
+	Withheld string // code with which the sender's device withholds the key, or ""
+	Unproven bool   // there is a key, but it is not proven to be the sender's
 }
 
 func (e *NoKeyError) Error() string {
@@ -34,16 +34,16 @@ func (e *NoKeyError) Error() string {
 		return "the key of the event is withheld: " + e.Withheld
 	}
 	if e.Unproven {
-		return "the key of the event is of no known device of its sender"
+		return "the key of the event is not from a known device of its sender"
 	}
-	return "the key of the event is not there"
+	return "the key of the event is missing"
 }
 
-// Decrypt reads an m.room.encrypted event by its Raw bytes. It returns the event
-// as if it had been sent in clear, but for its Encryption. Errors: *NoKeyError and
-// *UntrustedDeviceError, which may go; ErrUnreadable, which stays; others are of
-// the disk or the network. It may be called again for the same event, also after a
-// restart.
+// Decrypt decrypts the Raw bytes of an m.room.encrypted event. It returns the event as
+// if it had been sent unencrypted, except for its Encryption. It returns *NoKeyError
+// or *UntrustedDeviceError if it may succeed later, and ErrUnreadable if not; other
+// errors are disk or network errors. It may be called again for the same event, even
+// after a restart.
 func (m *Machine) Decrypt(ctx context.Context, in wire.Event) (wire.Event, error) {
 	e, content, err := parseEncrypted(in.SentTo(), in.Raw)
 	if err != nil {
@@ -73,7 +73,7 @@ func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.Encr
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if in.Type != wire.TypeEncrypted || in.StateKey != nil || in.ID == "" {
-		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
+		return nil, nil, fmt.Errorf("%w: not an encrypted message", ErrUnreadable)
 	}
 	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli()}
 	if err := json.Unmarshal(in.Content, &e.Content); err != nil {
@@ -118,29 +118,29 @@ func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.En
 		return plain, nil
 	case errors.Is(err, crypto.ErrNoSessionFound), errors.Is(err, olm.ErrUnknownMessageIndex):
 		return nil, noKey
-	case ofDisk(err), ctx.Err() != nil:
+	case isDiskError(err), ctx.Err() != nil:
 		return nil, fmt.Errorf("decrypt: %w", err)
 	}
 	return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 }
 
-func ofDisk(err error) bool {
+func isDiskError(err error) bool {
 	var disk *sqlite.Error
 	return errors.As(err, &disk)
 }
 
-// prove tells whether a key is of a trusted device of the event's sender: the
-// homeserver alone says who sent an event. A key that came by way of another
-// device counts when that is a trusted one of the sender's, or of our own account.
+// prove reports whether a key comes from a trusted device of the event's sender, for
+// whom there is otherwise only the homeserver's word. A forwarded key counts if the
+// device that forwarded it is a trusted one of the sender's or of our own account.
 func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (bool, error) {
 	device, err := m.deviceOf(ctx, sender, session.SenderKey)
 	if err != nil || device == nil {
 		return false, err
 	}
 	if device.SigningKey != session.SigningKey {
-		return false, fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
+		return false, fmt.Errorf("%w: its key is not from a device of its sender", ErrUnreadable)
 	}
-	if err := m.vouched(ctx, device, key); err != nil {
+	if err := m.requireTrust(ctx, device, key); err != nil {
 		return false, err
 	}
 	if len(session.ForwardingChains) == 0 {
@@ -154,17 +154,17 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 		if device == nil {
 			continue
 		}
-		if err := m.vouched(ctx, device, key); err == nil || !waits(err) {
+		if err := m.requireTrust(ctx, device, key); err == nil || !waits(err) {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// replace puts the plain type and content into the event, and decodes that.
+// replace puts the decrypted type and content into the event and decodes the result.
 func replace(raw json.RawMessage, plain *event.Event) (wire.Event, error) {
 	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type {
-		return wire.Event{}, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
+		return wire.Event{}, fmt.Errorf("%w: it contains a %q", ErrUnreadable, plain.Type.Type)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
@@ -172,7 +172,7 @@ func replace(raw json.RawMessage, plain *event.Event) (wire.Event, error) {
 	}
 	var content map[string]json.RawMessage
 	if json.Unmarshal(plain.Content.VeryRaw, &content) != nil || content == nil {
-		return wire.Event{}, fmt.Errorf("%w: its content is no object", ErrUnreadable)
+		return wire.Event{}, fmt.Errorf("%w: its content is not an object", ErrUnreadable)
 	}
 	all["content"] = plain.Content.VeryRaw
 	all["type"], _ = json.Marshal(plain.Type.Type) // a string cannot fail
@@ -187,10 +187,10 @@ func replace(raw json.RawMessage, plain *event.Event) (wire.Event, error) {
 	return out, nil
 }
 
-// RequestKey asks the sender's devices, and our own others, for a key.
+// RequestKey requests a key from the sender's devices and from our other devices.
 func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) error {
 	if m.deviceless() {
-		return fmt.Errorf("ask for a key: %w", ErrNoDevice)
+		return fmt.Errorf("request key: %w", ErrNoDevice)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +198,7 @@ func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) 
 		id.UserID(sender): {"*"}, m.cfg.Client.UserID: {"*"},
 	})
 	if err != nil {
-		return fmt.Errorf("ask for a key: %w", err)
+		return fmt.Errorf("request key: %w", err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	wire "matrix-tui/state/event"
 )
 
-// room makes an encrypted room with all of them in it; they have synced it.
+// room creates an encrypted room with all of them as members; they have synced it.
 func (p *peer) room(others ...*peer) string {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -34,7 +34,7 @@ func (p *peer) room(others ...*peer) string {
 	return resp.RoomID.String()
 }
 
-// bring invites another one, who joins.
+// bring invites another user, who joins.
 func (p *peer) bring(room string, other *peer) {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -85,7 +85,7 @@ func (p *peer) send(room, kind string, content json.RawMessage) string {
 	return p.put(room, kind, content)
 }
 
-// put sends an event as it is.
+// put sends an event unchanged.
 func (p *peer) put(room, kind string, content json.RawMessage) string {
 	p.t.Helper()
 	resp, err := p.cli.SendMessageEvent(p.t.Context(), id.RoomID(room), event.NewEventType(kind), content)
@@ -95,7 +95,7 @@ func (p *peer) put(room, kind string, content json.RawMessage) string {
 	return resp.EventID.String()
 }
 
-// event waits for an event as it comes over the wire.
+// event waits for an event and returns it as received.
 func (p *peer) event(room, id string) json.RawMessage {
 	p.t.Helper()
 	var found json.RawMessage
@@ -120,7 +120,7 @@ func (p *peer) reads(room, id string) string {
 	raw := p.event(room, id)
 	var plain wire.Event
 	var err error
-	p.until("the key of event "+id, func() bool { // which may come in a later sync
+	p.until("the key of event "+id, func() bool { // it may arrive in a later sync
 		var noKey *NoKeyError
 		plain, err = decrypted(p.m, p.t.Context(), room, raw)
 		return !errors.As(err, &noKey)
@@ -140,7 +140,7 @@ func body(t *testing.T, plain wire.Event) string {
 	return m.Body
 }
 
-// decrypted decrypts an event of a room as it came.
+// decrypted decrypts a received event.
 func decrypted(m *Machine, ctx context.Context, room string, raw json.RawMessage) (wire.Event, error) {
 	e, err := decode.FromServer(raw)
 	if err != nil {
