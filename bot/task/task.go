@@ -70,8 +70,9 @@ func (w *Work) Do(ctx context.Context) error {
 // sees how far it is.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
-	free := env.Slots.TryAcquire(1)
-	if free {
+	free := t.rec.Container != "" // its run outlived the bot: it goes on, whoever else is waiting
+	if !free && env.Slots.TryAcquire(1) {
+		free = true
 		defer env.Slots.Release(1)
 	}
 	shown, err := showProgress(ctx, w.life, t, !free)
