@@ -24,7 +24,7 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 			return nil, err
 		}
 		return func() error {
-			err := r.decide(ctx, rows[0])
+			err := r.attempt(ctx, rows[0].ID, func() error { return r.decide(ctx, rows[0]) }, r.giveUpEvent(ctx, rows[0]))
 			if err == nil {
 				passed = rows[0].Seq
 			}

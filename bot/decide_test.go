@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,8 +34,13 @@ func newDeciding(t *testing.T, policy string) *deciding {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = journal.Close() })
+	store, err := state.OpenStore(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Flush(context.Background()) })
 	b, err := New(Config{Homeserver: "http://127.0.0.1:1", User: "@bot:here", StateDir: dir, Owners: []string{"@ann:here"}, Debounce: time.Second, Log: zerolog.Nop()},
-		Parts{Journal: journal})
+		Parts{Journal: journal, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	r.setCurrent(t)
 	return func() error {
 		defer r.leave(t)
-		return t.Do(ctx)
+		return r.attempt(ctx, next.Event, func() error { return t.Do(ctx) }, r.giveUpTask(ctx, next, t))
 	}, nil
 }
 

@@ -101,8 +101,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
-			row := state.Event{Event: b.account.Decrypt(ctx, e)}
-			wanted := !old && b.room(name).classify(ctx, row.Event, b.mayBeAlone(name)) != kindArchive
+			row, wanted := b.examine(ctx, e, !old)
 			switch {
 			case i >= clear && e.Spoken() && !b.isSelf(e.Sender):
 				row.Encryption, ignored[e.ID] = event.Cleartext, wanted
@@ -149,6 +148,21 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		b.dispatch(row)
 	}
 	return b.account.AfterCommit(ctx, batch)
+}
+
+// examine decrypts a new event and reports whether the bot has to decide about it.
+// One that panics here is left to its room's worker, which counts that.
+func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state.Event, wanted bool) {
+	row.Event, wanted = e, fresh
+	err := recovered(func() error {
+		row.Event = b.account.Decrypt(ctx, e)
+		wanted = fresh && b.room(e.Room).classify(ctx, row.Event, b.mayBeAlone(e.Room)) != kindArchive
+		return nil
+	})
+	if panicked := (*panicError)(nil); errors.As(err, &panicked) {
+		b.log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack", panicked.stack).Msg("panic while reading an event")
+	}
+	return row, wanted
 }
 
 // beReady calls Ready after the first batch.

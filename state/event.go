@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -119,6 +120,16 @@ func (j *Journal) Decoded(ctx context.Context, e Event) error {
 // Finish marks an event Done. It returns ErrNotFound for an unknown one.
 func (j *Journal) Finish(ctx context.Context, room, event string) error {
 	return j.mark(ctx, "finish event", "UPDATE event SET status = 4 WHERE room = ? AND event = ?", room, event)
+}
+
+// CountAttempt counts one more attempt to handle an event that ended in a panic, and
+// returns their number. It returns ErrNotFound for an unknown event.
+func (j *Journal) CountAttempt(ctx context.Context, room, event string) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, "UPDATE event SET attempts = attempts + 1 WHERE room = ? AND event = ? RETURNING attempts", room, event).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return n, j.failed("count attempt", err)
 }
 
 // FinishEvents marks the room's pending events before seq Done.

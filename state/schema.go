@@ -133,6 +133,7 @@ CREATE INDEX inbound_pending ON inbound (room) WHERE status = 1;
 ALTER TABLE inbound RENAME TO event;
 ALTER TABLE event ADD COLUMN home       TEXT NOT NULL DEFAULT ''; -- the room that it was sent to, where that is another one
 ALTER TABLE event ADD COLUMN state_key  TEXT;
+ALTER TABLE event ADD COLUMN attempts   INTEGER NOT NULL DEFAULT 0; -- that ended in a panic
 ALTER TABLE event ADD COLUMN encryption TEXT NOT NULL DEFAULT 'undecoded'; -- what is here already has raw and no body
 ALTER TABLE event ADD COLUMN session    TEXT NOT NULL DEFAULT '';
 ALTER TABLE event ADD COLUMN distrust   TEXT NOT NULL DEFAULT '';

@@ -66,6 +66,9 @@ func (w *Work) Abandon() {
 	}
 }
 
+// GiveUp ends the task as failed, without a message: its caller says why.
+func (w *Work) GiveUp(ctx context.Context, why string) error { return giveUp(ctx, w.task, why) }
+
 // Stands is how far the task is, as the room is told it.
 func (w *Work) Stands() (p Progress, shown bool) {
 	if now := w.shown.Load(); now != nil {

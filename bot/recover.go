@@ -1,0 +1,78 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+	"matrix-tui/state/sentence"
+)
+
+// maxPanics is how often an event may end in a panic before it is given up.
+const maxPanics = 2
+
+// panicError is a panic as an error. Its text may hold what somebody wrote, and so
+// does not appear.
+type panicError struct{ stack []byte }
+
+func (e *panicError) Error() string { return "panic" }
+
+// recovered calls do and returns a panic in it as a *panicError: one event must not
+// stop all rooms.
+func recovered(do func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = &panicError{debug.Stack()}
+		}
+	}()
+	return do()
+}
+
+// attempt does what an event asks for. If that panics, it is tried again as any error
+// is; the second time give is called with a sentence for the room instead.
+func (r *room) attempt(ctx context.Context, eventID string, do func() error, give func(said string) error) error {
+	err := recovered(do)
+	var panicked *panicError
+	if !errors.As(err, &panicked) {
+		return err
+	}
+	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Bytes("stack", panicked.stack).Msg("panic while handling an event")
+	n, counted := r.bot.Journal.CountAttempt(ctx, r.id, eventID)
+	if counted != nil && !errors.Is(counted, state.ErrNotFound) {
+		return counted
+	}
+	if counted == nil && n < maxPanics {
+		return err
+	}
+	said, id := sentence.Tell(err)
+	r.bot.log.Error().Str("room", r.id).Str("event", eventID).Str("error_id", id).Msg("event given up after repeated panics")
+	return recovered(func() error { return give(said) })
+}
+
+// giveUpEvent tells the room that an event was not handled, and ends it.
+func (r *room) giveUpEvent(ctx context.Context, row state.Event) func(string) error {
+	return func(said string) error {
+		m := matrix.Notice("⚠️ " + said + " I could not handle this message.")
+		m.RelatesTo = relate(originOf(row), row.ID)
+		return r.reply(ctx, []state.Message{r.out(state.KindReply, task.KeyOf(row.Room, row.ID)+"-p", m)}, row.ID)
+	}
+}
+
+// giveUpTask tells the room that a task has failed, and ends it.
+func (r *room) giveUpTask(ctx context.Context, rec state.Task, t *task.Work) func(string) error {
+	return func(said string) error {
+		m := matrix.Text("⚠️ " + said + " I stopped working on this task. The work so far is in /workspace.")
+		m.RelatesTo = relate(task.Origin{Event: rec.Event, Thread: rec.Thread, Moved: rec.Home != rec.Room}, rec.Event)
+		if err := r.queue(ctx, r.out(state.KindLost, rec.Key+"-p", m)); err != nil {
+			return err
+		}
+		if err := t.GiveUp(ctx, said); err != nil {
+			return fmt.Errorf("give up task: %w", err)
+		}
+		return nil
+	}
+}
