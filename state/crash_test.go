@@ -17,8 +17,7 @@ import (
 
 const perCommit = 7 // events in each commit of the child
 
-// runChild works in dir until it is killed, and says after each step that the
-// step is on the disk.
+// runChild works in dir until it is killed, and prints each step once it is on disk.
 func runChild(job, dir string) error {
 	ctx := context.Background()
 	switch job {
@@ -68,8 +67,8 @@ func runChild(job, dir string) error {
 	return fmt.Errorf("no job %q", job)
 }
 
-// askAndAnswer lets one task ask, be answered, and ask again, from where a former
-// life was killed. Tries is the number of answers.
+// askAndAnswer makes one task ask, be answered, and ask again, continuing where an earlier process was killed. Tries is
+// the number of answers.
 func askAndAnswer(ctx context.Context, path string) error {
 	j, err := OpenJournal(ctx, path, zerolog.Nop())
 	if err != nil {
@@ -102,8 +101,8 @@ func askAndAnswer(ctx context.Context, path string) error {
 	}
 }
 
-// killChild runs a child until it has said steps lines, kills it in the middle
-// of what it does then, and gives the last number it said.
+// killChild runs a child until it has printed steps lines, kills it in the middle of the next step, and returns the
+// last number printed.
 func killChild(t *testing.T, job, dir string, steps int) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -152,9 +151,8 @@ func TestJournalSurvivesKill(t *testing.T) {
 	}
 }
 
-// After kill -9 in the middle of a step the task, its questions and its answers
-// agree: no question without a task that waits for it, no answer that is bound
-// and not counted.
+// After kill -9 in the middle of a step the task, its questions and its answers agree: no question without a task that
+// waits for it, no answer that is bound but not counted.
 func TestQuestionsSurviveKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, steps := range []int{1, 25, 2, 7} {
@@ -179,7 +177,7 @@ func TestQuestionsSurviveKill(t *testing.T) {
 			t.Errorf("%d answers are counted, %d are bound", answers, n)
 		}
 		if n := count("message WHERE txn LIKE 'going-on%'"); n != answers {
-			t.Errorf("%d answers are counted, %d are told", answers, n)
+			t.Errorf("%d answers are counted, %d are reported", answers, n)
 		}
 		if n := count("message WHERE txn LIKE 'question%'"); n != questions {
 			t.Errorf("%d questions in state %s and %d answers", n, task.State, answers)
@@ -188,8 +186,7 @@ func TestQuestionsSurviveKill(t *testing.T) {
 	}
 }
 
-// After kill -9 in the middle of a save the file parses and has everything that
-// was acknowledged.
+// After kill -9 in the middle of a save the file parses and contains everything that was acknowledged.
 func TestStoreSurvivesKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, steps := range []int{1, 60, 7} {
@@ -228,7 +225,7 @@ func TestLockIsForOneProcess(t *testing.T) {
 	wantSentence(t, err, fmt.Sprintf("process %d", os.Getpid()))
 	must(t, first.Close())
 
-	killChild(t, "lock", dir, 1) // a killed owner holds nothing
+	killChild(t, "lock", dir, 1) // a killed process holds no lock
 	second, err := Lock(dir)
 	must(t, err)
 	must(t, second.Close())

@@ -35,7 +35,7 @@ func TestStoreOnFullDisk(t *testing.T) {
 	must(t, s.SetContainer(ctx, "!r", "box"))
 	again := openStore(t, dir)
 	if diff := cmp.Diff(s.History("!r"), again.History("!r")); diff != "" {
-		t.Error("what could not be saved did not go with the next write:", diff)
+		t.Error("what could not be saved was not in the next write:", diff)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestStoreInReadOnlyFolder(t *testing.T) {
 	looked, err := ReadStore(dir)
 	must(t, err)
 	if looked.Container("!r") != "box" {
-		t.Error("a read-only store cannot be looked at")
+		t.Error("a read-only store cannot be read")
 	}
 	setReadOnly(t, dir, false)
 	must(t, s.Flush(ctx))
@@ -78,7 +78,7 @@ func TestStoreWhereAFileIs(t *testing.T) {
 	wantSentence(t, err, "is a folder")
 }
 
-// On a full disk a commit is refused as a whole, and what was committed stays.
+// On a full disk a commit fails as a whole, and what was committed before stays.
 func TestJournalOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	path := filepath.Join(dir, "journal.db")
@@ -124,11 +124,11 @@ func TestJournalOnFullDisk(t *testing.T) {
 	must(t, j.db.Close())
 	check(openJournal(t, path), good+1)
 	if good == 0 {
-		t.Error("not one commit fitted: the test tests nothing")
+		t.Error("no commit succeeded: the test tests nothing")
 	}
 }
 
-// On a full disk neither a question nor an answer is half there.
+// On a full disk no question or answer is half stored.
 func TestQuestionOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	j := openJournal(t, filepath.Join(dir, "journal.db"))

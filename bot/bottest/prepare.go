@@ -8,30 +8,29 @@ import (
 	"strings"
 )
 
-// renamed are verbs whose names testscript has taken for commands of its own.
-// They are replaced on the way to testscript; line numbers stay.
+// renamed lists verbs whose names testscript reserves. They are replaced before testscript sees them; line numbers stay
+// the same.
 var renamed = map[string]string{"kill": "bot-kill", "stop": "bot-stop"}
 
 const (
-	// doubleMark, on a line of its own, has a script played a second time, in
-	// encrypted rooms.
+	// doubleMark, on a line of its own, makes a script run a second time, in encrypted rooms.
 	doubleMark = "# also encrypted"
-	// doubleName is what the name of that second play ends with.
+	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
 )
 
-// allSealed tells that every script is to be played in encrypted rooms, once.
+// allSealed reports whether every script runs in encrypted rooms, once.
 func allSealed() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
-// prepare copies the scripts of dir to a folder with their verbs renamed, those
-// that have a double twice, and returns the copies.
+// prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
+// copies.
 func prepare(dir, to string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, fmt.Errorf("find scripts: %w", err)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	var copies []string
 	for _, path := range paths {
@@ -54,10 +53,10 @@ func prepare(dir, to string) ([]string, error) {
 	return copies, nil
 }
 
-// doubles tells whether the script part of a txtar archive has the mark.
+// doubles reports whether the script part of a txtar archive has the mark.
 func doubles(archive string) bool { return slices.Contains(scriptLines(archive), doubleMark+"\n") }
 
-// scriptLines are the lines of the script part of a txtar archive.
+// scriptLines returns the lines of the script part of a txtar archive.
 func scriptLines(archive string) []string {
 	lines := strings.SplitAfter(archive, "\n")
 	if end := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "-- ") }); end >= 0 {
@@ -66,7 +65,7 @@ func scriptLines(archive string) []string {
 	return lines
 }
 
-// rename replaces the taken verbs in the script part of a txtar archive.
+// rename replaces the reserved verbs in the script part of a txtar archive.
 func rename(archive string) string {
 	lines := scriptLines(archive)
 	files := archive[len(strings.Join(lines, "")):]

@@ -14,8 +14,8 @@ import (
 	"matrix-tui/state/event"
 )
 
-// doInLine puts N tasks of USER into the line of ROOM, PREFIX 1 … PREFIX N, as if
-// the bot, which must not run, had taken in as many messages.
+// doInLine queues N tasks of USER in ROOM, PREFIX 1 … PREFIX N, as if the bot, which must not be running, had received
+// as many messages.
 func doInLine(ctx context.Context, sc *script, _ bool, args []string) error {
 	n, err := strconv.Atoi(args[2])
 	if err != nil {

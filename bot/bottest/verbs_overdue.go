@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// doOverdue waits until the time of all questions that wait in the rooms is over,
-// by the bot's own books. It does not matter whether the bot runs.
+// doOverdue waits until the deadlines of all questions in the rooms have passed, according to state.json. It does not
+// matter whether the bot runs.
 func doOverdue(ctx context.Context, sc *script, _ bool, args []string) error {
 	for _, place := range args {
 		value, err := sc.stateValue(".executions[" + place + "]")
@@ -32,7 +32,7 @@ func doOverdue(ctx context.Context, sc *script, _ bool, args []string) error {
 				return fmt.Errorf("a question of %s has time until %s: %w", place, e.Deadline, ctx.Err())
 			}
 		}
-		if len(executions) == 0 { // one that is over already was overdue
+		if len(executions) == 0 { // one that has ended already was overdue
 			return fmt.Errorf("nothing ever waited in %s", place)
 		}
 	}

@@ -20,10 +20,10 @@ const (
 	Video   Kind = "video"
 	Plain   Kind = "file"
 	Sticker Kind = "sticker"
-	Voice   Kind = "voice" // audio with the mark of MSC3245
+	Voice   Kind = "voice" // audio marked by MSC3245
 )
 
-// placeholders stand for a file in a line of text.
+// placeholders represent a file in a line of text.
 var placeholders = map[Kind]string{
 	Image: "[Image]", Audio: "[Audio]", Video: "[Video]", Plain: "[File]",
 	Sticker: "[Sticker]", Voice: "[Voice Message]",
@@ -32,16 +32,15 @@ var placeholders = map[Kind]string{
 // File is what a message says about its file. All of it is the sender's claim.
 type File struct {
 	Kind Kind
-	// URL is where the server has it, mxc://server/id; "" where the message names
-	// no place that could be one.
+	// URL is where the server has the file, mxc://server/id; "" if the message has no valid one.
 	URL string
-	// Secret is how it is encrypted; nil = it is not.
+	// Secret is the encryption key; nil = not encrypted.
 	Secret *attachment.EncryptedFile
-	// Size in bytes; 0 = not said.
+	// Size in bytes; 0 = unknown.
 	Size int64
-	// Type is a media type such as image/png, in lower case; "" = not said.
+	// Type is a media type such as image/png, in lower case; "" = unknown.
 	Type string
-	// Name is the file's name as the sender wrote it; never show or use it unclean.
+	// Name is the file's name as the sender wrote it; clean it before you show or use it.
 	Name string
 	// Caption is the text that was sent with it.
 	Caption string
@@ -71,7 +70,7 @@ func Describe(m event.Message) (f File, ok bool) {
 	return f, true
 }
 
-// kindOf tells by which kind of message a file came.
+// kindOf returns the kind of a file's message.
 func kindOf(m event.Message) Kind {
 	switch m.MsgType {
 	case event.TypeSticker:
@@ -104,13 +103,12 @@ func (f File) FileName(event, contentType string) string {
 	return SafeName(event, shorten(name, maxName/3)+extensions[contentType])
 }
 
-// Line is what a prompt says about the file at path, such as "[Image]
-// /workspace/inbox/e-cat.png (image/png, 12 kB)".
+// Line describes the file at path in a prompt, such as "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".
 func (f File) Line(path, contentType string, size int64) string {
 	return f.Placeholder() + " " + path + " (" + contentType + ", " + text.Size(size) + ")"
 }
 
-// contentURI gives back an mxc URI that names a server and a file, else "".
+// contentURI returns a valid mxc URI unchanged, or "".
 func contentURI(uri string) string {
 	rest, ok := strings.CutPrefix(uri, "mxc://")
 	server, file, both := strings.Cut(rest, "/")
@@ -131,7 +129,7 @@ func only(s, others string) bool {
 	return s != ""
 }
 
-// mediaType is the type without its parameters, "" where it is none.
+// mediaType returns the type without its parameters, "" if it is invalid.
 func mediaType(s string) string {
 	kind, _, err := mime.ParseMediaType(s)
 	major, minor, ok := strings.Cut(kind, "/")

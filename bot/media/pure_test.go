@@ -66,7 +66,7 @@ func TestSafeName(t *testing.T) {
 		}
 	}
 	if SafeName("$a.b", "x") == SafeName("$a:b", "x") || SafeName(anEvent+"1", "x") == SafeName(anEvent+"2", "x") {
-		t.Error("files of two events have one name")
+		t.Error("files of two events share a name")
 	}
 }
 

@@ -29,7 +29,7 @@ func Mentioned(m event.Message, bot, displayname string) bool {
 	return spokenTo(body, bot, false) || spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true) || linked(m.FormattedBody, bot)
 }
 
-// afterQuote is what follows the lines of a reply fallback.
+// afterQuote returns the text after the lines of a reply fallback.
 func afterQuote(body string) string {
 	for strings.HasPrefix(body, ">") {
 		_, rest, _ := strings.Cut(body, "\n")
@@ -83,7 +83,7 @@ func closes(after string, id bool) bool {
 	return true
 }
 
-// inWord tells whether a rune makes a word longer; no rune at all does not.
+// inWord reports whether a rune continues a word; the absence of a rune does not.
 func inWord(r rune) bool {
 	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
@@ -126,7 +126,7 @@ func linked(formatted, user string) bool {
 	}
 }
 
-// linkedUser is the user that a link leads to, "" for none.
+// linkedUser returns the user that a link points to, or "".
 func linkedUser(link string) string {
 	target, sigil := "", ""
 	if rest, ok := strings.CutPrefix(link, "https://matrix.to/#/"); ok {

@@ -26,7 +26,7 @@ func TestMentioned(t *testing.T) {
 		content string
 		want    bool
 	}{
-		// By m.mentions, which the text cannot overrule.
+		// With m.mentions, which the text cannot override.
 		{`{"body":"hi","m.mentions":{"user_ids":["@bot:x.org"]}}`, true},
 		{`{"body":"hi","m.mentions":{"user_ids":["@a:x.org","@bot:x.org"]}}`, true},
 		{`{"body":"Helper: hi","m.mentions":{}}`, false},
@@ -35,7 +35,7 @@ func TestMentioned(t *testing.T) {
 		{`{"body":"@room","m.mentions":{"room":true}}`, false},
 		{`{"body":"Helper: hi","m.mentions":{"user_ids":"@bot:x.org"}}`, false},
 		{`{"body":"hi","m.mentions":{"user_ids":[1,null,{},"@bot:x.org"]}}`, true},
-		// What is no m.mentions is not there.
+		// An invalid m.mentions is ignored.
 		{`{"body":"Helper: hi","m.mentions":null}`, true},
 		{`{"body":"Helper: hi","m.mentions":[]}`, true},
 		{`{"body":"hi","M.MENTIONS":{"user_ids":["@bot:x.org"]}}`, false},
@@ -92,7 +92,7 @@ func TestMentioned(t *testing.T) {
 		{inHTML(`<mx-reply><a href=\"https://matrix.to/#/@bot:x.org\">B</a></mx-reply>hi`), false},
 		{`{"body":"hi","formatted_body":"<a href=\"https://matrix.to/#/@bot:x.org\">B</a>"}`, false},
 
-		// What is quoted was said by somebody else.
+		// Quoted text was written by somebody else.
 		{`{"body":"> <@a:x> helper\n> more\n\nno","m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, false},
 		{`{"body":"> <@a:x> hi\n\nhelper","m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, true},
 		{`{"body":"> <@a:x> helper"}`, true},
@@ -142,7 +142,7 @@ func TestMentionedByNames(t *testing.T) {
 	}
 }
 
-// The largest message that a homeserver takes, made to be slow.
+// The largest message that a homeserver accepts, designed to be slow.
 func BenchmarkMentioned(b *testing.B) {
 	content, err := json.Marshal(map[string]string{
 		"body": strings.Repeat("aaaaé", 6_000), "format": "org.matrix.custom.html", "formatted_body": strings.Repeat("href='a'", 3_000),
@@ -165,7 +165,7 @@ func FuzzMentioned(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte, name string) {
 		m := said(content)
 		Mentioned(m, "@bot:x", name)
-		// m.mentions decides alone, whatever else there is.
+		// If there is m.mentions, it alone decides.
 		for _, c := range []struct {
 			mentions []string
 			want     bool

@@ -17,12 +17,10 @@ import (
 	"matrix-tui/state/event"
 )
 
-// patience is how long a question waits: so long that nothing is due while it
-// is measured.
-const patience = 24 * time.Hour
+// answerTime is how long a question waits: so long that nothing is due during the measurement.
+const answerTime = 24 * time.Hour
 
-// fillWaiting gives the bot, which must not run, a task in each room that has
-// asked and waits.
+// fillWaiting gives the bot, which must not be running, a waiting question in each room.
 func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 	store, err := state.OpenStore(s.StateDir(), zerolog.Nop())
 	if err != nil {
@@ -50,7 +48,7 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 	return group.Wait()
 }
 
-// waitingTask is a task that waits, in all the places where it stands.
+// waitingTask is a waiting task, in all the places where it is stored.
 type waitingTask struct {
 	row       state.Event
 	task      state.Task
@@ -58,8 +56,7 @@ type waitingTask struct {
 	execution json.RawMessage
 }
 
-// waitingTask makes the n-th: of some 2 KB, with a question that is in the room
-// and one that was answered before.
+// waitingTask creates the n-th: about 2 KB, with a question that is in the room and an earlier one that was answered.
 func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	now, id := time.Now(), fmt.Sprintf("$task%039d", n)
 	task := strings.Repeat("Back up the production database to the other site. ", 8)
@@ -72,9 +69,9 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	asked := fmt.Sprintf("$question%035d", n)
 	err = errors.Join(
 		e.Start(now),
-		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(patience), now),
+		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(answerTime), now),
 		e.Resume(agent.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
-		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(patience), now),
+		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(answerTime), now),
 		e.Posted(asked, now))
 	if err != nil {
 		return w, err

@@ -8,9 +8,8 @@ import (
 	"matrix-tui/bot/bottest"
 )
 
-// TestMain lets four conversations go on at once where nobody said otherwise:
-// they wait more than they compute. It is also the process that TestSignals
-// signals.
+// TestMain runs four conversations at once unless told otherwise: they wait more than they compute. It is also the
+// process that TestSignals signals.
 func TestMain(m *testing.M) {
 	if os.Getenv(signalHelper) != "" {
 		waitForSignals()
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestConversations plays the scripts in testdata; package bottest has the verbs.
+// TestConversations runs the scripts in testdata; package bottest has the verbs.
 func TestConversations(t *testing.T) {
 	bottest.Run(t, "testdata")
 }

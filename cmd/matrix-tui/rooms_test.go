@@ -15,8 +15,7 @@ import (
 	"matrix-tui/state/event"
 )
 
-// keepRooms fills a state folder as a bot would: three rooms with a container,
-// one without, and questions in one of them.
+// keepRooms fills a state folder like a bot's: three rooms with a container, one without, and questions in one of them.
 func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	t.Helper()
 	ctx := t.Context()
@@ -68,7 +67,7 @@ func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 
 func TestRoomsTable(t *testing.T) {
 	dir := t.TempDir()
-	store, journal := keepRooms(t, dir) // both stay open, as with a bot that runs
+	store, journal := keepRooms(t, dir) // both stay open, as in a running bot
 	lines := joinRooms(store, []sandbox.Info{
 		{Name: "sandbox-a", Room: "!a:x", State: "running"},
 		{Name: "sandbox-b", Room: "!b:x", State: "exited"},

@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// PodmanService is a script's own API service on a socket of its own. The
-// containers outlive it, as they do on a real host.
+// PodmanService is a script's own API service on its own socket. Containers outlive it, as on a real host.
 type PodmanService struct {
 	Socket, Log string
 	proc        *Process
@@ -22,7 +21,7 @@ type PodmanService struct {
 
 func (s *PodmanService) URI() string { return "unix://" + s.Socket }
 
-// Start runs the service and returns when its socket takes connections.
+// Start runs the service and returns when its socket accepts connections.
 func (s *PodmanService) Start(ctx context.Context) error {
 	if s.proc.Alive() {
 		return nil
@@ -51,7 +50,7 @@ func (s *PodmanService) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop kills the service; connections break in the middle.
+// Stop kills the service; connections break.
 func (s *PodmanService) Stop(ctx context.Context) error {
 	if s.proc == nil {
 		return nil
@@ -59,13 +58,13 @@ func (s *PodmanService) Stop(ctx context.Context) error {
 	return s.proc.Signal(ctx, syscall.SIGKILL)
 }
 
-// LocalPodman is the environment in which podman's command line works itself:
-// with CONTAINER_HOST it would be a client of that service, and could be none.
+// LocalPodman is an environment in which podman's command line works by itself: with CONTAINER_HOST it would be a
+// client of that service.
 func LocalPodman() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CONTAINER_HOST=") })
 }
 
-// Podman runs the command line tool. A non-zero exit is told by code, not by err.
+// Podman runs podman's command line. A non-zero exit is in code, not in err.
 func Podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "podman", argv...)
@@ -79,7 +78,7 @@ func Podman(ctx context.Context, argv ...string) (stdout, stderr string, code in
 	return out.String(), errs.String(), code, err
 }
 
-// MustPodman is podman for what has to work.
+// MustPodman is Podman for commands that must succeed.
 func MustPodman(ctx context.Context, argv ...string) (string, error) {
 	stdout, stderr, code, err := Podman(ctx, argv...)
 	if err != nil {
@@ -91,14 +90,14 @@ func MustPodman(ctx context.Context, argv ...string) (string, error) {
 	return stdout, nil
 }
 
-// Volumes are the volumes that belong to a container name of ours.
+// Volumes returns the volumes that belong to the name of one of our containers.
 func Volumes(name string) []string {
 	slug := strings.TrimPrefix(name, "sandbox-")
 	return []string{"workspace-" + slug, "home-" + slug}
 }
 
-// RemoveBoxes removes containers and their volumes, those that exist of them.
-func RemoveBoxes(ctx context.Context, names []string) error {
+// RemoveContainers removes the existing ones of these containers and their volumes.
+func RemoveContainers(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -110,7 +109,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("remove boxes: %w: %w", err, last)
+		return fmt.Errorf("remove containers: %w: %w", err, last)
 	}
 	var volumes []string
 	for _, name := range names {
@@ -118,7 +117,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	}
 	err = Poll(ctx, func() (bool, error) {
 		have, err := MustPodman(ctx, "volume", "ls", "--quiet")
-		if err != nil { // podman's list fails on a volume that goes while it reads, as other scripts end
+		if err != nil { // podman's list fails on a volume that is removed while it reads, for example by another script
 			last = err
 			return false, nil
 		}
