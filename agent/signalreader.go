@@ -6,16 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxSignalLine is longer than any line that matters to a signal.
-const maxSignalLine = 4 << 10
+// maxSignalLine is the longest line in which markers are recognised: a question
+// with its context may stand on one.
+const maxSignalLine = 2*MaxQuestion + 4<<10
 
 // SignalReader finds the first question in the assistant's text, which arrives in
 // pieces: call Add for each, Break at a tool call, then End. Never pass it a tool's
 // output. Its memory is bounded. The zero value is ready to use, and a copy is a mark
 // to return to.
 //
-// A marker counts only if it is alone on its line, indented by at most three spaces. In
-// a block quote, and in a code fence that contains anything but one signal, it is
+// The first marker counts only if it starts a line, indented by at most three spaces;
+// the others count wherever they follow, but for code within the question. In a block
+// quote, and in a code fence that contains anything but one signal, a marker is
 // ordinary text; so is a signal without a question. A signal that starts again before
 // its end counts from the new start.
 type SignalReader struct {
@@ -103,14 +105,54 @@ func (r *SignalReader) end() Signal {
 // flush processes the current line as far as it has arrived; more means that the line
 // continues.
 func (r *SignalReader) flush(more bool) {
-	if len(r.line) > 0 {
-		r.take(r.line, !r.long && !more)
+	if whole := !r.long && !more; whole {
+		r.split(r.line)
+	} else if len(r.line) > 0 {
+		r.take(r.line, false)
 	}
 	r.line = nil // not reused: a copy of the reader may hold it
 	r.long = more
 }
 
-// take processes a line, or a part of a long line.
+// split processes a whole line, and a marker that shares it with other text as if it
+// had the line to itself.
+func (r *SignalReader) split(raw []byte) {
+	for len(raw) > 0 {
+		at, end := r.nextMarker(raw)
+		if at > 0 {
+			r.take(raw[:at], true)
+		}
+		if at < end {
+			r.take(raw[at:end], true)
+		}
+		raw = raw[end:]
+	}
+}
+
+// nextMarker is where the next marker stands that counts; both numbers are the length
+// of raw where there is none.
+func (r *SignalReader) nextMarker(raw []byte) (at, end int) {
+	switch r.at {
+	case atText, atFence:
+		if text := bytes.TrimLeft(raw, " "); bytes.HasPrefix(text, []byte(needInput)) {
+			return 0, len(raw) - len(text) + len(needInput)
+		}
+	case atQuestion, atContext:
+		if r.inner.n > 0 {
+			break
+		}
+		at, end = len(raw), len(raw)
+		for _, mark := range []string{inContext, endInput} {
+			if i := bytes.Index(raw[:at], []byte(mark)); i >= 0 && (mark == endInput || r.at == atQuestion) {
+				at, end = i, i+len(mark)
+			}
+		}
+		return at, end
+	}
+	return len(raw), len(raw)
+}
+
+// take processes a line, or a part of one.
 func (r *SignalReader) take(raw []byte, whole bool) {
 	if r.at == atAfter {
 		r.after.add(raw, MaxText)

@@ -9,8 +9,8 @@ import (
 	"matrix-tui/state/event"
 )
 
-// forbidden handles a refusal by the room's power levels. If the bot may not send
-// messages, it leaves the room and gives up the unsent ones. If it may not send
+// forbidden handles a refusal with M_FORBIDDEN. If the bot is not in the room, or its
+// power level does not suffice for messages, it leaves the room and gives up the unsent ones. If it may not send
 // something else, such as reactions, it continues without.
 func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) error {
 	r, b := o.room, o.room.bot
@@ -19,6 +19,13 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 			b.log.Info().Str("room", r.id).Str("type", row.Type).Msg("not allowed here: going on without it")
 		}
 		return b.Journal.MarkRefused(ctx, row.Txn, why.Error())
+	}
+	may, err := b.account.MaySend(ctx, r.id, row.Type)
+	if err != nil {
+		return fmt.Errorf("check whether the bot may send: %w", err)
+	}
+	if may {
+		return why // the homeserver contradicts itself
 	}
 	rows, err := b.Journal.Unsent(ctx, r.id) // read before leaving: messages queued after a new invite are sent
 	if err != nil {

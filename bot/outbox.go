@@ -101,8 +101,8 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 			return o.room.checkWaiting(ctx, row.Task)
 		}
 		return nil
-	case matrix.IsTooLarge(err):
-		return o.tooLarge(ctx, row, err)
+	case matrix.IsRejected(err):
+		return o.rejected(ctx, row, err)
 	case matrix.IsNotEncrypted(err), matrix.Transient(err), ctx.Err() != nil, matrix.IsUnknownToken(err):
 		return err
 	}
@@ -112,7 +112,10 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	if matrix.IsForbidden(err) {
 		return o.forbidden(ctx, row, err)
 	}
-	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected the message")
+	if row.Type == event.TypeMessage {
+		return err // nothing that says anything is given up
+	}
+	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected a reaction or a redaction")
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
@@ -140,18 +143,27 @@ func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessag
 	return b.account.Redact(ctx, row.Room, row.Txn, c.Redacts)
 }
 
-// tooLarge replaces a result that the homeserver rejects as too large with a
-// sentence, so that no task ends without a message, and drops any other message.
-func (o *outbox) tooLarge(ctx context.Context, row state.Message, err error) error {
+// rejected queues a sentence in place of a result or a question that the homeserver
+// will never accept: a task never ends in silence.
+func (o *outbox) rejected(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
-	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
-	if row.Kind == state.KindFinal {
-		m := matrix.Text("⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts.")
+	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected the message")
+	kind, said := state.KindReply, ""
+	switch {
+	case row.Kind == state.KindFinal && matrix.IsTooLarge(err):
+		kind, said = state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts."
+	case row.Kind == state.KindFinal:
+		kind, said = state.KindTooLarge, "⚠️ The homeserver rejects my answer. The task itself is done: ask me for the result in other words, or as a file."
+	case row.Kind == state.KindQuestion:
+		said = "⚠️ I have a question, but the homeserver rejects it. Cancel the task with `!stop`, or tell me with `!answer` how to go on."
+	}
+	if said != "" {
+		m := matrix.Text(said)
 		var told message
 		if json.Unmarshal(row.Content, &told) == nil {
 			m.RelatesTo = told.RelatesTo
 		}
-		instead := o.room.out(state.KindTooLarge, row.Txn+"-s", m)
+		instead := o.room.out(kind, row.Txn+"-s", m)
 		instead.Task, instead.Number = row.Task, row.Number
 		if err := b.Journal.Queue(ctx, instead); err != nil {
 			return err

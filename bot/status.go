@@ -80,11 +80,11 @@ func (r *room) containerLines(ctx context.Context) []string {
 	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	box, err := r.env.Ensure(ctx, false)
+	container, err := r.env.Ensure(ctx, false)
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}
-	res, err := box.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript}, MaxOutput: 4 << 10})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript}, MaxOutput: 4 << 10})
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}

@@ -136,6 +136,23 @@ func (a *Account) IsIn(ctx context.Context, room string) (bool, error) {
 	return false, nil
 }
 
+// MaySend reports whether the account is in a room, and may send messages of a type
+// there by its power level.
+func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, error) {
+	in, err := a.IsIn(ctx, room)
+	if err != nil || !in {
+		return false, err
+	}
+	content, err := a.State(ctx, room, "m.room.power_levels")
+	if IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return decode.MaySend(content, a.UserID(), eventType)
+}
+
 // Members returns the users who have joined a room.
 func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
 	joined, err := a.client.JoinedMembers(ctx, id.RoomID(room))

@@ -3,13 +3,22 @@ package matrix
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"maunium.net/go/mautrix"
 )
 
-// Transient reports whether a request failed for a reason that may go away: no
-// answer, a rate limit or a server error.
+// passing are the error codes of a refusal that somebody can lift: a limit of the
+// server's resources, or a locked or suspended account.
+var passing = []string{"M_LIMIT_EXCEEDED", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_LOCKED", "M_USER_SUSPENDED", "M_USER_LIMIT_EXCEEDED", "M_CONSENT_NOT_GIVEN"}
+
+// rejections are the error codes that a message gets whenever it is sent again.
+var rejections = []string{"M_TOO_LARGE", "M_BAD_JSON", "M_NOT_JSON", "M_INVALID_PARAM"}
+
+// Transient reports an error that may go away: no answer, an overloaded or limited
+// server, or an answer without a Matrix error code. The last comes from a proxy in
+// front of the homeserver, whatever its status.
 func Transient(err error) bool {
 	var answer mautrix.HTTPError
 	if !errors.As(err, &answer) {
@@ -19,7 +28,20 @@ func Transient(err error) bool {
 		return true
 	}
 	code := answer.Response.StatusCode
-	return code == http.StatusTooManyRequests || code >= 500
+	return code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500 ||
+		errCode(err) == "" || slices.Contains(passing, errCode(err))
+}
+
+// IsRejected reports that the homeserver will never accept a message.
+func IsRejected(err error) bool { return slices.Contains(rejections, errCode(err)) }
+
+// errCode is the Matrix error code of an answer, "" for none.
+func errCode(err error) string {
+	var resp mautrix.RespError
+	if errors.As(err, &resp) {
+		return resp.ErrCode
+	}
+	return ""
 }
 
 // Ambiguous reports whether a failed request may have been carried out.
@@ -43,8 +65,15 @@ func RetryAfter(err error, otherwise time.Duration) time.Duration {
 // IsAnswer reports whether an error comes from an HTTP request, answered or not.
 func IsAnswer(err error) bool { return errors.As(err, new(mautrix.HTTPError)) }
 
-// IsTooLarge reports whether the homeserver rejected a request as too large.
+// IsTooLarge reports that the homeserver rejects a message or a file because of its
+// size.
 func IsTooLarge(err error) bool { return errors.Is(err, mautrix.MTooLarge) }
+
+// IsFileTooLarge is IsTooLarge for a file, where a proxy may be what rejects it.
+func IsFileTooLarge(err error) bool {
+	var answer mautrix.HTTPError
+	return IsTooLarge(err) || errors.As(err, &answer) && answer.IsStatus(http.StatusRequestEntityTooLarge)
+}
 
 // IsForbidden reports whether the account lacks permission.
 func IsForbidden(err error) bool { return errors.Is(err, mautrix.MForbidden) }

@@ -1,6 +1,9 @@
 package matrix
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"testing"
 
 	"maunium.net/go/mautrix"
@@ -13,5 +16,36 @@ func TestRetryAfter(t *testing.T) {
 	}
 	if got := RetryAfter(mautrix.MForbidden, 9); got != 9 {
 		t.Errorf("RetryAfter = %v", got)
+	}
+}
+
+// An answer without a Matrix error code comes from a proxy, and says nothing about the
+// message.
+func TestTransient(t *testing.T) {
+	answer := func(status int, code string) error {
+		err := mautrix.HTTPError{Response: &http.Response{StatusCode: status}}
+		if code != "" {
+			err.RespError = &mautrix.RespError{ErrCode: code}
+		}
+		return fmt.Errorf("send: %w", err)
+	}
+	for _, c := range []struct {
+		err                 error
+		transient, rejected bool
+	}{
+		{answer(404, ""), true, false}, {answer(413, ""), true, false}, {answer(403, ""), true, false}, {answer(200, ""), true, false},
+		{answer(408, ""), true, false}, {answer(408, "M_UNKNOWN"), true, false}, {answer(502, ""), true, false}, {answer(500, "M_UNKNOWN"), true, false},
+		{answer(429, "M_LIMIT_EXCEEDED"), true, false}, {answer(403, "M_RESOURCE_LIMIT_EXCEEDED"), true, false}, {answer(401, "M_USER_LOCKED"), true, false},
+		{mautrix.HTTPError{}, true, false},
+		{answer(413, "M_TOO_LARGE"), false, true}, {answer(400, "M_BAD_JSON"), false, true}, {answer(400, "M_NOT_JSON"), false, true}, {answer(400, "M_INVALID_PARAM"), false, true},
+		{answer(403, "M_FORBIDDEN"), false, false}, {answer(404, "M_NOT_FOUND"), false, false}, {answer(400, "M_UNKNOWN"), false, false}, {answer(401, "M_UNKNOWN_TOKEN"), false, false},
+		{errors.New("no answer of a homeserver"), false, false},
+	} {
+		if got := Transient(c.err); got != c.transient {
+			t.Errorf("%v is transient: %v", c.err, got)
+		}
+		if got := IsRejected(c.err); got != c.rejected {
+			t.Errorf("%v is a rejection: %v", c.err, got)
+		}
 	}
 }

@@ -104,7 +104,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 // failed classifies the homeserver's error.
 func failed(name string, max int64, err error) error {
 	switch {
-	case matrix.IsTooLarge(err):
+	case matrix.IsFileTooLarge(err):
 		return tooLarge(name, max, err)
 	case matrix.IsGone(err):
 		return gone(name, err)

@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"image"
 	"image/draw"
@@ -73,15 +74,19 @@ func webp(data io.ReaderAt) (width, height int) {
 // decoding is locked while an image is decoded, which takes up to 100 MB.
 var decoding sync.Mutex
 
-// thumbnail makes a thumbnail of a PNG or JPEG image; nil if that is impossible or
-// would take too much memory.
-func thumbnail(data io.ReaderAt, kind string, width, height int) *Thumb {
+// thumbnail makes a thumbnail of a PNG or JPEG image; nil if that is impossible, would
+// take too much memory or time, or ctx ends.
+func thumbnail(ctx context.Context, data io.ReaderAt, kind string, width, height int) *Thumb {
 	if kind != "image/png" && kind != "image/jpeg" || width == 0 || width*height > maxPixels {
+		return nil
+	}
+	whole := cancelable{io.NewSectionReader(data, 0, 1<<62), ctx}
+	if kind == "image/jpeg" && jpegScans(whole, maxScans) > maxScans {
 		return nil
 	}
 	decoding.Lock()
 	defer decoding.Unlock()
-	full, _, err := image.Decode(io.NewSectionReader(data, 0, 1<<62))
+	full, _, err := image.Decode(cancelable{io.NewSectionReader(data, 0, 1<<62), ctx})
 	if err != nil || full.Bounds().Dx() != width || full.Bounds().Dy() != height {
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestThumbnail(t *testing.T) {
 			if w != c.width || h != c.height {
 				t.Errorf("size %d×%d, want %d×%d", w, h, c.width, c.height)
 			}
-			thumb := thumbnail(data, c.kind, w, h)
+			thumb := thumbnail(t.Context(), data, c.kind, w, h)
 			if c.wantKind == "" {
 				if thumb != nil {
 					t.Errorf("a thumbnail %+v", thumb)
@@ -96,14 +96,14 @@ func TestBombs(t *testing.T) {
 	if w, h := dimensions(bytes.NewReader(huge), "image/png"); w != 20000 || h != 500 {
 		t.Errorf("size %d×%d", w, h)
 	}
-	if thumb := thumbnail(bytes.NewReader(huge), "image/png", 20000, 500); thumb != nil {
+	if thumb := thumbnail(t.Context(), bytes.NewReader(huge), "image/png", 20000, 500); thumb != nil {
 		t.Error("10 million pixels were decoded")
 	}
 	if w, h := dimensions(bytes.NewReader(huge[:20]), "image/png"); w != 0 || h != 0 {
 		t.Errorf("a cut header says %d×%d", w, h)
 	}
 	small := encoded(t, "image/png", halves(100, 100, color.White))
-	if thumb := thumbnail(bytes.NewReader(small[:len(small)-30]), "image/png", 100, 100); thumb != nil {
+	if thumb := thumbnail(t.Context(), bytes.NewReader(small[:len(small)-30]), "image/png", 100, 100); thumb != nil {
 		t.Error("a cut image has a thumbnail")
 	}
 	if w, h := dimensions(bytes.NewReader(small), "text/plain"); w != 0 || h != 0 {
@@ -132,7 +132,7 @@ func BenchmarkThumbnail(b *testing.B) {
 	data := bytes.NewReader(encoded(b, "image/jpeg", halves(3840, 2160, color.White)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if thumbnail(data, "image/jpeg", 3840, 2160) == nil {
+		if thumbnail(b.Context(), data, "image/jpeg", 3840, 2160) == nil {
 			b.Fatal("no thumbnail")
 		}
 	}

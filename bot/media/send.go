@@ -60,7 +60,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 	if err == nil && item.Thumb != nil {
 		up.Thumb, err = uploadThumb(ctx, put, item.Thumb, encrypted)
 	}
-	if matrix.IsTooLarge(err) {
+	if matrix.IsFileTooLarge(err) {
 		err = problem(ErrTooLarge, err, "The homeserver rejects %s: %s is too large.", item.Name, text.Size(item.Size))
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Resume binds an answer and has the task go on, in one transaction; closes are
-// the rows that it ends, and busy tells whether the worker has another task. The
+// the rows that it ends, and busy reports whether the worker has another task. The
 // caller wakes the worker. It is a *agent.TransitionError when the task does not
 // wait, and agent.ErrLimit for an answer that is none.
 func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy func(key string) bool, closes ...string) (*Task, error) {
@@ -64,7 +64,7 @@ func (t *Task) Given() agent.Answer {
 	return agent.Answer{}
 }
 
-// WentOn tells whether a run was started, or a command, after the newest answer.
+// WentOn reports whether a run was started, or a command, after the newest answer.
 func (t *Task) WentOn() bool { return t.rec.Container != "" || t.rec.Approved != nil }
 
 // Amend changes the newest answer of a task that has not gone on with it, and
@@ -94,9 +94,9 @@ func Unheard(rec state.Task, event, sender string) int {
 
 // goingOn is what the room is told when a task goes on with an answer.
 func goingOn(a agent.Answer, busy bool) string {
-	note := "⏳ Going on with the answer that came by HTTP: " + text.Code(a.Answer)
+	note := "⏳ Continuing with the answer received over HTTP: " + text.Code(a.Answer)
 	if a.By != "" {
-		note = "⏳ Going on with " + Localpart(a.By) + "'s answer"
+		note = "⏳ Continuing with " + Localpart(a.By) + "'s answer"
 		if a.Event == "" {
 			note += ": " + text.Code(a.Answer)
 		}

@@ -44,7 +44,7 @@ func verdictOn(a agent.Answer, approved *state.Command) string {
 	case approved != nil:
 		return "yes. The command was run for you, once: do not run it again. " + approved.Result + "\n" + approved.Output
 	case a.Answer == NoKey || strings.EqualFold(a.Answer, "no"):
-		return "no: the command was not run. Do not run it, nor do the same in another way; say what is left undone."
+		return "no: the command was not run. Do not run it, and do not do the same in another way; say what is left undone."
 	}
 	return "the command was not run, because the answer is not a plain yes: " + a.Answer
 }
@@ -52,10 +52,10 @@ func verdictOn(a agent.Answer, approved *state.Command) string {
 // approval is a command that somebody was asked to allow, in the container that it
 // is run in.
 type approval struct {
-	t     *Task
-	stop  *interrupt
-	shown *progress
-	box   *sandbox.Container
+	t         *Task
+	stop      *interrupt
+	shown     *progress
+	container *sandbox.Container
 }
 
 // run runs the command that somebody has said yes to, exactly once,
@@ -80,9 +80,9 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 	a.shown.tool("approved", rec.HeldCommand)
 	output := &tail{max: maxApproved}
 	status := sandbox.RunStatus{State: sandbox.RunNone}
-	if rec.Approved.Container == a.box.ID {
+	if rec.Approved.Container == a.container.ID {
 		held := agent.Held{Command: rec.HeldCommand, Dir: rec.HeldDir}
-		_, err := a.box.StartRun(ctx, agent.ApprovedRun(id, held, gateway.Placeholder))
+		_, err := a.container.StartRun(ctx, agent.ApprovedRun(id, held, gateway.Placeholder))
 		if err == nil {
 			crash.At("approved")
 			status, err = a.follow(ctx, id, output)
@@ -97,12 +97,12 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 	rec.Approved.Over, rec.Approved.Output, rec.Approved.Result = true, output.String(), approvedResult(status)
 	err := t.decide(ctx, func() error { return t.env.Note(ctx, t.Row()) })
 	if errors.Is(err, errStopped) {
-		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the command that was allowed. " + rec.Approved.Result}, nil
+		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the approved command. " + rec.Approved.Result}, nil
 	}
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	if err := a.box.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
+	if err := a.container.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
 		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("tidy up after a command")
 	}
 	return agent.Outcome{}, nil
@@ -116,7 +116,7 @@ func (a *approval) claim(ctx context.Context) (yes bool, err error) {
 		if yes = IsYes(t.Given().Answer); !yes {
 			return nil
 		}
-		t.rec.Approved = &state.Command{Container: a.box.ID}
+		t.rec.Approved = &state.Command{Container: a.container.ID}
 		return t.env.Note(ctx, t.Row())
 	})
 	return yes, err
@@ -129,16 +129,16 @@ func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox
 	defer cancel()
 	reading, timer := context.WithTimeout(reading, a.t.env.rules().Timeout)
 	defer timer()
-	status, err := a.box.FollowRun(reading, id, 0, output)
+	status, err := a.container.FollowRun(reading, id, 0, output)
 	if err == nil || reading.Err() == nil || ctx.Err() != nil {
 		return status, err
 	}
 	ending, done := context.WithTimeout(ctx, 90*time.Second)
 	defer done()
-	if err := a.box.StopRun(ending, id); err != nil {
+	if err := a.container.StopRun(ending, id); err != nil {
 		return status, err
 	}
-	return a.box.RunStatus(ending, id)
+	return a.container.RunStatus(ending, id)
 }
 
 // approvedResult says how an approved command ended.

@@ -24,10 +24,10 @@ type attempt struct {
 	stop  *interrupt
 	acted *atomic.Bool // set when the agent calls a tool
 
-	box    *sandbox.Container
-	quoted *workspace.Quote
-	who    []workspace.Text // the agent's persona
-	noted  int              // tool calls that a former life has put into the transcript
+	container *sandbox.Container
+	quoted    *workspace.Quote
+	who       []workspace.Text // the agent's persona
+	noted     int              // tool calls that a former life has put into the transcript
 }
 
 // do starts the run if it never was, and follows it if it was. Errors of podman and
@@ -47,18 +47,18 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	if begun {
 		stoppable = ctx // its run must be stopped in the container
 	}
-	box, err := a.ensure(stoppable, begun)
+	container, err := a.ensure(stoppable, begun)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
 	if err != nil {
 		return trouble(ctx, env, err)
 	}
-	a.box = box
+	a.container = container
 	crash.At("ensured")
 	attached := false
 	if begun {
-		if box.ID != rec.Container {
+		if container.ID != rec.Container {
 			return agent.Outcome{Ended: agent.Interrupted, Detail: interruptedOften}, nil
 		}
 		status, err := a.status(ctx)
@@ -100,11 +100,11 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 			return out, err
 		}
 	}
-	a.who = persona(ctx, t.env, a.box)
-	if out, err = (&approval{t, a.stop, a.shown, a.box}).run(ctx); err != nil || out.Ended != "" {
+	a.who = persona(ctx, t.env, a.container)
+	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
-	err = (&filesIn{t, a.shown, a.box}).bring(stoppable)
+	err = (&filesIn{t, a.shown, a.container}).bring(stoppable)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
@@ -128,7 +128,7 @@ func (a *attempt) claim(ctx context.Context) error {
 		}
 		start(t.exec)
 		rec.Given = len(rec.Said)
-		rec.Container = a.box.ID
+		rec.Container = a.container.ID
 		rec.Deadline = time.Now().UTC().Add(env.rules().Timeout) // the wait for a slot and the container is not the agent's time
 		if rec.Attempt == 1 {
 			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
@@ -150,13 +150,13 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 	if !env.bootstrap.Load() {
 		job.Without = bootstrapPaths()
 	}
-	out, err := env.Agent.Run(ctx, crashing{a.box}, job, a.event)
+	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
 	if !errors.Is(err, sandbox.ErrFileExists) {
 		return out, err
 	}
 	env.bootstrap.Store(true)
-	a.who = persona(ctx, env, a.box)
-	return env.Agent.Run(ctx, crashing{a.box}, a.agentTask(attached), a.event)
+	a.who = persona(ctx, env, a.container)
+	return env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
 }
 
 // event shows a step of the run, and puts it into the transcript, unless a former
@@ -174,7 +174,7 @@ func (a *attempt) event(e agent.Event) {
 	case agent.EventText:
 		a.shown.set("")
 	case agent.EventSlow:
-		a.shown.set(fmt.Sprintf("the model is slow: nothing has come for %s", text.Duration(e.Quiet)))
+		a.shown.set(fmt.Sprintf("the model is slow: no output for %s", text.Duration(e.Quiet)))
 	}
 	crash.At("streaming")
 }

@@ -2,8 +2,9 @@
 // task.go is that life from top to bottom; the other files are its steps.
 //
 //	state      what happens next                 what is durable               after a crash
-//	claimed    a slot; the room sees a notice    the task: queued              begins anew
-//	container  it is made or started, files are  files that are in it, once    begins anew; files that are
+//	claimed    a slot, unless its run outlived   the task: queued              starts again
+//	           the bot; the room sees a notice
+//	container  it is made or started, files are  files that are in it, once    starts again; files that are
 //	           brought, a command that was       the run is claimed            there are not brought again
 //	           allowed is run, the run is
 //	           claimed

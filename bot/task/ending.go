@@ -111,7 +111,7 @@ func statusOutcome(out agent.Outcome) string {
 	return first
 }
 
-// growth tells whether a watched file is longer than at the start, and how
+// growth reports whether a watched file is longer than at the start, and how
 // long it is, in bytes.
 func growth(status sandbox.RunStatus, path string) (grown bool, after int64) {
 	for _, w := range status.Watch {

@@ -20,7 +20,7 @@ import (
 // Agent does one task in a container. [agent.Gemini] is the one there is; its
 // makers may replace it, and others speak ACP.
 type Agent interface {
-	Run(ctx context.Context, box agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
+	Run(ctx context.Context, container agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
 }
 
 // Counter counts what tasks do.

@@ -72,9 +72,9 @@ func carry(ctx context.Context, env *Env, waits func()) (done func(), err error)
 
 // filesIn brings a task's files into its container.
 type filesIn struct {
-	t     *Task
-	shown *progress
-	box   media.Container
+	t         *Task
+	shown     *progress
+	container media.Container
 }
 
 // bring puts the task's files into the container's inbox, those that are not there. A
@@ -167,7 +167,7 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	if fetched, err = env.Room.Fetch(ctx, f); err == nil {
 		defer fetched.Close()
 		is.Type, is.Size = fetched.Type, fetched.Size
-		is.Path, err = media.Deliver(ctx, i.box, inboxName(f, event), fetched, keep)
+		is.Path, err = media.Deliver(ctx, i.container, inboxName(f, event), fetched, keep)
 	}
 	switch {
 	case err == nil:

@@ -16,8 +16,8 @@ import (
 
 // outbox is the folder of a container in which the agent leaves files for the room.
 type outbox struct {
-	t   *Task
-	box media.Container
+	t         *Task
+	container media.Container
 }
 
 // send sends what is in the outbox, behind the result, and moves it out of the way.
@@ -31,7 +31,7 @@ func (o outbox) send(ctx context.Context) error {
 	}
 	done := func() {}
 	defer func() { done() }()
-	batch, err := media.Collect(ctx, o.box, media.Limits{Item: env.MediaMax, Total: 2 * env.MediaMax, Dir: env.Tmp,
+	batch, err := media.Collect(ctx, o.container, media.Limits{Item: env.MediaMax, Total: 2 * env.MediaMax, Dir: env.Tmp,
 		Begin: func(ctx context.Context) error {
 			turn, err := carry(ctx, env, func() {})
 			if err == nil {
@@ -73,7 +73,7 @@ func (o outbox) send(ctx context.Context) error {
 		}
 	}
 	crash.At("collected")
-	return media.MarkSent(ctx, o.box, batch)
+	return media.MarkSent(ctx, o.container, batch)
 }
 
 // filesLater tells that nobody could look for files, where there may be some.

@@ -74,7 +74,7 @@ func (w *Work) Stands() (p Progress, shown bool) {
 	return Progress{}, false
 }
 
-// Takes tells whether a message that somebody wrote then may still join the task,
+// Takes reports whether a message that somebody wrote then may still join the task,
 // as a part of it.
 func (w *Work) Takes(row state.Event) bool {
 	return !w.acted.Load() && joins(&w.taken, row, time.UnixMilli(w.lastPart.Load()), w.task.env.Debounce)

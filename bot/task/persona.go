@@ -25,7 +25,7 @@ const personaBytes = "8192" // workspace.MaxPersonaFile
 
 // persona is who the agent is in this room: the policy's persona file and the
 // bootstrap files, as they are now.
-func persona(ctx context.Context, env *Env, box *sandbox.Container) []workspace.Text {
+func persona(ctx context.Context, env *Env, container *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text
 	root, err := os.OpenRoot(env.StateDir) // a link that leads out of it is refused
@@ -43,7 +43,7 @@ func persona(ctx context.Context, env *Env, box *sandbox.Container) []workspace.
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	res, err := box.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
 	if err != nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("read bootstrap files")
 		return workspace.Persona(first, nil, own)

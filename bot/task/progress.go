@@ -60,7 +60,7 @@ func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, er
 	}
 	text := "⏳ Working on it …"
 	if waits {
-		text = "⏳ In line: " + TurnNote + " …"
+		text = "⏳ Queued: " + TurnNote + " …"
 	}
 	var said []Message
 	if !waits {

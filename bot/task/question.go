@@ -20,7 +20,7 @@ type Question struct{ t *Task }
 // Txn is the transaction ID of the question.
 func (q Question) Txn() string { return questionTxn(q.t.rec.Key, len(q.t.exec.Answers)) }
 
-// IsHeld tells whether the newest question is about a command that needs a yes.
+// IsHeld reports whether the newest question is about a command that needs a yes.
 func (q Question) IsHeld() bool { return q.t.rec.HeldCommand != "" }
 
 // Options are what can be chosen by reaction.

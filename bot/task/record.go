@@ -98,7 +98,7 @@ func AskerOf(rec state.Task) string {
 	return rec.Requester
 }
 
-// Moved tells whether the task was asked for in a room before this one.
+// Moved reports whether the task was asked for in a room before this one.
 func (t *Task) Moved() bool { return t.rec.Home != t.rec.Room }
 
 // plan makes the record of the next attempt from the end of the last one.

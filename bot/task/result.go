@@ -21,7 +21,7 @@ func (e ending) text() string {
 		if e.t.Question().IsHeld() {
 			text += "The command was not run. "
 		}
-		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
+		return text + "The work so far is in /workspace: send the task again, and I will continue from there."
 	}
 	return finalText(e.out)
 }
@@ -32,11 +32,11 @@ func stoppedText(t *Task, waited bool) string {
 	by, begun := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
 	switch {
 	case waited, !begun && len(t.exec.Answers) > 0:
-		return "🛑 Given up, as " + by + " asked. What was changed so far stays in /workspace."
+		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."
 	case !begun:
 		return "🛑 Stopped, as " + by + " asked, before it began."
 	}
-	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; what it changed stays in /workspace."
+	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; its changes stay in /workspace."
 }
 
 // ours tells a result that the bot has written itself, so that the agent's
@@ -51,7 +51,7 @@ func finalText(out agent.Outcome) string {
 	switch {
 	case out.Ended == agent.Completed && said != "":
 		if out.Truncated {
-			said += "\n\n… I cut the answer here: it was longer than I can keep."
+			said += "\n\n… The answer is cut here because it is too long to store."
 		}
 		return said
 	case out.Ended == agent.Interrupted:

@@ -51,9 +51,9 @@ func (s settlement) pause(ctx context.Context) {
 	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("session is saved later")
 	}
-	box, err := env.Ensure(ctx, false)
+	container, err := env.Ensure(ctx, false)
 	if err == nil {
-		err = s.removeRun(ctx, box)
+		err = s.removeRun(ctx, container)
 	}
 	if err != nil && ctx.Err() == nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a question")
@@ -105,37 +105,37 @@ func (s settlement) tidy(ctx context.Context) error {
 	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
 	}
-	box, err := env.Ensure(ctx, false)
+	container, err := env.Ensure(ctx, false)
 	if err != nil {
 		return errors.Join(err, filesLater(ctx, t))
 	}
-	if err := (outbox{t, box}).send(ctx); err != nil {
+	if err := (outbox{t, container}).send(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("send files")
 	}
 	if t.rec.StatusLine != "" {
-		if err := appendLine(ctx, box, t.rec.StatusLine, t.rec.StatusSize); err != nil {
+		if err := appendLine(ctx, container, t.rec.StatusLine, t.rec.StatusSize); err != nil {
 			return err
 		}
 	}
-	return s.removeRun(ctx, box)
+	return s.removeRun(ctx, container)
 }
 
 // removeRun removes the output of a run that has been read.
-func (s settlement) removeRun(ctx context.Context, box *sandbox.Container) error {
-	if box.ID != s.t.rec.Container {
+func (s settlement) removeRun(ctx context.Context, container *sandbox.Container) error {
+	if container.ID != s.t.rec.Container {
 		return nil
 	}
-	return box.RemoveRun(ctx, s.t.rec.Run)
+	return container.RemoveRun(ctx, s.t.rec.Run)
 }
 
 // appendLine adds to status.md, unless a former life has done it: then the file
 // has grown beyond the size it had after the run, or, where that is -1, has the
 // line at its end. The file is the agent's, and may be anything: only a regular
 // one is written to.
-func appendLine(ctx context.Context, box *sandbox.Container, line string, after int64) error {
+func appendLine(ctx context.Context, container *sandbox.Container, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0
@@ -143,7 +143,7 @@ else
 	[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
 fi
 printf %s "$2" >> "$1"`
-	res, err := box.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, line, strconv.FormatInt(after, 10)}})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, line, strconv.FormatInt(after, 10)}})
 	if err != nil {
 		return fmt.Errorf("append to status.md: %w", err)
 	}

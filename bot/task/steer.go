@@ -58,7 +58,7 @@ func (t *Task) unlessSteered(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// steered tells whether the task was told something that no run has heard, and
+// steered reports whether the task was told something that no run has heard, and
 // readies it for the run that does. The caller has ended the last one.
 func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 	t, rec := w.task, &w.task.rec
@@ -107,7 +107,7 @@ func newestPart(rec state.Task) time.Time {
 	return at
 }
 
-// Joins tells whether a message is a part of a task that has not begun: by the
+// Joins reports whether a message is a part of a task that has not begun: by the
 // same person, right behind its newest part.
 func (t *Task) Joins(row state.Event) bool {
 	return joins(&t.rec, row, newestPart(t.rec), t.env.Debounce)

@@ -48,7 +48,7 @@ func (w *Work) Do(ctx context.Context) error {
 	for {
 		out, err := w.perform(working)
 		if errors.Is(context.Cause(working), errRoomGone) {
-			return giveUp(ctx, t, "The room was left while the task ran.")
+			return giveUp(ctx, t, "The bot left the room while the task was running.")
 		}
 		if err != nil {
 			return err
@@ -70,8 +70,9 @@ func (w *Work) Do(ctx context.Context) error {
 // sees how far it is.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
-	free := env.Slots.TryAcquire(1)
-	if free {
+	free := t.rec.Container != "" // its run outlived the bot: it goes on, whoever else is waiting
+	if !free && env.Slots.TryAcquire(1) {
+		free = true
 		defer env.Slots.Release(1)
 	}
 	shown, err := showProgress(ctx, w.life, t, !free)
@@ -163,7 +164,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
 }
 
-const takenBack = "The message was taken back before the task began."
+const takenBack = "The message was deleted before the task started."
 
 // withdrawn tells a task whose message was taken back before it began.
 func withdrawn(t *Task) bool { return t.rec.Withdrawn && t.rec.Container == "" }

@@ -27,7 +27,7 @@ func (q Question) lookAt(due time.Time) {
 	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, AskerOf(*rec), rec.Thread, due, q.t.exec.QuestionEvent != ""})
 }
 
-// TakeUp has a task wait again that waited in a former life. It tells whether
+// TakeUp has a task wait again that waited in a former life. It reports whether
 // state.json is to be written.
 func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error) {
 	t := e.Task(rec)
@@ -46,7 +46,7 @@ func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error)
 }
 
 // Look does what is due for one waiting task: its question is pinned, reminded
-// of, or given up. It tells whether the task has ended: the caller then wakes the
+// of, or given up. It reports whether the task has ended: the caller then wakes the
 // worker.
 func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 	e.Books.Lock()
@@ -117,7 +117,7 @@ func (q Question) remind(ctx context.Context, now time.Time) error {
 // Refuse ends a task that waits, by order of a person; closes are rows that this
 // ends too. The caller holds the books, and wakes the worker.
 func (q Question) Refuse(ctx context.Context, by string, closes ...string) error {
-	if err := q.t.exec.Fail("Given up by "+by+".", time.Now()); err != nil {
+	if err := q.t.exec.Fail("Cancelled by "+by+".", time.Now()); err != nil {
 		return err
 	}
 	return q.end(ctx, agent.Stopped, closes...)
@@ -143,7 +143,7 @@ func (e *Env) GiveUpWaiting(ctx context.Context) error {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
 	for _, rec := range tasks {
-		if err := giveUp(ctx, e.Task(rec), "The room was left while the task waited for an answer."); err != nil {
+		if err := giveUp(ctx, e.Task(rec), "The bot left the room while the task was waiting for an answer."); err != nil {
 			return err
 		}
 		e.Waits.Drop(rec.Key)

@@ -36,6 +36,8 @@ type Config struct {
 	Memory        Bytes     `env:"SANDBOX_MEMORY" envDefault:"2g" right:"an amount of memory of 16m or more, such as 512m or 2g (0 = no limit)"`
 	CPUs          CPUs      `env:"SANDBOX_CPUS" envDefault:"2" right:"a number of processors, such as 2 or 0.5 (0 = no limit)"`
 	PIDs          PIDs      `env:"SANDBOX_PIDS" envDefault:"1024" right:"a number of processes of 16 or more, such as 1024 (0 = no limit)"`
+	OutPorts      Ports     `env:"SANDBOX_PORTS" envDefault:"80,443" right:"a comma-separated list of ports, such as 80,443"`
+	Deny          Networks  `env:"SANDBOX_DENY" right:"a comma-separated list of networks, such as 192.0.2.0/24,2001:db8::/32"`
 
 	CodingTimeout    Seconds      `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
 	ExecutionTimeout Minutes      `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`

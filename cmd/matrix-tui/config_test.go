@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state/clean"
@@ -39,11 +41,11 @@ func TestDefaults(t *testing.T) {
 	want := &Config{
 		GeminiModel: "gemini-2.5-pro", GeminiURL: "https://generativelanguage.googleapis.com",
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
-		Memory: 2 << 30, CPUs: 2, PIDs: 1024,
+		Memory: 2 << 30, CPUs: 2, PIDs: 1024, OutPorts: Ports{80, 443},
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
 		Devices: crossSigned, NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
 	}
-	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
+	if diff := cmp.Diff(want, got, equateSecrets, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -55,7 +57,7 @@ func TestEverySetting(t *testing.T) {
 		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*", "E2EE_DEVICES=All",
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
-		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
+		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
 		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "ALERT_ROOM=!ops:x.org",
 		"UPDATE_SOURCE=https://x.org/matrix-tui.git", "UPDATE_KEY=/etc/signers", "UPDATE_WAIT_SECONDS=5", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
 		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
@@ -67,11 +69,11 @@ func TestEverySetting(t *testing.T) {
 		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"}, Devices: allDevices,
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base",
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
-		CPUs: 0.5, PIDs: 0, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
+		CPUs: 0.5, PIDs: 0, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
 		Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, AlertRoom: "!ops:x.org",
 		UpdateSource: "https://x.org/matrix-tui.git", UpdateKey: "/etc/signers", UpdateWait: Seconds(5 * time.Second), APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
 	}
-	if diff := cmp.Diff(want, got, equateSecrets); diff != "" {
+	if diff := cmp.Diff(want, got, equateSecrets, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if missing := got.Missing(false); missing != nil {
@@ -118,6 +120,9 @@ func TestMalformedSettings(t *testing.T) {
 		{"SANDBOX_CPUS=two", `is "two"; expected a number of processors, such as 2 or 0.5 (0 = no limit)`},
 		{"SANDBOX_CPUS=-1", `is "-1"; expected a number of processors, such as 2 or 0.5 (0 = no limit)`},
 		{"SANDBOX_PIDS=3", `is "3"; expected a number of processes of 16 or more, such as 1024 (0 = no limit)`},
+		{"SANDBOX_PORTS=ssh", `is "ssh"; expected a comma-separated list of ports, such as 80,443`},
+		{"SANDBOX_PORTS=0", `is "0"; expected a comma-separated list of ports, such as 80,443`},
+		{"SANDBOX_DENY=example.org", `is "example.org"; expected a comma-separated list of networks, such as 192.0.2.0/24,2001:db8::/32`},
 		{"CODING_TIMEOUT_SECONDS=40m", `is "40m"; expected ` + isSecs},
 		{"CODING_TIMEOUT_SECONDS=0", `is "0"; expected ` + isSecs},
 		{"CODING_TIMEOUT_SECONDS=99999999999999999999", `is "99999999999999999999"; expected ` + isSecs},

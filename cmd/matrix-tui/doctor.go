@@ -168,6 +168,10 @@ func checkState(dir string) finding {
 	if !info.IsDir() {
 		return bad("state folder %s is a file: move it away, or set STATE_DIR to a folder", dir)
 	}
+	gate := filepath.Join(dir, gatewayFolder)
+	if info, err := os.Stat(gate); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return bad("state folder %s: other users of this host can reach the sockets in %s, and use the model through them: run chmod 0700 %s", dir, gate, gate)
+	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err == nil {
 		_, err = probe.Write(make([]byte, 4096))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -44,6 +45,18 @@ func TestCheckState(t *testing.T) {
 		t.Fatal(err)
 	}
 	begins(t, checkState(dir), "ok   state folder "+dir+" is writable, ")
+	gate := filepath.Join(dir, gatewayFolder)
+	if err := errors.Join(os.Mkdir(gate, 0o700), os.Chmod(gate, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	begins(t, checkState(dir), "FAIL state folder "+dir+": other users of this host can reach the sockets in "+gate)
+	if err := os.Chmod(gate, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begins(t, checkState(dir), "ok   state folder "+dir)
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
 	begins(t, checkState(filepath.Join(dir, "new", "er")), "ok   state folder "+dir+"/new/er will be created at the first start")
 	begins(t, checkState(file), "FAIL state folder "+file+" is a file: move it away, or set STATE_DIR")
 	begins(t, checkState(filepath.Join(file, "x")), "FAIL state folder "+file+"/x cannot be accessed (not a directory)")

@@ -83,7 +83,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
-	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Log: log})
+	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
 	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Log: log}

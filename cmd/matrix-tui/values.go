@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -31,6 +32,10 @@ type (
 	CPUs float64
 	// PIDs is a number of processes and threads; 0 means no limit.
 	PIDs int64
+	// Ports are TCP ports.
+	Ports []uint16
+	// Networks are IP networks; a single address is one of itself.
+	Networks []netip.Prefix
 	// Count is a whole number from 1.
 	Count int
 	// Seconds is a duration that is set in seconds.

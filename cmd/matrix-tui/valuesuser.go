@@ -25,7 +25,7 @@ func (globs *UserGlobs) UnmarshalText(text []byte) error {
 // splitUsers parses a list separated by commas or white space. The error names the
 // first invalid part.
 func splitUsers(list string, globs bool, out *[]string) error {
-	parts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
+	parts := items(list)
 	for _, part := range parts {
 		user := part // or, for a glob, one of the users that it stands for
 		if globs && part == "@*:*" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,7 +13,9 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-var errNotPublic = errors.New("only public addresses are allowed")
+// errNotPublic is also what a container hears of a name that does not exist: it must
+// not learn which names and addresses the host's own network knows.
+var errNotPublic = errors.New("the host is not a public one, or does not exist")
 
 // registry denies the ranges of IANA's special-purpose address registries, unassigned ranges, and the address of
 // Azure's metadata service, which looks public.
@@ -33,7 +36,9 @@ func public(a netip.Addr) bool {
 	return registry.SafeAddr(a) == nil
 }
 
-// foreign is public, without the addresses of this host: no firewall protects this host's services from us.
+// foreign reports whether an address is public and in none of the networks that this
+// host is on: its neighbours may trust it, and no firewall stands between us and what
+// listens here.
 func foreign(a netip.Addr) bool {
 	if !public(a) {
 		return false
@@ -43,20 +48,28 @@ func foreign(a netip.Addr) bool {
 		return false
 	}
 	for _, o := range own {
-		if n, ok := o.(*net.IPNet); ok {
-			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap() == a.Unmap() {
-				return false
-			}
+		if n, ok := o.(*net.IPNet); ok && n.Contains(a.Unmap().AsSlice()) {
+			return false
 		}
 	}
 	return true
 }
 
-// control is called by the dialer with each address that a name resolves to, so that the address checked is the address
+// allowed reports whether the proxy may connect to an address and a port.
+func (c *Config) allowed(to netip.AddrPort) bool {
+	for _, denied := range c.Deny {
+		if denied.Contains(to.Addr().Unmap()) {
+			return false
+		}
+	}
+	return c.reachable(to.Addr())
+}
+
+// control is asked by the dialer about each address a name turned out to be, so that what is judged is what is
 // dialled.
 func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !g.cfg.reachable(ap.Addr()) {
+	if err != nil || !g.cfg.allowed(ap) {
 		return errNotPublic
 	}
 	return nil
@@ -71,8 +84,9 @@ func (e *targetError) Error() string { return e.what }
 func bad(what string) error { return &targetError{what} }
 
 // target returns the address that a proxy request wants to reach, ready to dial: a host
-// with a port, or with the scheme's default port (port 0 = a port is required).
-func target(authority string, port uint16) (string, error) {
+// with one of the allowed ports, or with the scheme's default port (port 0 = a port is
+// required).
+func (c *Config) target(authority string, port uint16) (string, error) {
 	host, p, err := net.SplitHostPort(authority)
 	if err != nil {
 		if port == 0 {
@@ -87,8 +101,8 @@ func target(authority string, port uint16) (string, error) {
 	if err != nil || n == 0 {
 		return "", bad("the port is not a number from 1 to 65535")
 	}
-	if n == 25 {
-		return "", fmt.Errorf("sending mail is not allowed: %w", errNotPublic)
+	if !slices.Contains(c.Ports, uint16(n)) {
+		return "", bad(fmt.Sprintf("port %d is not allowed here; allowed: %s (SANDBOX_PORTS)", n, strings.Trim(fmt.Sprint(c.Ports), "[]")))
 	}
 	if !isHost(host) {
 		return "", bad("the host is neither a name nor an address")

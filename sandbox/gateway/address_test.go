@@ -43,7 +43,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// The host's own addresses are refused, even public ones.
+// The networks that the host is on are refused, be they public or not.
 func TestForeign(t *testing.T) {
 	if !foreign(netip.MustParseAddr("8.8.8.8")) {
 		t.Error("8.8.8.8 is not foreign")
@@ -53,8 +53,29 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range own {
-		if ip, ok := netip.AddrFromSlice(o.(*net.IPNet).IP); ok && foreign(ip) {
-			t.Errorf("%s is this host's but foreign", ip)
+		n := o.(*net.IPNet)
+		ip, ok := netip.AddrFromSlice(n.IP)
+		if ok && foreign(ip) {
+			t.Errorf("%s is this host's and yet foreign", ip)
+		}
+		if last := netip.PrefixFrom(ip.Unmap(), ones(n)); foreign(last.Masked().Addr()) {
+			t.Errorf("%s is a neighbour and yet foreign", last.Masked())
+		}
+	}
+}
+
+func ones(n *net.IPNet) int {
+	bits, _ := n.Mask.Size()
+	return bits
+}
+
+func TestAllowed(t *testing.T) {
+	c := New(Config{Dir: t.TempDir(), Deny: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("2606:4700::/32")}}).cfg
+	for address, want := range map[string]bool{
+		"8.8.8.8:443": false, "[::ffff:8.8.8.8]:443": false, "8.8.4.4:443": true, "[2606:4700::1]:443": false, "[2001:4860:4860::8888]:443": true, "10.0.0.1:443": false,
+	} {
+		if got := c.allowed(netip.MustParseAddrPort(address)); got != want {
+			t.Errorf("%s: %v", address, got)
 		}
 	}
 }
@@ -73,6 +94,7 @@ func TestRuleIsTheDefault(t *testing.T) {
 }
 
 func TestTarget(t *testing.T) {
+	cfg := Config{Ports: []uint16{80, 443, 8080}}
 	for _, c := range []struct {
 		authority string
 		port      uint16
@@ -88,12 +110,12 @@ func TestTarget(t *testing.T) {
 		{"localhost:80", 0, "localhost:80"}, // refused later, because of its address
 
 		{"example.com", 0, ""}, {"example.com:", 0, ""}, {"example.com:0", 0, ""}, {"example.com:65536", 0, ""},
-		{"example.com:25", 0, ""}, {"example.com:025", 0, ""}, {"example.com:-1", 0, ""}, {"example.com:http", 0, ""},
+		{"example.com:22", 0, ""}, {"example.com:25", 0, ""}, {"example.com:025", 0, ""}, {"example.com:-1", 0, ""}, {"example.com:http", 0, ""},
 		{"", 80, ""}, {":80", 0, ""}, {"a b:80", 0, ""}, {"a/b:80", 0, ""}, {"user@host:80", 0, ""},
 		{"[fe80::1%25lo]:80", 0, ""}, {"[fe80::1%lo]:80", 0, ""}, {"a\x00b:80", 0, ""},
 		{strings.Repeat("a", 254) + ":80", 0, ""},
 	} {
-		got, err := target(c.authority, c.port)
+		got, err := cfg.target(c.authority, c.port)
 		if got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("target(%q, %d) = %q, %v", c.authority, c.port, got, err)
 		}
@@ -106,15 +128,16 @@ func FuzzTarget(f *testing.F) {
 		f.Add(s, uint16(80))
 	}
 	f.Fuzz(func(t *testing.T, authority string, port uint16) {
-		got, err := target(authority, port)
+		cfg := Config{Ports: []uint16{80, 443}}
+		got, err := cfg.target(authority, port)
 		if err != nil {
 			return
 		}
 		host, p, err := net.SplitHostPort(got)
-		if err != nil || !isHost(host) || p == "25" || p == "0" {
+		if err != nil || !isHost(host) || p != "80" && p != "443" {
 			t.Errorf("target(%q, %d) = %q, %v", authority, port, got, err)
 		}
-		if again, err := target(got, 0); again != got || err != nil {
+		if again, err := cfg.target(got, 0); again != got || err != nil {
 			t.Errorf("target(%q) is %q the second time, %v", got, again, err)
 		}
 	})

@@ -34,9 +34,11 @@ const (
 
 // Config configures a Gateway.
 type Config struct {
-	Dir      string   // where the rooms' directories are created
-	Upstream *url.URL // base of the Gemini API; may be on loopback, the operator chose it
-	Key      string   // the real API key
+	Dir      string         // where the rooms' directories are made
+	Upstream *url.URL       // base of the Gemini API; may be on loopback, the operator chose it
+	Key      string         // the real API key
+	Ports    []uint16       // that containers may connect to; nil = 80 and 443
+	Deny     []netip.Prefix // of public addresses that containers may not connect to
 	Log      zerolog.Logger
 
 	reachable func(netip.Addr) bool // for tests, which use loopback; nil = public addresses only
@@ -72,6 +74,9 @@ func (g *Gateway) GoString() string { return g.String() }
 func New(cfg Config) *Gateway {
 	if cfg.idle == 0 {
 		cfg.idle = maxIdle
+	}
+	if cfg.Ports == nil {
+		cfg.Ports = []uint16{80, 443}
 	}
 	if cfg.reachable == nil {
 		cfg.reachable = foreign
@@ -112,12 +117,10 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	sum := sha256.Sum256([]byte(room))
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-	// The container mounts the directory, so it must not be replaced. Root in the container is another user here.
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("create gateway directory: %w", err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", fmt.Errorf("set permissions of gateway directory: %w", err)
+	// Nobody else on this host may reach the sockets: who can connect to one uses the model as the room does. The
+	// container mounts its own directory, so that must stay the same one; root in the container is another user here.
+	if err := errors.Join(makeDir(g.cfg.Dir, 0o700), makeDir(dir, 0o755)); err != nil {
+		return "", err
 	}
 	if old := g.doors[room]; old != nil {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
@@ -140,8 +143,20 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	return dir, nil
 }
 
-// Shut ends the room's service at once and closes its connections. The directory is kept, so that a container that has
-// it mounted finds the socket again after the next Open. If the room is not open, it does nothing.
+// makeDir creates a directory, and sets the permissions of one that exists.
+func makeDir(path string, mode os.FileMode) error {
+	if err := os.MkdirAll(path, mode); err != nil {
+		return fmt.Errorf("create gateway directory: %w", err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return fmt.Errorf("set permissions of gateway directory: %w", err)
+	}
+	return nil
+}
+
+// Shut ends the room's service at once and closes its connections. The directory is
+// kept, so that a container that has it mounted finds the socket again after the next
+// Open. It is no error if the room is not open.
 func (g *Gateway) Shut(room string) error {
 	g.mu.Lock()
 	d := g.doors[room]

@@ -88,8 +88,17 @@ func script(t testing.TB, rules string) string {
 	return hs.URL
 }
 
-// anywhere allows the proxy to reach loopback.
-func anywhere(c *Config) { c.reachable = func(netip.Addr) bool { return true } }
+// anywhere lets a test reach loopback through the proxy, on every port.
+func anywhere(c *Config) {
+	c.reachable = func(netip.Addr) bool { return true }
+	everyPort(c)
+}
+
+func everyPort(c *Config) {
+	for port := range 1 << 16 {
+		c.Ports = append(c.Ports, uint16(port))
+	}
+}
 
 // leaks fails the test if it ends with more goroutines than it started with.
 func leaks(t *testing.T) {
@@ -212,4 +221,22 @@ func must(r *http.Request, err error) *http.Request {
 		panic(err)
 	}
 	return r
+}
+
+// Other users of the host cannot reach the sockets, also where the folder is older
+// than that rule.
+func TestSocketsArePrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gateway")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := New(Config{Dir: dir, Upstream: &url.URL{}, Log: zerolog.Nop()})
+	t.Cleanup(func() { _ = g.Close(context.Background()) })
+	if _, err := g.Open(testRoom); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
 }

@@ -18,7 +18,7 @@ func (g *Gateway) dial(ctx context.Context, network, address string) (net.Conn, 
 
 // connect serves CONNECT.
 func (d *door) connect(w http.ResponseWriter, r *http.Request) {
-	address, err := target(r.Host, 0)
+	address, err := d.g.cfg.target(r.Host, 0)
 	if err != nil {
 		proxyError(w, err)
 		return
@@ -54,7 +54,7 @@ func (d *door) forward(w http.ResponseWriter, r *http.Request) {
 		sendError(w, http.StatusBadRequest, "only http URLs are proxied directly; use CONNECT for https")
 		return
 	}
-	address, err := target(r.URL.Host, 80)
+	address, err := d.g.cfg.target(r.URL.Host, 80)
 	if err != nil {
 		proxyError(w, err)
 		return
@@ -112,7 +112,7 @@ func proxyError(w http.ResponseWriter, err error) {
 	var op net.Error
 	var bad *targetError
 	switch {
-	case errors.Is(err, errNotPublic):
+	case errors.Is(err, errNotPublic), errors.As(err, new(*net.DNSError)):
 		sendError(w, http.StatusForbidden, errNotPublic.Error())
 	case errors.As(err, &bad):
 		sendError(w, http.StatusBadRequest, bad.Error())

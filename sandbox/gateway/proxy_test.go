@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -77,11 +78,11 @@ func TestTunnel(t *testing.T) {
 func TestTunnelRefuses(t *testing.T) {
 	asked := make(chan bool, 10)
 	address := server(t, func(*net.TCPConn) { asked <- true })
-	o := open(t, "http://127.0.0.1:1", nil)
+	o := open(t, "http://127.0.0.1:1", everyPort)
 	_, port, _ := net.SplitHostPort(address)
 	for target, want := range map[string]int{
 		address: 403, "localhost:" + port: 403, "[::1]:" + port: 403, "[::ffff:127.0.0.1]:" + port: 403, "0.0.0.0:" + port: 403,
-		"169.254.169.254:80": 403, "8.8.8.8:25": 403, "8.8.8.8:0": 400, "8.8.8.8": 400, "name.invalid:443": 502,
+		"169.254.169.254:80": 403, "8.8.8.8:0": 400, "8.8.8.8": 400, "name.invalid:443": 403,
 	} {
 		_, _, resp := o.tunnel(t, target, "")
 		if resp.StatusCode != want {
@@ -90,6 +91,31 @@ func TestTunnelRefuses(t *testing.T) {
 	}
 	if len(asked) != 0 {
 		t.Error("a loopback address was reached")
+	}
+}
+
+// A container cannot tell a name that the host's network knows from one that does not
+// exist, and reaches no port that is not allowed.
+func TestTunnelTellsNothing(t *testing.T) {
+	o := open(t, "http://127.0.0.1:1", func(c *Config) { c.Deny = []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")} })
+	said := func(target string) string {
+		_, r, resp := o.tunnel(t, target, "")
+		body, _ := io.ReadAll(io.LimitReader(r, resp.ContentLength))
+		return resp.Status + " " + string(body)
+	}
+	unknown := said("name.invalid:443")
+	for _, target := range []string{"localhost:443", "127.0.0.1:80", "10.0.0.1:443", "8.8.8.8:443"} {
+		if got := said(target); got != unknown {
+			t.Errorf("CONNECT %s: %s, but of a name that does not exist: %s", target, got, unknown)
+		}
+	}
+	if resp, body := o.proxied(t, "GET http://1.1.1.1:25/ HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 400 || !strings.Contains(body, "port 25 is not allowed") {
+		t.Errorf("GET from port 25: %s", body)
+	}
+	for _, target := range []string{"1.1.1.1:25", "1.1.1.1:22", "1.1.1.1:8080"} {
+		if got := said(target); !strings.Contains(got, "allowed: 80 443 (SANDBOX_PORTS)") {
+			t.Errorf("CONNECT %s: %s", target, got)
+		}
 	}
 }
 
@@ -169,16 +195,13 @@ func TestPlainHTTP(t *testing.T) {
 	if resp, _ = o.proxied(t, "GET https://"+host+"/ HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 400 {
 		t.Errorf("https in absolute form: %v", resp)
 	}
-	if resp, _ = o.proxied(t, "GET http://"+strings.Split(host, ":")[0]+":25/ HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 403 {
-		t.Errorf("port 25: %v", resp)
-	}
 }
 
 func TestPlainHTTPRefuses(t *testing.T) {
 	reached := false
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer web.Close()
-	o := open(t, web.URL, nil)
+	o := open(t, web.URL, everyPort)
 	port := web.URL[strings.LastIndex(web.URL, ":")+1:]
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		resp, body := o.proxied(t, "GET http://"+host+":"+port+"/model/v1beta/models HTTP/1.1\r\nHost: x\r\n\r\n")
