@@ -16,7 +16,7 @@ func Discover(ctx context.Context, server string) (address string, err error) {
 		return "", fmt.Errorf("discover homeserver of %s: %w", server, err)
 	}
 	if known == nil || known.Homeserver.BaseURL == "" {
-		return "", errors.New("no .well-known/matrix/client found")
+		return "", errors.New("it has no .well-known/matrix/client")
 	}
 	return known.Homeserver.BaseURL, nil
 }
