@@ -2,6 +2,7 @@ package bottest
 
 import (
 	"encoding/json"
+	"regexp/syntax"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,30 @@ func TestVerbTable(t *testing.T) {
 	for from, to := range renamed {
 		if !seen[to] {
 			t.Errorf("%s is renamed to %s, which is no verb", from, to)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		`moth`:                            {"moth"},
+		`[^a-z]moth[^a-z]`:                {"moth"},
+		`list\.txt|counted [a-z]+`:        {"list.txt", "counted "},
+		`(late|early|second) owl`:         {"late", "early", "second"},
+		`Working on it|[0-9]+`:            nil,
+		`(?i)moth`:                        nil,
+		`(moth)?`:                         nil,
+		`(moth)* (owl)+`:                  {" "},
+		`moth{0,3}`:                       {"mot"},
+		`Hello! Write me|A task runs for`: {"Hello! Write me", "A task runs for"},
+		``:                                nil,
+	} {
+		tree, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, words(tree)); diff != "" {
+			t.Errorf("%s: %s", pattern, diff)
 		}
 	}
 }
