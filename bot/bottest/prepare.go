@@ -1,11 +1,13 @@
 package bottest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // renamed are verbs whose names testscript has taken for commands of its own.
@@ -24,7 +26,7 @@ const (
 func allSealed() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
 // prepare copies the scripts of dir to a folder with their verbs renamed, those
-// that have a double twice, and returns the copies.
+// that have a double twice, and returns the copies, those that take longest first.
 func prepare(dir, to string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
@@ -34,6 +36,7 @@ func prepare(dir, to string) ([]string, error) {
 		return nil, fmt.Errorf("make folder of the scripts: %w", err)
 	}
 	var copies []string
+	costs := map[string]cost{}
 	for _, path := range paths {
 		script, err := os.ReadFile(path)
 		if err != nil {
@@ -48,10 +51,31 @@ func prepare(dir, to string) ([]string, error) {
 			if err := os.WriteFile(dst, []byte(rename(string(script))), 0o600); err != nil {
 				return nil, fmt.Errorf("write script: %w", err)
 			}
-			copies = append(copies, dst)
+			copies, costs[dst] = append(copies, dst), costOf(string(script))
 		}
 	}
+	slices.SortStableFunc(copies, func(a, b string) int {
+		return cmp.Or(cmp.Compare(costs[b].deadline, costs[a].deadline), cmp.Compare(costs[b].lines, costs[a].lines))
+	})
 	return copies, nil
+}
+
+// cost is a guess at how long a script takes: who waits long says so by `deadline`.
+type cost struct {
+	deadline time.Duration
+	lines    int
+}
+
+func costOf(archive string) (c cost) {
+	for _, line := range scriptLines(archive) {
+		if limit, ok := strings.CutPrefix(line, "deadline "); ok {
+			if d, err := time.ParseDuration(strings.TrimSpace(limit)); err == nil { // else the verb says so
+				c.deadline = max(c.deadline, d)
+			}
+		}
+		c.lines++
+	}
+	return c
 }
 
 // doubles tells whether the script part of a txtar archive has the mark.
