@@ -69,7 +69,9 @@ func (sc *script) environment() []string {
 		// Scripts write faster than people: each message is a task of its own
 		// but where a script says otherwise.
 		"DEBOUNCE_MILLISECONDS": "0",
-		"GORACE":                "halt_on_error=0",
+		// The race detector makes each program wait a second at its end, for a report that
+		// it may be writing.
+		"GORACE": "halt_on_error=0 atexit_sleep_ms=100",
 	}
 	maps.Copy(env, sc.bot.set)
 	if sc.bot.killAt != "" {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -112,6 +113,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	if err != nil {
 		return fmt.Errorf("remove boxes: %w: %w", err, last)
 	}
+	killMonitors(names)
 	var volumes []string
 	for _, name := range names {
 		volumes = append(volumes, Volumes(name)...)
@@ -134,4 +136,25 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 		return fmt.Errorf("remove volumes: %w: %w", err, last)
 	}
 	return nil
+}
+
+// killMonitors ends conmon for each command that was executed in containers that
+// are gone. Each would still start a podman, half a minute later, to clean up
+// after its command; with those of some hundred containers that takes a tenth of
+// the time of a run.
+func killMonitors(names []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		argv := strings.Split(string(text), "\x00")
+		if i := slices.Index(argv, "-n"); filepath.Base(argv[0]) != "conmon" || i < 0 || i+1 == len(argv) || !slices.Contains(names, argv[i+1]) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
