@@ -8,9 +8,9 @@ import (
 	"matrix-tui/bot/bottest"
 )
 
-// TestMain lets four conversations go on at once where nobody said otherwise:
-// they wait more than they compute. It is also the process that TestSignals
-// signals.
+// TestMain lets five conversations go on at once where nobody said otherwise: on
+// two cores that leaves little of them idle. It is also the process that
+// TestSignals signals.
 func TestMain(m *testing.M) {
 	if os.Getenv(signalHelper) != "" {
 		waitForSignals()
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
-		_ = flag.Set("test.parallel", "4")
+		_ = flag.Set("test.parallel", "5")
 	}
 	os.Exit(m.Run())
 }
