@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp/syntax"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -16,6 +17,13 @@ func TestRename(t *testing.T) {
 	want := "# kill it\nbot-kill\nbot-stop\nstopwatch\n  kill\n-- kill.txt --\nkill\n"
 	if diff := cmp.Diff(want, rename(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestCostOf(t *testing.T) {
+	in := "# two\ndeadline 90s\nstart\ndeadline 2m\ndeadline soon\n-- file --\ndeadline 5m\n"
+	if got, want := costOf(in), (cost{2 * time.Minute, 5}); got != want {
+		t.Errorf("costOf = %v, want %v", got, want)
 	}
 }
 

@@ -130,7 +130,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 			return true, nil
 		}
 		_, last = MustPodman(ctx, append([]string{"volume", "rm", "--force"}, left...)...)
-		return false, nil
+		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("remove volumes: %w: %w", err, last)
