@@ -20,6 +20,16 @@ func TestRename(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	in := "start\n# in clear alone\nstop\n-- file --\n# in clear alone\n"
+	if diff := cmp.Diff("start\n-- file --\n# in clear alone\n", shorten(in)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("start\n-- file --\nx\n", shorten("start\n-- file --\nx\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCostOf(t *testing.T) {
 	in := "# two\ndeadline 90s\nstart\ndeadline 2m\ndeadline soon\n-- file --\ndeadline 5m\n"
 	if got, want := costOf(in), (cost{2 * time.Minute, 5}); got != want {

@@ -22,7 +22,8 @@
 //
 // The line `# also encrypted` makes a script run a second time, as
 // NAME-in-encrypted-rooms, with all its rooms encrypted. MATRIX_TUI_ENCRYPTED=1
-// does that for every script. When a script ends, everything the bot has sent to
+// does that for every script. A line `# in clear alone` ends the second play: what
+// follows is not about messages and files. When a script ends, everything the bot has sent to
 // an encrypted room is checked as the homeserver stored it.
 //
 // Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the

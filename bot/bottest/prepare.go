@@ -18,6 +18,9 @@ const (
 	// doubleMark, on a line of its own, has a script played a second time, in
 	// encrypted rooms.
 	doubleMark = "# also encrypted"
+	// singleMark, on a line of its own, ends that second play: what follows has
+	// nothing to do with encryption.
+	singleMark = "# in clear alone"
 	// doubleName is what the name of that second play ends with.
 	doubleName = "-in-encrypted-rooms"
 )
@@ -46,12 +49,15 @@ func prepare(dir, to string) ([]string, error) {
 		if doubles(string(script)) && !allSealed() {
 			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
 		}
-		for _, name := range names {
-			dst := filepath.Join(to, name)
-			if err := os.WriteFile(dst, []byte(rename(string(script))), 0o600); err != nil {
+		for i, name := range names {
+			dst, play := filepath.Join(to, name), rename(string(script))
+			if i > 0 {
+				play = shorten(play)
+			}
+			if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
 				return nil, fmt.Errorf("write script: %w", err)
 			}
-			copies, costs[dst] = append(copies, dst), costOf(string(script))
+			copies, costs[dst] = append(copies, dst), costOf(play)
 		}
 	}
 	slices.SortStableFunc(copies, func(a, b string) int {
@@ -88,6 +94,16 @@ func scriptLines(archive string) []string {
 		return lines[:end]
 	}
 	return lines
+}
+
+// shorten is a txtar archive whose script part ends at the mark.
+func shorten(archive string) string {
+	lines := scriptLines(archive)
+	files := archive[len(strings.Join(lines, "")):]
+	if end := slices.Index(lines, singleMark+"\n"); end >= 0 {
+		lines = lines[:end]
+	}
+	return strings.Join(lines, "") + files
 }
 
 // rename replaces the taken verbs in the script part of a txtar archive.
