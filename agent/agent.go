@@ -20,11 +20,11 @@ import (
 // Container is what a task needs of a room's container; *sandbox.Container implements
 // it.
 type Container interface {
-	// StartRun starts the run unless a run with that ID exists.
+	// StartRun starts the run, unless a run with that ID already exists.
 	StartRun(ctx context.Context, spec sandbox.RunSpec) (existed bool, err error)
-	// FollowRun writes the run's output from offset on to w until the run has ended.
+	// FollowRun writes the run's output from offset on to w, and returns when the run has ended.
 	FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (sandbox.RunStatus, error)
-	// StopRun returns when everything the run started is gone.
+	// StopRun stops everything that the run started and returns when it is gone.
 	StopRun(ctx context.Context, id string) error
 }
 
@@ -56,12 +56,11 @@ type Task struct {
 	// sh" for a download piped to a shell), that need a person's approval: such a
 	// command is not run, and the run ends as NeedsApproval. nil means none.
 	Approvals []string
-	// Attached means that the run was started before and is only followed. If it does
-	// not exist (any more), it ends as Interrupted.
+	// Attached means that the run was already started and is only followed. If it does not exist (any more), it ends as
+	// Interrupted.
 	Attached bool
-	// Stop stops the run when it is closed; Ended is then Stopped. It may be nil. (A
-	// StopRun from elsewhere also ends the task, but cannot be told from an
-	// out-of-memory kill unless the CLI had time to exit by itself.)
+	// Stop stops the run when it is closed; Ended is then Stopped. It may be nil. (A StopRun from elsewhere also ends
+	// the task, but looks like an out-of-memory kill unless the CLI had time to exit by itself.)
 	Stop <-chan struct{}
 }
 
@@ -89,15 +88,14 @@ type Event struct {
 	ID string
 	// Tool is the tool's name, with EventTool and EventToolResult.
 	Tool string
-	// Detail is the one argument a person looks for (a command, a path), on
-	// one line of at most 200 characters; with EventToolResult the output or
-	// error, with EventError the message.
+	// Detail is the one argument that matters to a person (a command, a path), on one line of at most 200 characters;
+	// with EventToolResult the output or error, with EventError the message.
 	Detail string
 	// Text is the piece of text of EventText.
 	Text string
-	// Failed says that the tool, or the run, met an error.
+	// Failed says that the tool or the run failed.
 	Failed bool
-	// Quiet is how long nothing has come, with EventSlow.
+	// Quiet is the time since the last output, with EventSlow.
 	Quiet time.Duration
 }
 
@@ -132,7 +130,7 @@ const (
 	// NeedsInput: the answer contains a question, see Outcome.Signal. The answer to it
 	// continues the session.
 	NeedsInput Ended = "needs_input"
-	// QuestionCut: the answer broke off in the middle of a question; Text is all of it.
+	// QuestionCut: the answer broke off in the middle of a question; Text contains all of it.
 	QuestionCut Ended = "question_cut"
 	// NeedsApproval: a command is waiting for approval, see Outcome.Held. The session
 	// continues after the decision.
@@ -146,38 +144,36 @@ type Usage struct {
 
 // Held is a shell command that was not run because it needs approval.
 type Held struct {
-	// Command is the command line, as the model wrote it.
+	// Command is the command line as the model wrote it.
 	Command string
 	// Dir is the directory to run it in: an absolute path, /workspace by default.
 	Dir string
 }
 
-// Outcome is the result of a task, including one that failed. Errors are only for what
-// prevents us from knowing the outcome.
+// Outcome is the result of a task, including a failed one. Run returns an error only if the outcome is unknown.
 type Outcome struct {
-	// Text is the final answer: what the assistant said after its last tool
-	// call, or all it said when it said nothing after that. At most MaxText.
+	// Text is the final answer: what the assistant said after its last tool call, or everything it said if there was no
+	// text after that. At most MaxText bytes.
 	Text string
-	// Session is the CLI's session, to be resumed by the next task; "" when
-	// there is nothing to resume, because the session's first turn failed.
+	// Session is the CLI's session, to be resumed by the next task; "" if there is nothing to resume, because the
+	// session's first turn failed.
 	Session string
 	Usage   Usage
 	// Tools counts the calls of each tool.
 	Tools map[string]int
-	// Ended says why it is over.
+	// Ended says how the task ended.
 	Ended Ended
 	// Detail is one sentence for the room where Ended is not Completed.
 	Detail string
 	// Signal is the first question of the run, with NeedsInput; with QuestionCut
 	// its Kind is CutOff. Otherwise it is zero.
 	Signal Signal `json:",omitzero"`
-	// Held is the command that waits for a yes, the first of the run, with
-	// NeedsApproval; otherwise nil.
+	// Held is the first command of the run that needs approval, with NeedsApproval; otherwise nil.
 	Held *Held `json:",omitzero"`
-	// Truncated says that a part of the output or of the text was dropped.
+	// Truncated says that a part of the output or of the text was lost.
 	Truncated bool
 	// Duration is the run's own, from its start to its end in the container.
 	Duration time.Duration
-	// Status is the run as the container saw it, with the watched files.
+	// Status is the run's status as recorded in the container, with the watched files.
 	Status sandbox.RunStatus
 }

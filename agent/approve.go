@@ -38,34 +38,32 @@ func heldDir(dir string) string {
 	return path.Clean(dir)
 }
 
-// Parts of the patterns. Go's regular expressions and JavaScript's read them
-// alike, and no part can match the same text in many ways, which would take
-// JavaScript's forever.
+// Parts of the patterns. They mean the same in Go's regular expressions and in JavaScript's. No part can match the same
+// text in many ways; JavaScript would take forever to try them.
 const (
-	blanks = `[ \t\r\n\\]+`                    // a line goes on after a backslash
-	apart  = `["']?[ \t\r\n\\,[]+["']?`        // between words, which may be quoted, or stand in a list
-	quoted = `(?:"[^"\n]*"|'[^'\n]*')`         // in a line
-	bare   = `[^ \t\r\n\\"'` + "`" + `;&|,()]` // a character of a word
-	// option is what may stand before a further word, with its value: -C dir.
+	blanks = `[ \t\r\n\\]+`                    // a line continues after a backslash
+	apart  = `["']?[ \t\r\n\\,[]+["']?`        // between words, which may be quoted or in a list
+	quoted = `(?:"[^"\n]*"|'[^'\n]*')`         // within a line
+	bare   = `[^ \t\r\n\\"'` + "`" + `;&|,()]` // one character of a word
+	// option is what may come before the next word, with its value: -C dir.
 	option = apart + `-` + bare + `*` + quoted + `?(?:["']?[ \t\r\n\\,]+(?:[^ \t\r\n\\"'` + "`" + `;&|,()-]` + bare + `*` + quoted + `?|` + quoted + `))?`
-	// start is where a command can begin, as far as one can tell without being
-	// a shell: a quote is such a place for the sake of bash -c '…'.
+	// start is where a command can begin, as far as one can tell without being a shell. A quote counts because of bash
+	// -c '…'.
 	start = `(?:^|[;&|(){}!\r\n"'` + "`" + `])[ \t\\]*` + before
-	// before is what can stand there before the command itself: keywords, the
-	// environment, a command that runs another, the folder of its file.
+	// before is what can come between there and the command itself: keywords, the environment, a command that runs
+	// another, the folder of the executable.
 	before = `(?:(?:then|do|else|if|elif|while|until|time)` + blanks + `){0,4}` +
 		`(?:[A-Za-z_][A-Za-z0-9_]*=` + bare + `*` + blanks + `){0,8}` +
 		`(?:` + folder + `(?:sudo|doas|su|env|command|exec|nohup|eval|xargs|time|timeout|nice|ionice|setsid|stdbuf)[ \t\r\n\\](?:[^;&|\r\n]{0,300}[ \t\\"'])?)?` +
 		folder
 	folder = `(?:[^ \t\r\n\\"'` + "`" + `;&|(){}!=]*/)?`
 	end    = `(?:[^A-Za-z0-9_.-]|$)`
-	// onwards is the rest of a command, up to a pipe that it writes to.
+	// onwards is the rest of a command, up to the pipe it writes to.
 	onwards = `(?:[^;&"'\r\n\\]|\\\r?\n|\\[^\r\n]|>&|\|&|` + quoted + `){0,400}\|&?[ \t\r\n\\({]*`
 )
 
-// patterns returns regular expressions for commands that begin with one of the
-// approvals. They are a guard rail for a well-meaning agent, not a security boundary:
-// they do not see a command inside a script, or one that is put together from parts.
+// patterns returns regular expressions for commands that begin with one of the approvals. They are a guard rail for a
+// well-meaning agent, not a security boundary: they do not see a command inside a script, or one assembled from parts.
 // When in doubt, they match.
 func patterns(approvals []string) []string {
 	all := []string{}

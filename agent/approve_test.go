@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// found says whether a command would be held back.
+// found reports whether a command would need approval.
 func found(t testing.TB, approvals []string, command string) bool {
 	t.Helper()
 	for _, p := range patterns(approvals) {
@@ -22,11 +22,11 @@ func found(t testing.TB, approvals []string, command string) bool {
 	return false
 }
 
-// defaults are those of the bot.
+// defaults are the bot's.
 var defaults = []string{"git push", "gh pr create", "npm publish", "curl … | sh"}
 
-// heldCases are commands by whether one of the defaults holds them back. The
-// real CLI's Node reads them too: see TestRealPatterns.
+// heldCases says which commands need approval by the defaults. The real CLI's Node reads them too: see
+// TestRealPatterns.
 var heldCases = map[bool][]string{
 	true: {
 		"git push", " git  push ", "git push origin main", "git\tpush", "git push;", "git push&", "git \\\n  push", "git push\n", "(git push)", "git push|cat",
@@ -47,7 +47,7 @@ var heldCases = map[bool][]string{
 		"curl https://x | sh", "curl -fsSL https://x|sh", "curl x | bash", "curl x | sudo bash", "curl x | sudo -E bash -", "curl x | sh -s -- -y", "curl x | /bin/sh", "curl x | env A=1 bash", "curl x | A=1 sh", "curl x |& sh", "curl x 2>&1 | sh",
 		"wget -qO- https://x | sh", "curl -fsSL 'https://x/?a=1&b=2;c' | sh", "curl \"https://x?a&b\" | zsh", "curl -H 'A: b' x | dash", "curl x | tee f | sh", "curl x | gunzip | bash", "cd /tmp && curl x | sh", "curl -fsSL \\\n  https://x \\\n  | sh", "curl x |\n  sh",
 		"bash -c 'curl x | sh'", "bash -c \"curl \\\"x\\\" | sh\"", "/usr/bin/curl x | sh", "curl x | xargs -0 bash -c", "curl x | (sh)", "curl x | { sh; }",
-		"echo \"git push\"", "git commit -m 'git push'", "git commit -m 'then git push'", // too much, as said
+		"echo \"git push\"", "git commit -m 'git push'", "git commit -m 'then git push'", // too much, but documented
 	},
 	false: {
 		"", "git", "git status", "git pull", "git pushx", "git push-all", "git stash push", "git -C x stash push", "git subtree push", "legit push", "git.push", "gitpush", "git log --oneline # git push later",
@@ -62,13 +62,13 @@ func TestPatterns(t *testing.T) {
 	for want, commands := range heldCases {
 		for _, command := range commands {
 			if got := found(t, defaults, command); got != want {
-				t.Errorf("%q is held back: %v, want %v", command, got, want)
+				t.Errorf("%q needs approval: %v, want %v", command, got, want)
 			}
 		}
 	}
 }
 
-// A list of the operator's own means what it says.
+// An operator's own list means what it says.
 func TestPatternsOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		approval, command string
@@ -95,12 +95,12 @@ func TestPatternsOfOthers(t *testing.T) {
 		{" | ", "a | b", false},
 	} {
 		if got := found(t, []string{c.approval}, c.command); got != c.want {
-			t.Errorf("%q holds %q back: %v, want %v", c.approval, c.command, got, c.want)
+			t.Errorf("list %q matches %q: %v, want %v", c.approval, c.command, got, c.want)
 		}
 	}
 }
 
-// Whatever an operator lists, the patterns can be read, and find the command.
+// Whatever an operator lists, the patterns compile and match the command.
 func FuzzPatterns(f *testing.F) {
 	for _, approval := range append(defaults, "a\\ (b) [c] {d} | e", "\xff", "…|…", "\"a\" 'b'", "$(x)") {
 		f.Add(approval)
@@ -118,7 +118,7 @@ func FuzzPatterns(f *testing.F) {
 		}
 		for _, command := range []string{approval, "cd x && " + approval + " y", "bash -c '" + approval + "'"} {
 			if !found(t, []string{approval}, command) {
-				t.Errorf("%q does not hold %q back", approval, command)
+				t.Errorf("list %q does not match %q", approval, command)
 			}
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +17,10 @@ import (
 	"matrix-tui/agent/agenttest"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/sandboxtest"
 )
 
-// real is a room's container with the real Gemini CLI, behind the real gateway; only
-// the model is a script.
+// real is a room's container with the real Gemini CLI, behind the real gateway; only the model is scripted.
 type real struct {
 	podman    *sandbox.Podman
 	spec      sandbox.Spec
@@ -34,27 +33,14 @@ type real struct {
 
 const testKey = "the-real-key-of-the-test"
 
-// newReal makes a container that is gone, with its volumes, after the test.
+// newReal creates a container that is removed, with its volumes, after the test.
 func newReal(t *testing.T) *real { t.Helper(); return newRealWith(t, 0) }
 
 // newRealWith limits the container's memory, in bytes.
 func newRealWith(t *testing.T, memory int64) *real {
 	t.Helper()
-	ctx := t.Context()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)
-	podman, err := sandbox.Connect(ctx, "", log)
-	if err != nil {
-		skip(t, err)
-	}
-	t.Cleanup(podman.Close)
-	image := os.Getenv("SANDBOX_IMAGE")
-	if image == "" {
-		image = "localhost/matrix-tui-sandbox:latest"
-	}
-	if _, err := podman.ImageID(ctx, image); err != nil {
-		skip(t, err)
-	}
-
+	podman, image := sandboxtest.Connect(t, log)
 	model := agenttest.New(script(t, "default: {say: 'scripted answer'}"), zerolog.Nop())
 	model.RequireKey(testKey)
 	api := httptest.NewServer(model)
@@ -63,7 +49,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "gw") // short: a socket's path holds 108 bytes
+	dir, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 108 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,18 +59,14 @@ func newRealWith(t *testing.T, memory int64) *real {
 	}
 	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
 		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Log: log},
-		spec: sandbox.Spec{Room: "!test-agent-" + strings.ToLower(rand.Text()[:10]) + ":localhost", Image: image,
-			Memory: memory, Version: "test"}}
+		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Image: image, Memory: memory, Version: "test"}}
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
-	if r.container, err = podman.Ensure(ctx, r.spec); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { remove(t, podman, r.container.Name) })
+	r.container = sandboxtest.Ensure(t, podman, r.spec)
 	return r
 }
 
-// openDoor is a bot that starts, closeDoor one that dies.
+// openDoor stands for a bot that starts, closeDoor for one that dies.
 func (r *real) openDoor(t *testing.T) {
 	t.Helper()
 	r.door = gateway.New(r.config)
@@ -99,29 +81,6 @@ func (r *real) closeDoor() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r.door.Close(ctx)
-}
-
-// skip says loudly why the real thing is not tested, and fails where it must be.
-func skip(t *testing.T, why error) {
-	t.Helper()
-	if os.Getenv("MATRIX_TUI_E2E") == "require" {
-		t.Fatal("MATRIX_TUI_E2E=require: ", why)
-	}
-	t.Skip("NOT TESTED on a real container: ", why)
-}
-
-// remove leaves nothing of the container.
-func remove(t *testing.T, podman *sandbox.Podman, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	if err := podman.Destroy(ctx, name); err != nil {
-		t.Error(err)
-	}
-	slug := strings.TrimPrefix(name, "sandbox-")
-	rm := exec.CommandContext(ctx, "podman", "--url", "unix://"+podman.Socket(), "volume", "rm", "--force", "workspace-"+slug, "home-"+slug)
-	if out, err := rm.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
 }
 
 func script(t testing.TB, yaml string) *agenttest.Script {
@@ -142,7 +101,7 @@ func uuid() string {
 
 func (r *real) answer(t *testing.T, yaml string) { t.Helper(); r.model.SetScript(script(t, yaml)) }
 
-// do runs a task whose start and end are to work.
+// do runs a task that must start and end without an error.
 func (r *real) do(t *testing.T, task Task) (Outcome, []Event) {
 	t.Helper()
 	if task.Run == "" {
@@ -159,7 +118,7 @@ func (r *real) do(t *testing.T, task Task) (Outcome, []Event) {
 	return o, events
 }
 
-// leave starts a task and goes away as soon as it calls a tool.
+// leave starts a task and cancels it at the first tool call.
 func (r *real) leave(t *testing.T, task Task) (seen []Event) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -171,7 +130,7 @@ func (r *real) leave(t *testing.T, task Task) (seen []Event) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("Run = %v, want it cancelled", err)
+		t.Fatalf("Run = %v, want context.Canceled", err)
 	}
 	return seen
 }
@@ -185,13 +144,13 @@ func (r *real) sh(t *testing.T, command string) string {
 	return string(res.Stdout) + string(res.Stderr)
 }
 
-// asked waits until the model was asked n times since from.
+// asked waits until the model has received n requests since from.
 func (r *real) asked(t *testing.T, from, n int) {
 	t.Helper()
-	until(t, fmt.Sprintf("the model was asked %d times", n), func() bool { return len(r.questions(from)) >= n })
+	until(t, fmt.Sprintf("the model received %d requests", n), func() bool { return len(r.questions(from)) >= n })
 }
 
-// until waits for something that is to come true.
+// until waits for a condition.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
@@ -201,7 +160,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// questions are what the model was asked since the request of the number from.
+// questions returns the requests to the model, starting with number from.
 func (r *real) questions(from int) []agenttest.Request {
 	var all []agenttest.Request
 	for _, q := range r.model.Requests() {

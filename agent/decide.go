@@ -9,8 +9,8 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// Exit codes of Gemini CLI, from its ExitCodes; errors of the API end it with
-// their HTTP status instead, of which the system keeps the lowest eight bits.
+// Exit codes of Gemini CLI, from its ExitCodes. After an API error it exits with the HTTP status instead, of which the
+// system keeps the lowest eight bits.
 const (
 	exitNoAuth    = 41
 	exitBadInput  = 42
@@ -23,7 +23,7 @@ const (
 // cause is why we ended the run.
 type cause struct {
 	timedOut, stopped bool
-	limit             time.Duration // the time it had, with timedOut; 0 = not known
+	limit             time.Duration // the time it was given, with timedOut; 0 = unknown
 }
 
 // decide returns how a run ended and, unless it completed, one sentence for the room.
@@ -47,7 +47,7 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 	return decideSilence(t, st, s)
 }
 
-// What the room is told where more than one sign leads to it.
+// Sentences that several signs lead to.
 const (
 	stoppedSay    = "I was stopped. The work so far is in /workspace."
 	turnLimitSay  = "Gemini CLI reached its turn limit for one task. Say “go on” to continue, or give me a smaller step."
@@ -80,8 +80,7 @@ func decideSuccess(s *stream) (Ended, string) {
 	return empty(s)
 }
 
-// empty is for a model that gave no text; if a command was held back, it had no need
-// to.
+// empty is for a model that gave no text. If a command needs approval, there was no need for text.
 func empty(s *stream) (Ended, string) {
 	if s.held != nil {
 		return NeedsApproval, heldSay
@@ -95,7 +94,7 @@ func empty(s *stream) (Ended, string) {
 func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	said := plainError(s.result.error)
 	if said == "" {
-		said = strings.Join(s.errors, "\n") // the result of a broken answer is bare
+		said = strings.Join(s.errors, "\n") // the result of a broken answer has no message
 	}
 	if strings.Contains(said, "empty response") || strings.Contains(said, "no final response text") {
 		return empty(s)
@@ -118,7 +117,7 @@ func decideError(t Task, st sandbox.RunStatus, s *stream) (Ended, string) {
 	return ModelError, "The model's API returned an error: " + clean.Line(said, 300)
 }
 
-// byCode knows the CLI's own exit codes and those that result from an HTTP status.
+// byCode interprets the CLI's own exit codes and those that result from an HTTP status.
 func byCode(code int) (Ended, string, bool) {
 	switch code {
 	case exitNoAuth:
@@ -175,7 +174,7 @@ func calls(s *stream) (n int) {
 	return n
 }
 
-// after says how long a run had, if that is known.
+// after says how much time the run was given, if that is known.
 func after(limit time.Duration) string {
 	if limit <= 0 {
 		return "when its time was up"

@@ -38,7 +38,7 @@ func TestDecide(t *testing.T) {
 		{"answer, then the deadline", began + spoke + good, exited(0), cause{timedOut: true, limit: time.Hour}, Completed, ""},
 		{"answer although the output lost its beginning", spoke + good, exited(0), cause{}, Completed, ""},
 		{"no word", began + good, exited(0), cause{}, Empty, "empty answer"},
-		{"no word after tools", began + tool + good, exited(0), cause{}, Empty, "1 tool calls"},
+		{"no text after tools", began + tool + good, exited(0), cause{}, Empty, "1 tool calls"},
 		{"empty answer as the CLI says it", began + `{"type":"error","severity":"error","message":"The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, Empty, "empty answer"},
 		{"a loop", began + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
 		{"a question", began + ask + good, exited(0), cause{}, NeedsInput, "question"},
@@ -51,17 +51,17 @@ func TestDecide(t *testing.T) {
 		{"a question in a loop", began + ask + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
 		{"a question that broke off", began + broke + good, exited(0), cause{}, QuestionCut, "broke off in the middle of a question"},
 		{"a question that broke off, and more", began + broke + tool + spoke + good, exited(0), cause{}, Completed, ""},
-		{"a command held back", began + tool + held + good, exited(0), cause{}, NeedsApproval, "needs your approval"},
-		{"a command held back, and words", began + tool + held + spoke + good, exited(0), cause{}, NeedsApproval, "needs your approval"},
-		{"a command held back, and a question", began + ask + tool + held + ask + good, exited(0), cause{}, NeedsApproval, "needs your approval"},
-		{"a command held back, and no word", began + tool + held + `{"type":"error","message":"The model returned an empty response with no text or thoughts."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, NeedsApproval, "needs your approval"},
-		{"a command held back, then a stop", began + tool + held, exited(0), cause{stopped: true}, Stopped, "as requested"},
-		{"a command held back, then the container went down", began + tool + held, sandbox.RunStatus{State: sandbox.RunInterrupted}, cause{}, Interrupted, "went down"},
-		{"time is over", began + tool, exited(0), cause{timedOut: true, limit: 40 * time.Minute}, TimedOut, "after 40 minutes (CODING_TIMEOUT_SECONDS)"},
-		{"time is over, start not known", began, exited(0), cause{timedOut: true}, TimedOut, "when its time was up (CODING_TIMEOUT_SECONDS)"},
-		{"told to stop", began + tool, exited(137), cause{stopped: true}, Stopped, "as requested"},
+		{"a command that needs approval", began + tool + held + good, exited(0), cause{}, NeedsApproval, "needs your approval"},
+		{"a command that needs approval, and text", began + tool + held + spoke + good, exited(0), cause{}, NeedsApproval, "needs your approval"},
+		{"a command that needs approval, and a question", began + ask + tool + held + ask + good, exited(0), cause{}, NeedsApproval, "needs your approval"},
+		{"a command that needs approval, and no text", began + tool + held + `{"type":"error","message":"The model returned an empty response with no text or thoughts."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, NeedsApproval, "needs your approval"},
+		{"a command that needs approval, then a stop", began + tool + held, exited(0), cause{stopped: true}, Stopped, "as requested"},
+		{"a command that needs approval, then the container went down", began + tool + held, sandbox.RunStatus{State: sandbox.RunInterrupted}, cause{}, Interrupted, "went down"},
+		{"deadline passed", began + tool, exited(0), cause{timedOut: true, limit: 40 * time.Minute}, TimedOut, "after 40 minutes (CODING_TIMEOUT_SECONDS)"},
+		{"deadline passed, start unknown", began, exited(0), cause{timedOut: true}, TimedOut, "when its time was up (CODING_TIMEOUT_SECONDS)"},
+		{"stop requested", began + tool, exited(137), cause{stopped: true}, Stopped, "as requested"},
 		{"stopped from elsewhere: SIGTERM leaves 0", began + tool, exited(0), cause{}, Stopped, "stopped"},
-		{"stopped from elsewhere, before it began", "", exited(143), cause{}, Stopped, "stopped"},
+		{"stopped from elsewhere before it started", "", exited(143), cause{}, Stopped, "stopped"},
 		{"killed", began + tool, sandbox.RunStatus{State: sandbox.RunExited, Code: 137, Signal: "killed"}, cause{}, OutOfMemory, "SANDBOX_MEMORY"},
 		{"out of memory by the counter", began, sandbox.RunStatus{State: sandbox.RunExited, Code: 1, OOM: true}, cause{}, OutOfMemory, "SANDBOX_MEMORY"},
 		{"out of the heap", began, printed(134, "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"), cause{}, OutOfMemory, "SANDBOX_MEMORY"},
@@ -69,15 +69,15 @@ func TestDecide(t *testing.T) {
 		{"the container went down", began + tool, sandbox.RunStatus{State: sandbox.RunInterrupted}, cause{}, Interrupted, "went down"},
 		{"the container is another", "", sandbox.RunStatus{State: sandbox.RunNone}, cause{}, Interrupted, "recreated"},
 		{"session gone", "", printed(42, "YOLO mode\nError resuming session: Invalid session identifier \"x\".\n"), cause{}, SessionGone, "conversation"},
-		{"session there already", "", printed(42, "Error starting session: Session ID \"x\" already exists."), cause{}, SessionGone, "conversation"},
+		{"session already exists", "", printed(42, "Error starting session: Session ID \"x\" already exists."), cause{}, SessionGone, "conversation"},
 		{"bad input", "", printed(42, "Error: what is this?"), cause{}, Crashed, "exit code 42, run R"},
-		{"no way to sign in", "", exited(41), cause{}, NoAuth, "GEMINI_API_KEY"},
+		{"no credentials", "", exited(41), cause{}, NoAuth, "GEMINI_API_KEY"},
 		{"turn limit", bad("FatalTurnLimitedError", "Reached max session turns for this session."), exited(53), cause{}, TurnLimit, "turn limit"},
 		{"turn limit by the code alone", "", exited(53), cause{}, TurnLimit, "turn limit"},
 		{"cancelled", bad("FatalCancellationError", "Operation cancelled."), exited(130), cause{}, Stopped, "stopped"},
 		{"no CLI", "", exited(127), cause{}, Crashed, "./deploy/image/build"},
 		{"broke off", began, exited(7), cause{}, Crashed, "exit code 7, run R"},
-		{"never began", "", exited(0), cause{}, Crashed, "exit code 0, run R"},
+		{"never started", "", exited(0), cause{}, Crashed, "exit code 0, run R"},
 		{"key", bad("unknown", `[API Error: {\"error\":{\"code\":400,\"message\":\"API key not valid. Please pass a valid API key.\",\"status\":\"INVALID_ARGUMENT\",\"details\":[{\"reason\":\"API_KEY_INVALID\"}]}}]`), exited(144), cause{}, NoAuth, "rejected the key"},
 		{"forbidden, by the code", bad("unknown", "[API Error: no]"), exited(147), cause{}, NoAuth, "rejected the key"},
 		{"too many requests", bad("unknown", `[API Error: You exceeded your current quota, please check your plan and billing details.]\nPlease wait and try again later.`), exited(173), cause{}, ModelError, "429"},
@@ -92,7 +92,7 @@ func TestDecide(t *testing.T) {
 		{"blocked", began + `{"type":"error","message":"The model response was blocked due to safety settings."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, ModelError, "filters"},
 		{"full disk", bad("no_space_left", "Error executing tool write_file: No space left on device"), exited(54), cause{}, Crashed, "no space left"},
 		{"an error of no known kind", bad("unknown", `[API Error: {\"error\":{\"code\":400,\"message\":\"Bad thing.\",\"status\":\"INVALID_ARGUMENT\"}}]`), exited(144), cause{}, ModelError, "error: Bad thing. (INVALID_ARGUMENT)"},
-		{"an error without a word", began + `{"type":"result","status":"error"}`, exited(1), cause{}, ModelError, "without giving a reason"},
+		{"an error without a message", began + `{"type":"result","status":"error"}`, exited(1), cause{}, ModelError, "without giving a reason"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := read(t, c.out, 0)
@@ -111,8 +111,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A stream that was cut while nobody was there to forward it is no fault of the
-// API: the task is to be resumed.
+// If a stream is cut while no bot is there to forward it, the API is not to blame: the task must be resumed.
 func TestDecideCutWhileAway(t *testing.T) {
 	s, _ := read(t, `{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: terminated]"}}`, 0)
 	if ended, _ := decide(Task{Attached: true}, sandbox.RunStatus{State: sandbox.RunExited, Code: 1}, s, cause{}); ended != Interrupted {

@@ -23,12 +23,12 @@ const (
 	Failed          State = "failed"
 )
 
-// What an Execution holds at most; a text's bound is in bytes. A person's words
-// are refused where they are too long, the agent's are cut with an ellipsis.
+// Limits of an Execution; a text's limit is in bytes. A person's text is refused if it is too long, the agent's is cut
+// with an ellipsis.
 const (
 	MaxAnswers       = 32
 	MaxAnswer        = 32 << 10
-	MaxAnsweredAbout = 4 << 10  // a question, kept with its answer
+	MaxAnsweredAbout = 4 << 10  // questions, each kept with its answer
 	MaxCommands      = 64       // and entries of the transcript
 	MaxCommand       = 64 << 10 // each of either
 	MaxResult        = 64 << 10
@@ -45,19 +45,19 @@ type Execution struct {
 	ID              string   `json:"session_id"` // a UUID
 	State           State    `json:"state"`
 	Transcript      []string `json:"transcript"` // what the person said
-	Commands        []string `json:"commands"`   // what is to be done
+	Commands        []string `json:"commands"`   // what to do
 	Results         []Result `json:"results"`
-	CurrentQuestion string   `json:"current_question"` // "" unless it waits
+	CurrentQuestion string   `json:"current_question"` // "" unless it is waiting
 	QuestionContext string   `json:"question_context"` // what the agent was doing when it asked
 	Answers         []Answer `json:"answers"`          // oldest first
 	Topics          []string `json:"topics"`
 	ErrorMessage    string   `json:"error_message"` // "" unless it failed
 
 	Room          string    `json:"room"`
-	TaskEvent     string    `json:"task_event,omitempty"`     // "" when it came by HTTP
+	TaskEvent     string    `json:"task_event,omitempty"`     // "" if it came by HTTP
 	Asker         string    `json:"asker,omitempty"`          // user ID
 	QuestionEvent string    `json:"question_event,omitempty"` // "" until the question is in the room
-	Deadline      time.Time `json:"deadline,omitzero"`        // of the present question
+	Deadline      time.Time `json:"deadline,omitzero"`        // of the current question
 
 	CreatedAt time.Time `json:"created_at"` // UTC
 	UpdatedAt time.Time `json:"updated_at"`
@@ -95,12 +95,12 @@ func (e *TransitionError) Error() string {
 // Sentence is for whoever requested the transition.
 func (e *TransitionError) Sentence() string {
 	if e.From != Pending && e.To == Running {
-		return fmt.Sprintf("Session is %s, not waiting for input", e.From) // the seed's, for an answer
+		return fmt.Sprintf("Session is %s, not waiting for input", e.From) // the seed's wording, for an answer
 	}
 	return fmt.Sprintf("Session is %s, so it cannot become %s.", e.From, e.To)
 }
 
-// ErrLimit is something that an execution has no room for; it comes with a sentence.
+// ErrLimit means that a limit of an execution is reached; the error has a sentence.
 var ErrLimit = errors.New("over a limit")
 
 func limitf(id, format string, args ...any) error {
@@ -197,7 +197,7 @@ func (e *Execution) Complete(output string, topics []string, now time.Time) erro
 	if err := e.step(Done, Running); err != nil {
 		return err
 	}
-	e.Results = append(e.Results, Result{short(output, MaxResult)}) // there is one way in, so there is one
+	e.Results = append(e.Results, Result{short(output, MaxResult)}) // there is one way in
 	for _, topic := range topics[:min(len(topics), MaxTopics)] {
 		e.Topics = append(e.Topics, short(topic, MaxTopic))
 	}

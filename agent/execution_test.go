@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC)
 
-// executionIn is one that has come to a state by the drawn ways.
+// executionIn returns an execution that reached a state by valid transitions.
 func executionIn(t *testing.T, s State) *Execution {
 	t.Helper()
 	e, err := NewExecution(ExecutionSpec{ID: "abc123", Room: "!den:localhost", TaskEvent: "$task", Asker: "@alice:localhost",
@@ -32,7 +32,7 @@ func executionIn(t *testing.T, s State) *Execution {
 		err = errors.Join(err, step())
 	}
 	if err != nil || e.State != s {
-		t.Fatalf("came to %s, not to %s: %v", e.State, s, err)
+		t.Fatalf("reached %s, not %s: %v", e.State, s, err)
 	}
 	return e
 }
@@ -102,7 +102,7 @@ func TestQuestionsAndAnswers(t *testing.T) {
 			t.Fatalf("second answer: %v", err)
 		}
 		if e.CurrentQuestion != "" || e.QuestionContext != "" || e.QuestionEvent != "" || !e.Deadline.IsZero() {
-			t.Fatalf("the question stays: %+v", e)
+			t.Fatalf("the question is still there: %+v", e)
 		}
 	}
 	for _, c := range []struct {
@@ -187,7 +187,7 @@ func TestExecutionBounds(t *testing.T) {
 		t.Errorf("%d answers: %v", len(e.Answers), err)
 	}
 	if done, err := e.Amend("$a", huge, noon); done || !errors.Is(err, ErrLimit) {
-		t.Error("a huge edit was taken")
+		t.Error("a huge edit was accepted")
 	}
 	failed := *e
 	if err := errors.Join(e.Complete(huge, slices.Repeat([]string{huge}, 99), noon), failed.Fail(huge, noon)); err != nil {

@@ -48,9 +48,8 @@ var vagueFaults = append([]fault{
 	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, overloadedSay},
 }, faults...)
 
-// broken matches a lost connection once the CLI has given up: it retries refused and
-// reset connections, and answers that stop in the middle, but not a chunked answer
-// without its end ("terminated").
+// broken matches a lost connection after which the CLI gave up. It retries refused and reset connections, and answers
+// that stop in the middle, but not a chunked answer without its end ("terminated").
 var broken = regexp.MustCompile(`(?im)fetch failed|\bECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|socket hang up|^terminated$|other side closed|premature close|incomplete json`)
 
 func byFault(table []fault, said string) (Ended, string, bool) {
@@ -62,8 +61,7 @@ func byFault(table []fault, said string) (Ended, string, bool) {
 	return "", "", false
 }
 
-// plainError extracts the message from what the CLI wraps it in: "[API Error: …]",
-// around text or Google's JSON.
+// plainError extracts the message from the CLI's wrapper: "[API Error: …]", around text or Google's JSON.
 func plainError(s string) string {
 	body, found := strings.CutPrefix(s, "[API Error: ")
 	if !found {

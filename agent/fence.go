@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// fence is a line that opens or closes a code block; n is 0 if a line is neither.
+// fence is a line that opens or closes a code block; n is 0 if a line does neither.
 type fence struct {
 	char      byte
 	n, indent int

@@ -18,8 +18,7 @@ const DefaultModel = "gemini-2.5-pro"
 const (
 	// stopGrace bounds stopping a run and reading the rest of its output.
 	stopGrace = 90 * time.Second
-	// lateGrace is how long a run that is found after its deadline is read before it is
-	// stopped: it may have ended long ago.
+	// lateGrace is how long a run found after its deadline is read before it is stopped: it may have ended long ago.
 	lateGrace = 10 * time.Second
 )
 
@@ -70,7 +69,7 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 		done = log.Warn()
 	}
 	if o.Ended == Crashed {
-		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's, on its own failure
+		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's own cause, for failures
 	}
 	done.Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
 		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run has ended")
@@ -154,7 +153,7 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 		o.Held = s.held
 	}
 	if !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
-		o.Session = "" // the CLI takes a first turn that failed back, and keeps no session
+		o.Session = "" // the CLI discards a first turn that failed, and keeps no session
 	}
 	return o
 }

@@ -15,11 +15,10 @@ const maxOption = 500
 // Option is one of the choices in a question.
 type Option struct {
 	Key    string // the reaction: 1️⃣ to 🔟, or 🇦 to 🇯
-	Answer string // what it stands for: the option as it is listed, "2. staging"
+	Answer string // its text as listed: "2. staging"
 }
 
-// optionLine is a label (a number, a letter, perhaps behind "Option", a bullet
-// or in bold) and the option's text.
+// optionLine is a label (a number or letter, perhaps after "Option", a bullet or in bold) and the option's text.
 var optionLine = regexp.MustCompile(`^ {0,3}(?:[-*+•][ \t]+)?(\*\*|__)?\(?(?:(?i:option)[ \t]+)?([0-9]{1,2}|[A-Za-z])(\*\*|__)?[.):](\*\*|__)?[ \t]+(\S.*)$`)
 
 // Options returns the choices that a question lists: numbered from 1 or lettered from a
@@ -48,7 +47,7 @@ func Options(question string) []Option {
 		}
 		label, text := m[2], m[5]
 		if m[1] != "" && m[3] == "" && m[4] == "" {
-			text = m[1] + text // bold over label and text alike
+			text = m[1] + text // label and text are both bold
 		}
 		if label == "1" || label == "a" || label == "A" {
 			list, first = nil, label
@@ -79,8 +78,7 @@ func Chosen(options []Option, key string) (answer string, ok bool) {
 // others add it.
 func plainKey(key string) string { return strings.ReplaceAll(key, "\uFE0F", "") }
 
-// labelAt is the label of the option at i (from 0) in a list that begins with
-// first: the next letter, or the next number.
+// labelAt returns the label of option i (from 0) in a list that begins with first: the next letter or number.
 func labelAt(first string, i int) string {
 	if first != "1" {
 		return string(rune(first[0]) + rune(i))

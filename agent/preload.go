@@ -5,25 +5,20 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds three things that the CLI lacks; liftScript removes what it has
-// too much of.
+// preloadScript adds three things that the CLI lacks; liftScript removes restrictions.
 //
-// Node does not wait when it writes to a pipe, and at exit drops what the pipe had no
-// room for: the end of a long answer and the result, with exit code 0. The script makes
-// these writes blocking.
+// Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
+// answer and the result, with exit code 0. The script makes these writes blocking.
 //
-// If an answer of the model is cut and the CLI asks again, the stream contains both
-// answers with nothing in between. So the script writes a line before each request,
-// with a digest of it. Without that line (another release may not use fetch) the stream
-// reads as before.
+// If an answer of the model is cut and the CLI asks again, the stream contains both answers with nothing in between. So
+// the script writes a line before each request, with a digest of it. Without that line (another release may not use
+// fetch) the stream reads as before.
 //
-// A command that needs approval is intercepted where the CLI starts its shell: a line
-// in the stream names it, the tool fails, and the script itself gives the model's next
-// answer, which ends the run. The CLI's own two ways do not work here. Its policy
-// (0.61.0) accepts no pattern with a repeated group, so it cannot match git -C dir
-// push; it drops a rule that it does not accept with just a warning, and it leaves
-// stopping to the model. A hook costs a process per command, 4 ms with a shell and 27
-// ms with Node. The script costs 2 µs and sees the command as the shell would, also
+// A command that needs approval is intercepted where the CLI starts its shell: a line in the stream names it, the tool
+// fails, and the script itself gives the model's next answer, which ends the run. The CLI's own two mechanisms do not
+// work here. Its policy (0.61.0) accepts no pattern with a repeated group, so it cannot match git -C dir push; it drops
+// a rule that it does not accept with just a warning, and it leaves stopping to the model. A hook costs a process per
+// command, 4 ms with a shell and 27 ms with Node. The script costs 2 µs and sees the command as the shell would, also
 // from a subagent.
 //
 //go:embed preload.cjs

@@ -11,7 +11,7 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// A run that asks ends; the answer goes on in the same session.
+// A run that asks a question ends; the answer continues the same session.
 func TestRealQuestion(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `
@@ -31,17 +31,17 @@ rules:
 		t.Errorf("%+v", o)
 	}
 	if asked := r.questions(before); len(asked) != 1 || !strings.Contains(asked[0].Text, "Which database") {
-		t.Error("the session has lost the question")
+		t.Error("the session lost the question")
 	}
 }
 
-// pushing makes a clone with a commit that a bare repository lacks, and gives
-// the number of commits there.
+// pushing creates a clone with a commit that a bare repository lacks, and returns a function that counts the commits
+// there.
 const pushing = `set -e; git init -q --bare /workspace/remote.git; git clone -q /workspace/remote.git "/workspace/a clone" 2>/dev/null
 cd "/workspace/a clone"; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; git branch -M main`
 
-// A command that needs a yes is not run, and ends the run without asking the
-// model again; after the yes it runs once, and the session goes on.
+// A command that needs approval is not run, and ends the run without another request to the model. Once approved, it
+// runs once, and the session continues.
 func TestRealApproval(t *testing.T) {
 	r := newReal(t)
 	pushed := func() string {
@@ -60,10 +60,10 @@ default: {say: 'I try it by other means.', call: [{name: run_shell_command, args
 		t.Fatalf("%+v\n%s", o, diff)
 	}
 	if n := len(r.questions(0)); n != 1 || pushed() != "0" {
-		t.Errorf("the model was asked %d times, want 1; %s commits are out, want 0", n, pushed())
+		t.Errorf("the model received %d requests, want 1; %s commits are out, want 0", n, pushed())
 	}
 	if out := r.sh(t, "ls /workspace"); !strings.Contains(out, "beside") || strings.Contains(out, "tricked") {
-		t.Errorf("beside the command, or after it, was done: %s", out)
+		t.Errorf("a command next to it, or after it, was run: %s", out)
 	}
 	failed := 0
 	for _, e := range events {
@@ -98,16 +98,16 @@ default: {say: 'I try it by other means.', call: [{name: run_shell_command, args
 	}
 	asked := r.questions(before)
 	if len(asked) != 1 {
-		t.Fatalf("the model was asked %d times", len(asked))
+		t.Fatalf("the model received %d requests", len(asked))
 	}
 	for _, turn := range []string{"git -c x.y=z push", "Not run: a person is being asked", heldSaid} {
 		if !strings.Contains(asked[0].Text, turn) {
-			t.Errorf("the session has lost %q", turn)
+			t.Errorf("the session lost %q", turn)
 		}
 	}
 }
 
-// The Node of the container reads the patterns as Go does, and no text takes it long.
+// Node in the container reads the patterns as Go does, and no text takes long to match.
 func TestRealPatterns(t *testing.T) {
 	r := newReal(t)
 	data, err := json.Marshal(map[string]any{"patterns": patterns(defaults), "held": heldCases[true], "free": heldCases[false]})
@@ -138,8 +138,8 @@ for (const s of [' ', '\\', 'git ', ';git ', ';git -a ', ';git -a b', ';git -"" 
 	}
 }
 
-// Other ways to the shell are guarded too: a subagent's, whose calls the stream
-// does not show, the background, a shell in the shell, and commands in commands.
+// Other ways to a shell are guarded too: a subagent's, whose calls the stream does not show, the background, a shell
+// within a shell, and command substitution.
 func TestRealApprovalElsewhere(t *testing.T) {
 	r := newReal(t)
 	for _, c := range []struct{ name, model, command string }{
@@ -168,7 +168,7 @@ rules: [{when: 'begin', times: 1, call: [{name: run_shell_command, args: {comman
 				t.Errorf("%+v\n%s", o, diff)
 			}
 			if out := r.sh(t, "ls /workspace"); out != "" {
-				t.Errorf("it has run: %s", out)
+				t.Errorf("it ran: %s", out)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/sandboxtest"
 )
 
 // A deadline ends the run.
@@ -24,8 +25,8 @@ func TestRealDeadline(t *testing.T) {
 	}
 }
 
-// A deadline that passed while nobody looked ends the run too; it leaves nothing
-// behind, and what is older alone.
+// A deadline that passes while nothing follows the run ends it too. Nothing that the run started is left, and
+// everything older is.
 func TestRealDeadlinePassed(t *testing.T) {
 	r := newReal(t)
 	r.sh(t, "setsid sleep 7001 >/dev/null 2>&1 </dev/null &")
@@ -35,7 +36,7 @@ rules:
 `)
 	task := Task{Run: rand.Text(), Session: uuid(), Prompt: "begin"}
 	r.leave(t, task)
-	until(t, "the command has begun", func() bool { return strings.Contains(r.sh(t, "ps -eo args"), "sleep 7004") })
+	until(t, "the command has started", func() bool { return strings.Contains(r.sh(t, "ps -eo args"), "sleep 7004") })
 	task.Attached, task.Deadline = true, time.Now()
 	o, _ := r.do(t, task)
 	if o.Ended != TimedOut || o.Text != "I begin." || o.Tools["run_shell_command"] != 1 {
@@ -76,14 +77,14 @@ func TestRealStop(t *testing.T) {
 func TestRealMemory(t *testing.T) {
 	r := newRealWith(t, 80<<20)
 	if limit := r.sh(t, "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null"); !strings.Contains(limit, "83886080") {
-		skip(t, errors.New("this host limits no memory"))
+		sandboxtest.Skip(t, errors.New("this host limits no memory"))
 	}
 	if o, _ := r.do(t, Task{Prompt: "hello"}); o.Ended != OutOfMemory {
 		t.Errorf("%+v", o)
 	}
 }
 
-// The run goes on when its reader goes, and the next reader gets all of it.
+// The run continues when its reader goes away, and the next reader gets all of it.
 func TestRealAttach(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `
@@ -103,19 +104,19 @@ rules:
 		t.Errorf("%d events after %d", len(again), len(seen))
 	}
 	if n := len(r.questions(0)); n != 2 {
-		t.Errorf("the model was asked %d times, want 2: the run was begun again", n)
+		t.Errorf("the model received %d requests, want 2: the run was started again", n)
 	}
-	// Whoever asks for the same run once more gets the same outcome.
+	// Starting the same run again has the same outcome.
 	task.Attached = false
 	if o2, _ := r.do(t, task); o2.Text != o.Text || o2.Ended != o.Ended || o2.Usage != o.Usage {
 		t.Errorf("%+v\nis not\n%+v", o2, o)
 	}
 	if n := len(r.questions(0)); n != 2 {
-		t.Errorf("the model was asked %d times", n)
+		t.Errorf("the model received %d requests", n)
 	}
 }
 
-// The container goes down in mid-task: the run is over, and the session goes on.
+// The container stops in the middle of a task: the run is over, and the session continues.
 func TestRealContainerDown(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `
@@ -142,11 +143,11 @@ rules:
 		t.Fatalf("%+v", o)
 	}
 	if asked := r.questions(before); !strings.Contains(asked[0].Text, "begin") {
-		t.Error("the session has lost what came before")
+		t.Error("the session lost what came before")
 	}
 }
 
-// The bot dies and comes back while the model speaks: the same run finishes.
+// The bot dies and comes back while the model is answering: the same run finishes.
 func TestRealDoorAway(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `
@@ -167,6 +168,6 @@ default: {say: 'The answer.'}
 		t.Errorf("%v, %+v", err, o)
 	}
 	if n := len(r.questions(0)); n != 2 {
-		t.Errorf("the model was asked %d times, want 2", n)
+		t.Errorf("the model received %d requests, want 2", n)
 	}
 }

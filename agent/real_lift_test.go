@@ -9,9 +9,8 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// What the CLI keeps from an agent that nobody watches is done in a container: build
-// files, dependencies and .env are files like others, a command may hold
-// another, and git knows who commits.
+// Restrictions that the CLI puts on unattended agents are lifted in a container: build files, dependencies and .env are
+// ordinary files, a command may contain another, and git knows the author.
 func TestRealUnhindered(t *testing.T) {
 	r := newReal(t)
 	r.sh(t, `mkdir -p /workspace/node_modules/dep /workspace/repo && cd /workspace && echo 'the dependency' > node_modules/dep/index.js && echo 'all:' > Makefile
@@ -48,7 +47,7 @@ rules:
 	}
 	asked := r.questions(0)
 	if len(asked) != 2 {
-		t.Fatalf("the model was asked %d times, want 2", len(asked))
+		t.Fatalf("the model received %d requests, want 2", len(asked))
 	}
 	for _, want := range []string{`read_file {"output":"the dependency`, `web_fetch {"output":"<untrusted_context>\nscripted answer`} {
 		if !strings.Contains(asked[1].Text, want) {
@@ -57,7 +56,7 @@ rules:
 	}
 }
 
-// A CLI of another shape runs as it is.
+// A CLI with other code runs unchanged.
 func TestRealLiftOtherShapes(t *testing.T) {
 	r := newReal(t)
 	put := func(path, text string) {

@@ -42,29 +42,28 @@ rules:
 	}
 	asked := r.questions(before)
 	if len(asked) != 1 {
-		t.Fatalf("the model was asked %d times", len(asked))
+		t.Fatalf("the model received %d requests", len(asked))
 	}
 	for _, turn := range []string{"note the heron", "bird.txt", "I wrote it down.", "which bird was it?"} {
 		if !strings.Contains(asked[0].Text, turn) {
-			t.Errorf("the resumed session has lost %q", turn)
+			t.Errorf("the resumed session lost %q", turn)
 		}
 	}
 
 	before = r.last()
 	o, _ = r.do(t, Task{Resume: true, Prompt: "hello"})
 	if o.Ended != SessionGone || len(r.questions(before)) != 0 {
-		t.Errorf("a session that never was: %+v", o)
+		t.Errorf("a session that does not exist: %+v", o)
 	}
 	if o, _ = r.do(t, Task{Session: session, Prompt: "hello"}); o.Ended != SessionGone {
-		t.Errorf("a session that is there already: %+v", o)
+		t.Errorf("a session that already exists: %+v", o)
 	}
 	if o, _ = r.do(t, Task{Run: "never-started", Attached: true}); o.Ended != Interrupted {
-		t.Errorf("a run that is not there: %+v", o)
+		t.Errorf("a run that does not exist: %+v", o)
 	}
 }
 
-// What the agent did to its own settings, and what lies in the project, does not
-// keep the next task from running.
+// The next task runs, whatever the agent did to its own settings and whatever settings the project has.
 func TestRealSettings(t *testing.T) {
 	r := newReal(t)
 	r.sh(t, `mkdir -p /root/.gemini /workspace/.gemini /etc/gemini-cli
@@ -86,11 +85,11 @@ func TestRealSettings(t *testing.T) {
 		}
 	}
 	if out := r.sh(t, "ls /tmp/hooked 2>/dev/null"); out != "" {
-		t.Error("a hook of the project's settings has run")
+		t.Error("a hook from the project's settings ran")
 	}
 }
 
-// Words of the user arrive as they were written.
+// The user's text arrives exactly as written.
 func TestRealPrompts(t *testing.T) {
 	r := newReal(t)
 	for _, prompt := range []string{
@@ -111,7 +110,7 @@ func TestRealPrompts(t *testing.T) {
 	}
 }
 
-// Two megabytes of text come through whole.
+// Two megabytes of text arrive whole.
 func TestRealLongText(t *testing.T) {
 	r := newReal(t)
 	var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestRecord writes stdout and status.json of the transcripts anew. It needs a
-// real container, and checks nothing: TestTranscripts does.
+// TestRecord records stdout and status.json of the transcripts again. It needs a real container, and checks nothing:
+// TestTranscripts does.
 func TestRecord(t *testing.T) {
 	r := newReal(t)
 	for _, tr := range transcripts(t) {

@@ -22,8 +22,7 @@ const (
 	proxy        = "http://127.0.0.1:3128"
 )
 
-// Paths of the image: the CLI, and the cache of compiled code that halves its
-// start.
+// Paths in the image: the CLI, and the cache of compiled code that halves its startup time.
 const (
 	cliPath      = "/opt/gemini/bin/gemini"
 	compileCache = "/opt/gemini/compile-cache"
@@ -32,25 +31,25 @@ const (
 // preloadFile is loaded before the CLI. See preload.
 const preloadFile = dotGemini + "/preload.cjs"
 
-// settings are Gemini CLI's own, by its settings schema (0.61.0).
+// settings are Gemini CLI's own, in its settings schema (0.61.0).
 var settings = map[string]any{
 	"general": map[string]any{
 		// Ten silent attempts take over three minutes; the room should know.
 		"maxAttempts": 3,
-		// The retention deletes sessions that are still wanted.
+		// The default retention deletes sessions that are still needed.
 		"sessionRetention":             map[string]any{"enabled": false},
 		"checkpointing":                map[string]any{"enabled": false},
 		"enableAutoUpdate":             false,
 		"enableAutoUpdateNotification": false,
 		"enableNotifications":          false,
 		"devtools":                     false,
-		// Plan mode waits for an approval that nobody gives.
+		// Plan mode would wait for an approval that nobody gives.
 		"plan": map[string]any{"enabled": false},
-		// Its update_topic calls would part the answer from its end.
+		// Its update_topic calls would separate the answer from its end.
 		"topicUpdateNarration": false,
 	},
 	"security": map[string]any{
-		// With a base URL alone it picks another way to sign in, and exits 41.
+		// With only a base URL it chooses another way to sign in, and exits with 41.
 		"auth":        map[string]any{"selectedType": "gemini-api-key"},
 		"folderTrust": map[string]any{"enabled": true},
 	},
@@ -74,9 +73,9 @@ func files(approvals []string) []sandbox.File {
 	}
 	return []sandbox.File{
 		{Path: settingsFile, Data: append(data, '\n'), Mode: 0o600},
-		// A trusted folder's own settings, hooks and servers would be loaded.
+		// In a trusted folder, the folder's own settings, hooks and servers would be loaded.
 		{Path: dotGemini + "/trustedFolders.json", Data: []byte("{}\n"), Mode: 0o600},
-		// Read for variables that are not set.
+		// The CLI reads this for variables that are not set.
 		{Path: dotGemini + "/.env", Mode: 0o600},
 		{Path: preloadFile, Data: preload(approvals), Mode: 0o600},
 	}
@@ -92,7 +91,7 @@ func environment(key string) []string {
 		"NO_COLOR=1",
 		"GEMINI_API_KEY=" + key,
 		"GOOGLE_GEMINI_BASE_URL=" + proxy + "/model",
-		// Set and empty, so that no .env file turns the CLI to another service.
+		// Set but empty, so that no .env file makes the CLI use another service.
 		"GOOGLE_API_KEY=", "GOOGLE_CLOUD_PROJECT=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=",
 		"HTTPS_PROXY=" + proxy, "https_proxy=" + proxy,
 		"HTTP_PROXY=" + proxy, "http_proxy=" + proxy,
@@ -101,7 +100,7 @@ func environment(key string) []string {
 		"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + settingsFile,
 		"GEMINI_CLI_SYSTEM_DEFAULTS_PATH=" + settingsFile,
 		"NODE_COMPILE_CACHE=" + compileCache,
-		"SANDBOX=1", // it is in one: do not make another
+		"SANDBOX=1", // it is in a sandbox: do not create another
 	}
 }
 
@@ -125,13 +124,13 @@ func runSpec(t Task, key string) sandbox.RunSpec {
 	return sandbox.RunSpec{
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
 		Files: append(files(t.Approvals), t.Files...),
-		// A fast exit leaves it, and the next start waits twelve seconds for it.
+		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},
 		Without: t.Without, Watch: t.Watch,
 	}
 }
 
-// check says why t cannot be started.
+// check returns why t cannot be started.
 func (t Task) check() error {
 	switch {
 	case t.Run == "":

@@ -39,14 +39,14 @@ func TestRunSpec(t *testing.T) {
 	}
 	for _, f := range spec.Files {
 		if f.New {
-			t.Errorf("%s would be left as the agent made it", f.Path)
+			t.Errorf("%s would stay as the agent left it", f.Path)
 		}
 		if strings.HasSuffix(f.Path, ".json") && !json.Valid(f.Data) {
-			t.Errorf("%s is no JSON", f.Path)
+			t.Errorf("%s is not JSON", f.Path)
 		}
 	}
 	if strings.Contains(string(spec.Files[0].Data), "placeholder") {
-		t.Error("the key lies in a file")
+		t.Error("the key is in a file")
 	}
 }
 

@@ -10,7 +10,7 @@ const (
 // MaxQuestion bounds a question and its context, in bytes each.
 const MaxQuestion = 64 << 10
 
-// Instruction tells the agent how to ask a person; it is part of every prompt.
+// Instruction tells the agent how to ask a person. It is part of every prompt.
 const Instruction = "When you lack a fact, a decision or a permission that only a person can give, do not guess and do not choose for them. " +
 	"Stop there: call no further tool, and end your answer with a question of exactly this form, each marker alone on its line, outside of any code block:\n\n" +
 	needInput + "\nthe question; when there are choices, one a line, as 1. 2. 3.\n" +

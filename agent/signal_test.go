@@ -74,7 +74,7 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"fence with text before", "```\nprompt:\n" + whole + "```", plain},
 		{"fence with text after", "```\n" + whole + "and so on\n```\n", plain},
 		{"fence with two", "```\n" + whole + whole + "```\n", plain},
-		{"fence with one begun anew", "```\n<<<NEED_INPUT>>>\n" + whole + "```\n", plain},
+		{"fence with one that starts again", "```\n<<<NEED_INPUT>>>\n" + whole + "```\n", plain},
 		{"fence closed before the end", "```\n<<<NEED_INPUT>>>\nWhich?\n```\nis the form.", plain},
 		{"open fence with text", "```md\n# Doc\n" + whole, plain},
 		{"fence in a fence", "````md\n```\n" + whole + "```\n````", plain},
@@ -132,7 +132,7 @@ func TestSignalBreak(t *testing.T) {
 	}
 }
 
-// A model's answer that was cut is asked for again: what came of it is void.
+// If a model's answer was cut and is requested again, the first one does not count.
 func TestSignalMark(t *testing.T) {
 	for i := range len(whole) {
 		var r SignalReader
@@ -154,7 +154,7 @@ func TestSignalBounds(t *testing.T) {
 	var r SignalReader
 	r.Add(huge + "\n<<<NEED_INPUT>>>\n" + huge + "\n<<<CONTEXT>>>\n" + huge + "\n<<<END_INPUT>>>\n" + huge)
 	if held := cap(r.said.b) + cap(r.after.b) + cap(r.question.b) + cap(r.context.b) + cap(r.line); held > 4*MaxText {
-		t.Errorf("%d bytes held", held)
+		t.Errorf("%d bytes buffered", held)
 	}
 	s := r.End()
 	if s.Kind != Asked || !s.Truncated || len(s.Question) > MaxQuestion || len(s.Context) > MaxQuestion || len(s.Before) > MaxText || len(s.After) > MaxText ||
@@ -162,7 +162,7 @@ func TestSignalBounds(t *testing.T) {
 		t.Errorf("%q, %v: question %d, context %d, before %d, after %d bytes", s.Kind, s.Truncated, len(s.Question), len(s.Context), len(s.Before), len(s.After))
 	}
 	if s := readSignal(strings.Repeat(" ", maxSignalLine) + "<<<NEED_INPUT>>>\nq\n<<<END_INPUT>>>"); s.Kind != NoSignal {
-		t.Error("a marker far in its line was taken")
+		t.Error("a marker far into its line was accepted")
 	}
 	if s := readSignal("<<<NEED_INPUT>>>\n", strings.Repeat("30 KB ", 5000), "\n<<<END_INPUT>>>"); s.Kind != Asked || len(s.Question) != 29_999 || s.Truncated {
 		t.Errorf("%d bytes of 30 KB", len(s.Question))
@@ -199,7 +199,7 @@ func FuzzSignal(f *testing.F) {
 			t.Fatalf("%+v", want)
 		}
 		Options(text)
-		// A text without markers of its own is asked as it is.
+		// A text without its own markers is treated as before.
 		if strings.Contains(text, "<<<") || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxSignalLine is longer than any line that a signal is recognised by.
+// maxSignalLine is longer than any line that matters to a signal.
 const maxSignalLine = 4 << 10
 
 // SignalReader finds the first question in the assistant's text, which arrives in
@@ -22,11 +22,11 @@ type SignalReader struct {
 	said, after       bounded // the signal's message up to its end; what follows
 	question, context bounded
 	line              []byte // the line so far, less than maxSignalLine
-	long              bool   // a part of it was taken already
+	long              bool   // a part of it was already processed
 	at                place
 	start             int   // where in said the signal, or the fence, begins
-	fenced            bool  // the signal stands in a fence
-	fence, inner      fence // the open one; one that a fenced question holds
+	fenced            bool  // the signal is in a fence
+	fence, inner      fence // the open one, and one inside a fenced question
 }
 
 // place is where a line is.
@@ -42,7 +42,7 @@ const (
 	atAfter // after the signal that counts
 )
 
-// Add takes the next piece, cut anywhere.
+// Add processes the next piece, which may be cut anywhere.
 func (r *SignalReader) Add(piece string) {
 	for len(piece) > 0 {
 		n := min(len(piece), maxSignalLine-len(r.line))
@@ -58,9 +58,8 @@ func (r *SignalReader) Add(piece string) {
 	}
 }
 
-// Break ends a message: the assistant did something else before it continued. An
-// unfinished signal does not count, and the text is forgotten unless it contains a
-// question.
+// Break ends a message: the assistant did something else before it continued. An unfinished signal does not count, and
+// the text is dropped unless it contains a question.
 func (r *SignalReader) Break() {
 	r.flush(false)
 	if r.at != atClose && r.at != atAfter {
@@ -75,7 +74,7 @@ func (r *SignalReader) Break() {
 
 // End returns the result.
 func (r *SignalReader) End() Signal {
-	rest := *r // what is taken now may go on
+	rest := *r // what is taken now may continue
 	return rest.end()
 }
 
@@ -195,7 +194,7 @@ func (r *SignalReader) body(raw []byte, mark string, f fence, begin int) {
 	}
 }
 
-// marker is the marker that a line is, or "".
+// marker returns the marker that a line consists of, or "".
 func (r *SignalReader) marker(raw []byte) string {
 	indent := 3
 	if r.at == atFence || (r.fenced && (r.at == atQuestion || r.at == atContext)) {

@@ -12,11 +12,10 @@ import (
 const (
 	// MaxText bounds Outcome.Text, in bytes.
 	MaxText = 4 << 20
-	// maxLine bounds one line of the stream. A longer one is cut there, and the piece
-	// is used as far as it can be parsed (see mend).
+	// maxLine bounds one line of the stream. A longer line is cut there, and the piece is used as far as it can be
+	// parsed (see mend).
 	maxLine = 1 << 20
-	// maxNames bounds the number of tool names and of open calls; maxErrors the number
-	// of error messages that are kept.
+	// maxNames bounds the number of tool names and of open calls, maxErrors the number of error messages that are kept.
 	maxNames, maxErrors = 256, 8
 )
 
@@ -27,18 +26,18 @@ type stream struct {
 	emit func(Event)
 
 	line    []byte // the line so far, at most maxLine
-	cut     bool   // its rest is being dropped
-	written int64  // bytes taken: the offset to follow the run from
+	cut     bool   // the rest of the line is being dropped
+	written int64  // bytes read: the offset to follow the run from
 
 	session   string
 	model     string
 	began     bool    // init was seen
-	result    *result // nil until the CLI's last word
+	result    *result // nil until the CLI's result
 	last, all text    // since the last tool call; of the whole run
 	signal    SignalReader
 	mark      SignalReader // the signal when the model was asked last
 	asked     string       // digest of the model's last request
-	held      *Held        // the first command that was held back
+	held      *Held        // the first command that needs approval
 	tools     map[string]int
 	open      map[string]string // call → tool, those without a result yet
 	errors    []string          // the newest error messages
@@ -105,7 +104,7 @@ func (s *stream) endLine() {
 	}
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
-		return // other lines stand between the events
+		return // other lines may occur between the events
 	}
 	var l line
 	// A field of another type than expected is left out; the rest still counts.
@@ -133,11 +132,11 @@ func (s *stream) take(l line) {
 		s.fault(l.Message)
 	case "result":
 		s.conclude(l)
-	case "model_request": // preloadScript's own line
+	case "model_request": // a line of preloadScript's
 		s.ask(clean.Clip(l.Asked, 64))
 	case "held": // preloadScript's too
 		s.hold(l)
-	case "truncated": // boxinit's own line, where it dropped output
+	case "truncated": // a line of boxinit's, where it dropped output
 		s.truncated = true
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// read gives the stream to a reader in pieces of at most n bytes (0 = at once).
+// read feeds the stream to a reader in pieces of at most n bytes (0 = all at once).
 func read(t testing.TB, input string, n int) (*stream, []Event) {
 	t.Helper()
 	var events []Event
@@ -38,14 +38,14 @@ func TestStreamEvents(t *testing.T) {
 	}{
 		{"text comes in pieces", `{"type":"message","role":"assistant","content":"Hel"}
 {"type":"message","role":"assistant","content":"lo"}`, []Event{{Kind: EventText, Text: "Hel"}, {Kind: EventText, Text: "lo"}}, "Hello"},
-		{"what a user said is not ours", `{"type":"message","role":"user","content":"hi"}`, nil, ""},
+		{"a user's message does not count", `{"type":"message","role":"user","content":"hi"}`, nil, ""},
 		{"the answer is what follows the last tool", `{"type":"message","role":"assistant","content":"I look."}
 {"type":"tool_use","tool_name":"run_shell_command","tool_id":"a","parameters":{"description":"list","command":"ls\n-l"}}
 {"type":"tool_result","tool_id":"a","status":"success","output":"one\ntwo"}
 {"type":"message","role":"assistant","content":"Two files."}`,
 			[]Event{{Kind: EventText, Text: "I look."}, {Kind: EventTool, ID: "a", Tool: "run_shell_command", Detail: "ls -l"},
 				{Kind: EventToolResult, ID: "a", Tool: "run_shell_command", Detail: "one two"}, {Kind: EventText, Text: "Two files."}}, "Two files."},
-		{"without words after a tool, all words are the answer", `{"type":"message","role":"assistant","content":"I look."}
+		{"without text after a tool, all text is the answer", `{"type":"message","role":"assistant","content":"I look."}
 {"type":"tool_use","tool_name":"x","tool_id":"a"}
 {"type":"message","role":"assistant","content":"I look again."}
 {"type":"tool_use","tool_name":"x","tool_id":"b"}`,
@@ -57,7 +57,7 @@ func TestStreamEvents(t *testing.T) {
 			[]Event{{Kind: EventText, Text: "still here"}}, "still here"},
 		{"a field of another type is left out", `{"type":"message","role":"assistant","content":"yes","status":{"a":1},"delta":"maybe","message":5}`,
 			[]Event{{Kind: EventText, Text: "yes"}}, "yes"},
-		{"errors are told", `{"type":"error","severity":"warning","message":"Loop detected,\nstopping execution"}`,
+		{"errors are reported", `{"type":"error","severity":"warning","message":"Loop detected,\nstopping execution"}`,
 			[]Event{{Kind: EventError, Failed: true, Detail: "Loop detected, stopping execution"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestStreamCutsLongLines(t *testing.T) {
 		`{"type":"tool_use","tool_id":"a","tool_name":"write_file","parameters":{"content":"`+strings.Repeat("x", 3*maxLine)+`","file_path":"/a"}}`+"\n"+
 		`{"type":"result","status":"success"}`+"\n", 4096)
 	if !s.truncated {
-		t.Error("a cut line is not told")
+		t.Error("a cut line is not reported")
 	}
 	if len(events) != 2 || events[1].Tool != "write_file" {
 		t.Fatalf("%d events", len(events))
@@ -99,7 +99,7 @@ func TestStreamCutsLongLines(t *testing.T) {
 		t.Error("the line after the long one is lost")
 	}
 	if cap(s.line) > 64<<10 {
-		t.Errorf("%d bytes are held for a line that is over", cap(s.line))
+		t.Errorf("%d bytes are kept for a line that has ended", cap(s.line))
 	}
 }
 
@@ -134,7 +134,7 @@ func TestStreamResult(t *testing.T) {
 		t.Error(d)
 	}
 	if s, _ := read(t, `{"type":"result","status":"success","stats":"none","error":[1]}`, 0); s.result == nil || !s.result.ok {
-		t.Error("a result with odd stats is no result")
+		t.Error("a result with odd stats does not count")
 	}
 }
 
@@ -177,8 +177,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// FuzzStream: whatever comes, in whatever pieces, the reader survives it, holds
-// a bounded amount, and says the same.
+// FuzzStream: the reader survives any input, uses bounded memory, and gives the same result however the input is cut.
 func FuzzStream(f *testing.F) {
 	for _, tr := range transcripts(f) {
 		f.Add(tr.stdout, uint64(1))
@@ -200,13 +199,13 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("pieces change the events (-whole +pieces):\n%s", d)
 		}
 		if s.answer() != whole.answer() || s.written != int64(len(in)) {
-			t.Errorf("pieces change the answer, or %d bytes taken of %d", s.written, len(in))
+			t.Errorf("pieces change the answer, or %d of %d bytes were read", s.written, len(in))
 		}
 		if d := cmp.Diff(whole.signal.End(), s.signal.End()); d != "" {
 			t.Errorf("pieces change the question:\n%s", d)
 		}
 		if d := cmp.Diff(whole.held, s.held); d != "" {
-			t.Errorf("pieces change what is held back:\n%s", d)
+			t.Errorf("pieces change the command that needs approval:\n%s", d)
 		}
 		if len(s.answer()) > MaxText || cap(s.line) > 2*maxLine || len(s.tools) > maxNames+1 {
 			t.Error("no bound holds")

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An answer that was cut and asked for again counts once; the same text in
-// answer to another request is another text.
+// An answer that was cut and requested again counts once; the same text in answer to another request is another text.
 func TestAskedAgain(t *testing.T) {
 	ask := func(what string) string { return `{"type":"model_request","asked":"` + what + `"}` }
 	say := func(text string) string {
@@ -22,9 +21,9 @@ func TestAskedAgain(t *testing.T) {
 		want  string
 	}{
 		{"cut once", []string{ask("a"), say("Once upon "), ask("a"), say("Once upon a time")}, "Once upon a time"},
-		{"cut twice, told in other words", []string{ask("a"), say("One"), ask("a"), say("Two"), ask("a"), say("Three")}, "Three"},
+		{"cut twice, in other words", []string{ask("a"), say("One"), ask("a"), say("Two"), ask("a"), say("Three")}, "Three"},
 		{"after a tool", []string{ask("a"), tool, ask("b"), say("It "), ask("b"), say("It is there")}, "It is there"},
-		{"gone on with", []string{ask("a"), say("Part one. "), ask("b"), say("Part two.")}, "Part one. Part two."},
+		{"continued", []string{ask("a"), say("Part one. "), ask("b"), say("Part two.")}, "Part one. Part two."},
 		{"without a digest", []string{ask(""), say("Part one. "), ask(""), say("Part two.")}, "Part one. Part two."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,8 +37,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// A question is one that the assistant asks: the first of the run, in an answer
-// that was not cut, and never what a tool printed.
+// A question is one that the assistant asks: the first of the run, in an answer that was not cut, never in a tool's
+// output.
 func TestStreamSignal(t *testing.T) {
 	say := func(text string) string {
 		return fmt.Sprintf(`{"type":"message","role":"assistant","content":%q,"delta":true}`, text)

@@ -11,7 +11,7 @@ import (
 // text collects pieces up to MaxText bytes.
 type text struct {
 	b    []byte
-	kept int // what stood when keep was called last
+	kept int // the text when keep was last called
 	full bool
 }
 
@@ -48,8 +48,7 @@ func (t *text) back() {
 func (t *text) reset()         { t.b, t.kept, t.full = t.b[:0], 0, false }
 func (t *text) String() string { return string(t.b) }
 
-// arguments are the names of the tool arguments that people look for, the most telling
-// first.
+// arguments are the tool arguments that matter to a person, the most useful first.
 var arguments = []string{"command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "agent_name", "name"}
 
 // argument returns the one argument of a tool call to show.

@@ -29,7 +29,7 @@ import (
 //
 //	GOFLAGS=$GOFLAGS,record MATRIX_TUI_E2E=require go test ./agent -run TestRecord
 //	go test ./agent -run TestTranscripts -update
-var update = flag.Bool("update", false, "write want.json of the transcripts anew")
+var update = flag.Bool("update", false, "rewrite want.json of the transcripts")
 
 type transcript struct {
 	path, name string
@@ -125,7 +125,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// Every end that the CLI itself can come to has a transcript.
+// There is a transcript for every way in which the CLI itself can end.
 func TestTranscriptsCover(t *testing.T) {
 	missing := map[Ended]bool{Completed: true, Empty: true, ModelError: true, Stopped: true, SessionGone: true, NoAuth: true, TurnLimit: true,
 		NeedsInput: true, QuestionCut: true, NeedsApproval: true}

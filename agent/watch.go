@@ -14,7 +14,7 @@ type watch struct {
 	mu     sync.Mutex
 	stream *stream
 	emit   func(Event)
-	last   time.Time // when something came last
+	last   time.Time // time of the last output
 	timer  *time.Timer
 	quit   chan struct{}
 	gone   chan struct{}
@@ -31,7 +31,7 @@ func newWatch(emit func(Event)) *watch {
 	return w
 }
 
-// Write takes the next bytes of the run's output; it never fails.
+// Write processes the next bytes of the run's output; it never fails.
 func (w *watch) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *watch) silence() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	quiet := time.Since(w.last)
-	if quiet < slowAfter { // something came just now, and has set the timer
+	if quiet < slowAfter { // output has just come, and has set the timer
 		return
 	}
 	w.timer.Reset(slowAgain)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The time in these tests is the bubble's: nothing really waits.
+// The time in these tests is synctest's: nothing really waits.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -1,11 +1,10 @@
 package bot
 
 import (
-	"encoding/json"
 	"testing"
 
-	"matrix-tui/bot/matrix/event"
-	"matrix-tui/state"
+	"matrix-tui/bot/policy"
+	"matrix-tui/state/event"
 )
 
 func TestClearUntil(t *testing.T) {
@@ -29,17 +28,14 @@ func TestClearUntil(t *testing.T) {
 	}
 }
 
-func TestCleartextIsArchived(t *testing.T) {
-	raw := json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`)
-	row := asCleartext(state.Inbound{Type: "m.room.message", Status: state.Pending, Raw: raw})
-	e, ok := parseEvent(row.Raw)
-	if !ok || row.Status != state.Archived || row.Type != typeCleartext {
-		t.Errorf("%+v", row)
+// An unencrypted message in an encrypted room is ignored and cannot be quoted.
+func TestCleartextSaysNothing(t *testing.T) {
+	e := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`)
+	e.Encryption = event.Cleartext
+	if k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} }); k != kindArchive {
+		t.Errorf("it is classified as %d", k)
 	}
-	if k := classify(e, self, func(wireEvent) hearing { return hearing{heard: true, reply: true} }); k != kindArchive {
-		t.Errorf("it is %d to the bot", k)
-	}
-	if _, ok := saidIn(row); ok {
+	if _, ok := saidIn(e); ok {
 		t.Error("it can be quoted")
 	}
 }

@@ -5,27 +5,27 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
 const (
 	watchEvery = time.Minute
-	alertTime  = 20 * time.Second // of one message
+	alertTime  = 20 * time.Second // timeout for sending one alert
 )
 
-// watchHost looks after the host until ctx ends.
+// watchHost checks the host once a minute until ctx ends.
 func (b *Bot) watchHost(ctx context.Context) {
 	for ctx.Err() == nil {
-		b.lookAfterHost(ctx)
+		b.checkHost(ctx)
 		_ = retry.Sleep(ctx, watchEvery)
 	}
 }
 
-// lookAfterHost tells the owners' room what runs short. It goes past the
-// journal: a full disk is one of the things to tell.
-func (b *Bot) lookAfterHost(ctx context.Context) {
+// checkHost sends alerts about resources that run low to the owners' room.
+// It bypasses the journal, because a full disk is one of the things it reports.
+func (b *Bot) checkHost(ctx context.Context) {
 	b.watch.Look(ctx, func(room, text string, short bool) bool {
 		m := matrix.Notice(text)
 		if short {
@@ -36,19 +36,19 @@ func (b *Bot) lookAfterHost(ctx context.Context) {
 		defer cancel()
 		_, err := b.account.Send(call, room, event.TypeMessage, "", m)
 		if err != nil {
-			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("the alert could not be sent")
+			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 		}
 		return err == nil || !matrix.Transient(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
 	})
 }
 
-// doAlerts has trouble of the host told in this room, or nowhere.
-func (r *room) doAlerts(ctx context.Context, row state.Inbound, text string) error {
+// doAlerts runs !alerts: alerts go to this room, or are turned off.
+func (r *room) doAlerts(ctx context.Context, row state.Event, text string) error {
 	b := r.bot
 	room, where := "", ""
 	switch text {
 	case "here":
-		room, where = r.id, "I tell you here when disk, memory or the model's quota runs short. "
+		room, where = r.id, "I will tell you here when disk space, memory or the model's quota runs low. "
 	case "off":
 		where = "Alerts are off. Send `!alerts here` in a room to get alerts about disk, memory and the model's quota there. "
 	default:
@@ -60,6 +60,6 @@ func (r *room) doAlerts(ctx context.Context, row state.Inbound, text string) err
 	if err := r.tell(ctx, row, where+b.watch.Standing(ctx)); err != nil {
 		return err
 	}
-	b.lookAfterHost(ctx)
+	b.checkHost(ctx)
 	return nil
 }

@@ -10,20 +10,21 @@ import (
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
-// doRouted does a message that speaks to a question.
-func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+// doRouted handles a message that is not a new task: a part of a task, or a
+// message about a question.
+func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
+	m, _ := row.Message()
 	switch to.verdict {
 	case isPart:
-		r.books.Lock()
-		defer r.books.Unlock()
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
 		joined, err := r.join(ctx, row, taskText(m))
-		if err == nil && !joined { // it stands for itself after all
-			err = r.enqueue(ctx, row, e, to.alone)
+		if err == nil && !joined { // the task has started meanwhile: this is a new one
+			err = r.enqueue(ctx, row, to.alone)
 		}
 		return err
 	case isAnswer:
@@ -34,11 +35,10 @@ func (r *room) doRouted(ctx context.Context, row state.Inbound, to route) error 
 	return r.ambiguous(ctx, row, to.among)
 }
 
-// doAnswer is !answer: of the question that it replies to, else of the
-// sender's own, else of the only one.
-func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+// doAnswer runs !answer. It answers the question that the message replies to,
+// else the sender's own question, else the only open one.
+func (r *room) doAnswer(ctx context.Context, row state.Event, text string) error {
+	m, _ := row.Message()
 	if about := m.RelatesTo.About(); about != "" {
 		to, err := r.routeTo(ctx, about)
 		if err != nil {
@@ -73,12 +73,12 @@ func (r *room) doAnswer(ctx context.Context, row state.Inbound, text string) err
 	return r.ambiguous(ctx, row, all)
 }
 
-// bind makes the text of a row the answer of a task, if it still waits for
-// one, and ends the row.
-func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) error {
+// bind makes the text of a row the answer to a task's question, if the task still
+// waits for one, and finishes the row.
+func (r *room) bind(ctx context.Context, row state.Event, key, text string) error {
 	given := agent.Answer{Answer: strings.TrimSpace(text), By: row.Sender}
-	if isSpoken(row.Type) {
-		given.Event = row.Event
+	if row.Spoken() {
+		given.Event = row.ID
 		edited, err := r.editOf(ctx, row)
 		if err != nil {
 			return err
@@ -86,11 +86,11 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 		if edited != "" {
 			given.Answer = edited
 		}
-		if f, ok := fileOf(row); ok {
-			given.Answer = task.FileAnswer(f, row.Event, given.Answer)
+		if f, ok := fileOf(row.Event); ok {
+			given.Answer = task.FileAnswer(f, row.ID, given.Answer)
 		}
 	}
-	t, err := r.resume(ctx, key, given, row.Event)
+	t, err := r.resume(ctx, key, given, row.ID)
 	var over *agent.TransitionError
 	switch {
 	case errors.Is(err, agent.ErrLimit):
@@ -101,7 +101,7 @@ func (r *room) bind(ctx context.Context, row state.Inbound, key, text string) er
 	return err
 }
 
-// resume binds an answer and has the task go on: see [task.Env.Resume].
+// resume stores an answer and continues the task: see [task.Env.Resume].
 func (r *room) resume(ctx context.Context, key string, given agent.Answer, closes ...string) (*task.Task, error) {
 	t, err := r.env.Resume(ctx, key, given, r.busy, closes...)
 	if err != nil {
@@ -112,8 +112,8 @@ func (r *room) resume(ctx context.Context, key string, given agent.Answer, close
 	return t, nil
 }
 
-// tooLate tells that a question has its answer, or that nobody waits for one.
-func (r *room) tooLate(ctx context.Context, row state.Inbound, rec state.Task, v verdict) error {
+// tooLate says that a question was already answered or is closed.
+func (r *room) tooLate(ctx context.Context, row state.Event, rec state.Task, v verdict) error {
 	if v == isClosed {
 		return r.tell(ctx, row, "That question is closed: the task has ended. Send the task again if you still want it done.")
 	}
@@ -125,19 +125,18 @@ func (r *room) tooLate(ctx context.Context, row state.Inbound, rec state.Task, v
 }
 
 // ambiguous asks which of several questions is meant.
-func (r *room) ambiguous(ctx context.Context, row state.Inbound, among []state.Task) error {
+func (r *room) ambiguous(ctx context.Context, row state.Event, among []state.Task) error {
 	ask := "I have several open questions here, so I did not use this as an answer. Please reply to the question you mean:\n"
 	for _, waiting := range among[:min(len(among), 10)] {
-		ask += "\n- " + r.env.Task(waiting).Line(ctx)
+		ask += "\n- " + r.env.Task(waiting).Question().Line(ctx)
 	}
 	return r.tell(ctx, row, ask)
 }
 
-// doReaction does a reaction that chooses an option, or stops a task. Any other
-// is none of ours.
-func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	react, _ := e.reaction()
+// doReaction handles a reaction that selects an option or stops a task, and
+// ignores any other.
+func (r *room) doReaction(ctx context.Context, row state.Event) error {
+	react, _ := row.Reaction()
 	target, about, err := r.taskOf(ctx, react.EventID)
 	if err != nil {
 		return err
@@ -146,21 +145,21 @@ func (r *room) doReaction(ctx context.Context, row state.Inbound) error {
 		return r.finish(ctx, row)
 	}
 	if strings.TrimRight(react.Key, "\uFE0F") == stopKey {
-		r.books.Lock()
-		defer r.books.Unlock()
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
 		return r.stop(ctx, target.Key, row)
 	}
 	if !asks(about) {
 		return r.finish(ctx, row)
 	}
-	t, n := r.env.Task(*target), about.Number
+	q, n := r.env.Task(*target).Question(), about.Number
 	switch v := ofQuestion(target.State, n, len(target.Answers)); v {
 	case isAnswer:
-		answer, ok := agent.Chosen(t.Options(), react.Key)
+		answer, ok := agent.Chosen(q.Options(), react.Key)
 		if !ok {
 			break
 		}
-		if t.IsHeld() && task.IsYes(answer) && !e.Decrypted {
+		if q.IsHeld() && task.IsYes(answer) && row.Encryption != event.Decrypted {
 			encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 			if err != nil {
 				return err

@@ -11,13 +11,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// BenchmarkMessage is what one message costs the bot itself: it is read, the
-// policy decides whether it is a task, and an answer of two kilobytes is made
-// into what is sent.
+// BenchmarkMessage measures what one message costs the bot itself: decoding it, deciding
+// whether it is a task, and rendering an answer of two kilobytes.
 func BenchmarkMessage(b *testing.B) {
 	dir := b.TempDir()
 	file := "defaults:\n  allow: ['@*:friends', '@ann:here']\n  block: ['@troll:friends']\n  reply: mention_only\nrooms:\n"
@@ -32,17 +33,16 @@ func BenchmarkMessage(b *testing.B) {
 	raw := fmt.Appendf(nil, `{"event_id":"$1","type":"m.room.message","sender":"@bob:friends","content":{"msgtype":"m.text","body":%q,"format":"org.matrix.custom.html","formatted_body":"<p>%s</p>"}}`, text, text)
 	said := "# Done\n\n" + strings.Repeat("- `nightly.yml` named a **file** that is [gone](https://example.org)\n", 20) + "\n```go\n" + strings.Repeat("func main() { println(1 < 2) }\n", 20) + "```\n"
 	r := &room{id: "!room7:here"}
-	row := state.Inbound{Event: "$1"}
 	for b.Loop() {
-		e, ok := parseEvent(raw)
-		got := classify(e, self, func(e wireEvent) hearing {
-			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(e.Content, self, matrix.DisplayName)})
-			return hearing{d.Heard, d.Reply, d.Pair}
+		e, err := decode.FromServer(raw)
+		got := classify(e, self, func(e event.Event) policy.Decision {
+			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(*e.Body.Message, self, matrix.DisplayName)})
+			return d
 		})
-		if !ok || got != kindTask {
+		if err != nil || got != kindTask {
 			b.Fatal("not a task", got)
 		}
-		for i, m := range matrix.Parts(said, row.Event) {
+		for i, m := range matrix.Parts(said, "$1") {
 			if out := r.out(state.KindFinal, fmt.Sprint("k-f", i), m); !json.Valid(out.Content) {
 				b.Fatal("no content")
 			}

@@ -12,14 +12,13 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// doEdit takes over a task, or a part of one, that was changed before it began,
-// or an answer that was changed before the run went on with it.
-func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	r.books.Lock()
-	defer r.books.Unlock()
-	target, words := m.RelatesTo.EventID, m.NewContent.Words()
+// doEdit applies an edit to a task, or to a part of one, that has not started, or
+// to an answer that the run has not used yet.
+func (r *room) doEdit(ctx context.Context, row state.Event) error {
+	m, _ := row.Message()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	target, words := m.RelatesTo.EventID, m.NewWords()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	if err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender {
 		return r.rewrite(ctx, row, rec, words)
@@ -40,8 +39,8 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 			continue
 		}
 		text := answerText(words)
-		if source, err := r.bot.Journal.Event(ctx, r.id, target); err == nil {
-			if f, ok := fileOf(source); ok {
+		if source, err := r.bot.event(ctx, r.id, target); err == nil {
+			if f, ok := fileOf(source.Event); ok {
 				text = task.FileAnswer(f, target, text)
 			}
 		} else if !errors.Is(err, state.ErrNotFound) {
@@ -52,16 +51,16 @@ func (r *room) doEdit(ctx context.Context, row state.Inbound) error {
 	return r.finish(ctx, row)
 }
 
-// begun are the tasks to which something was said that can still be changed: those
-// that run, or are in line again, and the one that is at work before its run, or
-// else next.
+// begun returns the tasks whose answers or added messages can still be edited:
+// those that are running or queued again, and the task that the worker prepares
+// or, if it has none, the next one.
 func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 	tasks, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
 	var next state.Task
-	if t := r.atWork(); t != nil {
+	if t := r.currentTask(); t != nil {
 		next, err = r.bot.Journal.Task(ctx, t.Key())
 	} else {
 		next, err = r.bot.Journal.NextTask(ctx, r.id)
@@ -74,16 +73,16 @@ func (r *room) begun(ctx context.Context) ([]state.Task, error) {
 	return tasks, nil
 }
 
-// rewrite changes the text of a task that has not begun, and nothing of what came
-// with it. The caller holds the books.
-func (r *room) rewrite(ctx context.Context, row state.Inbound, rec state.Task, words string) error {
+// rewrite replaces the text of a task that has not started and leaves its file
+// alone. The caller holds r.decisions.
+func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, words string) error {
 	words = strings.TrimSpace(taskWords(words))
 	if rec.HasFile {
-		source, err := r.bot.Journal.Event(ctx, rec.Home, rec.Event)
+		source, err := r.bot.event(ctx, rec.Home, rec.Event)
 		if err != nil {
 			return fmt.Errorf("read the task's message: %w", err)
 		}
-		if f, ok := fileOf(source); ok {
+		if f, ok := fileOf(source.Event); ok {
 			words = task.WithFile(f, words)
 		}
 	}
@@ -97,8 +96,9 @@ func (r *room) rewrite(ctx context.Context, row state.Inbound, rec state.Task, w
 	return r.finish(ctx, row)
 }
 
-// rewritePart changes a text that was said to a task. The caller holds the books.
-func (r *room) rewritePart(ctx context.Context, row state.Inbound, rec state.Task, part int, words string) error {
+// rewritePart replaces a message that was added to a task. The caller holds
+// r.decisions.
+func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task, part int, words string) error {
 	said := &rec.Said[part]
 	if words = strings.TrimSpace(words); words == "" && !said.File {
 		return r.finish(ctx, row)
@@ -110,12 +110,11 @@ func (r *room) rewritePart(ctx context.Context, row state.Inbound, rec state.Tas
 	return r.finish(ctx, row)
 }
 
-// doRedaction withdraws a task that was taken back before it began.
-func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	r.books.Lock()
-	defer r.books.Unlock()
-	rec, err := r.bot.Journal.TaskOf(ctx, r.id, e.redaction())
+// doRedaction withdraws a task whose message was redacted before the task started.
+func (r *room) doRedaction(ctx context.Context, row state.Event) error {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Redaction())
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
 		rec.StopBy, rec.Withdrawn = row.Sender, true
@@ -125,9 +124,9 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 		r.signalStop(rec.Key, "")
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("read task: %w", err)
-	case err != nil: // no task yet: its key is missing
-		one, err := r.bot.Journal.Event(ctx, r.id, e.redaction())
-		if err == nil && one.Status == state.Pending && one.Type == typeSealed {
+	case err != nil: // not a task yet: the message's key is missing
+		one, err := r.bot.Journal.Event(ctx, r.id, row.Redaction())
+		if err == nil && one.Status == state.Pending && one.Undecrypted() {
 			err = r.finish(ctx, one)
 		}
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -137,24 +136,21 @@ func (r *room) doRedaction(ctx context.Context, row state.Inbound) error {
 	return r.finish(ctx, row)
 }
 
-// editOf is what a message was changed to before it was looked at, "" for
-// nothing.
-func (r *room) editOf(ctx context.Context, row state.Inbound) (text string, err error) {
-	rows, err := r.bot.Journal.Pending(ctx, r.id, row.Seq, state.MaxBatch)
+// editOf returns the new text of a message that was edited before it was
+// processed, or "".
+func (r *room) editOf(ctx context.Context, row state.Event) (text string, err error) {
+	edit, err := r.bot.Journal.PendingEdit(ctx, r.id, row.ID, row.Sender)
+	if errors.Is(err, state.ErrNotFound) {
+		return "", nil
+	}
 	if err != nil {
-		return "", fmt.Errorf("read pending events: %w", err)
+		return "", fmt.Errorf("read pending edit: %w", err)
 	}
-	for _, later := range rows {
-		e, _ := parseEvent(later.Raw)
-		m, _ := e.message()
-		if later.Sender == row.Sender && m.RelatesTo.RelType == "m.replace" && m.RelatesTo.EventID == row.Event {
-			text = answerText(m.NewContent.Words())
-		}
-	}
-	return text, nil
+	m, _ := edit.Message()
+	return answerText(m.NewWords()), nil
 }
 
-// answerText is an answer without the word that it may begin with.
+// answerText returns an answer without a leading "!answer".
 func answerText(body string) string {
 	if c, rest, ok := parseCommand(body); ok && c.name == "answer" {
 		body = rest
@@ -162,11 +158,11 @@ func answerText(body string) string {
 	return strings.TrimSpace(body)
 }
 
-// amend changes the newest answer of a task, which came as the event edited.
-// The caller holds the books.
-func (r *room) amend(ctx context.Context, row state.Inbound, t *task.Task, edited, text string) error {
+// amend replaces the newest answer of a task, which was given by the event
+// edited. The caller holds r.decisions.
+func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited, text string) error {
 	if t.Given().Answer == text {
-		return r.finish(ctx, row) // it was taken so already
+		return r.finish(ctx, row) // the edit was already applied
 	}
 	if t.WentOn() {
 		return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")

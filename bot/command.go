@@ -14,21 +14,21 @@ import (
 // command is one !word.
 type command struct {
 	name   string
-	text   string // what follows the word: "" for a command that takes nothing, in brackets where it can be left out
-	does   string // one line for people
-	owners bool   // only they may; else all who may use the bot in the room
+	text   string // its argument: "" for none, in brackets if optional
+	does   string // one-line description, shown in rooms
+	owners bool   // for owners only; else for everyone who may use the bot in the room
 	direct bool   // only in a direct chat
-	// run does it; the row is the message. It ends the row itself. nil is a
-	// command that is a task with its text.
-	run func(r *room, ctx context.Context, row state.Inbound, text string) error
+	// run handles the message in row and finishes the row. nil: the argument is a
+	// task.
+	run func(r *room, ctx context.Context, row state.Event, text string) error
 }
 
-// commands is every command there is.
+// commands lists all commands.
 var commands []command
 
 func init() {
-	commands = []command{ // not above: a command's work leads back to the table
-		{name: "help", does: "tells what I can do", run: (*room).doHelp},
+	commands = []command{ // in init, because the handlers refer to the table
+		{name: "help", does: "lists my commands", run: (*room).doHelp},
 		{name: "task", text: "TEXT", does: "starts a task, even while I wait for an answer"},
 		{name: "answer", text: "TEXT", does: "answers my open question", run: (*room).doAnswer},
 		{name: "steer", text: "TEXT", does: "interrupts the running task and continues it with your instructions", run: (*room).doSteer},
@@ -44,8 +44,8 @@ func init() {
 	}
 }
 
-// parseCommand reads a message as a command and what follows it. Words that
-// are no command of ours are ordinary text.
+// parseCommand splits a message into a command and its argument. ok is false for
+// ordinary text, which includes unknown !words.
 func parseCommand(text string) (c command, rest string, ok bool) {
 	word, rest, ok := commandWord(text)
 	if !ok {
@@ -58,7 +58,7 @@ func parseCommand(text string) (c command, rest string, ok bool) {
 	return commands[i], rest, true
 }
 
-// commandWord is the word behind a ! at the beginning of a message.
+// commandWord returns the word after a leading ! and the rest of the message.
 func commandWord(text string) (word, rest string, ok bool) {
 	word, ok = strings.CutPrefix(strings.TrimSpace(text), "!")
 	if end := strings.IndexAny(word, " \t\r\n"); end >= 0 {
@@ -67,8 +67,8 @@ func commandWord(text string) (word, rest string, ok bool) {
 	return word, rest, ok && word != ""
 }
 
-// misspelt is the command that an unknown !word most likely means, "" for none:
-// then it is ordinary text.
+// misspelt returns the command that an unknown !word most likely means, or "" if
+// the message is ordinary text.
 func misspelt(said string) string {
 	word, _, ok := commandWord(said)
 	if _, _, known := parseCommand(said); !ok || known {
@@ -81,19 +81,18 @@ func misspelt(said string) string {
 	return text.Nearest(strings.ToLower(word), names)
 }
 
-// usage says how a command is written.
+// usage returns a sentence about how to write the command.
 func (c command) usage() string {
 	if c.text == "" {
-		return "`!" + c.name + "` stands alone: it " + c.does + "."
+		return "`!" + c.name + "` takes no argument: it " + c.does + "."
 	}
 	return "`!" + c.name + " " + c.text + "` " + c.does + "."
 }
 
-// doCommand does a row that is a command, or says how it is written, or that
-// it is not for the sender or the place.
-func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+// doCommand runs a command, or explains its syntax, or says that the sender may
+// not use it or not in this room.
+func (r *room) doCommand(ctx context.Context, row state.Event) error {
+	m, _ := row.Message()
 	text := taskText(m)
 	c, rest, known := parseCommand(text)
 	switch {
@@ -111,12 +110,12 @@ func (r *room) doCommand(ctx context.Context, row state.Inbound) error {
 	return c.run(r, ctx, row, rest)
 }
 
-// alone tells whether the word may stand alone.
+// alone reports whether the command works without an argument.
 func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text, "[") }
 
-// doHelp lists the commands that the sender may use here.
-func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
-	text := r.address(r.bot.mayBeAlone(r.id)) + " Besides:\n"
+// doHelp lists the commands that the sender may use in this room.
+func (r *room) doHelp(ctx context.Context, row state.Event, _ string) error {
+	text := r.address(r.bot.mayBeAlone(r.id)) + " Commands:\n"
 	for _, c := range commands {
 		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
 			continue
@@ -126,17 +125,17 @@ func (r *room) doHelp(ctx context.Context, row state.Inbound, _ string) error {
 	return r.tell(ctx, row, text)
 }
 
-// tell answers a row with a notice and ends the row.
-func (r *room) tell(ctx context.Context, row state.Inbound, text string) error {
+// tell answers a row with a notice and finishes the row.
+func (r *room) tell(ctx context.Context, row state.Event, text string) error {
 	n := matrix.Notice(text)
-	n.RelatesTo = relate(originOf(row), row.Event)
-	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.Event)
+	n.RelatesTo = relate(originOf(row), row.ID)
+	return r.reply(ctx, []state.Message{r.out(state.KindReply, toldTxn(row), n)}, row.ID)
 }
 
-// toldTxn is the transaction ID of what tell says to a row.
-func toldTxn(row state.Inbound) string { return task.KeyOf(row) + "-a" }
+// toldTxn returns the transaction ID of the notice that tell sends for a row.
+func toldTxn(row state.Event) string { return task.KeyOf(row.Room, row.ID) + "-a" }
 
-// reply queues messages and ends rows, at once.
+// reply queues messages and finishes rows in one transaction.
 func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) error {
 	if err := r.bot.Journal.Reply(ctx, r.id, out, rows...); err != nil {
 		return err
@@ -145,13 +144,13 @@ func (r *room) reply(ctx context.Context, out []state.Message, rows ...string) e
 	return nil
 }
 
-// description is a command as clients can offer it.
+// description returns the command in the form that clients can offer.
 func (c command) description() matrix.Command {
 	return matrix.Command{Name: c.name, Does: c.does, Text: strings.ToLower(c.text)}
 }
 
-// describe publishes the commands in a room, where the bot may: it is no harm
-// where it may not.
+// describe publishes the commands in the room's state. It is optional, so a
+// room that does not permit it is only logged.
 func (r *room) describe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -161,7 +160,7 @@ func (r *room) describe(ctx context.Context) {
 			continue
 		}
 		if err := r.bot.account.Describe(ctx, r.id, c.description()); err != nil {
-			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("describe commands")
+			r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot publish the commands")
 			return
 		}
 	}

@@ -27,7 +27,7 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-// Each command says how it is written.
+// Every command can explain its syntax.
 func TestUsage(t *testing.T) {
 	for _, c := range commands {
 		if c.does == "" || len(c.usage()) < 20 {

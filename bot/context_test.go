@@ -1,18 +1,18 @@
 package bot
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 func TestRelate(t *testing.T) {
-	row := state.Inbound{Event: "$task", Raw: []byte(`{"event_id":"$task","type":"m.room.message","sender":"@a:b","content":{"msgtype":"m.text","body":"x"}}`)}
+	row := state.Event{Event: decoded(t, `{"event_id":"$task","type":"m.room.message","sender":"@a:b","content":{"msgtype":"m.text","body":"x"}}`)}
 	plain := originOf(row)
-	row.Raw = []byte(strings.Replace(string(row.Raw), `"body":"x"`, `"body":"x","m.relates_to":{"rel_type":"m.thread","event_id":"$root"}`, 1))
+	row.Body.Message.RelatesTo = event.Relation{RelType: "m.thread", EventID: "$root"}
 	thread := originOf(row)
 	if rel := relate(plain, "$answer"); rel.InReplyTo.EventID != "$answer" || rel.RelType != "" {
 		t.Errorf("a plain reply is %+v", rel)
@@ -47,7 +47,7 @@ func TestDirects(t *testing.T) {
 	}
 }
 
-// Each command can be described to a client.
+// Every command has a valid description for clients.
 func TestDescriptions(t *testing.T) {
 	for _, c := range commands {
 		if err := c.description().Validate(); err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// deciding is a room of a bot that is connected to nothing and starts no task.
+// deciding is a room of a bot that is not connected and starts no tasks.
 type deciding struct {
 	*room
 	t  *testing.T
@@ -41,13 +42,20 @@ func newDeciding(t *testing.T, policy string) *deciding {
 	return &deciding{room: b.room("!den:here"), t: t, at: time.UnixMilli(1_700_000_000_000)}
 }
 
-// says commits an event; after is how long after the one before.
+// says commits an event, after the given time since the previous one.
 func (d *deciding) says(id, sender, eventType, content string, after time.Duration) {
 	d.t.Helper()
 	d.at = d.at.Add(after)
 	raw := fmt.Sprintf(`{"event_id":%q,"type":%q,"sender":%q,"origin_server_ts":%d,"content":%s}`, id, eventType, sender, d.at.UnixMilli(), content)
-	row := state.Inbound{Room: d.id, Event: id, Sender: sender, Type: eventType, Time: d.at, Raw: json.RawMessage(raw), Status: state.Pending}
-	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Inbound{row}); err != nil {
+	d.commit(raw)
+}
+
+// commit stores a pending event of the room.
+func (d *deciding) commit(raw string) {
+	d.t.Helper()
+	row := state.Event{Event: decoded(d.t, raw), Status: state.Pending}
+	row.Room = d.id
+	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -58,7 +66,7 @@ func (d *deciding) text(id, sender, body string, after time.Duration) {
 	d.says(id, sender, "m.room.message", string(content), after)
 }
 
-// decides has all pending events decided.
+// decides decides all pending events.
 func (d *deciding) decides() {
 	d.t.Helper()
 	next := d.undecided()
@@ -76,7 +84,7 @@ func (d *deciding) decides() {
 	}
 }
 
-// line is what is queued, with what was added to it and the reaction on it.
+// line returns the queued tasks with their added messages and reactions.
 func (d *deciding) line() (line []string) {
 	d.t.Helper()
 	tasks, err := d.bot.Journal.Tasks(d.t.Context(), d.id, state.TaskQueued)
@@ -101,7 +109,7 @@ func (d *deciding) line() (line []string) {
 
 const everything = "defaults:\n  allow: ['@*:here']\n  reply: all\n"
 
-// Events are decided in order, once, and what is no task does not wait for one.
+// Events are decided in order, once, and those that are not tasks do not wait for tasks.
 func TestDecide(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
@@ -120,7 +128,7 @@ func TestDecide(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Inbound{Room: d.id, Event: "$9"})); err != nil || told.Kind != state.KindReply {
+	if told, err := d.bot.Journal.Message(t.Context(), toldTxn(state.Event{Event: event.Event{Room: d.id, ID: "$9"}})); err != nil || told.Kind != state.KindReply {
 		t.Errorf("!stop is told %s, %v", told.Content, err)
 	}
 	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
@@ -128,16 +136,12 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A tombstone waits for the tasks before it, and is done before those behind it.
+// A tombstone waits for the tasks before it and is done before those after it.
 func TestTombstoneInLine(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
 	d.at = d.at.Add(time.Minute)
-	raw := fmt.Sprintf(`{"event_id":"$2","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli())
-	grave := state.Inbound{Room: d.id, Event: "$2", Sender: "@ann:here", Type: typeTombstone, Time: d.at, Raw: json.RawMessage(raw), Status: state.Pending}
-	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Inbound{grave}); err != nil {
-		t.Fatal(err)
-	}
+	d.commit(fmt.Sprintf(`{"event_id":"$2","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli()))
 	d.text("$3", "@ann:here", "second", time.Minute)
 	if do, err := d.nextTask(t.Context()); do != nil || err != nil {
 		t.Errorf("the tombstone is followed before what came earlier is decided: %v", err)
@@ -146,12 +150,15 @@ func TestTombstoneInLine(t *testing.T) {
 	if !d.moving(t.Context()) {
 		t.Error("the tombstone is not known")
 	}
-	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.Text() != "first" {
+	first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.nextTask(t.Context()); err != nil || d.current == nil || d.current.Key() != first.Key {
 		t.Fatalf("at work: %v, %v", d.current, err)
 	}
-	key := d.current.Key()
 	d.leave(d.current)
-	if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
+	if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
 		t.Fatal(err)
 	}
 	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.current != nil {
@@ -159,7 +166,7 @@ func TestTombstoneInLine(t *testing.T) {
 	}
 }
 
-// Who was blocked since is not heard any more.
+// A task whose requester was blocked since does not start.
 func TestBlockedInLine(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@bob:here", "first", 0)

@@ -13,19 +13,18 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// directType is the account data that says which rooms are direct chats
+// directType is the type of the account data that lists the direct chats
 // (https://spec.matrix.org/v1.11/client-server-api/#direct-messaging).
 const directType = "m.direct"
 
-// directs are the rooms that are direct chats: what m.direct says, in our own
-// account data, which the homeserver keeps.
+// directs holds the rooms that are direct chats, as in the account data m.direct.
 type directs struct {
 	mu    sync.Mutex
 	users map[string][]string // rooms by user
 }
 
-// take replaces what is known with the content of an m.direct event. Content of
-// another shape says nothing.
+// take replaces the list with the content of an m.direct event. It ignores
+// malformed content.
 func (d *directs) take(content json.RawMessage) {
 	var users map[string][]string
 	if json.Unmarshal(content, &users) != nil {
@@ -36,7 +35,8 @@ func (d *directs) take(content json.RawMessage) {
 	d.users = users
 }
 
-// with is a copy with a room of a user added; changed is false when it is there.
+// with returns a copy of the list with a room added to a user; changed is false if
+// the room is already there.
 func (d *directs) with(user, room string) (users map[string][]string, changed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *directs) with(user, room string) (users map[string][]string, changed bo
 	return users, true
 }
 
-// user is with whom a room is a direct chat, "" when it is none.
+// user returns the other member of a direct chat, or "" if the room is not one.
 func (d *directs) user(room string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,11 +61,11 @@ func (d *directs) user(room string) string {
 	return ""
 }
 
-// isDirect tells whether a room is a direct chat with one person.
+// isDirect reports whether a room is a direct chat.
 func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 
-// loadDirects asks the homeserver which rooms are direct chats; while it does
-// not answer it is asked again. Afterwards /sync tells what changes.
+// loadDirects fetches the list of direct chats and retries until the homeserver
+// answers. Afterwards /sync reports changes.
 func (b *Bot) loadDirects(ctx context.Context) error {
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -77,7 +77,7 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 		}
 		if !matrix.Transient(err) {
 			if !matrix.IsNotFound(err) {
-				b.log.Warn().Err(err).Msg("read direct chats")
+				b.log.Warn().Err(err).Msg("cannot read direct chats")
 			}
 			return nil
 		}
@@ -87,7 +87,7 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 	}
 }
 
-// markDirect remembers a room as a direct chat with a user.
+// markDirect adds a room to the direct chats with a user.
 func (b *Bot) markDirect(ctx context.Context, user, room string) error {
 	users, changed := b.direct.with(user, room)
 	if !changed {
@@ -96,7 +96,7 @@ func (b *Bot) markDirect(ctx context.Context, user, room string) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := b.account.SetAccountData(call, directType, users); err != nil {
-		return fmt.Errorf("remember direct chat: %w", err)
+		return fmt.Errorf("store direct chat: %w", err)
 	}
 	content, err := json.Marshal(users)
 	if err != nil {

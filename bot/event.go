@@ -1,85 +1,79 @@
 package bot
 
 import (
-	"encoding/json"
 	"strings"
-	"time"
 
-	"matrix-tui/state"
+	"matrix-tui/bot/policy"
+	"matrix-tui/state/event"
 )
 
 // kind is what the bot does with an event.
 type kind int
 
 const (
-	kindArchive     kind = iota // kept as context, nothing to do
-	kindTask                    // work for the agent, or an answer to its question: see route
-	kindCommand                 // a !word
-	kindReaction                // a reaction to a message
-	kindEdit                    // a message of somebody else's, changed
-	kindRedaction               // one that was taken back
-	kindStranger                // a message of somebody who is not known, in a direct chat
-	kindUnsupported             // a person sent what we cannot read yet: say so
-	kindSealed                  // it is encrypted, and its key is not there yet
-	kindUnreadable              // it is encrypted, and will never be read
-	kindGreeting                // we have joined: say hello
-	kindLeft                    // somebody else has gone
-	kindGone                    // we have been removed
-	kindTombstone               // the room goes on elsewhere
-	kindInvite                  // we are asked to join
+	kindArchive       kind = iota // kept as context only
+	kindTask                      // a task, or an answer to a question: see route
+	kindCommand                   // a !word
+	kindReaction                  // a reaction to a message
+	kindEdit                      // somebody else's message was edited
+	kindRedaction                 // somebody else's event was redacted
+	kindStranger                  // a message from an unknown user, who gets a pairing code
+	kindUnsupported               // a type of message that we cannot process
+	kindUndecrypted               // its key is missing, or its device is not trusted
+	kindUndecryptable             // it will never be decrypted
+	kindGreeting                  // we have joined
+	kindLeft                      // somebody else has left
+	kindGone                      // we have been removed
+	kindTombstone                 // the room was replaced
+	kindInvite                    // we were invited
 )
 
-const typeTombstone = "m.room.tombstone"
+// typeExecute is the type of the event that represents a task submitted by HTTP.
+const typeExecute = event.OwnTypes + "execute"
 
-// Rows of these types stand for things that come without an event of their own.
-const (
-	ownTypes    = "io.matrix-tui."
-	typeInvite  = ownTypes + "invite"
-	typeGone    = ownTypes + "gone"
-	typeExecute = ownTypes + "execute" // a task that came by HTTP; it is in line from the start
-)
-
-// classify decides what an event is to us. It is pure: the same event gives
-// the same answer when it is read from the journal after a restart.
-func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
+// classify decides what an event is to the bot. It is a pure function, so an event
+// that is read from the journal after a restart is classified the same way.
+func classify(e event.Event, self string, decide func(event.Event) policy.Decision) kind {
 	switch e.Type {
-	case typeInvite:
+	case event.TypeInvite:
 		return kindInvite
-	case typeGone:
+	case event.TypeGone:
 		return kindGone
-	case typeTombstone:
-		if e.StateKey != nil && *e.StateKey == "" {
+	case event.TypeTombstone:
+		if e.IsState(e.Type) {
 			return kindTombstone
 		}
-	case "m.room.member":
-		user, m, ok := e.member()
+	case event.TypeMember:
+		user, m, ok := e.Member()
 		switch {
-		case e.ownMembership(self) == "join":
+		case e.MembershipChange(self) == "join":
 			return kindGreeting
 		case ok && user != self && (m.Membership == "leave" || m.Membership == "ban"):
 			return kindLeft
 		}
-	case typeSealed, typeUnreadable:
-		if h := hear(e); e.Sender != self && (h.heard || h.pair && e.Type == typeSealed) {
-			if e.Type == typeUnreadable {
-				return kindUnreadable
-			}
-			return kindSealed
+	case event.TypeEncrypted:
+		d := decide(e)
+		switch {
+		case e.Sender == self:
+		case e.Undecrypted() && (d.Heard || d.Pair):
+			return kindUndecrypted
+		case e.Encryption == event.Undecryptable && d.Heard:
+			return kindUndecryptable
 		}
-	case "m.room.redaction":
-		if e.redaction() != "" && e.Sender != self {
+	case event.TypeRedaction:
+		if e.Redaction() != "" && e.Sender != self {
 			return kindRedaction
 		}
-	case "m.reaction":
-		if _, ok := e.reaction(); ok && e.Sender != self && hear(e).heard {
+	case event.TypeReaction:
+		if _, ok := e.Reaction(); ok && e.Sender != self && decide(e).Heard {
 			return kindReaction
 		}
-	case "m.room.message", typeSticker:
-		if m, ok := e.message(); ok && e.Sender != self && m.MsgType != "m.notice" && m.MsgType != verificationRequest {
-			switch h := hear(e); {
-			case h.heard && h.reply:
+	case event.TypeMessage, event.TypeSticker:
+		if m, ok := e.Message(); ok && e.Sender != self && m.MsgType != "m.notice" && m.MsgType != event.MsgVerification {
+			switch d := decide(e); {
+			case d.Heard && d.Reply:
 				return classifyMessage(m)
-			case h.pair:
+			case d.Pair:
 				return kindStranger
 			}
 		}
@@ -87,15 +81,15 @@ func classify(e wireEvent, self string, hear func(wireEvent) hearing) kind {
 	return kindArchive
 }
 
-// classifyMessage is classify for a message that is for the bot, by somebody who
-// may use it.
-func classifyMessage(m wireMessage) kind {
+// classifyMessage is classify for a message to the bot from somebody who may use
+// it.
+func classifyMessage(m event.Message) kind {
 	spoken := m.MsgType == "m.text" || m.MsgType == "m.emote"
 	switch {
 	case m.MsgType == "m.notice":
 		return kindArchive
-	case m.RelatesTo.RelType == "m.replace":
-		if m.NewContent.Body == "" {
+	case m.IsEdit():
+		if m.NewContent == nil || m.NewContent.Body == "" {
 			return kindArchive
 		}
 		return kindEdit
@@ -111,21 +105,9 @@ func classifyMessage(m wireMessage) kind {
 	return kindTask
 }
 
-// inbound makes the journal's row of an event.
-func inbound(room string, e wireEvent, raw json.RawMessage, k kind) state.Inbound {
-	status := state.Pending
-	if k == kindArchive {
-		status = state.Archived
-	}
-	return state.Inbound{
-		Room: room, Event: e.ID, Sender: e.Sender, Type: e.Type,
-		Time: time.UnixMilli(e.Time).UTC(), Raw: raw, Status: status,
-	}
-}
-
-// taskText is what a person wrote, without the quotation that old clients put
-// before a reply; of a file, its caption.
-func taskText(m wireMessage) string {
+// taskText returns what a person wrote, without the quote that older clients put
+// before a reply. For a file it returns the caption.
+func taskText(m event.Message) string {
 	body := m.Body
 	if m.IsFile() {
 		body = m.Caption()

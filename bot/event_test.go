@@ -8,15 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/bot/policy"
+	"matrix-tui/state/event"
 )
 
 const self = "@bot:here"
 
 func TestClassify(t *testing.T) {
-	hear := func(e wireEvent) hearing {
+	hear := func(e event.Event) policy.Decision {
 		known := e.Sender == "@ann:here" || e.Sender == "@bob:friends"
-		return hearing{heard: known, reply: known && !strings.Contains(string(e.Content), "among themselves"), pair: e.Sender == "@new:here"}
+		return policy.Decision{Heard: known, Reply: known && !strings.Contains(string(e.Content), "among themselves"), Pair: e.Sender == "@new:here"}
 	}
 	message := func(sender, content string) string {
 		return fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":%q,"content":%s}`, sender, content)
@@ -57,7 +59,6 @@ func TestClassify(t *testing.T) {
 		{"a reaction of our own", reaction(self, `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindArchive},
 		{"a reaction of a stranger", reaction("@eve:there", `{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"✅"}}`), kindArchive},
 		{"a reaction that was redacted", reaction("@ann:here", `{}`), kindArchive},
-		{"a submission", `{"event_id":"$1","type":"io.matrix-tui.execute","sender":"@ann:here","content":{}}`, kindArchive},
 		{"a reply", message("@ann:here", `{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`), kindTask},
 		{"nothing but space", message("@ann:here", `{"msgtype":"m.text","body":" \n"}`), kindArchive},
 		{"an image", message("@ann:here", `{"msgtype":"m.image","body":"cat.png"}`), kindTask},
@@ -80,21 +81,17 @@ func TestClassify(t *testing.T) {
 		{"a false tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","content":{}}`, kindArchive},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e, ok := parseEvent(json.RawMessage(c.event))
-			if !ok {
-				t.Fatal("event does not parse")
-			}
-			if got := classify(e, self, hear); got != c.want {
+			if got := classify(decoded(t, c.event), self, hear); got != c.want {
 				t.Errorf("classify = %d, want %d", got, c.want)
 			}
 		})
 	}
 }
 
-// decoded is an event of a room, as the homeserver sends it.
+// decoded returns an event of a room as the homeserver sends it.
 func decoded(t *testing.T, raw string) event.Event {
 	t.Helper()
-	e, err := event.FromServer(json.RawMessage(raw))
+	e, err := decode.FromServer(json.RawMessage(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +135,8 @@ func TestTaskText(t *testing.T) {
 		{`{"body":"> <@ann:here> old\n> words\n\nhello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "hello"},
 		{`{"body":"> <@ann:here> old","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`, "> <@ann:here> old"},
 	} {
-		e, _ := parseEvent(json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":` + strings.Replace(c.content, "{", `{"msgtype":"m.text",`, 1) + `}`))
-		m, ok := e.message()
+		e := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":`+strings.Replace(c.content, "{", `{"msgtype":"m.text",`, 1)+`}`)
+		m, ok := e.Message()
 		if !ok {
 			t.Fatal("event does not parse")
 		}
@@ -149,29 +146,29 @@ func TestTaskText(t *testing.T) {
 	}
 }
 
-// FuzzEvent feeds any bytes through all that reads events.
+// FuzzEvent runs arbitrary bytes through everything that reads events.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{"msgtype":"m.text","body":"x"}}`))
 	f.Add([]byte(`{"event_id":"$1","type":"m.room.member","sender":"@a:b","state_key":"@bot:here","content":{"membership":"join"}}`))
 	f.Add([]byte(`{"event_id":1,"type":[],"content":null,"unsigned":{"prev_content":7}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e, ok := parseEvent(raw)
-		if !ok {
+		e, err := decode.FromServer(raw)
+		if err != nil {
 			return
 		}
-		k := classify(e, self, func(wireEvent) hearing { return hearing{heard: true, reply: true} })
-		if m, isMessage := e.message(); isMessage {
+		k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} })
+		if m, isMessage := e.Message(); isMessage {
 			_ = taskText(m)
 		}
 		if k == kindTask && e.Sender == self {
 			t.Fatal("our own message is a task")
 		}
-		whileJoined([]event.Event{e.Event}, self)
+		whileJoined([]event.Event{e}, self)
 	})
 }
 
-// FuzzHTMLIn: whatever somebody sends as HTML and text, the task is what they
-// wrote, without what it replies to.
+// FuzzHTMLIn checks that, for any HTML and text, the task is what the user wrote, without
+// the quote of the message it replies to.
 func FuzzHTMLIn(f *testing.F) {
 	f.Add("> <@bob:here> old\n> words\n\nnew", "<mx-reply><blockquote>old</blockquote></mx-reply>new", true)
 	f.Add("> * <@bob:here> waves\n\nnew", "<mx-reply>"+strings.Repeat("<blockquote>", 1000), true)
@@ -186,9 +183,8 @@ func FuzzHTMLIn(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, ok := parseEvent(raw)
-		m, spoken := e.message()
-		if !ok || !spoken {
+		m, spoken := decoded(t, string(raw)).Message()
+		if !spoken {
 			t.Fatalf("%s is no message", raw)
 		}
 		text := taskText(m)

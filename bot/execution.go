@@ -15,15 +15,15 @@ import (
 	"matrix-tui/state"
 )
 
-// takeUpWaiting has the questions of former lives waited for again, and says so
-// where a task was lost with the journal.
-func (b *Bot) takeUpWaiting(ctx context.Context) error {
+// resumeWaiting resumes waiting for answers to the questions that were open before
+// the restart, and reports tasks that were lost with the journal.
+func (b *Bot) resumeWaiting(ctx context.Context) error {
 	tasks, err := b.Journal.Waiting(ctx)
 	if err != nil {
 		return fmt.Errorf("list waiting tasks: %w", err)
 	}
 	waiting := map[string]bool{}
-	var saves errgroup.Group // at once, so that they share a write
+	var saves errgroup.Group // concurrently, so that they share a write
 	for _, rec := range tasks {
 		waiting[rec.Execution] = true
 		r := b.room(rec.Room)
@@ -32,23 +32,24 @@ func (b *Bot) takeUpWaiting(ctx context.Context) error {
 			return err
 		}
 		if save {
-			saves.Go(func() error { r.env.Task(rec).ProjectSoon(ctx); return nil })
+			saves.Go(func() error { r.env.ProjectSoon(ctx, rec.Key); return nil })
 		}
 	}
 	_ = saves.Wait()
 	return b.loseOrphans(ctx, waiting)
 }
 
-// lost is what a task is told that the journal no longer knows.
+// lost is the error text of a task that the journal no longer has.
 const lost = "I lost track of this task because my journal was damaged or replaced. The work so far is in /workspace. Please send the task again."
 
-// loseOrphans fails the unfinished executions of state.json that no task of the
-// journal stands for, and says so in their rooms. Those that wait are known.
+// loseOrphans fails the unfinished executions in state.json that have no task in
+// the journal, and tells their rooms. waiting holds the IDs of executions that are
+// known to wait for an answer.
 func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 	for _, raw := range b.Store.Unfinished() {
 		var e agent.Execution
 		if err := json.Unmarshal(raw, &e); err != nil {
-			b.log.Warn().Err(err).Msg("an execution in state.json cannot be read")
+			b.log.Warn().Err(err).Msg("cannot parse an execution in state.json")
 			continue
 		}
 		if waiting[e.ID] {
@@ -56,10 +57,10 @@ func (b *Bot) loseOrphans(ctx context.Context, waiting map[string]bool) error {
 		}
 		_, err := b.Journal.TaskByExecution(ctx, e.ID)
 		if err == nil {
-			continue // it goes on, or has ended and tells so itself
+			continue // the task is in the journal
 		}
 		if !errors.Is(err, state.ErrNotFound) {
-			return fmt.Errorf("look for execution %s: %w", e.ID, err)
+			return fmt.Errorf("look up execution %s: %w", e.ID, err)
 		}
 		if e.State == agent.Pending {
 			_ = e.Start(time.Now())

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,15 +10,17 @@ import (
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-func fileRow(eventType, content string) state.Inbound {
-	return state.Inbound{Room: "!den:here", Event: "$e1", Sender: "@ann:here", Type: eventType,
-		Raw: json.RawMessage(`{"event_id":"$e1","type":"` + eventType + `","sender":"@ann:here","content":` + content + `}`)}
+func fileRow(t *testing.T, eventType, content string) state.Event {
+	t.Helper()
+	row := state.Event{Event: decoded(t, `{"event_id":"$e1","type":"`+eventType+`","sender":"@ann:here","content":`+content+`}`)}
+	row.Room = "!den:here"
+	return row
 }
 
 func TestTaskOfAFile(t *testing.T) {
-	r := newRoom(&Bot{}, "!den:here")
 	for _, c := range []struct{ name, eventType, content, want string }{
 		{"alone", "m.room.message", `{"msgtype":"m.image","body":"cat.png","url":"mxc://here/a"}`, "A file came."},
 		{"with the same name twice", "m.room.message", `{"msgtype":"m.file","body":"a","filename":"a"}`, "A file came."},
@@ -31,69 +32,64 @@ func TestTaskOfAFile(t *testing.T) {
 		{"no file", "m.room.message", `{"msgtype":"m.text","body":"cat.png","filename":"a"}`, "cat.png"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rec, err := taskFrom(fileRow(c.eventType, c.content))
+			rec, err := taskFrom(fileRow(t, c.eventType, c.content))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, r.env.Task(rec).Text()); diff != "" {
+			if diff := cmp.Diff(c.want, rec.Text); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-// Where an answer's file lies is known before it is fetched.
+// The path of an answer's file is known before the file is fetched.
 func TestFileAnswer(t *testing.T) {
-	f, ok := fileOf(fileRow("m.room.message", `{"msgtype":"m.image","body":"this one","filename":"../a b.png"}`))
+	f, ok := fileOf(fileRow(t, "m.room.message", `{"msgtype":"m.image","body":"this one","filename":"../a b.png"}`).Event)
 	if !ok {
 		t.Fatal("no file")
 	}
 	if diff := cmp.Diff("this one\n/workspace/inbox/e1-a_b.png", task.FileAnswer(f, "$e1", f.Caption)); diff != "" {
 		t.Error(diff)
 	}
-	if _, ok := fileOf(fileRow("m.room.message", `{"msgtype":"m.text","body":"this one"}`)); ok {
+	if _, ok := fileOf(fileRow(t, "m.room.message", `{"msgtype":"m.text","body":"this one"}`).Event); ok {
 		t.Error("a text is a file")
 	}
 }
 
-// A file joins the task before it as a text does; in a room where the bot must be
-// mentioned, too.
+// A file joins the task before it, even in a room where the bot must be mentioned.
 func TestFileJoins(t *testing.T) {
 	at := time.UnixMilli(1_000_000)
 	b := &Bot{Config: Config{Debounce: time.Second}, tasks: &task.Deps{Config: task.Config{Debounce: time.Second}}}
 	r := newRoom(b, "!den:here")
 	r.setCurrent(r.env.Work(t.Context(), state.Task{Key: "k", Requester: "@ann:here", Seq: 4, Time: at}))
-	event := func(sender, content string, after time.Duration) wireEvent {
-		e, ok := parseEvent(json.RawMessage(fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,
-			sender, at.Add(after).UnixMilli(), content)))
-		if !ok {
-			t.Fatal("event does not parse")
-		}
-		return e
+	said := func(sender, content string, after time.Duration) event.Event {
+		return decoded(t, fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,
+			sender, at.Add(after).UnixMilli(), content))
 	}
 	const image = `{"msgtype":"m.image","body":"a.png"}`
 	for _, c := range []struct {
 		name  string
-		event wireEvent
+		event event.Event
 		want  bool
 	}{
-		{"right behind", event("@ann:here", image, 900*time.Millisecond), true},
-		{"later", event("@ann:here", image, 1100*time.Millisecond), false},
-		{"of somebody else", event("@bob:here", image, 0), false},
-		{"a text", event("@ann:here", `{"msgtype":"m.text","body":"a"}`, 0), false},
+		{"right behind", said("@ann:here", image, 900*time.Millisecond), true},
+		{"later", said("@ann:here", image, 1100*time.Millisecond), false},
+		{"of somebody else", said("@bob:here", image, 0), false},
+		{"a text", said("@ann:here", `{"msgtype":"m.text","body":"a"}`, 0), false},
 	} {
 		if got := r.couldJoin(t.Context(), c.event); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 	b.Debounce = 0
-	if r.couldJoin(t.Context(), event("@ann:here", image, 0)) {
+	if r.couldJoin(t.Context(), said("@ann:here", image, 0)) {
 		t.Error("it joins without debounce")
 	}
 }
 
-// A file that is replied to comes with the task; in a thread the reply is for old
-// clients only.
+// A task gets the file that its message replies to; in a thread the reply may be only a
+// fallback for older clients.
 func TestFilesRepliedTo(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"msgtype":"m.text","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`:                                                              "$0",
@@ -102,7 +98,7 @@ func TestFilesRepliedTo(t *testing.T) {
 		`{"msgtype":"m.text","body":"x"}`: "",
 		`{"msgtype":"m.file","body":"x","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}`: "$e1 $0",
 	} {
-		rec, err := taskFrom(fileRow("m.room.message", content))
+		rec, err := taskFrom(fileRow(t, "m.room.message", content))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,22 +5,22 @@ import (
 	"fmt"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// forbidden does what a room's power levels leave the bot to do. Without
-// messages there is nothing that it could do there: it leaves, and what was to
-// be said is given up. Without anything else, such as reactions, it goes on.
+// forbidden handles a refusal by the room's power levels. If the bot may not send
+// messages, it leaves the room and gives up the unsent ones. If it may not send
+// something else, such as reactions, it continues without.
 func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) error {
 	r, b := o.room, o.room.bot
 	if row.Type != event.TypeMessage {
 		if r.firstRefusal(row.Type) {
-			b.log.Info().Str("room", r.id).Str("type", row.Type).Msg("not allowed here: going on without")
+			b.log.Info().Str("room", r.id).Str("type", row.Type).Msg("not allowed here: going on without it")
 		}
 		return b.Journal.MarkRefused(ctx, row.Txn, why.Error())
 	}
-	rows, err := b.Journal.Unsent(ctx, r.id) // of before: what comes with a new invite is said
+	rows, err := b.Journal.Unsent(ctx, r.id) // read before leaving: messages queued after a new invite are sent
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,8 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 	return nil
 }
 
-// firstRefusal tells whether a type of event is refused here for the first time.
+// firstRefusal reports whether this is the first refused event of its type in the
+// room.
 func (r *room) firstRefusal(kind string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,8 +50,8 @@ func (r *room) firstRefusal(kind string) bool {
 	return true
 }
 
-// quit leaves the room without a word. A room that the bot is out of already is
-// left; an error is the homeserver's trouble.
+// quit leaves the room without a message. It succeeds if the bot has already left;
+// an error is temporary.
 func (r *room) quit(ctx context.Context) error {
 	r.bot.log.Info().Str("room", r.id).Msg("not allowed to speak: leaving")
 	call, cancel := context.WithTimeout(ctx, callTimeout)

@@ -6,19 +6,18 @@ import (
 	"slices"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/state/event"
 )
 
 const (
-	gapPage  = 100 // events a /messages request asks for
-	gapPages = 100 // so a gap of 10,000 events is filled, no more
+	gapPage  = 100 // events per /messages request
+	gapPages = 100 // requests per gap, so at most 10,000 events
 )
 
-// timeline returns a room's new events, oldest first, with the gap of a
-// limited timeline filled from /messages back to the last known event. What
-// was said while we were not in the room is left out: it was not said to us.
-// old tells that the events are from before this state folder, and are kept
-// as context only.
+// timeline returns a room's new events, oldest first. It fills the gap of a
+// limited timeline from /messages, back to the last known event, and leaves out
+// what was sent while the bot was not in the room. old reports that the events are
+// older than the state directory and are kept as context only.
 func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Room) (events []event.Event, old bool, err error) {
 	events = joined.Timeline
 	last, err := b.Journal.LastEvent(ctx, room)
@@ -31,15 +30,15 @@ func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Ro
 			return nil, false, err
 		}
 		if err != nil {
-			b.log.Warn().Err(err).Str("room", room).Msg("the gap stays open")
+			b.log.Warn().Err(err).Str("room", room).Msg("cannot fill a gap in the timeline")
 		}
 		events = append(older, events...)
 	}
 	return whileJoined(events, b.UserID()), last == "" && since == "", nil
 }
 
-// whileJoined leaves out what was sent while user was not in the room: before
-// a join, and after a leave up to the next join.
+// whileJoined drops the events that were sent while user was not in the room:
+// before a join, and from a leave to the next join.
 func whileJoined(events []event.Event, user string) []event.Event {
 	var kept []event.Event
 	in := true
@@ -47,7 +46,7 @@ func whileJoined(events []event.Event, user string) []event.Event {
 		switch e.MembershipChange(user) {
 		case "join":
 			if in {
-				kept = nil // no leave before it: we were outside from the start
+				kept = nil // no leave before it: the user was outside from the start
 			}
 			in = true
 		case "leave":
@@ -61,12 +60,13 @@ func whileJoined(events []event.Event, user string) []event.Event {
 	return kept
 }
 
-// joinsIn tells whether our own join is among the events.
+// joinsIn reports whether the bot's own join is among the events.
 func (b *Bot) joinsIn(events []event.Event) bool {
 	return slices.ContainsFunc(events, func(e event.Event) bool { return e.MembershipChange(b.UserID()) == "join" })
 }
 
-// fillGap reads backwards until an event is known, or until our own join.
+// fillGap reads backwards from a token to the first known event, to the bot's own
+// join, or to the limit, and returns the events, oldest first.
 func (b *Bot) fillGap(ctx context.Context, room, from string) ([]event.Event, error) {
 	var older []event.Event
 	for page := 0; page < gapPages && from != ""; page++ {
@@ -98,7 +98,7 @@ func (b *Bot) fillGap(ctx context.Context, room, from string) ([]event.Event, er
 		}
 		from = end
 	}
-	b.log.Info().Str("room", room).Int("events", len(older)).Msg("gap filled to the beginning or to the limit")
+	b.log.Info().Str("room", room).Int("events", len(older)).Msg("gap filled up to the start of the room or the limit")
 	slices.Reverse(older)
 	return older, nil
 }

@@ -5,8 +5,8 @@ import (
 	"matrix-tui/bot/text"
 )
 
-// greeting is what the bot says when it joins. alone tells that it and one other
-// person are the room's only members.
+// greeting returns the message that the bot sends after it has joined. alone says
+// that it and one other person are the room's only members.
 func (r *room) greeting(alone bool) string {
 	return "Hello! " + r.address(alone) +
 		" I work in a container that belongs to this room alone, " +
@@ -14,7 +14,7 @@ func (r *room) greeting(alone bool) string {
 		"When I need you, I ask here and wait for your answer. `!stop` cancels the current task, `!help` lists all commands."
 }
 
-// address tells how the bot is given work in the room.
+// address explains how to give the bot a task in the room.
 func (r *room) address(alone bool) string {
 	return address(r.bot.policy.Room(r.id).Reply, alone, r.bot.name())
 }

@@ -8,25 +8,20 @@ import (
 	"matrix-tui/state"
 )
 
-// carrier makes what moves to a room's successor fit to stand there: an event
-// tells where it was said, and a message speaks of nothing that was.
-func carrier(from, to string) state.Carrier {
-	return state.Carrier{
-		Event: func(raw json.RawMessage) json.RawMessage {
-			if e, _ := parseEvent(raw); e.Room != "" {
-				return raw // it has moved before
-			}
-			return withRoom(raw, from)
-		},
-		Key:     func(event string) string { return task.KeyOf(state.Inbound{Room: to, Event: event}) },
-		Message: carried,
+// adapter adapts what moves to a room's successor: tasks get new keys, and messages
+// no longer refer to events of the old room.
+func adapter(to string) state.Adapter {
+	return state.Adapter{
+		Key:     func(event string) string { return task.KeyOf(to, event) },
+		Message: adapted,
 	}
 }
 
-// carried is an unsent message for the room's successor. What it says about an
-// event of this room cannot be said there; what it says about another message of
-// ours is looked up when it is sent.
-func carried(o state.Message) state.Message {
+// adapted adapts an unsent message for the room's successor. It drops a reference
+// to an event of the old room, or refuses the message if that is all it consists
+// of. A reference to another message of ours stays: it is resolved when the message
+// is sent.
+func adapted(o state.Message) state.Message {
 	var c references
 	var all map[string]json.RawMessage
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
@@ -36,7 +31,7 @@ func carried(o state.Message) state.Message {
 		return o
 	}
 	if c.Redacts != "" || c.RelatesTo.RelType == "m.annotation" || c.RelatesTo.RelType == "m.replace" {
-		o.Status, o.Error = state.Refused, "what it is about stays in the room before"
+		o.Status, o.Error = state.Refused, "it refers to an event in the previous room"
 		return o
 	}
 	delete(all, "m.relates_to")
@@ -45,16 +40,3 @@ func carried(o state.Message) state.Message {
 	}
 	return o
 }
-
-// homeOf is the room in which a row's event was said: rows move with their
-// rooms, and events do not.
-func homeOf(row state.Inbound) string {
-	if e, _ := parseEvent(row.Raw); e.Room != "" {
-		return e.Room
-	}
-	return row.Room
-}
-
-// hasMoved tells a row whose event stands in a room before this one: nothing
-// here can reply to it.
-func hasMoved(row state.Inbound) bool { return homeOf(row) != row.Room }

@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state"
 )
 
-func TestCarried(t *testing.T) {
+func TestAdapted(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, want string
 		status        state.OutStatus
@@ -31,27 +31,23 @@ func TestCarried(t *testing.T) {
 		if _, rest, ok := strings.Cut(c.content, `"txn:`); ok {
 			about, _, _ = strings.Cut(rest, `"`)
 		}
-		got := carried(state.Message{Txn: "t", Content: json.RawMessage(c.content), About: about})
+		got := adapted(state.Message{Txn: "t", Content: json.RawMessage(c.content), About: about})
 		if diff := cmp.Diff(c.want, string(got.Content)); diff != "" || got.Status != c.status || (got.Error != "") != (c.status == state.Refused) {
 			t.Errorf("%s: %d %q %s", name, got.Status, got.Error, diff)
 		}
 	}
 }
 
-// A row that moves knows where it was said, however often it moves.
-func TestHomeOf(t *testing.T) {
-	row := state.Inbound{Room: "!a:x", Event: "$1", Sender: "@ann:y", Raw: json.RawMessage(`{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
-	if homeOf(row) != "!a:x" || hasMoved(row) || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
-		t.Error("it has moved before it moves")
+// Messages in the new room cannot reply to an event of the old room.
+func TestMovedEvent(t *testing.T) {
+	row := state.Event{Event: decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:y","content":{"msgtype":"m.text","body":"paint\nthe shed"}}`)}
+	row.Room = "!a:x"
+	if row.SentTo() != "!a:x" || row.Moved() || relate(originOf(row), "$1").InReplyTo.EventID != "$1" {
+		t.Error("Moved before the move")
 	}
-	for _, next := range []string{"!b:x", "!c:x"} {
-		row.Raw, row.Room = carrier(row.Room, next).Event(row.Raw), next
-		if homeOf(row) != "!a:x" || !hasMoved(row) {
-			t.Errorf("in %s it was said in %s", next, homeOf(row))
-		}
-	}
+	row.Room, row.Home = "!c:x", "!a:x"
 	if relate(originOf(row), "$1") != nil || follows(originOf(row)) != nil || relate(originOf(row), state.AboutRef("q")).InReplyTo.EventID != state.AboutRef("q") || relate(originOf(row), "$here").InReplyTo.EventID != "$here" {
-		t.Error("relations to where it was said")
+		t.Error("a relation to an event in the old room")
 	}
 	rec, err := taskFrom(row)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
-// outbox sends a room's queued messages, in order, each exactly once: the row
-// is there before the send, carries its transaction ID, and is marked after
-// it. After an answer that did not arrive, the next sync is waited for: if the
-// message was taken after all, it comes back with its transaction ID and
-// marks its own row.
+// outbox sends a room's queued messages in order, each exactly once. The row
+// exists before the message is sent, carries its transaction ID and is marked
+// afterwards. If the homeserver's answer is lost, the outbox waits for the next
+// sync: a message that was accepted comes back with its transaction ID, which
+// marks its row.
 type outbox struct {
 	queue.Worker
 	room *room
@@ -57,17 +57,17 @@ func (o *outbox) drain() {
 			return
 		}
 		pause := matrix.RetryAfter(err, again.Next())
-		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("could not send the message, retrying")
+		b.log.Warn().Err(err).Str("room", o.room.id).Dur("again_in_ms", pause).Msg("cannot send the message, retrying")
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
 	}
 }
 
-// afterSync waits until a sync has been committed since the send, so that the
-// echo of a message that was taken has marked its row.
+// afterSync waits for a sync that began after the send, so that the echo of an
+// accepted message has marked its row, and then for pause.
 func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, pause time.Duration) {
-	o.room.bot.account.Hurry()
+	o.room.bot.account.SyncNow()
 	select {
 	case <-coming:
 	case <-ctx.Done():
@@ -76,7 +76,8 @@ func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, pause ti
 	_ = retry.Sleep(ctx, pause)
 }
 
-// send sends one row and marks it. An error means: not sent as far as we know.
+// send sends one row and marks it. An error means that the message was not sent,
+// as far as we know.
 func (o *outbox) send(ctx context.Context, row state.Message) error {
 	b := o.room.bot
 	content, err := o.resolve(ctx, row)
@@ -97,7 +98,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		}
 		crashAfter(row, "marked")
 		if row.Kind == state.KindQuestion {
-			return o.room.look(ctx, row.Task)
+			return o.room.checkWaiting(ctx, row.Task)
 		}
 		return nil
 	case matrix.IsTooLarge(err):
@@ -106,7 +107,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return err
 	}
 	if o.room.moving(ctx) {
-		return err // the successor will have it
+		return err // the row moves to the successor
 	}
 	if matrix.IsForbidden(err) {
 		return o.forbidden(ctx, row, err)
@@ -115,7 +116,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
-// references are what the content of a message of ours says about other events.
+// references holds the event IDs in the content of one of our messages.
 type references struct {
 	Redacts   string `json:"redacts"`
 	RelatesTo struct {
@@ -127,7 +128,7 @@ type references struct {
 	} `json:"m.relates_to"`
 }
 
-// put sends the content of a row, an event or a redaction, and returns its ID.
+// put sends the content of a row as an event or a redaction and returns its ID.
 func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessage) (string, error) {
 	if row.Type != event.TypeRedaction {
 		return b.account.Send(ctx, row.Room, row.Type, row.Txn, content)
@@ -139,8 +140,8 @@ func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessag
 	return b.account.Redact(ctx, row.Room, row.Txn, c.Redacts)
 }
 
-// tooLarge has a sentence sent in the place of an answer that the homeserver
-// does not take: a task never ends in silence.
+// tooLarge replaces a result that the homeserver rejects as too large with a
+// sentence, so that no task ends without a message, and drops any other message.
 func (o *outbox) tooLarge(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("message is too large for the homeserver")
@@ -159,9 +160,9 @@ func (o *outbox) tooLarge(ctx context.Context, row state.Message, err error) err
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
-// resolve puts the event of the message that a row is about into the row's
-// content. It returns nil when there is no such event; a reply then stands for
-// itself.
+// resolve returns the row's content with the event ID of the message that the row
+// refers to. If that message was never sent, it returns a reply without its
+// relation, and nil for anything else, such as an edit.
 func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessage, error) {
 	if row.About == "" {
 		return row.Content, nil
@@ -184,13 +185,13 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessag
 	return json.Marshal(all)
 }
 
-// moving tells whether the room has a successor that we are about to follow.
+// moving reports whether a tombstone of the room is pending.
 func (r *room) moving(ctx context.Context) bool {
-	_, err := r.bot.Journal.PendingType(ctx, r.id, typeTombstone)
+	_, err := r.bot.Journal.PendingType(ctx, r.id, event.TypeTombstone)
 	return err == nil
 }
 
-// crashAfter is the crash point behind the sending of a result or a question.
+// crashAfter is the crash point after a result or a question was sent.
 func crashAfter(m state.Message, point string) {
 	switch m.Kind {
 	case state.KindQuestion:
@@ -200,25 +201,25 @@ func crashAfter(m state.Message, point string) {
 	}
 }
 
-// earlierLife are the events that this account has answered by messages which
-// the journal knows nothing of, by their keys. It is empty but after a restore
-// of the state folder from a copy: what came and was done since the copy comes
-// once more, and must not be done again.
-type earlierLife map[string]bool
+// answeredBefore holds the keys of events that this account has answered with
+// messages that are not in the journal. That happens only after the state
+// directory was restored from a backup: events since the backup arrive again, and
+// those that were handled must not be handled twice.
+type answeredBefore map[string]bool
 
-// take notes a transaction of ours without a row, if it ended a row: a result, or
-// what tell says.
-func (l earlierLife) take(txn string) {
+// take records the transaction of a message without a row, if the message
+// finished an event: a result, or a reply by tell.
+func (l answeredBefore) take(txn string) {
 	switch key, kind, _ := state.KindOfTxn(txn); kind {
 	case state.KindFinal, state.KindTooLarge, state.KindReply:
 		l[key] = true
 	}
 }
 
-// archive takes the rows that were answered out of the work.
-func (l earlierLife) archive(rows []state.Inbound) {
+// archive marks the rows that were answered as archived.
+func (l answeredBefore) archive(rows []state.Event) {
 	for i := range rows {
-		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i])] {
+		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i].Room, rows[i].ID)] {
 			rows[i].Status = state.Archived
 		}
 	}

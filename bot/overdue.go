@@ -7,7 +7,7 @@ import (
 	"matrix-tui/state"
 )
 
-// watchWaits wakes each room when something in it is due, until ctx ends.
+// watchWaits wakes each room when one of its questions is due, until ctx ends.
 func (b *Bot) watchWaits(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -23,20 +23,20 @@ func (b *Bot) watchWaits(ctx context.Context) {
 			b.room(name).control.Wake()
 		}
 		if len(rooms) > 0 && at.After(time.Now().Add(time.Minute)) {
-			at = time.Now().Add(time.Minute) // the room sets a new time, or is asked again
+			at = time.Now().Add(time.Minute) // check again, unless the room sets a new time
 		}
 		timer.Reset(time.Until(at))
 	}
 }
 
-// overdue reminds of the room's questions, and ends the tasks that nobody
-// answered in time. What was said until now is heard first.
+// overdue sends reminders for the room's open questions and ends the tasks that
+// were not answered in time. It first processes everything that was sent until now.
 func (r *room) overdue(ctx context.Context) {
 	if !r.bot.waits.Overdue(r.id, time.Now()) {
 		return
 	}
 	coming := r.bot.synced.Coming()
-	r.bot.account.Hurry()
+	r.bot.account.SyncNow()
 	select {
 	case <-coming:
 	case <-ctx.Done():
@@ -45,15 +45,15 @@ func (r *room) overdue(ctx context.Context) {
 	r.drain(r.undecided())
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	for i := 0; err == nil && i < len(tasks); i++ {
-		err = r.look(ctx, tasks[i].Key)
+		err = r.checkWaiting(ctx, tasks[i].Key)
 	}
 	if err != nil && ctx.Err() == nil {
-		r.bot.log.Error().Err(err).Str("room", r.id).Msg("look at waiting tasks") // and again in a minute
+		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot check waiting tasks") // retried in a minute
 	}
 }
 
-// look does what is due for one waiting task.
-func (r *room) look(ctx context.Context, key string) error {
+// checkWaiting sends the reminder of one waiting task, or ends it, if that is due.
+func (r *room) checkWaiting(ctx context.Context, key string) error {
 	ended, err := r.env.Look(ctx, key)
 	if ended {
 		r.tasks.Wake()
@@ -61,8 +61,8 @@ func (r *room) look(ctx context.Context, key string) error {
 	return err
 }
 
-// pinEchoed pins a question that came back by /sync, where its sending was cut
-// short before that.
+// pinEchoed pins a question whose echo arrived by /sync, if the bot stopped between
+// sending and pinning it.
 func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 	if b.waits.Total() == 0 {
 		return
@@ -73,8 +73,8 @@ func (b *Bot) pinEchoed(ctx context.Context, txn string) {
 	}
 	if one, ok := b.waits.Unpinned(m.Task); ok {
 		b.start(func() {
-			if err := b.room(one.Room).look(ctx, m.Task); err != nil && ctx.Err() == nil {
-				b.log.Warn().Err(err).Str("room", one.Room).Msg("pin question") // the next look does
+			if err := b.room(one.Room).checkWaiting(ctx, m.Task); err != nil && ctx.Err() == nil {
+				b.log.Warn().Err(err).Str("room", one.Room).Msg("cannot pin the question") // retried when the room is next checked
 			}
 		})
 	}

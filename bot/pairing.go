@@ -16,34 +16,33 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// doStranger gives somebody who writes in a direct chat, and is not known, a
-// code that an owner can accept. Who has one is told nothing more.
-func (r *room) doStranger(ctx context.Context, row state.Inbound) error {
+// doStranger sends a pairing code, which an owner can accept, to an unknown user who
+// writes in a direct chat. A user who already has a code gets no further message.
+func (r *room) doStranger(ctx context.Context, row state.Event) error {
 	told, err := r.codeFor(row.Sender)
 	if err != nil {
 		return err
 	}
-	return r.reply(ctx, told, row.Event)
+	return r.reply(ctx, told, row.ID)
 }
 
-// codeFor is the message with the pairing code of a user who is not known here;
-// none while too many codes wait. Each code is told once: its message has one
-// name, so that it is not sent again, nor forgotten after a crash.
+// codeFor returns the message with an unknown user's pairing code, or none while
+// too many codes are pending. The transaction ID depends on the code, so that each
+// code is sent exactly once, even after a crash.
 func (r *room) codeFor(user string) ([]state.Message, error) {
 	code, err := r.bot.pairing.Code(user, r.id, time.Now())
 	if errors.Is(err, policy.ErrTooManyCodes) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make pairing code: %w", err)
+		return nil, fmt.Errorf("create pairing code: %w", err)
 	}
 	told := matrix.Notice("I don't know you yet. Your pairing code is `" + code + "` (valid for one hour). " +
 		"Ask one of my owners to send `!pair " + code + "` in their chat with me, then send your message again.")
 	return []state.Message{r.out(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
 
-// stranger is who has this direct chat with the bot and is not known to it; ""
-// where that is nobody.
+// stranger returns the unknown user with whom this room is a direct chat, or "".
 func (r *room) stranger() string {
 	user := r.bot.direct.user(r.id)
 	if user != "" && r.bot.mayUse(r.id, user, true).Pair {
@@ -52,8 +51,8 @@ func (r *room) stranger() string {
 	return ""
 }
 
-// doPair lets in who has a code.
-func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error {
+// doPair runs !pair: it allows the user who has the code.
+func (r *room) doPair(ctx context.Context, row state.Event, code string) error {
 	user, room, err := r.bot.pairing.Accept(code, time.Now())
 	if said, ok := sentence.Of(err); ok {
 		return r.tell(ctx, row, said)
@@ -65,16 +64,15 @@ func (r *room) doPair(ctx context.Context, row state.Inbound, code string) error
 		return r.refuse(ctx, row, err)
 	}
 	other := r.bot.room(room)
-	hello := other.out(state.KindPairing, task.KeyOf(row)+"-paired", matrix.Notice("You're paired. Send me a task."))
+	hello := other.out(state.KindPairing, task.KeyOf(row.Room, row.ID)+"-paired", matrix.Notice("You're paired. Send me a task."))
 	if err := other.queue(ctx, hello); err != nil {
 		return err
 	}
 	return r.tell(ctx, row, text.Code(user)+" may now use me in every room without its own list.")
 }
 
-// refuse tells why something cannot be done, where that has a sentence; any
-// other error is our own trouble.
-func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
+// refuse tells the room an error that has a sentence and returns any other.
+func (r *room) refuse(ctx context.Context, row state.Event, err error) error {
 	if said, ok := sentence.Of(err); ok {
 		return r.tell(ctx, row, said)
 	}
@@ -82,10 +80,10 @@ func (r *room) refuse(ctx context.Context, row state.Inbound, err error) error {
 }
 
 const policyUsage = "`!policy show`, `!policy set KEY VALUE`, `!policy allow USER`, `!policy block USER`, `!policy reset`; " +
-	"a room's ID at the end makes it that room's, else it is for all rooms. The keys: "
+	"add a room's ID at the end to change only that room, else the change applies to all rooms. Keys: "
 
 // doPolicy shows and edits policy.yaml.
-func (r *room) doPolicy(ctx context.Context, row state.Inbound, text string) error {
+func (r *room) doPolicy(ctx context.Context, row state.Event, text string) error {
 	words := strings.Fields(text)
 	room := ""
 	if last := words[len(words)-1]; len(words) > 1 && strings.HasPrefix(last, "!") {

@@ -13,35 +13,35 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
-// ErrNoExecution is an execution that is not known, or no longer; ErrNoRoom is
-// a room that the bot is not in.
+// ErrNoExecution means that there is no execution with this ID, or no longer.
+// ErrNoRoom means that the bot is not in the room.
 var (
 	ErrNoExecution = errors.New("no such execution")
 	ErrNoRoom      = errors.New("the bot is not in that room")
 )
 
-// errStarting is a bot that does not take anything yet.
+// errStarting is returned until the first sync is stored.
 var errStarting = sentence.New(errors.New("the bot is starting"), "The bot is starting; try again in a moment")
 
-// Submission is a task that a program gives, by HTTP. Source: seed 000,
-// "ExecutePayload"; the room is ours.
+// Submission is a task that a program submits by HTTP.
 type Submission struct {
 	Room       string
 	Transcript string
 	Commands   []string
-	// Key makes it the same submission when it comes again; "" is a new one.
+	// Key identifies a submission that may be repeated; "" always makes a new one.
 	Key string
 }
 
-// executeEvent is the event ID of the row of a submitted execution.
+// executeEvent returns the event ID of the row for a submitted execution.
 func executeEvent(id string) string { return "$" + typeExecute + "-" + id }
 
-// Execute takes a task up as one that was written in the room, and returns its
-// execution, pending. It is ErrNoRoom when the bot is not there, and a
-// agent.ErrLimit for a task that is too large.
+// Execute queues a task as if it had been written in the room and returns its
+// pending execution. It returns ErrNoRoom if the bot is not in the room, and
+// agent.ErrLimit if the task is too large.
 func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting
@@ -61,17 +61,17 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 		return raw, nil
 	}
 	now := time.Now().UTC()
-	row := state.Inbound{Room: s.Room, Event: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now, Raw: json.RawMessage("{}")}
+	row := state.Event{Event: event.Event{Room: s.Room, ID: executeEvent(id), Sender: b.UserID(), Type: typeExecute, Time: now}}
 	rec, err := task.New(state.Task{Source: state.FromHTTP, Home: s.Room, Execution: id, Text: s.Transcript, Details: state.Details{Commands: s.Commands}}, row)
 	if err != nil {
 		return nil, err
 	}
 	r := b.room(s.Room)
 	t := r.env.Task(rec)
-	if err := b.Journal.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Arrival())...); err != nil {
+	if err := b.Journal.Submit(ctx, row, rec, r.env.Room.Render(ctx, t.Voice().Arrival())...); err != nil {
 		return nil, fmt.Errorf("store submission: %w", err)
 	}
-	t.ProjectSoon(ctx)
+	r.env.ProjectSoon(ctx, rec.Key)
 	data, err := json.Marshal(t.Execution())
 	if err != nil {
 		return nil, fmt.Errorf("marshal execution: %w", err)
@@ -81,7 +81,7 @@ func (b *Bot) Execute(ctx context.Context, s Submission) (json.RawMessage, error
 	return data, nil
 }
 
-// isIn asks the homeserver whether we are in a room.
+// isIn asks the homeserver whether the bot has joined a room.
 func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
 	if !strings.HasPrefix(room, "!") {
 		return false, nil
@@ -90,12 +90,12 @@ func (b *Bot) isIn(ctx context.Context, room string) (bool, error) {
 	defer cancel()
 	joined, err := b.account.IsIn(call, room)
 	if err != nil {
-		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer at the moment; try again in a minute")
+		return false, sentence.New(fmt.Errorf("list rooms: %w", err), "The homeserver does not answer; try again in a minute")
 	}
 	return joined, nil
 }
 
-// Execution is an execution as it stands, or ErrNoExecution.
+// Execution returns the current state of an execution, or ErrNoExecution.
 func (b *Bot) Execution(id string) (json.RawMessage, error) {
 	_, raw, ok := b.Store.Execution(id)
 	if !ok {
@@ -104,9 +104,9 @@ func (b *Bot) Execution(id string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Resume answers the question of an execution, and returns the execution. It is
-// ErrNoExecution for one that is not known, a *agent.TransitionError for one
-// that does not wait, and agent.ErrLimit for an answer that is none.
+// Resume answers the question of an execution and returns the execution. It returns
+// ErrNoExecution for an unknown ID, an *agent.TransitionError if the execution is
+// not waiting, and agent.ErrLimit for an answer that is empty or too long.
 func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting
@@ -116,7 +116,7 @@ func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, e
 		return nil, err
 	}
 	rec, err := b.Journal.TaskByExecution(ctx, id)
-	if errors.Is(err, state.ErrNotFound) { // the journal has forgotten what is long over
+	if errors.Is(err, state.ErrNotFound) { // finished long ago and purged from the journal
 		var e agent.Execution
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return nil, fmt.Errorf("read execution %s: %w", id, err)
@@ -133,17 +133,17 @@ func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, e
 	return json.Marshal(t.Execution())
 }
 
-// Health is how the bot is.
+// Health is the result of a health check.
 type Health struct {
-	Synced time.Time // when the newest batch of the homeserver was stored; zero before the first
-	Err    error     // what is wrong, nil for nothing; its words are fit to be shown
+	Synced time.Time // when the newest sync batch was stored; zero before the first
+	Err    error     // what is wrong, or nil; the text may be shown to anybody
 }
 
-// maxSilence is how old the newest sync of a healthy bot may be.
+// maxSilence is the maximum age of a healthy bot's newest sync.
 const maxSilence = 2*syncTimeout + time.Minute
 
-// Alive tells whether the bot itself goes on: it holds no lock for ever, its
-// journal answers, and it has asked for news not long ago, whatever the answer.
+// Alive checks that the bot itself is not stuck: the journal answers, and the last
+// sync request was recent, whatever its result.
 func (b *Bot) Alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -151,19 +151,18 @@ func (b *Bot) Alive(ctx context.Context) error {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	if since := time.Since(b.asked.Last()); since > maxSilence {
-		return fmt.Errorf("nothing was asked of the homeserver for %s", since.Round(time.Second))
+		return fmt.Errorf("no sync request for %s", since.Round(time.Second))
 	}
 	return nil
 }
 
-// Health looks at what the bot cannot do without: the homeserver's answers and
-// the journal.
+// Health checks the homeserver's answers and the journal.
 func (b *Bot) Health(ctx context.Context) Health {
 	h := Health{Synced: b.synced.Last()}
 	if _, err := b.Journal.NextBatch(ctx); err != nil {
-		h.Err = errors.New("the journal cannot be read")
+		h.Err = errors.New("cannot read the journal")
 	} else if h.Synced.IsZero() {
-		h.Err = errors.New("nothing has come from the homeserver yet")
+		h.Err = errors.New("no sync has succeeded yet")
 	} else if time.Since(h.Synced) > maxSilence {
 		h.Err = errors.New("the homeserver does not answer")
 	}

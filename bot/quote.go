@@ -9,22 +9,24 @@ import (
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/workspace"
 )
 
-// quoteWindow is how many messages before the one that is replied to are told.
+// quoteWindow is the number of messages before the quoted one that the agent gets
+// as context.
 const quoteWindow = 6
 
 // Quote is part of [task.Room].
 func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quote, error) {
-	row, err := r.bot.Journal.Event(ctx, room, about)
+	row, err := r.bot.event(ctx, room, about)
 	if errors.Is(err, state.ErrNotFound) {
 		row, err = r.fetch(ctx, room, about)
 	}
 	if err != nil {
 		return nil, err
 	}
-	quoted, ok := saidIn(row)
+	quoted, ok := saidIn(row.Event)
 	if !ok {
 		return nil, nil
 	}
@@ -34,50 +36,49 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 	}
 	before, err := r.bot.Journal.Before(ctx, room, row.Seq, quoteWindow)
 	if err != nil {
-		return nil, fmt.Errorf("read what was said before: %w", err)
+		return nil, fmt.Errorf("read earlier messages: %w", err)
 	}
 	for _, older := range before {
-		if line, ok := saidIn(older); ok {
+		if older, err = r.bot.decrypted(ctx, older); err != nil {
+			return nil, err
+		}
+		if line, ok := saidIn(older.Event); ok {
 			q.Before = append(q.Before, line)
 		}
 	}
 	return q, nil
 }
 
-// fetch asks the homeserver for an event of a room that the journal does not
-// have. One that cannot be had is an empty row.
-func (r taskRoom) fetch(ctx context.Context, room, event string) (state.Inbound, error) {
+// fetch requests an event that is not in the journal from the homeserver. It returns
+// an empty row if that fails.
+func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	got, err := r.bot.account.Event(call, room, event)
+	got, err := r.bot.account.Event(call, room, id)
 	if err != nil {
 		if ctx.Err() != nil {
-			return state.Inbound{}, ctx.Err()
+			return state.Event{}, ctx.Err()
 		}
 		r.bot.log.Info().Err(err).Str("room", room).Msg("could not fetch the quoted event")
-		return state.Inbound{}, nil
+		return state.Event{}, nil
 	}
-	row := r.bot.plainRow(ctx, inbound(room, wireEvent{got}, got.Raw, kindArchive))
-	if e, _ := parseEvent(row.Raw); !e.Decrypted { // it may be older than the room's encryption: only what is proven is quoted there
+	got = r.bot.account.Decrypt(ctx, got)
+	if got.Encryption != event.Decrypted { // it may be older than the room's encryption, but in an encrypted room only a proven sender is quoted
 		if encrypted, err := r.bot.account.IsEncrypted(ctx, room); err != nil || encrypted {
-			return state.Inbound{}, err
+			return state.Event{}, err
 		}
 	}
-	return row, nil
+	return state.Event{Event: got}, nil
 }
 
-// saidIn is what a row says, when it is a message in words.
-func saidIn(row state.Inbound) (workspace.Message, bool) {
-	e, ok := parseEvent(row.Raw)
-	if !ok {
-		return workspace.Message{}, false
-	}
-	m, ok := e.message()
-	if !ok || m.RelatesTo.RelType == "m.replace" || strings.TrimSpace(m.Body) == "" {
+// saidIn returns the text of a message; ok is false for other events.
+func saidIn(e event.Event) (workspace.Message, bool) {
+	m, ok := e.Message()
+	if !ok || m.IsEdit() || strings.TrimSpace(m.Body) == "" {
 		return workspace.Message{}, false
 	}
 	text := taskText(m)
-	if f, ok := fileOf(row); ok {
+	if f, ok := fileOf(e); ok {
 		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
 	}
 	return workspace.Message{Sender: task.Localpart(e.Sender), Text: text}, true

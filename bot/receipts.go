@@ -8,21 +8,21 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// When more rooms than receiptsCalm wait for a read receipt, it is one every
-// receiptsPause: to the homeserver each is as much work as a message, and what
-// the rooms are told goes before.
+// If more than receiptsBurst rooms wait for a read receipt, the bot sends one every
+// receiptsEvery. A receipt costs the homeserver as much as a message, and messages
+// matter more.
 const (
-	receiptsCalm  = 8
-	receiptsPause = 200 * time.Millisecond
+	receiptsBurst = 8
+	receiptsEvery = 200 * time.Millisecond
 )
 
-// receive marks the newest of a room's events that are durably ours as read. What
-// goes wrong is not worth a word: the next receipt covers it.
-func (b *Bot) receive(fresh []state.Inbound) {
+// receive marks the newest stored message of each room as read. Errors hardly
+// matter, because the next receipt covers this one.
+func (b *Bot) receive(fresh []state.Event) {
 	newest := map[string]string{}
 	for _, row := range fresh {
-		if row.Status == state.Pending && isSpoken(row.Type) {
-			newest[row.Room] = row.Event
+		if row.Status == state.Pending && row.Spoken() {
+			newest[row.Room] = row.ID
 		}
 	}
 	if b.receipts.Add(newest) {
@@ -38,11 +38,11 @@ func (b *Bot) sendReceipts() {
 		}
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		if err := b.account.MarkRead(ctx, room, event); err != nil && b.ctx.Err() == nil {
-			b.log.Debug().Err(err).Str("room", room).Msg("read receipt")
+			b.log.Debug().Err(err).Str("room", room).Msg("cannot send read receipt")
 		}
 		cancel()
-		if all > receiptsCalm {
-			_ = retry.Sleep(b.ctx, receiptsPause)
+		if all > receiptsBurst {
+			_ = retry.Sleep(b.ctx, receiptsEvery)
 		}
 	}
 }

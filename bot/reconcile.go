@@ -12,10 +12,10 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// reconcile holds the containers we know against the ones that are there, with
-// one list call, and returns those that should run and do not. A container
-// that has vanished is dropped; its history stays, and the next message makes
-// it anew on its old volumes.
+// reconcile compares the containers in the state with those that podman lists and
+// returns the rooms whose container has stopped. It drops the entry of a container
+// that is gone; the history stays, and the next task creates a new container on the
+// old volumes.
 func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 	call, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -24,7 +24,7 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// A room's next task tells what is wrong; nothing is dropped unseen.
+		// The room's next task reports the error. Nothing is dropped without a list.
 		b.log.Error().Err(err).Msg(b.sentence(err))
 		return nil, nil
 	}
@@ -38,16 +38,16 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		}
 	}
 	running := 0
-	var drops errgroup.Group // at once, so that they share a write
+	var drops errgroup.Group // concurrently, so that they share a write
 	for room, name := range b.Store.Containers() {
 		info, ok := there[name]
 		if !ok || info.Room != room {
-			b.log.Warn().Str("room", room).Str("box", name).Msg("container is gone: the next message recreates it, with the same history")
+			b.log.Warn().Str("room", room).Str("container", name).Msg("container is gone: the next task recreates it with the same history")
 			drops.Go(func() error { return b.Store.DropContainer(ctx, room) })
 			continue
 		}
 		if _, err := b.Gateway.Open(room); err != nil {
-			b.log.Error().Err(err).Str("room", room).Msg("open gateway")
+			b.log.Error().Err(err).Str("room", room).Msg("cannot open the room's gateway")
 		}
 		if info.State == "running" {
 			running++
@@ -56,20 +56,20 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 		}
 	}
 	if err := drops.Wait(); err != nil {
-		b.log.Warn().Err(err).Msg("save state") // goes with the next write
+		b.log.Warn().Err(err).Msg("cannot save state.json") // part of the next write
 	}
 	b.log.Info().Int("running", running).Int("stopped", len(stopped)).Msg("containers found")
 	return stopped, nil
 }
 
-// refill finds again what a corrupt state.json has lost: containers by their
-// labels, histories from the transcripts.
+// refill restores what a corrupt state.json has lost: containers from their labels,
+// histories from the transcripts.
 func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
-	b.log.Error().Str("moved_to", b.Store.Corrupt()).Msg("state.json could not be read: filling it again from labels and transcripts")
+	b.log.Error().Str("moved_to", b.Store.Corrupt()).Msg("state.json could not be read: restoring it from labels and transcripts")
 	for _, info := range infos {
 		known, err := b.Journal.LastEvent(ctx, info.Room)
 		if err != nil {
-			return fmt.Errorf("look for room %s in the journal: %w", info.Room, err)
+			return fmt.Errorf("look up room %s in the journal: %w", info.Room, err)
 		}
 		if known == "" {
 			continue // the room of another bot on this host
@@ -79,7 +79,7 @@ func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
 		}
 		lines, _, err := b.Transcripts.Load(info.Name)
 		if err != nil {
-			b.log.Warn().Err(err).Str("room", info.Room).Msg("read transcript")
+			b.log.Warn().Err(err).Str("room", info.Room).Msg("cannot read transcript")
 			continue
 		}
 		if err := b.Store.RestoreHistory(ctx, info.Room, state.HistoryFrom(lines)); err != nil {
@@ -89,8 +89,8 @@ func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
 	return nil
 }
 
-// startStopped starts the stopped containers in the background, a few at a
-// time; a task that comes meanwhile starts its own.
+// startStopped starts stopped containers in the background, two at a time. A task
+// that arrives meanwhile starts its own.
 func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 	if len(rooms) == 0 {
 		return
@@ -104,7 +104,7 @@ func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 					return nil
 				}
 				if _, err := b.room(name).env.Ensure(ctx, false); err != nil && ctx.Err() == nil {
-					b.log.Warn().Err(err).Str("room", name).Msg("start container")
+					b.log.Warn().Err(err).Str("room", name).Msg("cannot start container")
 				}
 				return nil
 			})
@@ -115,12 +115,12 @@ func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 
 const purgeEvery = 24 * time.Hour
 
-// purge bounds the journal: now, and then once a day, until ctx ends.
+// purge removes old rows from the journal now and once a day, until ctx ends.
 func (b *Bot) purge(ctx context.Context) {
 	for ctx.Err() == nil {
 		n, err := b.Journal.Purge(ctx, time.Now().Add(-b.Archive))
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn().Err(err).Msg("purge journal")
+			b.log.Warn().Err(err).Msg("cannot purge the journal")
 		}
 		if n > 0 {
 			b.log.Info().Int64("rows", n).Msg("journal purged")

@@ -7,45 +7,35 @@ import (
 	"strings"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// threadOf is the root of the thread that a message stands in, "" for none.
-func threadOf(row state.Inbound) string {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	if m.RelatesTo.RelType == "m.thread" {
-		return m.RelatesTo.EventID
-	}
-	return ""
+func originOf(row state.Event) task.Origin {
+	return task.Origin{Event: row.ID, Thread: row.Relation().Thread(), Moved: row.Moved()}
 }
 
-func originOf(row state.Inbound) task.Origin {
-	return task.Origin{Event: row.Event, Thread: threadOf(row), Moved: hasMoved(row)}
-}
-
-// relate is the relation of a message that answers an event: a reply, in the
-// thread of the origin, if it stands in one. Nil when the event is the origin's,
-// and stands in another room.
+// relate returns the relation of a message that answers an event: a reply, in the
+// origin's thread if there is one. It returns nil if the event is the origin's and
+// the room was upgraded since, because then the event is in the old room.
 func relate(o task.Origin, about string) *matrix.RelatesTo {
 	rel := matrix.ReplyTo(about)
 	if o.Moved {
 		if about == o.Event {
 			return nil
 		}
-		return rel // to what was said here
+		return rel // an event of this room
 	}
 	if o.Thread != "" {
-		rel = matrix.ReplyTo(o.Event) // in a thread every relation must be sendable as it is
+		rel = matrix.ReplyTo(o.Event) // in a thread, a relation must be valid without resolving
 		rel.RelType, rel.EventID = "m.thread", o.Thread
 	}
 	return rel
 }
 
-// follows is the relation of what comes behind a first message: in a thread it
-// stands there, too.
+// follows returns the relation of a message that continues another one: part of the
+// origin's thread, or nil without a thread.
 func follows(o task.Origin) *matrix.RelatesTo {
 	if o.Thread == "" || o.Moved {
 		return nil
@@ -55,10 +45,10 @@ func follows(o task.Origin) *matrix.RelatesTo {
 	return rel
 }
 
-// inThread finds the waiting task whose thread a message stands in: it answers
-// its question, whoever wrote it.
-func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, error) {
-	root := threadOf(row)
+// inThread returns the waiting task in whose thread a message was sent, or nil. The
+// message answers the task's question, whoever wrote it.
+func (r *room) inThread(ctx context.Context, row state.Event) (*state.Task, error) {
+	root := row.Relation().Thread()
 	if root == "" || r.bot.waits.Count(r.id) == 0 {
 		return nil, nil
 	}
@@ -81,22 +71,21 @@ func (r *room) inThread(ctx context.Context, row state.Inbound) (*state.Task, er
 	return nil, nil
 }
 
-// taskFrom is the task that a message asks for. It is agent.ErrLimit for one that
-// is too large.
-func taskFrom(row state.Inbound) (state.Task, error) {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
+// taskFrom returns the task that a message asks for, or agent.ErrLimit if it is too
+// large.
+func taskFrom(row state.Event) (state.Task, error) {
+	m, _ := row.Message()
 	rec := state.Task{
-		Source: state.FromRoom, Home: homeOf(row), Thread: threadOf(row), ReplyTo: repliesTo(row),
-		Execution: task.ExecutionID(row.Room, row.Event), Text: taskWords(taskText(m)),
+		Source: state.FromRoom, Home: row.SentTo(), Thread: row.Relation().Thread(), ReplyTo: row.Relation().ReplyTo(),
+		Execution: task.ExecutionID(row.Room, row.ID), Text: taskWords(taskText(m)),
 	}
-	if f, ok := fileOf(row); ok {
+	if f, ok := fileOf(row.Event); ok {
 		rec.Text, rec.HasFile = task.WithFile(f, rec.Text), true
 	}
 	return task.New(rec, row)
 }
 
-// taskWords is a text without the command that only says that it is a task.
+// taskWords returns a text without a leading "!task".
 func taskWords(text string) string {
 	if c, rest, ok := parseCommand(text); ok && c.run == nil {
 		return rest
@@ -104,20 +93,10 @@ func taskWords(text string) string {
 	return text
 }
 
-// repliesTo is the event that a row replies to, "" for none.
-func repliesTo(row state.Inbound) string {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	if m.RelatesTo.Fallback { // in a thread, for old clients
-		return ""
-	}
-	return m.RelatesTo.InReplyTo
-}
-
-// message is the content of an m.room.message of ours.
+// message is the content of an m.room.message that the bot sends.
 type message = matrix.Message
 
-// out makes the outbox row of a message.
+// out returns the outbox row of a message.
 func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	m.Txn = txn
 	about := ""
@@ -134,8 +113,8 @@ func (r *room) out(kind state.Kind, txn string, m *message) state.Message {
 	return state.Message{Txn: txn, Room: r.id, Kind: kind, Type: event.TypeMessage, Content: content, About: about}
 }
 
-// ownTxn is the transaction that stands for an event, see [state.AboutRef]; ""
-// where an event stands.
+// ownTxn returns the transaction ID in a reference made by [state.AboutRef], or ""
+// for a real event ID.
 func ownTxn(event string) string {
 	txn, ok := strings.CutPrefix(event, state.AboutRef(""))
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"matrix-tui/bot/matrix"
 )
 
-// A text that names other people pings nobody but who asked.
+// A text that names other people notifies only the requester.
 func TestAnswerMentions(t *testing.T) {
 	parts := matrix.Parts("ask @bob:here or [him](https://matrix.to/#/@bob:here)\n\n"+strings.Repeat("more\n\n", 5000), "$task")
 	if len(parts) < 2 {

@@ -7,19 +7,17 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/agent"
-	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
-	"matrix-tui/state/sentence"
 )
 
-// room is one room's work: a worker that decides its events, in order, and does at
-// once what is no task; one for its tasks; and one for what it sends.
+// room is the work of one room. It has three workers: control decides its events in
+// order and handles at once what is not a task, tasks runs its tasks, and outbox
+// sends its messages.
 type room struct {
 	bot     *Bot
 	id      string
@@ -27,24 +25,24 @@ type room struct {
 	control queue.Worker
 	outbox  outbox
 
-	// books is held by whoever decides about a row and writes the decision down
-	// where both workers may: what is an answer, what stops, what is claimed. No
-	// call to the homeserver or to podman is made meanwhile.
-	books sync.Mutex
-	env   *task.Env // of the room's tasks
+	// decisions is held while a decision that both workers may make is taken and
+	// stored: whether a message is an answer, what to stop, which task is next.
+	// Never call the homeserver or podman while holding it.
+	decisions sync.Mutex
+	env       *task.Env // environment of the room's tasks
 
-	tombstone *state.Inbound // waits for the tasks before it; the books are held
+	tombstone *state.Event // waits for the tasks before it; guarded by decisions
 
 	mu        sync.Mutex
-	current   *task.Work      // the one that the tasks' worker has taken up
-	alarms    time.Time       // when the room was last told of trouble on our side
-	cleartext time.Time       // when it was last told of a message in clear
-	refused   map[string]bool // types of events that the homeserver did not take here
+	current   *task.Work      // the task that the worker has claimed; nil for none
+	alarms    time.Time       // when the room was last told about an internal error
+	cleartext time.Time       // when it was last warned about an unencrypted message
+	refused   map[string]bool // event types that the bot may not send here
 }
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.books}
+	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.decisions}
 	r.tasks = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())
@@ -54,22 +52,22 @@ func newRoom(b *Bot, id string) *room {
 	return r
 }
 
-// wake has both workers look at the journal.
+// wake makes both workers check the journal.
 func (r *room) wake() {
 	r.control.Wake()
 	r.tasks.Wake()
 }
 
-// abandon ends the running task, whose run is stopped with its box.
+// abandon ends the running task; its run stops with the container.
 func (r *room) abandon() {
-	if t := r.atWork(); t != nil {
+	if t := r.currentTask(); t != nil {
 		t.Abandon()
 	}
 }
 
-// drain does what next finds until there is nothing. What cannot be done now,
-// because the disk is full for example, is tried again until it can: rows are
-// never skipped.
+// drain processes rows from next until there are none. A row that fails, for
+// example because the disk is full, is retried until it succeeds; rows are never
+// skipped.
 func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
 	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
@@ -89,7 +87,7 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 		}
 		pause := again.Next()
 		r.bot.log.Error().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("room queue stalled, retrying")
-		if out := (*outsideError)(nil); !errors.As(err, &out) {
+		if out := (*notJoinedError)(nil); !errors.As(err, &out) {
 			r.alarm(ctx, err)
 		}
 		if retry.Sleep(ctx, pause) != nil {
@@ -98,23 +96,24 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 	}
 }
 
-// nextTask takes up the room's oldest task, or the tombstone that comes before it.
+// nextTask claims the room's oldest task, or the tombstone if that is older, and
+// returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
-	r.books.Lock()
-	defer r.books.Unlock()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	next, err := r.bot.Journal.NextTask(ctx, r.id)
 	none := errors.Is(err, state.ErrNotFound)
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
-	if grave := r.tombstone; grave != nil && (none || grave.Seq < next.Seq) {
+	if tombstone := r.tombstone; tombstone != nil && (none || tombstone.Seq < next.Seq) {
 		return func() error {
-			if err := r.doTombstone(ctx, *grave); err != nil {
+			if err := r.doTombstone(ctx, *tombstone); err != nil {
 				return err
 			}
-			r.books.Lock()
+			r.decisions.Lock()
 			r.tombstone = nil
-			r.books.Unlock()
+			r.decisions.Unlock()
 			r.control.Wake() // there may be another one
 			return nil
 		}, nil
@@ -133,164 +132,20 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	}, nil
 }
 
-// allowed tells whether a task may still begin: who asked for it may have been
-// blocked since then.
+// allowed reports whether a task may start: its requester may have been blocked
+// since.
 func (r *room) allowed(rec state.Task) bool {
 	return rec.Source == state.FromHTTP || r.bot.mayUse(r.id, rec.Requester, r.bot.isDirect(r.id)).Heard
 }
 
-// undecided gives the room's pending events one after the other, oldest first.
-// One that stays pending (its key is missing, or it is a tombstone) is passed.
-func (r *room) undecided() func(context.Context) (func() error, error) {
-	var passed int64
-	return func(ctx context.Context) (func() error, error) {
-		rows, err := r.bot.Journal.Pending(ctx, r.id, passed, 1)
-		if err != nil || len(rows) == 0 {
-			return nil, err
-		}
-		return func() error {
-			err := r.decide(ctx, rows[0])
-			if err == nil {
-				passed = rows[0].Seq
-			}
-			return err
-		}, nil
-	}
-}
-
-// decide makes an event a task, or does at once what else it wants. An error
-// means: not decided, try again.
-func (r *room) decide(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	alone := r.bot.mayBeAlone(r.id)
-	if alone && r.classify(ctx, e, true) != r.classify(ctx, e, false) { // else nobody has to be asked
-		var err error
-		if alone, err = r.bot.isAlone(ctx, r.id); err != nil {
-			return err
-		}
-	}
-	k, to, err := r.kindOf(ctx, row, e, alone)
-	if err != nil {
-		return err
-	}
-	if k == kindTask && to.verdict != isTask {
-		return r.doRouted(ctx, row, to)
-	}
-	return r.doControl(ctx, row, e, k)
-}
-
-// kindOf is what an event is. A task is in the queue when it returns.
-func (r *room) kindOf(ctx context.Context, row state.Inbound, e wireEvent, alone bool) (k kind, to route, err error) {
-	r.books.Lock()
-	defer r.books.Unlock()
-	if k = r.classify(ctx, e, alone); k != kindTask {
-		return k, to, nil
-	}
-	to, err = r.routeOf(ctx, row, e)
-	to.alone = alone
-	if err == nil && to.verdict == isTask {
-		err = r.enqueue(ctx, row, e, alone)
-	}
-	return k, to, err
-}
-
-// enqueue makes an event a task in the room's queue, and shows when that is in
-// line behind another one. The caller holds the books.
-func (r *room) enqueue(ctx context.Context, row state.Inbound, e wireEvent, alone bool) error {
-	if classify(e, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
-		return r.finish(ctx, row) // it was let in as an answer, and is none
-	}
-	rec, err := taskFrom(row)
-	if errors.Is(err, agent.ErrLimit) {
-		return r.tell(ctx, row, sentence.Text(err))
-	}
-	if err != nil {
-		return err
-	}
-	var out []state.Message
-	if t := r.env.Task(rec); !t.Moved() {
-		_, err := r.bot.Journal.NextTask(ctx, r.id)
-		if err == nil {
-			out = r.env.Room.Render(ctx, t.InLine())
-		} else if !errors.Is(err, state.ErrNotFound) {
-			return fmt.Errorf("read next task: %w", err)
-		}
-	}
-	err = r.bot.Journal.Enqueue(ctx, rec, out...)
-	if errors.Is(err, state.ErrFinished) {
-		return nil // it has moved to the room's successor
-	}
-	if err != nil {
-		return err
-	}
-	crash.At("queued")
-	if len(out) > 0 {
-		r.outbox.Wake()
-	}
-	r.tasks.Wake()
-	return nil
-}
-
-// classify is classify by the room's policy. What could be the answer to a
-// question of ours needs no mention: route says whether it is one.
-func (r *room) classify(ctx context.Context, e wireEvent, alone bool) kind {
-	hear := r.bot.hear(ctx, r.id, alone)
-	return classify(e, r.bot.UserID(), func(e wireEvent) hearing {
-		h := hear(e)
-		h.reply = h.reply || h.heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))
-		return h
-	})
-}
-
-// doControl does what an event wants that is no task, and ends it.
-func (r *room) doControl(ctx context.Context, row state.Inbound, e wireEvent, k kind) error {
-	switch k {
-	case kindTask:
-		return nil // it is in the queue
-	case kindSealed:
-		return r.waitForKey(ctx, row, e)
-	case kindTombstone:
-		r.books.Lock()
-		defer r.books.Unlock()
-		if r.tombstone == nil {
-			r.tombstone = &row
-			r.tasks.Wake()
-		}
-		return nil
-	case kindUnsupported:
-		return r.doUnsupported(ctx, row)
-	case kindCommand:
-		return r.doCommand(ctx, row)
-	case kindReaction:
-		return r.doReaction(ctx, row)
-	case kindEdit:
-		return r.doEdit(ctx, row)
-	case kindRedaction:
-		return r.doRedaction(ctx, row)
-	case kindUnreadable:
-		return r.doUnreadable(ctx, row)
-	case kindStranger:
-		return r.doStranger(ctx, row)
-	case kindInvite:
-		return r.doInvite(ctx, row)
-	case kindGreeting:
-		return r.doGreeting(ctx, row)
-	case kindLeft:
-		return r.doLeft(ctx, row)
-	case kindGone:
-		return r.doGone(ctx, row)
-	}
-	return r.finish(ctx, row)
-}
-
-func (r *room) finish(ctx context.Context, row state.Inbound) error {
-	if err := r.bot.Journal.Finish(ctx, r.id, row.Event); err != nil {
+func (r *room) finish(ctx context.Context, row state.Event) error {
+	if err := r.bot.Journal.Finish(ctx, r.id, row.ID); err != nil {
 		return fmt.Errorf("finish row: %w", err)
 	}
 	return nil
 }
 
-// queue puts messages into the outbox, durably, and has them sent.
+// queue stores messages in the outbox and wakes its worker.
 func (r *room) queue(ctx context.Context, out ...state.Message) error {
 	if err := r.bot.Journal.Queue(ctx, out...); err != nil {
 		return fmt.Errorf("queue message: %w", err)
@@ -299,8 +154,8 @@ func (r *room) queue(ctx context.Context, out ...state.Message) error {
 	return nil
 }
 
-// alarm tells the room of trouble on our side that holds its work up, at most
-// every ten minutes, past the journal, which may be what is in trouble.
+// alarm tells the room about an internal error that stalls its queue, at most every
+// ten minutes. It bypasses the journal, which may be the cause.
 func (r *room) alarm(ctx context.Context, err error) {
 	r.mu.Lock()
 	quiet := time.Since(r.alarms) < 10*time.Minute
@@ -313,8 +168,8 @@ func (r *room) alarm(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	text := r.bot.sentence(err) + " I keep trying; nothing is lost."
+	text := r.bot.sentence(err) + " I will keep trying; nothing is lost."
 	if _, err := r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Notice(text)); err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell the room of trouble")
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about the error")
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"matrix-tui/state"
 )
 
-// verdict says what a message that could be a task is.
+// verdict says what a message is that could be a task.
 type verdict int
 
 const (
 	isTask      verdict = iota
 	isAnswer            // to the question of route.task
-	isLate              // to a question that has an answer
-	isClosed            // to a question that nobody waits for any more
-	isAmbiguous         // to one of several questions
-	isPart              // of the task that runs
+	isLate              // to a question that was answered before
+	isClosed            // to a question whose task has ended
+	isAmbiguous         // to one of several open questions
+	isPart              // of the task that is running or next
 )
 
-// route is where a message goes.
+// route says where a message goes.
 type route struct {
 	verdict verdict
 	task    *state.Task  // with isAnswer, isLate and isClosed
@@ -29,18 +29,16 @@ type route struct {
 	alone   bool         // the bot and the sender are the room's only members
 }
 
-// routeOf decides what a new message is: what speaks to a question, by reply
-// or in its thread, belongs to it, whoever wrote it; and so does the next plain
-// message of the person who asked. The decision for an answer holds until the
-// question has one; the one for a part while its task runs. The caller holds the
-// books.
-func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (route, error) {
-	m, ok := e.message()
+// routeOf decides what a new message is. A reply to a question, or a message in its
+// thread, answers it, whoever wrote it; so does the next plain message of the person
+// who requested the task. The caller holds r.decisions.
+func (r *room) routeOf(ctx context.Context, row state.Event) (route, error) {
+	m, ok := row.Message()
 	if !ok {
 		return route{}, nil
 	}
 	if _, _, command := parseCommand(taskText(m)); command {
-		return route{}, nil // !task: the others do not come here
+		return route{}, nil // only !task gets here
 	}
 	if waiting, err := r.inThread(ctx, row); err != nil {
 		return route{}, err
@@ -52,7 +50,7 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return route{}, fmt.Errorf("look up message: %w", err)
 		}
-		if err != nil || told.Kind != state.KindReply { // to one that we told something about the questions: as a plain one
+		if err != nil || told.Kind != state.KindReply { // a reply to one of our notices counts as a plain message
 			return r.routeTo(ctx, about)
 		}
 	}
@@ -90,7 +88,7 @@ func (r *room) routeOf(ctx context.Context, row state.Inbound, e wireEvent) (rou
 	return route{verdict: isAmbiguous, among: own}, nil
 }
 
-// routeTo decides about a message that speaks to an event.
+// routeTo decides about a message that replies to an event or is in its thread.
 func (r *room) routeTo(ctx context.Context, about string) (route, error) {
 	task, told, err := r.taskOf(ctx, about)
 	if err != nil || task == nil {
@@ -105,8 +103,8 @@ func (r *room) routeTo(ctx context.Context, about string) (route, error) {
 	return route{}, nil
 }
 
-// ofQuestion is the verdict about what speaks to question n of a task that has
-// so many answers.
+// ofQuestion returns the verdict on a reply to question n of a task in state stands
+// with this number of answers.
 func ofQuestion(stands state.TaskState, n, answers int) verdict {
 	switch {
 	case n < answers:
@@ -117,13 +115,13 @@ func ofQuestion(stands state.TaskState, n, answers int) verdict {
 	return isClosed
 }
 
-// askedBefore tells whether the question of a waiting task stands before a
-// message in the room's timeline: what was written before it was asked is no
-// answer to it.
-func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Inbound) (bool, error) {
-	sent, err := r.bot.Journal.Message(ctx, r.env.Task(waiting).QuestionTxn())
+// askedBefore reports whether the question of a waiting task is before a message in
+// the room's timeline. A message that was written before the question does not
+// answer it.
+func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Event) (bool, error) {
+	sent, err := r.bot.Journal.Message(ctx, r.env.Task(waiting).Question().Txn())
 	if err == nil && sent.Event != "" {
-		var echo state.Inbound
+		var echo state.Event
 		if echo, err = r.bot.Journal.Event(ctx, r.id, sent.Event); err == nil {
 			return echo.Seq < message.Seq, nil
 		}
@@ -137,8 +135,8 @@ func (r *room) askedBefore(ctx context.Context, waiting state.Task, message stat
 	return false, nil
 }
 
-// taskOf is the task that an event belongs to: it asked for the task, or it is
-// one of our messages about it, which is told then; nil when there is none.
+// taskOf returns the task that an event belongs to, or nil: the event asked for the
+// task or is one of our messages about it, which it then returns as told.
 func (r *room) taskOf(ctx context.Context, event string) (task *state.Task, told state.Message, err error) {
 	told, err = r.bot.Journal.MessageOf(ctx, r.id, event)
 	var found state.Task
@@ -161,7 +159,7 @@ func (r *room) taskOf(ctx context.Context, event string) (task *state.Task, told
 	return &found, told, nil
 }
 
-// asks tells whether a message asks, or reminds of, a question.
+// asks reports whether a message is a question, a part of one or a reminder.
 func asks(m state.Message) bool {
 	return m.Kind == state.KindQuestion || m.Kind == state.KindQuestionPart || m.Kind == state.KindReminder
 }

@@ -14,33 +14,34 @@ import (
 	"matrix-tui/state"
 )
 
-// doStatus tells how the room stands.
-func (r *room) doStatus(ctx context.Context, row state.Inbound, _ string) error {
+// doStatus runs !status.
+func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	lines, err := r.workLines(ctx)
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, row, strings.Join(append(lines, r.boxLines(ctx)...), "\n"))
+	return r.tell(ctx, row, strings.Join(append(lines, r.containerLines(ctx)...), "\n"))
 }
 
-// workLines say what runs, what is in line, and what waits for an answer.
+// workLines returns lines about the running task, the queued tasks and the open
+// questions.
 func (r *room) workLines(ctx context.Context) ([]string, error) {
 	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
-	running := "Nothing runs."
-	t := r.atWork()
+	running := "No task is running."
+	t := r.currentTask()
 	if t != nil {
-		running = "A task runs."
+		running = "A task is running."
 		if p, shown := t.Stands(); shown {
 			switch {
 			case p.InLine:
 				running = "A task is " + task.TurnNote + ", for " + text.Duration(p.Elapsed) + "."
 			case p.Step != "":
-				running = "A task runs for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
+				running = "A task has been running for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
 			default:
-				running = "A task runs for " + text.Duration(p.Elapsed) + "."
+				running = "A task has been running for " + text.Duration(p.Elapsed) + "."
 			}
 		}
 	}
@@ -48,7 +49,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count queued tasks: %w", err)
 	}
-	if t != nil { // it is in its container only when its run is about to start
+	if t != nil { // the current task counts as queued until its run is about to start
 		rec, err := r.bot.Journal.Task(ctx, t.Key())
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
@@ -57,21 +58,21 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			queued--
 		}
 	}
-	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " in line."}
+	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " queued."}
 	for _, one := range waiting[:min(len(waiting), 5)] {
 		w := r.env.Task(one)
-		lines = append(lines, "- I wait for an answer, until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Line(ctx))
+		lines = append(lines, "- Waiting for an answer until "+w.Execution().Deadline.Format("15:04 MST")+": "+w.Question().Line(ctx))
 	}
 	return lines, nil
 }
 
-// usageScript prints bytes of memory and of disk. The memory is what the
-// container's cgroup says, by either version; a large tree is not waited for.
+// usageScript prints the container's memory and disk usage in bytes. It supports
+// cgroups v1 and v2, and gives up on a large tree after five seconds.
 const usageScript = `cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null || echo -
 timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'`
 
-// boxLines say what the room's container is and uses.
-func (r *room) boxLines(ctx context.Context) []string {
+// containerLines returns a line about the room's container and its usage.
+func (r *room) containerLines(ctx context.Context) []string {
 	name := r.bot.Store.Container(r.id)
 	if name == "" {
 		return []string{"The room has no container yet: the first task creates it."}
@@ -79,11 +80,11 @@ func (r *room) boxLines(ctx context.Context) []string {
 	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	box, err := r.env.Ensure(ctx, false)
+	container, err := r.env.Ensure(ctx, false)
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}
-	res, err := box.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript}, MaxOutput: 4 << 10})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript}, MaxOutput: 4 << 10})
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}
@@ -98,9 +99,9 @@ func (r *room) boxLines(ctx context.Context) []string {
 	return []string{line + "."}
 }
 
-// doNew has the next task begin a session of its own.
-func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
-	if err := r.settled(ctx); err != nil {
+// doNew runs !new: the next task starts a new session.
+func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
+	if err := r.waitForEnd(ctx); err != nil {
 		return err
 	}
 	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
@@ -109,9 +110,9 @@ func (r *room) doNew(ctx context.Context, row state.Inbound, _ string) error {
 	return r.tell(ctx, row, "The next task starts a new session. I keep this room's conversation, and the files are unchanged."+r.after())
 }
 
-// doReset has the next task begin a session that knows nothing of before.
-func (r *room) doReset(ctx context.Context, row state.Inbound, _ string) error {
-	if err := r.settled(ctx); err != nil {
+// doReset runs !reset: the next task starts a new session without the history.
+func (r *room) doReset(ctx context.Context, row state.Event, _ string) error {
+	if err := r.waitForEnd(ctx); err != nil {
 		return err
 	}
 	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
@@ -123,7 +124,7 @@ func (r *room) doReset(ctx context.Context, row state.Inbound, _ string) error {
 	return r.tell(ctx, row, "The next task starts from scratch, without this room's conversation. Files and transcript are kept."+r.after())
 }
 
-// after says that what was ordered holds from the next task on.
+// after adds that a running task is not affected, if there is one.
 func (r *room) after() string {
 	if r.busy("") {
 		return " The running task is not affected."
@@ -132,7 +133,7 @@ func (r *room) after() string {
 }
 
 // doRooms lists the rooms that have a container.
-func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
+func (r *room) doRooms(ctx context.Context, row state.Event, _ string) error {
 	const most = 50
 	all := r.bot.Store.Containers()
 	names := make([]string, 0, len(all))
@@ -144,7 +145,7 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 	for _, name := range names[:min(len(names), most)] {
 		list += "\n- " + r.bot.roomName(ctx, name) + " " + text.Code(all[name])
 		if other := r.bot.room(name); other.busy("") {
-			list += ", at work"
+			list += ", running a task"
 		}
 		if n := r.bot.waits.Count(name); n > 0 {
 			list += ", waiting for " + strings.ToLower(text.Plural(n, "answer", "answers"))
@@ -156,7 +157,7 @@ func (r *room) doRooms(ctx context.Context, row state.Inbound, _ string) error {
 	return r.tell(ctx, row, list)
 }
 
-// roomName is what people call a room; its ID where it has no name.
+// roomName returns a room's name, or its ID if it has none.
 func (b *Bot) roomName(ctx context.Context, room string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

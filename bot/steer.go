@@ -5,62 +5,62 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// maxSteer bounds the texts that one task takes on its walk.
+// maxSteer is the maximum number of messages that can be added to one task.
 const maxSteer = 64
 
-// doSteer is !steer: the run is stopped, and its session goes on with the text.
-func (r *room) doSteer(ctx context.Context, row state.Inbound, text string) error {
-	r.books.Lock()
-	defer r.books.Unlock()
+// doSteer runs !steer: it stops the run and continues its session with the text.
+func (r *room) doSteer(ctx context.Context, row state.Event, text string) error {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	all, err := r.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
 		if one.running {
-			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.Event, At: row.Time})
+			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.ID, At: row.Time})
 		}
 	}
 	if len(all) > 0 {
-		return r.tell(ctx, row, "No task is running to steer, but a question is open: reply to it.")
+		return r.tell(ctx, row, "No task is running, but a question is open: reply to it.")
 	}
-	return r.tell(ctx, row, "No task is running to steer. Send this as a task.")
+	return r.tell(ctx, row, "No task is running. Send this as a new task.")
 }
 
-// steer gives a task that has no result yet a text, and ends the row that it came
-// with. The caller holds the books.
-func (r *room) steer(ctx context.Context, target state.Task, row state.Inbound, said state.Said) error {
+// steer adds a message to a task that has no result yet and finishes the message's
+// row. The caller holds r.decisions.
+func (r *room) steer(ctx context.Context, target state.Task, row state.Event, said state.Said) error {
 	for _, one := range target.Said {
-		if one.Event == row.Event { // noted in a former life
+		if one.Event == row.ID { // stored before a restart
 			return r.finish(ctx, row)
 		}
 	}
 	if len(target.Said) >= maxSteer {
 		return r.tell(ctx, row, "This task has already received too many messages. Cancel it with `!stop`, then send a new task.")
 	}
-	_, said.File = fileOf(row)
+	_, said.File = fileOf(row.Event)
 	target.Said = append(target.Said, said)
 	if err := r.env.Note(ctx, target); err != nil {
 		return err
 	}
-	r.signalStop(target.Key, "↪️ taking in what "+task.Localpart(said.By)+" says")
+	r.signalStop(target.Key, "↪️ adding a message from "+task.Localpart(said.By))
 	return r.finish(ctx, row)
 }
 
-// joins tells of which task a message is a part, "" for none: by the same person,
-// right behind it, and before the agent has done anything. That is the task at
-// work, or the one that is next.
-func (r *room) joins(ctx context.Context, row state.Inbound) (key string, err error) {
-	if r.bot.Debounce <= 0 || !isSpoken(row.Type) {
+// joins returns the key of the task that a message becomes a part of, or "". That
+// is the current task, or else the next one, if the same person sent it just before
+// and the agent has not done anything yet.
+func (r *room) joins(ctx context.Context, row state.Event) (key string, err error) {
+	if r.bot.Debounce <= 0 || !row.Spoken() {
 		return "", nil
 	}
-	if t := r.atWork(); t != nil {
+	if t := r.currentTask(); t != nil {
 		if !t.Takes(row) {
 			return "", nil
 		}
@@ -79,22 +79,22 @@ func (r *room) joins(ctx context.Context, row state.Inbound) (key string, err er
 	return next.Key, nil
 }
 
-// couldJoin tells whether an event that is new is a file that joins a task: nobody
-// mentions the bot under each of several files.
-func (r *room) couldJoin(ctx context.Context, e wireEvent) bool {
-	m, ok := e.message()
+// couldJoin reports whether a new event is a file that would join a task. Such a
+// file needs no mention, because nobody mentions the bot in each of several files.
+func (r *room) couldJoin(ctx context.Context, e event.Event) bool {
+	m, ok := e.Message()
 	if !ok || !m.IsFile() {
 		return false
 	}
-	key, err := r.joins(ctx, state.Inbound{Sender: e.Sender, Type: e.Type, Time: time.UnixMilli(e.Time), Seq: math.MaxInt64})
+	key, err := r.joins(ctx, state.Event{Event: e, Seq: math.MaxInt64})
 	return err == nil && key != ""
 }
 
-// join makes a message a part of the task that it joins, if there still is one.
-// The caller holds the books.
-func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, error) {
+// join adds a message to the task that it joins; it returns false if there is no
+// such task any more. The caller holds r.decisions.
+func (r *room) join(ctx context.Context, row state.Event, text string) (bool, error) {
 	key, err := r.joins(ctx, row)
-	if err != nil || key == "" { // the worker has gone on meanwhile
+	if err != nil || key == "" { // the task has started meanwhile
 		return false, err
 	}
 	target, err := r.bot.Journal.Task(ctx, key)
@@ -104,8 +104,8 @@ func (r *room) join(ctx context.Context, row state.Inbound, text string) (bool, 
 	if target.State != state.TaskQueued && target.State != state.TaskRunning {
 		return false, nil
 	}
-	if t := r.atWork(); t != nil {
+	if t := r.currentTask(); t != nil {
 		t.Took(row.Time)
 	}
-	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.Event, Joined: true, At: row.Time})
+	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.ID, Joined: true, At: row.Time})
 }

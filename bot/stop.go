@@ -13,14 +13,14 @@ import (
 // stopKey is the reaction that stops a task.
 const stopKey = "🛑"
 
-// setCurrent makes t the task that the worker has taken up.
+// setCurrent makes t the current task.
 func (r *room) setCurrent(t *task.Work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.current = t
 }
 
-// leave ends what nextTask began.
+// leave closes the current task.
 func (r *room) leave(t *task.Work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,16 +28,17 @@ func (r *room) leave(t *task.Work) {
 	r.current = nil
 }
 
-// atWork is the task that the worker has taken up, nil for none.
-func (r *room) atWork() *task.Work {
+// currentTask returns the task that the worker has claimed, or nil.
+func (r *room) currentTask() *task.Work {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.current
 }
 
-// settled waits until a task whose result is out has been written down, too.
-func (r *room) settled(ctx context.Context) error {
-	t := r.atWork()
+// waitForEnd waits until a task whose result was sent is finished in the state, too. It
+// returns at once for a task without a result.
+func (r *room) waitForEnd(ctx context.Context) error {
+	t := r.currentTask()
 	if t == nil {
 		return nil
 	}
@@ -54,20 +55,20 @@ func (r *room) settled(ctx context.Context) error {
 	case <-t.Left():
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the end of a task: %w", ctx.Err())
+		return fmt.Errorf("wait for the task to finish: %w", ctx.Err())
 	}
 }
 
-// busy tells whether the tasks' worker has a task, other than the one of that key.
+// busy reports whether there is a current task other than the one with this key.
 func (r *room) busy(other string) bool {
-	t := r.atWork()
+	t := r.currentTask()
 	return t != nil && t.Key() != other
 }
 
-// signalStop tells the current task to stop, if it is the one of that key, and
-// the room why.
+// signalStop stops the current task if it has this key, and shows note as its
+// progress.
 func (r *room) signalStop(key, note string) {
-	if t := r.atWork(); t != nil && t.Key() == key {
+	if t := r.currentTask(); t != nil && t.Key() == key {
 		t.Stop(note)
 	}
 }
@@ -75,12 +76,12 @@ func (r *room) signalStop(key, note string) {
 // candidate is a task that can be stopped.
 type candidate struct {
 	task    state.Task
-	running bool // else it waits for an answer, or for its turn with one
+	running bool // else it waits for an answer, or is queued again with one
 }
 
-// toStop picks what a bare !stop by a user means: what runs, unless it is
-// somebody else's and the user's own question waits; else the user's own
-// newest question; else the only one. nil is nothing.
+// toStop picks the task that a user means by !stop without a reply: the running
+// task, unless it is somebody else's and the user has an open question; else the
+// task of the user's newest question; else the only candidate; else nil.
 func toStop(all []candidate, user string) *candidate {
 	own := func(c candidate) bool { return task.AskerOf(c.task) == user }
 	running := slices.IndexFunc(all, func(c candidate) bool { return c.running })
@@ -101,17 +102,17 @@ func toStop(all []candidate, user string) *candidate {
 	return nil
 }
 
-// candidates are the running task and those that wait, oldest first. The
-// caller holds the books.
+// candidates returns the running task and the waiting ones, oldest first. The
+// caller holds r.decisions.
 func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	waiting, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
 	var all []candidate
-	t := r.atWork()
+	t := r.currentTask()
 	if t != nil {
-		rec, err := r.bot.Journal.Task(ctx, t.Key()) // it may have ended, and be tidying up
+		rec, err := r.bot.Journal.Task(ctx, t.Key()) // it may have ended and be cleaning up
 		if err != nil {
 			return nil, fmt.Errorf("read running task: %w", err)
 		}
@@ -123,7 +124,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
-	for _, rec := range running { // in line again, with their answers
+	for _, rec := range running { // queued again, with their answers
 		if t == nil || rec.Key != t.Key() {
 			waiting = append(waiting, rec)
 		}
@@ -134,13 +135,12 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	return all, nil
 }
 
-// doStop stops what a message means by !stop: the task that it replies to, or
-// whose question or notice it replies to, or else see toStop.
-func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
-	e, _ := parseEvent(row.Raw)
-	m, _ := e.message()
-	r.books.Lock()
-	defer r.books.Unlock()
+// doStop runs !stop: it stops the task that the message replies to, directly or
+// through one of the task's messages, or else the one that toStop picks.
+func (r *room) doStop(ctx context.Context, row state.Event, _ string) error {
+	m, _ := row.Message()
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
 	if about := m.RelatesTo.About(); about != "" {
 		target, _, err := r.taskOf(ctx, about)
 		if err != nil {
@@ -164,10 +164,10 @@ func (r *room) doStop(ctx context.Context, row state.Inbound, _ string) error {
 	return r.stop(ctx, target.task.Key, row)
 }
 
-// stop ends a task, whatever it is at, by order of a row, which it ends too. A
-// running one says so itself when its processes are gone. The caller holds the
-// books.
-func (r *room) stop(ctx context.Context, key string, order state.Inbound) error {
+// stop cancels a task in any state and finishes the row with the order. A running
+// task reports that itself once its processes have ended. The caller holds
+// r.decisions.
+func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	rec, err := r.bot.Journal.Task(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
@@ -177,14 +177,14 @@ func (r *room) stop(ctx context.Context, key string, order state.Inbound) error 
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
-		if err := r.env.Task(rec).Refuse(ctx, order.Sender, order.Event); err != nil {
+		if err := r.env.Task(rec).Question().Refuse(ctx, order.Sender, order.ID); err != nil {
 			return err
 		}
 		r.tasks.Wake()
 		return nil
 	}
 	if err := r.env.Note(ctx, rec); err != nil {
-		return fmt.Errorf("note the stop: %w", err)
+		return fmt.Errorf("store the stop: %w", err)
 	}
 	r.signalStop(rec.Key, "🛑 stopping all of its processes")
 	r.tasks.Wake()

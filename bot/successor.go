@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
-// doTombstone follows the room to its successor: the binding, the history and
-// what is not sent yet move there. It waits for the tasks that came before it; the container is made anew for the new room, on the
-// same volumes.
-func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
-	e, _ := parseEvent(row.Raw)
-	successor := e.Successor()
+// doTombstone moves to the room's successor with the container's volumes, the
+// history, open tasks and unsent messages. The next task creates a container for the
+// new room on the same volumes.
+func (r *room) doTombstone(ctx context.Context, row state.Event) error {
+	successor := row.Body.Successor
 	if successor == "" || successor == r.id {
 		return r.finish(ctx, row)
 	}
@@ -26,7 +26,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	defer cancel()
 	joined, err := r.enterSuccessor(call, successor)
 	if errors.Is(err, errNoSuccessor) {
-		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room that is named as successor does not go on from this one: staying")
+		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
 		return r.finish(ctx, row)
 	}
 	if err != nil {
@@ -39,11 +39,11 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	}
 	if name := r.bot.Store.Container(r.id); name != "" {
 		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-			return fmt.Errorf("destroy box %s: %w", name, err)
+			return fmt.Errorf("destroy container %s: %w", name, err)
 		}
 	}
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("shut the room's gateway")
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")
 	}
 	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
@@ -53,8 +53,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	}
 	r.bot.waits.DropRoom(r.id)
 	next := r.bot.room(successor)
-	if !joined { // by the invite, perhaps, and else see doGreeting
-		var err error // the rows are there already: a homeserver that is away is waited for
+	if !joined { // perhaps by an invite meanwhile; else doGreeting continues
+		var err error // the rows have moved: wait for the homeserver instead of starting over
 		for joined, err = r.bot.isIn(ctx, successor); err != nil; joined, err = r.bot.isIn(ctx, successor) {
 			if retry.Sleep(ctx, time.Second) != nil {
 				return err
@@ -71,25 +71,25 @@ func (r *room) doTombstone(ctx context.Context, row state.Inbound) error {
 	return nil
 }
 
-// moveRows gives what is not done, and was not said, to the successor, and ends
-// the tombstone. Nothing is decided here meanwhile.
-func (r *room) moveRows(ctx context.Context, tombstone state.Inbound, to string) error {
-	r.books.Lock()
-	defer r.books.Unlock()
-	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, carrier(r.id, to), tombstone.Event); err != nil {
+// moveRows moves unfinished events and tasks and unsent messages to the successor
+// and finishes the tombstone.
+func (r *room) moveRows(ctx context.Context, tombstone state.Event, to string) error {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, adapter(to), tombstone.ID); err != nil {
 		return fmt.Errorf("move rows: %w", err)
 	}
 	return nil
 }
 
-// errNoSuccessor says that a room does not go on from the one that names it.
-var errNoSuccessor = errors.New("no successor")
+// errNoSuccessor means that the room in a tombstone does not name this room as its
+// predecessor.
+var errNoSuccessor = errors.New("not a successor of this room")
 
-// enterSuccessor joins the room that a tombstone names; joined is false while
-// the homeserver does not let the bot in. Anybody with power here can name any
-// room: one that does not say itself that it goes on from this one is
-// errNoSuccessor, and the bot is where it was. What is said here must not come
-// into a room of other people by that.
+// enterSuccessor joins the room that a tombstone names; joined is false while the
+// homeserver does not permit it. It returns errNoSuccessor, after leaving again,
+// if the room does not name this one as its predecessor: a tombstone can name any
+// room, and this room's content must not reach other people.
 func (r *room) enterSuccessor(ctx context.Context, successor string) (joined bool, err error) {
 	was, err := r.bot.isIn(ctx, successor)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		if matrix.Transient(err) {
 			return false, fmt.Errorf("join successor: %w", err)
 		}
-		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("successor cannot be joined yet: an invite will do")
+		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot join the successor yet, waiting for an invite")
 		return false, nil
 	}
 	before, err := r.bot.predecessor(ctx, successor)
@@ -108,21 +108,21 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 	}
 	if !was {
 		if err := r.bot.account.Leave(ctx, successor); err != nil && matrix.Transient(err) {
-			return false, fmt.Errorf("leave what is no successor: %w", err)
+			return false, fmt.Errorf("leave room: %w", err)
 		}
 	}
 	return false, errNoSuccessor
 }
 
-// predecessor is the room that a room goes on from, "" for none.
+// predecessor returns the room that this one replaces, or "".
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
 	raw, err := b.account.State(ctx, room, event.TypeCreate)
 	if err != nil && matrix.Transient(err) {
-		return "", fmt.Errorf("read what the room goes on from: %w", err)
+		return "", fmt.Errorf("read predecessor: %w", err)
 	}
-	created, err := event.StateContent(event.TypeCreate, raw)
+	created, err := decode.State(event.TypeCreate, raw)
 	if err != nil {
 		return "", nil
 	}
-	return created.Predecessor(), nil
+	return created.Body.Predecessor, nil
 }

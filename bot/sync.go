@@ -9,13 +9,14 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
-// syncTimeout is how long the homeserver may hold one /sync open.
+// syncTimeout is how long the homeserver may hold a /sync request open.
 const syncTimeout = 30 * time.Second
 
-// follow syncs until ctx ends. A homeserver that is away is waited for.
+// follow syncs until ctx ends. It retries while the homeserver is unreachable.
 func (b *Bot) follow(ctx context.Context) error {
 	for {
 		if err := b.syncOnce(ctx, syncTimeout); err != nil {
@@ -24,19 +25,19 @@ func (b *Bot) follow(ctx context.Context) error {
 	}
 }
 
-// syncOnce brings one batch into the journal, however often it must ask, and
-// wakes the rooms that have something new.
+// syncOnce stores one batch in the journal, retrying as often as necessary, and
+// wakes the rooms with new events.
 func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 	for again := retry.New(250*time.Millisecond, 10*time.Second); ; {
 		err := b.trySync(ctx, hold)
-		hold = 0 // after trouble we want to know where we are, at once
+		hold = 0 // after a failure, get an answer at once
 		switch {
 		case err == nil:
 			b.synced.Open()
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, matrix.ErrHurried):
+		case errors.Is(err, matrix.ErrInterrupted):
 		case errors.As(err, new(*notReadyError)):
 			return err
 		case matrix.IsUnknownToken(err):
@@ -67,8 +68,8 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 	return b.admit(ctx, batch)
 }
 
-// admit commits a batch: one transaction with its events and the token after
-// them. What it finds to do is done from the journal.
+// admit stores a batch: one transaction holds its events and the next sync token.
+// The rooms then work from the journal.
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	for _, e := range batch.AccountData {
 		if e.Type == directType {
@@ -79,7 +80,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	if err != nil {
 		return err
 	}
-	if err := b.account.TakeKeys(ctx, batch); err != nil {
+	if err := b.account.ProcessKeys(ctx, batch); err != nil {
 		return err
 	}
 	now, err := b.account.KnownEncrypted(ctx, batch)
@@ -87,8 +88,8 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		return err
 	}
 	b.noteMembers(batch)
-	var rows []state.Inbound
-	ignored := map[string]bool{} // messages in clear that would have been obeyed, by event
+	var rows []state.Event
+	ignored := map[string]bool{} // by ID of a cleartext message: it would have been obeyed
 	var echoes []echo
 	for name, joined := range batch.Joined {
 		events, old, err := b.timeline(ctx, name, batch.Since, joined)
@@ -96,39 +97,31 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 			return err
 		}
 		clear := clearUntil(before[name], now[name], events)
-		for i, one := range events {
-			e, raw := wireEvent{one}, one.Raw
+		for i, e := range events {
 			if txn := ownTransaction(e, b.UserID()); txn != "" {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
-			if e.Type == encryptedType {
-				raw = withRoom(raw, name)
-			}
-			row := inbound(name, e, raw, kindArchive)
-			if i >= clear && isSpoken(e.Type) && !b.isSelf(e.Sender) {
-				ignored[e.ID] = !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive
-				rows = append(rows, asCleartext(row))
-				continue
-			}
-			if !b.isSelf(e.Sender) {
-				e, _ = parseEvent(b.plainRow(ctx, row).Raw)
-			}
-			if !old && b.room(name).classify(ctx, e, b.mayBeAlone(name)) != kindArchive {
+			row := state.Event{Event: b.account.Decrypt(ctx, e)}
+			wanted := !old && b.room(name).classify(ctx, row.Event, b.mayBeAlone(name)) != kindArchive
+			switch {
+			case i >= clear && e.Spoken() && !b.isSelf(e.Sender):
+				row.Encryption, ignored[e.ID] = event.Cleartext, wanted
+			case wanted:
 				row.Status = state.Pending
 			}
 			rows = append(rows, row)
 		}
 	}
 	for name, invite := range batch.Invited {
-		rows = append(rows, inviteRow(name, batch.Next, invite))
+		rows = append(rows, syntheticEvent(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
 	}
 	for _, name := range batch.Left {
 		if batch.Since != "" {
-			rows = append(rows, standIn(name, typeGone, b.UserID(), batch.Next, nil))
+			rows = append(rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
 		}
 	}
-	answered := earlierLife{}
-	for _, e := range echoes { // before the token that has them told only once
+	answered := answeredBefore{}
+	for _, e := range echoes { // before the token is stored: echoes arrive only once
 		err := b.Journal.MarkSent(ctx, e.txn, e.event)
 		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
 			answered.take(e.txn)
@@ -149,16 +142,16 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	}
 	b.receive(fresh)
 	for _, row := range fresh {
-		if ignored[row.Event] {
+		if ignored[row.ID] {
 			b.room(row.Room).tellCleartext(ctx, row)
 		}
-		b.verify(ctx, row)
+		b.verify(ctx, row.Event)
 		b.dispatch(row)
 	}
-	return b.account.Tend(ctx, batch)
+	return b.account.AfterCommit(ctx, batch)
 }
 
-// beReady calls Ready, the first time.
+// beReady calls Ready after the first batch.
 func (b *Bot) beReady() error {
 	if b.isOpen.Load() || b.Ready == nil {
 		return nil
@@ -166,45 +159,46 @@ func (b *Bot) beReady() error {
 	return b.Ready()
 }
 
-// notReadyError is a first batch behind which nothing may be done.
+// notReadyError means that Ready failed and the bot must stop.
 type notReadyError struct{ error }
 
 func (e *notReadyError) Unwrap() error { return e.error }
 
-// alarmRooms tells those who wrote that their messages cannot be taken yet.
-func (b *Bot) alarmRooms(ctx context.Context, rows []state.Inbound, err error) {
+// alarmRooms tells the rooms with new messages that these cannot be stored yet.
+func (b *Bot) alarmRooms(ctx context.Context, rows []state.Event, err error) {
 	for _, row := range rows {
-		if row.Status == state.Pending && (isSpoken(row.Type) || row.Type == encryptedType) && ctx.Err() == nil {
+		if row.Status == state.Pending && (row.Spoken() || row.Undecrypted()) && ctx.Err() == nil {
 			b.room(row.Room).alarm(ctx, err)
 		}
 	}
 }
 
-// dispatch wakes the room of a new row.
-func (b *Bot) dispatch(row state.Inbound) {
+// dispatch wakes the room of a new pending row.
+func (b *Bot) dispatch(row state.Event) {
 	if row.Status != state.Pending {
 		return
 	}
 	r := b.room(row.Room)
-	if row.Type == typeGone {
+	if row.Type == event.TypeGone {
 		r.abandon()
 	}
 	r.wake()
 }
 
-// echo is one of our own messages that came back.
+// echo is one of our own messages as it came back by /sync.
 type echo struct{ txn, event string }
 
-// ownTransaction is the transaction ID of a message that this account sent.
-func ownTransaction(e wireEvent, self string) string {
+// ownTransaction returns the transaction ID of an event that this account sent, or
+// "".
+func ownTransaction(e event.Event, self string) string {
 	if e.Sender != self {
 		return ""
 	}
 	return e.Transaction
 }
 
-// crashIfTask is the crash point of a batch that holds a task.
-func crashIfTask(fresh []state.Inbound, point string) {
+// crashIfTask is the crash point after a batch with a message was stored.
+func crashIfTask(fresh []state.Event, point string) {
 	for _, row := range fresh {
 		if row.Status == state.Pending && row.Type == "m.room.message" {
 			crash.At(point)

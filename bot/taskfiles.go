@@ -8,29 +8,29 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
 const (
-	// carryPatience is how long a homeserver that is away is waited for, with one
-	// file.
-	carryPatience = 2 * time.Minute
-	// uploadPatience is how long one file may take to the homeserver.
-	uploadPatience = 5 * time.Minute
+	// transferTimeout is how long the transfer of one file is retried while the
+	// homeserver is unreachable.
+	transferTimeout = 2 * time.Minute
+	// uploadTimeout is the timeout for one upload.
+	uploadTimeout = 5 * time.Minute
 )
 
-// tmp is the folder of what is on its way between a room and a box.
+// tmp returns the directory for files in transfer between a room and its container.
 func (b *Bot) tmp() string { return filepath.Join(b.StateDir, "tmp") }
 
-// patiently does something with the homeserver, again while that is away. Each
-// try has its own time.
-func patiently(ctx context.Context, do func() error) error {
-	until := time.Now().Add(carryPatience)
+// withRetry calls do until it succeeds, fails for good or transferTimeout has
+// passed. do sets its own timeout.
+func withRetry(ctx context.Context, do func() error) error {
+	until := time.Now().Add(transferTimeout)
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		err := do()
 		if err == nil || !matrix.Transient(err) || time.Now().After(until) {
@@ -42,32 +42,31 @@ func patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// fileOf is the file that a row carries.
-func fileOf(row state.Inbound) (media.File, bool) {
-	e, _ := parseEvent(row.Raw)
-	m, ok := e.message()
-	if !ok || m.RelatesTo.RelType == "m.replace" {
+// fileOf returns the file in an event.
+func fileOf(e event.Event) (media.File, bool) {
+	m, ok := e.Message()
+	if !ok || m.IsEdit() {
 		return media.File{}, false
 	}
-	return media.Describe(e.Content, e.Type)
+	return media.Describe(m)
 }
 
 // File is part of [task.Room].
 func (r taskRoom) File(ctx context.Context, room, event string) (f media.File, ok bool, err error) {
-	row, err := r.bot.Journal.Event(ctx, room, event)
+	row, err := r.bot.event(ctx, room, event)
 	if errors.Is(err, state.ErrNotFound) {
 		return f, false, nil
 	}
 	if err != nil {
-		return f, false, fmt.Errorf("look up a file's message: %w", err)
+		return f, false, fmt.Errorf("look up the file's message: %w", err)
 	}
-	f, ok = fileOf(row)
+	f, ok = fileOf(row.Event)
 	return f, ok, nil
 }
 
 // Fetch is part of [task.Room].
 func (r taskRoom) Fetch(ctx context.Context, f media.File) (fetched *media.Fetched, err error) {
-	err = patiently(ctx, func() (err error) {
+	err = withRetry(ctx, func() (err error) {
 		fetched, err = media.Fetch(ctx, r.bot.account.Download, f, r.bot.tmp(), r.bot.MediaMax)
 		return err
 	})
@@ -77,8 +76,8 @@ func (r taskRoom) Fetch(ctx context.Context, f media.File) (fetched *media.Fetch
 // Send is part of [task.Room].
 func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) error {
 	var up media.Uploaded
-	err := patiently(ctx, func() (err error) {
-		call, cancel := context.WithTimeout(ctx, uploadPatience)
+	err := withRetry(ctx, func() (err error) {
+		call, cancel := context.WithTimeout(ctx, uploadTimeout)
 		defer cancel()
 		encrypted, err := r.bot.account.IsEncrypted(call, r.id)
 		if err != nil {
@@ -89,9 +88,9 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	})
 	switch {
 	case errors.Is(err, media.ErrTooLarge):
-		return &task.RefusedFile{Said: "is larger (" + text.Size(item.Size) + ") than the homeserver takes", Final: true, Err: err}
+		return &task.RefusedFile{Said: "is larger (" + text.Size(item.Size) + ") than the homeserver accepts", Final: true, Err: err}
 	case matrix.IsAnswer(err):
-		return &task.RefusedFile{Said: "stays in the outbox for next time: the homeserver does not accept it now", Err: err}
+		return &task.RefusedFile{Said: "stays in the outbox for next time: the homeserver does not accept it at the moment", Err: err}
 	case err != nil:
 		return err
 	}

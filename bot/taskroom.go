@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
-// taskRoom is a room as its tasks see it: it makes Matrix events of what they say,
-// and answers what they ask about the room. It implements [task.Room].
+// taskRoom is a room as its tasks see it: it turns their messages into Matrix events
+// and answers their questions about the room. It implements [task.Room].
 type taskRoom struct{ *room }
 
 // Queue is part of [task.Room].
@@ -46,7 +46,7 @@ func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Messa
 		}
 		for i := from; i < len(rows); i++ {
 			rows[i].Task, rows[i].Number = m.Task, m.Number
-			if m.Kind == state.KindFinal { // its parts count
+			if m.Kind == state.KindFinal { // the parts of a result are numbered
 				rows[i].Number = i - from
 			}
 		}
@@ -54,12 +54,12 @@ func (r taskRoom) Render(ctx context.Context, out ...task.Message) []state.Messa
 	return rows
 }
 
-// row is the row of what is no text.
+// row returns the row of a message that is not text.
 func (r taskRoom) row(m task.Message, eventType string, content json.RawMessage, about string) state.Message {
 	return state.Message{Txn: m.Txn, Room: r.id, Kind: m.Kind, Type: eventType, Content: content, About: about}
 }
 
-// short is a message whose text fits into one.
+// short returns a message whose text fits into one event.
 func short(m task.Message) *message {
 	c := matrix.Text(m.Text)
 	if m.Notice {
@@ -75,15 +75,15 @@ func short(m task.Message) *message {
 	return c
 }
 
-// mention has a user's phone ring, and nobody else's.
+// mention makes a message notify one user; "" is nobody.
 func mention(c *message, user string) {
 	if user != "" {
 		c.Mentions = &matrix.Mentions{UserIDs: []string{user}}
 	}
 }
 
-// long makes the rows of a text, loud or as a notice that no phone rings for. One
-// that is too long for a few messages goes as a file, behind its beginning.
+// long returns the rows of a text of any length, as text messages or as notices. A
+// text that is too long for a few messages becomes its beginning and a file.
 func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 	messages := r.parts(ctx, m)
 	messages[0].RelatesTo = relate(m.Origin, m.About)
@@ -105,13 +105,13 @@ func (r taskRoom) long(ctx context.Context, m task.Message) []state.Message {
 	return rows
 }
 
-// parts are the messages of a long text.
+// parts splits a long text into messages.
 func (r taskRoom) parts(ctx context.Context, m task.Message) []*message {
 	messages, err := matrix.Long(m.Long.Before+m.Text, m.About, m.Long.Name, m.Text, func() (*message, error) {
 		return r.bot.account.UploadText(ctx, r.id, m.Long.Name+".md", m.Text)
 	})
 	if err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("upload " + m.Long.Name)
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot upload " + m.Long.Name)
 	}
 	return messages
 }
@@ -127,7 +127,7 @@ func (r taskRoom) Edit(ctx context.Context, txn, words string) bool {
 	}
 	_, err = r.bot.account.Send(ctx, r.id, event.TypeMessage, "", matrix.Edit(sent.Event, matrix.Notice(words)))
 	if err != nil {
-		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("edit progress")
+		r.bot.log.Debug().Err(err).Str("room", r.id).Msg("cannot edit the progress notice")
 		_ = retry.Sleep(ctx, matrix.RetryAfter(err, 0))
 	}
 	return true
@@ -138,16 +138,15 @@ func (r taskRoom) Type(ctx context.Context, d time.Duration) error {
 	return r.bot.account.Type(ctx, r.id, d)
 }
 
-// ReactionsProve is part of [task.Room]. Reactions are never encrypted: in an
-// encrypted room they prove nothing. Where it is not known, they prove nothing
-// either.
+// ReactionsProve is part of [task.Room]. Reactions are never encrypted, so in an
+// encrypted room, or one that may be, they do not prove their sender.
 func (r taskRoom) ReactionsProve(ctx context.Context) bool {
 	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 	return err == nil && !encrypted
 }
 
-// Link is part of [task.Room]: a matrix.to link, by way of the servers that we
-// know to be in the room: our own, and that of the user.
+// Link is part of [task.Room]. The matrix.to link names our server, the user's and
+// the one in the room's ID as servers to join through.
 func (r taskRoom) Link(room, eventID, user string) string {
 	var via []string
 	for _, name := range []string{r.bot.UserID(), user, room} {
@@ -158,10 +157,11 @@ func (r taskRoom) Link(room, eventID, user string) string {
 	return matrix.LinkTo(room, eventID, via...)
 }
 
-// carriers is how many tasks carry files at once, over all rooms.
-const carriers = 2
+// maxTransfers is the number of tasks that may transfer files at the same time, in all
+// rooms together.
+const maxTransfers = 2
 
-// deps is what the tasks of all rooms work with.
+// deps returns the dependencies of the tasks in all rooms.
 func (b *Bot) deps() *task.Deps {
 	return &task.Deps{
 		Config: task.Config{
@@ -172,7 +172,7 @@ func (b *Bot) deps() *task.Deps {
 		},
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Gateway: b.Gateway, Agent: b.Agent,
 		Policy: b.policy, Waits: b.waits, Count: b.count,
-		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Carrying: semaphore.NewWeighted(carriers),
+		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Carrying: semaphore.NewWeighted(maxTransfers),
 		Start: b.start, Sentence: b.sentence, Log: b.log,
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"matrix-tui/state"
 )
 
-// The row of a message says what it is about, and to which task it belongs: what
-// the content refers to is put in when it is sent.
+// The row of a message says which message it refers to and which task it belongs to. The
+// event ID is put into the content when the message is sent.
 func TestRender(t *testing.T) {
 	r := taskRoom{newRoom(&Bot{}, "!den:here")}
 	here := task.Origin{Event: "$1"}

@@ -15,84 +15,84 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// Updates puts newer releases of the program in its place. What it does is on
-// the disk when a method returns.
+// Updates installs newer releases of the program. When a method returns, its
+// changes are on disk.
 type Updates interface {
-	// Begin notes an order. An event that was noted before is known: nothing is
-	// to be done for it again.
+	// Begin records an order. known reports that the same event was recorded before
+	// and must not be acted on again.
 	Begin(UpdateOrder) (known bool, err error)
-	// Prepare does all that can be done beforehand, and tells by say how far it
-	// is. ErrNothingNew ends it well.
+	// Prepare does everything that can be done before the switch and reports its
+	// progress through say. It returns ErrNothingNew if there is no newer release.
 	Prepare(ctx context.Context, o UpdateOrder, say func(string)) (to string, err error)
-	// Commit notes how things stand before the switch.
+	// Commit records the state before the switch.
 	Commit(Snapshot) error
-	// Result is what came of the last update, while nobody was told of it.
+	// Result returns the outcome of the last update; false if it was reported before.
 	Result() (UpdateResult, bool)
-	// Told ends that.
+	// Told records that the outcome was reported.
 	Told() error
 }
 
-// How long a release that goes waits until the room knows, and how often it looks.
+// sentWait is how long the old release waits for its last messages to be sent, and
+// sentLook is how often it checks.
 const sentWait, sentLook = 5 * time.Second, 10 * time.Millisecond
 
-// UpdateOrder is somebody's wish for an update.
+// UpdateOrder is a request for an update.
 type UpdateOrder struct {
 	Ref         string // tag, branch or commit; "" = the newest
-	Again       bool   // although it has failed twice
-	Room, Event string // where it was asked for; "" = on the command line
+	Again       bool   // even if the release has failed twice
+	Room, Event string // where it was requested; "" = on the command line
 }
 
-// Snapshot is what an update must leave as it was.
+// Snapshot holds what an update must not change.
 type Snapshot struct {
 	Rooms     int    // with a container
-	Container string // of the room that asked: its ID
-	Turns     int    // of conversation, over all rooms
+	Container string // ID of the container of the room that asked
+	Turns     int    // turns of conversation, in all rooms together
 }
 
-// UpdateResult is how an update ended.
+// UpdateResult is the outcome of an update.
 type UpdateResult struct {
 	Room, Event string
 	From, To    string
 	Done        bool
-	Took        time.Duration // from the order to the end
-	Down        time.Duration // of it, in which the bot did not work
-	Subjects    []string      // what is new
-	Why         string        // it was not done
-	Log         []string      // last lines of the release that failed
+	Took        time.Duration // from the order to the end of the update
+	Down        time.Duration // downtime
+	Subjects    []string      // commit subjects of the new release
+	Why         string        // the reason for a failure
+	Log         []string      // last log lines of the failed release
 	Before      Snapshot
 }
 
 var (
-	// ErrSwitch is what Run returns when everything is ready for the new release
-	// to take this process over.
+	// ErrSwitch is returned by Run when the new release is ready to take over this
+	// process.
 	ErrSwitch = errors.New("a new release takes over")
-	// ErrNothingNew is an order for the release that runs.
-	ErrNothingNew = errors.New("nothing is new")
+	// ErrNothingNew means that the requested release is already running.
+	ErrNothingNew = errors.New("no newer release")
 )
 
-// updateWords are the few ways to say to the bot, in a message of its own, what
-// `!self_update` is for.
+// updateWords matches a message that asks for an update in plain words.
 var updateWords = regexp.MustCompile(`(?i)^(hey |hi )?(please |can you |could you |will you )*((self-?)?update|upgrade) (yourself|your ?self|the bot|matrix-tui)( now| please)*( to (the )?(latest|newest)( version| release)?)?( now| please)*[.!?]*$`)
 
-// wantsUpdate tells whether a whole message asks for an update in plain words.
+// wantsUpdate reports whether a message asks for an update in plain words.
 func wantsUpdate(text string) bool { return updateWords.MatchString(strings.TrimSpace(text)) }
 
-// doPlainUpdate says which command updates the bot.
-func (r *room) doPlainUpdate(ctx context.Context, row state.Inbound) error {
+// doPlainUpdate answers such a message with the command to use.
+func (r *room) doPlainUpdate(ctx context.Context, row state.Event) error {
 	if !r.bot.isOwner(row.Sender) {
 		return r.tell(ctx, row, "Only my owners can update me, by `!self_update`.")
 	}
 	return r.tell(ctx, row, "To update me, send `!self_update`: it shows what is new and installs the newest release. `!self_update REF` takes a tag, a branch or a commit.")
 }
 
-// doSelfUpdate begins an update. The row ends before any work begins, so that
-// no later start can begin it again.
-func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string) error {
+// doSelfUpdate runs !self_update. It finishes the row before the work starts, so
+// that no restart can begin the update again.
+func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) error {
 	b := r.bot
 	if b.Updates == nil {
 		return r.tell(ctx, row, "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.")
 	}
-	o := UpdateOrder{Room: r.id, Event: row.Event}
+	o := UpdateOrder{Room: r.id, Event: row.ID}
 	words := strings.Fields(text)
 	if len(words) > 0 && strings.EqualFold(words[len(words)-1], "again") {
 		o.Again, words = true, words[:len(words)-1]
@@ -103,46 +103,46 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Inbound, text string)
 	o.Ref = strings.Join(words, "")
 	if known, err := b.Updates.Begin(o); err != nil {
 		return r.tell(ctx, row, b.sentence(err))
-	} else if known && b.updating.Load() != row.Event {
-		return r.finish(ctx, row) // in a former life: what came of it is told at the start
+	} else if known && b.updating.Load() != row.ID {
+		return r.finish(ctx, row) // begun before a restart, which reports the outcome
 	}
-	b.updating.Store(row.Event)
-	if err := r.tell(ctx, row, "🔄 Looking for what is new …"); err != nil {
+	b.updating.Store(row.ID)
+	if err := r.tell(ctx, row, "🔄 Checking for updates …"); err != nil {
 		return err
 	}
 	b.start(func() { r.selfUpdate(b.ctx, o, row) })
 	return nil
 }
 
-// selfUpdate does an order of a room, and shows in the answer to it how far it
-// is.
-func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Inbound) {
-	key, n := task.KeyOf(row), 0
+// selfUpdate carries out an order from a room and shows the progress by editing the
+// answer to it.
+func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
+	key, n := task.KeyOf(row.Room, row.ID), 0
 	say := func(text string) {
 		n++
 		m := matrix.Edit(state.AboutRef(toldTxn(row)), matrix.Notice("🔄 "+text))
 		if err := r.queue(ctx, r.out(state.KindUpdate, fmt.Sprintf("%s-u%d", key, n), m)); err != nil && ctx.Err() == nil {
-			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("tell of an update")
+			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
 	err := r.bot.SelfUpdate(ctx, o, say)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	text := "Nothing is new: I am the newest release."
+	text := "No update available: I am already running the newest release."
 	if !errors.Is(err, ErrNothingNew) {
 		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + logLines(err)
 	}
 	m := matrix.Notice(text)
-	m.RelatesTo = relate(originOf(row), row.Event)
+	m.RelatesTo = relate(originOf(row), row.ID)
 	if err := r.queue(ctx, r.out(state.KindUpdate, key+"-updated", m)); err != nil && ctx.Err() == nil {
-		r.bot.log.Error().Err(err).Str("room", r.id).Msg("tell of an update")
+		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot report the update")
 	}
 }
 
-// SelfUpdate brings a newer release to where it can take over, waits for the
-// tasks that run, and has Run return ErrSwitch. The order has begun. Any error
-// means that all goes on as it is.
+// SelfUpdate prepares the new release, waits for running tasks and makes Run return
+// ErrSwitch. The caller has called Begin. After an error the bot keeps running
+// unchanged.
 func (b *Bot) SelfUpdate(ctx context.Context, o UpdateOrder, say func(string)) error {
 	to, err := b.Updates.Prepare(ctx, o, say)
 	if err != nil {
@@ -161,8 +161,8 @@ func (b *Bot) SelfUpdate(ctx context.Context, o UpdateOrder, say func(string)) e
 	return nil
 }
 
-// awaitSent waits until a room was told what there is to tell, for a while: what
-// comes next may take a minute, and the room should know.
+// awaitSent waits up to sentWait for a room's queued messages to be sent, because
+// the switch may take a minute and the room should know about it.
 func (b *Bot) awaitSent(ctx context.Context, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
@@ -173,13 +173,13 @@ func (b *Bot) awaitSent(ctx context.Context, room string) {
 	}
 }
 
-// awaitTasks waits for the tasks that run now, as long as the operator allows,
-// and returns how many still do.
+// awaitTasks waits up to UpdateWait for the current tasks and returns how many are
+// still running.
 func (b *Bot) awaitTasks(ctx context.Context) int {
 	var running []*task.Work
 	b.mu.Lock()
 	for _, r := range b.rooms {
-		if t := r.atWork(); t != nil {
+		if t := r.currentTask(); t != nil {
 			running = append(running, t)
 		}
 	}
@@ -196,7 +196,7 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	return 0
 }
 
-// snapshot is how things stand.
+// snapshot returns the present state; room is the one that asked for the update.
 func (b *Bot) snapshot(ctx context.Context, room string) Snapshot {
 	s := Snapshot{Rooms: len(b.Store.Containers())}
 	for _, name := range b.Store.Rooms() {
@@ -206,7 +206,7 @@ func (b *Bot) snapshot(ctx context.Context, room string) Snapshot {
 	defer cancel()
 	infos, err := b.Podman.List(ctx)
 	if err != nil {
-		b.log.Warn().Err(err).Msg("look for the room's container")
+		b.log.Warn().Err(err).Msg("cannot list containers")
 	}
 	for _, info := range infos {
 		if info.Room == room && info.Name == b.Store.Container(room) {
@@ -216,9 +216,8 @@ func (b *Bot) snapshot(ctx context.Context, room string) Snapshot {
 	return s
 }
 
-// Try proves that a bot could log in and read its keys, in a copy of the state
-// folder: the token is shown to the homeserver, and nothing else is said or
-// asked there.
+// Try checks, with a copy of the state directory, that a bot could log in and read
+// its keys. Its only request to the homeserver is whoami.
 func Try(ctx context.Context, cfg Config) error {
 	b, err := New(cfg, Parts{})
 	if err != nil {

@@ -31,9 +31,9 @@ func TestUpdateResultText(t *testing.T) {
 	}{
 		"done":      {done, same, "✅ Updated from `111111111111` to `222222222222` in 20 s; I was away for 1.2s. Workspace and conversation are intact: 2 rooms with a container, 4 turns of conversation.\n\n- b: new\n- a: new"},
 		"more":      {done, Snapshot{3, "c", 5}, "are intact"},
-		"less":      {done, Snapshot{1, "d", 3}, "⚠️ Not all is as it was: of 2 rooms with a container 1 are left; this room's container is another one (its volumes stay); of 4 turns of conversation 3 are left."},
-		"failed":    {failed, same, "⚠️ The update to `222222222222` failed: I am `111111111111`, with everything as it was. It ended before it was ready.\n\n```\npanic: x\n```"},
-		"cut early": {cut, same, "⚠️ The update failed: I am `111111111111`"},
+		"less":      {done, Snapshot{1, "d", 3}, "⚠️ Something is missing: only 1 of 2 rooms with a container are left; this room has a different container (its volumes are kept); only 3 of 4 turns of conversation are left."},
+		"failed":    {failed, same, "⚠️ The update to `222222222222` failed: I am still running `111111111111`, and nothing has changed. It ended before it was ready.\n\n```\npanic: x\n```"},
+		"cut early": {cut, same, "⚠️ The update failed: I am still running `111111111111`"},
 	} {
 		if got := tt.res.text(tt.now); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s\nwant %s", name, got, tt.want)

@@ -11,10 +11,11 @@ import (
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
-// tellUpdate tells the room that asked what came of the last update, once.
+// tellUpdate reports the outcome of the last update, once, to the room that asked.
 func (b *Bot) tellUpdate(ctx context.Context) {
 	if b.Updates == nil {
 		return
@@ -25,17 +26,17 @@ func (b *Bot) tellUpdate(ctx context.Context) {
 	}
 	if res.Room != "" {
 		if err := b.room(res.Room).tellResult(ctx, res); err != nil {
-			b.log.Error().Err(err).Str("room", res.Room).Msg("tell what came of an update")
-			return // the next start does
+			b.log.Error().Err(err).Str("room", res.Room).Msg("cannot report the outcome of the update")
+			return // the next start tries again
 		}
 	}
 	if err := b.Updates.Told(); err != nil {
-		b.log.Warn().Err(err).Msg("note that an update was told") // the same words have the same transaction
+		b.log.Warn().Err(err).Msg("cannot record that the outcome was reported") // repeating it is harmless: the transaction ID is the same
 	}
 }
 
 func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
-	asked := state.Inbound{Room: r.id, Event: res.Event}
+	asked := state.Event{Event: event.Event{Room: r.id, ID: res.Event}}
 	if row, err := r.bot.Journal.Event(ctx, r.id, res.Event); err == nil {
 		asked = row
 	} else if !errors.Is(err, state.ErrNotFound) {
@@ -43,17 +44,17 @@ func (r *room) tellResult(ctx context.Context, res UpdateResult) error {
 	}
 	m := matrix.Notice(res.text(r.bot.snapshot(ctx, r.id)))
 	m.RelatesTo = relate(originOf(asked), res.Event)
-	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked)+"-updated", m))
+	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
 }
 
-// text says what came of an update, and whether all is as it was.
+// text describes the outcome of an update and whether everything is still there.
 func (res UpdateResult) text(now Snapshot) string {
 	if !res.Done {
 		to := ""
 		if res.To != "" {
 			to = " to `" + res.To + "`"
 		}
-		return fmt.Sprintf("⚠️ The update%s failed: I am `%s`, with everything as it was. %s%s", to, res.From, res.Why, fencedLines(res.Log))
+		return fmt.Sprintf("⚠️ The update%s failed: I am still running `%s`, and nothing has changed. %s%s", to, res.From, res.Why, fencedLines(res.Log))
 	}
 	text := fmt.Sprintf("✅ Updated from `%s` to `%s` in %s; I was away for %s. %s", res.From, res.To,
 		text.Duration(res.Took), res.Down.Round(100*time.Millisecond), intact(res.Before, now))
@@ -66,26 +67,26 @@ func (res UpdateResult) text(now Snapshot) string {
 	return text
 }
 
-// intact compares what must be the same.
+// intact compares the state before and after an update.
 func intact(before, now Snapshot) string {
 	var lost []string
 	if now.Rooms < before.Rooms {
-		lost = append(lost, fmt.Sprintf("of %d rooms with a container %d are left", before.Rooms, now.Rooms))
+		lost = append(lost, fmt.Sprintf("only %d of %d rooms with a container are left", now.Rooms, before.Rooms))
 	}
 	if before.Container != "" && now.Container != before.Container {
-		lost = append(lost, "this room's container is another one (its volumes stay)")
+		lost = append(lost, "this room has a different container (its volumes are kept)")
 	}
 	if now.Turns < before.Turns {
-		lost = append(lost, fmt.Sprintf("of %d turns of conversation %d are left", before.Turns, now.Turns))
+		lost = append(lost, fmt.Sprintf("only %d of %d turns of conversation are left", now.Turns, before.Turns))
 	}
 	if len(lost) > 0 {
-		return "⚠️ Not all is as it was: " + strings.Join(lost, "; ") + "."
+		return "⚠️ Something is missing: " + strings.Join(lost, "; ") + "."
 	}
 	return fmt.Sprintf("Workspace and conversation are intact: %s, %s of conversation.",
 		strings.ToLower(text.Plural(now.Rooms, "room with a container", "rooms with a container")), strings.ToLower(text.Plural(now.Turns, "turn", "turns")))
 }
 
-// logLines are the last words that an error carries.
+// logLines returns the log lines of an error as a code block.
 func logLines(err error) string { return fencedLines(sentence.Lines(err)) }
 
 func fencedLines(lines []string) string {

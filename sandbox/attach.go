@@ -27,8 +27,8 @@ import (
 type process struct {
 	argv, env []string
 	dir       string
-	// stdin is copied to the command and then closed. With hold it stays open until the
-	// command ends or the caller leaves, which the command can detect.
+	// stdin is copied to the command and then closed. With hold it stays open until the command ends or the caller goes
+	// away; the command can detect that.
 	stdin          io.Reader
 	hold           bool
 	stdout, stderr io.Writer
@@ -112,7 +112,7 @@ func upgrade(conn net.Conn, session string) (*bufio.Reader, error) {
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	model := &errorhandling.ErrorModel{Message: string(text), ResponseCode: response.StatusCode}
-	_ = json.Unmarshal(text, model) // what is not JSON stays the message
+	_ = json.Unmarshal(text, model) // if it is not JSON, it is the message
 	return nil, model
 }
 
@@ -125,7 +125,7 @@ func demultiplex(r io.Reader, stdout, stderr io.Writer) error {
 	var header [8]byte
 	for {
 		if _, err := io.ReadFull(r, header[:]); err != nil {
-			// A reset is an end too: of a command that has not read all its input.
+			// A reset is also an end: of a command that has not read all its input.
 			if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 				return nil
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// benchSpec is a container of the image that the product uses, where it is there.
+// benchSpec is a container of the product's image, if that exists.
 func benchSpec(b *testing.B) Spec {
 	spec := testSpec(b)
 	if image := os.Getenv("SANDBOX_IMAGE"); image != "" {
@@ -19,7 +19,7 @@ func benchSpec(b *testing.B) Spec {
 	return spec
 }
 
-// BenchmarkCreate makes and starts a container with its volumes, of a new room each time.
+// BenchmarkCreate creates and starts a container with its volumes, for a new room each time.
 func BenchmarkCreate(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -52,7 +52,7 @@ func BenchmarkEnsureRunning(b *testing.B) {
 	}
 }
 
-// BenchmarkStartRun starts runs; it does not wait for their ends.
+// BenchmarkStartRun starts runs without waiting for them to end.
 func BenchmarkStartRun(b *testing.B) {
 	container, _ := benchContainer(b)
 	for i := 0; b.Loop(); i++ {

@@ -12,12 +12,11 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// exitNotFound is boxinit's exit code when there is no such file.
+// exitNotFound is boxinit's exit code if the file does not exist.
 const exitNotFound = 3
 
-// patience is how long calls that are harmless to repeat wait for a service that is
-// away.
-const patience = 10 * time.Second
+// retryTime is how long calls that can safely be repeated wait for podman's service to come back.
+const retryTime = 10 * time.Second
 
 // pauses returns the backoff between two calls of podman.
 func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Second) }
@@ -25,7 +24,7 @@ func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Sec
 // command runs one of boxinit's commands in the container. They are all idempotent, so
 // it retries while podman's service is unreachable. Verb is for the error.
 func (c *Container) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
-	again := pauses().Until(time.Now().Add(patience))
+	again := pauses().Until(time.Now().Add(retryTime))
 	for {
 		var stdin io.Reader
 		if input != nil {

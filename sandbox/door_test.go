@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The container's only door is the socket in the gateway's directory. A connection made
-// while nobody listens there is held.
+// The container's only way out is the socket in the gateway's directory. A connection made while nothing listens there
+// is held.
 func TestDoor(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
@@ -31,13 +31,13 @@ func TestDoor(t *testing.T) {
 		}
 		var said [6]byte
 		if _, err := io.ReadFull(conn, said[:]); err != nil || string(said[:]) != "hello\n" {
-			t.Errorf("the gateway hears %q, %v", said, err)
+			t.Errorf("the gateway received %q, %v", said, err)
 		}
 		io.WriteString(conn, "welcome")
 		conn.Close()
 		listener.Close() // and the socket is gone
 		if out, status := follow(t, container, id); out != "welcome" {
-			t.Errorf("the container hears %q, %+v", out, status)
+			t.Errorf("the container received %q, %+v", out, status)
 		}
 	}
 }

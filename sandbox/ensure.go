@@ -18,8 +18,8 @@ import (
 // Container is a room's container. It was running when Ensure returned it.
 type Container struct {
 	ID, Name, Room string
-	// Created says that this Ensure made the container, Started that it started
-	// it (a new one or a stopped one). Neither: it was running.
+	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
+	// neither is set, it was running.
 	Created, Started bool
 
 	podman *Podman
@@ -44,7 +44,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	}
 	defer unlock()
 	e := ensuring{Podman: p, spec: spec, container: Container{Name: spec.Name, Room: spec.Room, podman: p}}
-	again := pauses().Until(time.Now().Add(patience))
+	again := pauses().Until(time.Now().Add(retryTime))
 	for tries := 0; tries < ensureTries; {
 		done, err := e.step(ctx)
 		switch {
@@ -86,13 +86,13 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	} else if stale {
 		e.spec.Fresh = false
-		e.log.Info().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image is available: recreating the container on its volumes")
+		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image is available: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
 		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
-			e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
+			e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
 		return true, nil
@@ -270,6 +270,6 @@ func (e *ensuring) remake(ctx context.Context, id, why string) error {
 		return fmt.Errorf("the container was recreated and still cannot be used: %s", why)
 	}
 	e.remade = true
-	e.log.Warn().Str("box", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
+	e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
 	return e.remove(ctx, id)
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,8 +45,8 @@ func TestEnsureCreatesStartsReconnects(t *testing.T) {
 	sh(t, container, "true")
 }
 
-// Made anew, a container finds its files, and they are still its root's, whatever slots
-// other rooms took meanwhile.
+// A recreated container finds its files, and they still belong to its root, whatever slots other rooms took in the
+// meantime.
 func TestEnsureOnOldVolumes(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
@@ -69,10 +70,10 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 		return
 	}
 	if now := labelOf(t, homeVolume(spec.Room), labelSlot); now != slot {
-		t.Errorf("slot %s, was %s", now, slot)
+		t.Errorf("slot %s, want %s as before", now, slot)
 	}
 	if otherSlot := labelOf(t, workspaceVolume(other.Room), labelSlot); otherSlot == slot {
-		t.Error("two rooms have one slot")
+		t.Error("two rooms share a slot")
 	}
 	n, _ := strconv.Atoi(slot)
 	want := strings.Join([]string{"0", strconv.Itoa(firstID + n*idsPerSlot), "65536"}, " ")
@@ -81,7 +82,7 @@ func TestEnsureOnOldVolumes(t *testing.T) {
 	}
 }
 
-// A room that replaced another works on the other's volumes, in a container of its own.
+// A room that replaced another works on the other's volumes, in its own container.
 func TestEnsureOnVolumesOfAnother(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
@@ -106,7 +107,7 @@ func labelOf(t *testing.T, volume, label string) string {
 	return data.Labels[label]
 }
 
-// A container of the room that cannot start is replaced, on its volumes.
+// A container that cannot start is replaced, on its volumes.
 func TestEnsureReplacesBroken(t *testing.T) {
 	spec := testSpec(t)
 	spec.Gateway = ""
@@ -136,7 +137,7 @@ func TestEnsureImageMissing(t *testing.T) {
 		t.Errorf("%v, want ErrImageMissing", err)
 	}
 	if _, err := volumes.Inspect(testPodman.with(t.Context()), workspaceVolume(spec.Room), nil); err == nil {
-		t.Error("a volume was made")
+		t.Error("a volume was created")
 	}
 }
 
@@ -166,7 +167,7 @@ func TestEnsureByGivenName(t *testing.T) {
 	}
 }
 
-// Ten rooms at once, each asked for twice at once: one container each, a slot each.
+// Ten rooms at once, each requested twice at once: one container and one slot each.
 func TestEnsureConcurrently(t *testing.T) {
 	const rooms = 10
 	var wg sync.WaitGroup
@@ -205,7 +206,7 @@ func TestEnsureConcurrently(t *testing.T) {
 	}
 }
 
-// What a container is like from inside.
+// The container as seen from inside.
 func TestContainerIsClosed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.invalid")
 	container := testContainer(t)
@@ -231,5 +232,9 @@ func TestContainerIsClosed(t *testing.T) {
 		if got := sh(t, container, script); got != want {
 			t.Errorf("%s: %q, want %q", script, got, want)
 		}
+	}
+	host, err := os.Readlink("/proc/self/ns/ipc")
+	if got := sh(t, container, "ls -l /proc/self/ns/ipc | sed 's/.*-> //'"); err != nil || got == host {
+		t.Errorf("IPC namespace %q, the host's is %q, %v", got, host, err)
 	}
 }

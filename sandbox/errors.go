@@ -38,7 +38,7 @@ var (
 	ErrNoSlot = sentence.New(errors.New("no user ID range left"), "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`.")
 )
 
-// texts that podman's answers hold, and what they mean. The first match counts.
+// texts maps parts of podman's error messages to kinds. The first match counts.
 var texts = []struct {
 	part string
 	kind *sentence.Error

@@ -71,7 +71,7 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 
 // bounded keeps the first bytes of a stream and drops the rest.
 type bounded struct {
-	kept bytes.Buffer // not embedded: its ReadFrom would know no bound
+	kept bytes.Buffer // not embedded: its ReadFrom would bypass the bound
 	left int64
 	cut  bool
 }

@@ -48,7 +48,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// Input that nobody reads does no harm. Podman adds words of its own to stderr.
+// Unread input does no harm. Podman adds text of its own to stderr.
 func TestExecUnreadInput(t *testing.T) {
 	container := testContainer(t)
 	got, err := container.Exec(t.Context(), Cmd{Argv: []string{"false"}, Stdin: strings.NewReader(strings.Repeat("x", 1<<20))})
@@ -93,7 +93,7 @@ func TestFiles(t *testing.T) {
 	if got, err := container.ReadFile(ctx, "/workspace/deep/er/file", 10); err != nil || string(got) != "0123456789" {
 		t.Errorf("%q, %v", got, err)
 	}
-	all := make([]byte, 0, 1<<17) // each pair of bytes: podman takes some pairs for a wish to detach
+	all := make([]byte, 0, 1<<17) // every pair of bytes: podman could take some for its detach sequence
 	for a := range 256 {
 		for b := range 256 {
 			all = append(all, byte(a), byte(b))

@@ -19,7 +19,7 @@ func (c *Container) WriteNew(ctx context.Context, path string, data []byte) erro
 }
 
 func (c *Container) write(ctx context.Context, path string, data []byte, argv ...string) error {
-	// The size goes along: a connection that breaks must not look like the end.
+	// The size is sent along: a broken connection must not look like the end.
 	_, err := c.command(ctx, "write "+path, data, append(argv, path, strconv.Itoa(len(data)))...)
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A stopped container starts although the gateway's directory was swept away.
+// A stopped container starts even if the gateway's directory was removed.
 func TestEnsureMakesGatewayDirectory(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
@@ -17,7 +17,7 @@ func TestEnsureMakesGatewayDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again := ensure(t, spec); again.ID != container.ID {
-		t.Error("the container was made anew")
+		t.Error("the container was recreated")
 	}
 	if err := os.WriteFile(filepath.Join(spec.Gateway, "seen"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestEnsureMakesGatewayDirectory(t *testing.T) {
 	sh(t, container, "test -e /run/gateway/seen")
 }
 
-// A container whose gateway's directory has moved gets a door at the new place.
+// A container whose gateway directory has moved is connected to the new one.
 func TestEnsureMovedGateway(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
@@ -40,8 +40,8 @@ func TestEnsureMovedGateway(t *testing.T) {
 	}
 }
 
-// A running container whose gateway's directory was removed and made again under it
-// gets its door back: what it mounts is the directory of before.
+// A running container whose gateway directory was removed and created again is connected to the new one: until then it
+// mounts the old directory.
 func TestEnsureReplacedGateway(t *testing.T) {
 	spec := testSpec(t)
 	old := ensure(t, spec)
@@ -60,6 +60,6 @@ func TestEnsureReplacedGateway(t *testing.T) {
 	}
 	sh(t, container, "test -e /run/gateway/seen")
 	if again := ensure(t, spec); again.Started {
-		t.Error("a container with its door was started again")
+		t.Error("a connected container was restarted")
 	}
 }

@@ -11,7 +11,7 @@ import (
 type host struct {
 	rootless    bool
 	storage     string   // folder of images, containers and volumes
-	driver      string   // how it keeps them: overlay, vfs, …
+	driver      string   // storage driver: overlay, vfs, …
 	controllers []string // cgroup controllers that podman can use
 }
 
@@ -57,15 +57,13 @@ func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 	return h.rootless, err
 }
 
-// Storage is the folder on the host where podman keeps images, containers and
-// volumes.
+// Storage returns the folder on the host in which podman keeps images, containers and volumes.
 func (p *Podman) Storage(ctx context.Context) (string, error) {
 	h, err := p.about(ctx)
 	return h.storage, err
 }
 
-// Driver is podman's storage driver: overlay, vfs or another one, see
-// containers-storage.conf(5).
+// Driver returns podman's storage driver: overlay, vfs or another one, see containers-storage.conf(5).
 func (p *Podman) Driver(ctx context.Context) (string, error) {
 	h, err := p.about(ctx)
 	return h.driver, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 
 	"matrix-tui/state/retry"
@@ -14,7 +15,7 @@ import (
 // Info describes one container in a List.
 type Info struct {
 	ID, Name, Room string
-	// State is podman's word: "running", "exited", "created", "paused", …
+	// State is podman's name for it: "running", "exited", "created", "paused", …
 	State   string
 	Image   string
 	Created time.Time
@@ -47,12 +48,9 @@ func (p *Podman) Stop(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
-	data, err := containers.Inspect(p.with(ctx), name, nil)
+	data, err := p.inspect(ctx, name)
 	if err != nil {
 		return explain(err, "stop container", name)
-	}
-	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
-		return explain(ErrNameTaken, "stop container", name)
 	}
 	if data.State.Status == "paused" {
 		if err := containers.Unpause(p.with(ctx), data.ID, nil); err != nil {
@@ -74,14 +72,20 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
-	data, err := containers.Inspect(p.with(ctx), name, nil)
+	data, err := p.inspect(ctx, name)
 	if err != nil {
 		return explain(err, "destroy container", name)
 	}
-	if data.Config == nil || data.Config.Labels[labelRoom] == "" {
-		return explain(ErrNameTaken, "destroy container", name)
-	}
 	return p.remove(ctx, data.ID)
+}
+
+// inspect inspects a container; without a room label it is ErrNameTaken.
+func (p *Podman) inspect(ctx context.Context, name string) (*define.InspectContainerData, error) {
+	data, err := containers.Inspect(p.with(ctx), name, nil)
+	if err == nil && (data.Config == nil || data.Config.Labels[labelRoom] == "") {
+		err = ErrNameTaken
+	}
+	return data, err
 }
 
 // remove removes a container but not its volumes. The first attempt may fail on a busy
@@ -120,7 +124,7 @@ func (c *Container) restart(ctx context.Context, why error) error {
 		return err
 	}
 	defer unlock()
-	c.podman.log.Warn().Str("box", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("cannot execute anything in the container: restarting it")
+	c.podman.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("cannot execute anything in the container: restarting it")
 	err = containers.Restart(c.podman.with(ctx), c.ID, new(containers.RestartOptions).WithTimeout(1))
 	return explain(err, "restart container", c.Name)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// The tests work on real podman, on an image of boxinit and busybox that they make.
+// The tests use real podman and an image of boxinit and busybox that they build.
 var (
 	testPodman *Podman
 	testImage  string
@@ -76,7 +76,7 @@ func prepare(ctx context.Context) (remove func(), err error) {
 	}, nil
 }
 
-// testLayer is a file system with boxinit and busybox.
+// testLayer returns a file system with boxinit and busybox.
 func testLayer(ctx context.Context) ([]byte, error) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
@@ -117,7 +117,7 @@ func testLayer(ctx context.Context) ([]byte, error) {
 	return layer.Bytes(), err
 }
 
-// skipHost says loudly what this host lacks, and fails where it must not lack it.
+// skipHost says loudly what this host lacks, and fails if it must not lack it.
 func skipHost(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("MATRIX_TUI_E2E") == "require" {
@@ -126,7 +126,7 @@ func skipHost(t testing.TB, why string) {
 	t.Skip("NOT TESTED: ", why)
 }
 
-// hostOf is what podman says about this host; a copy, for all tests share it.
+// hostOf returns what podman reports about this host, as a copy: all tests share it.
 func hostOf(t testing.TB) host {
 	t.Helper()
 	h, err := needPodman(t).about(t.Context())
@@ -136,8 +136,7 @@ func hostOf(t testing.TB) host {
 	return h
 }
 
-// needPodman skips the test where there is no podman; with MATRIX_TUI_E2E=require
-// TestMain has failed already.
+// needPodman skips the test if there is no podman; with MATRIX_TUI_E2E=require TestMain has already failed.
 func needPodman(t testing.TB) *Podman {
 	t.Helper()
 	if testPodman == nil {
@@ -146,7 +145,7 @@ func needPodman(t testing.TB) *Podman {
 	return testPodman
 }
 
-// testRoom makes up a room whose container and volumes are removed after the test.
+// testRoom returns a made-up room whose container and volumes are removed after the test.
 func testRoom(t testing.TB) string {
 	t.Helper()
 	p := needPodman(t)
@@ -198,8 +197,7 @@ func rootless(t testing.TB) bool {
 	return is
 }
 
-// sh runs a shell script in the container and returns its stdout; it fails the test when
-// the script does.
+// sh runs a shell script in the container and returns its stdout; it fails the test if the script fails.
 func sh(t testing.TB, container *Container, script string) string {
 	t.Helper()
 	result, err := container.Exec(t.Context(), Cmd{Argv: []string{"/bin/sh", "-c", script}})
@@ -212,7 +210,7 @@ func sh(t testing.TB, container *Container, script string) string {
 	return strings.TrimSpace(string(result.Stdout))
 }
 
-// pause pauses a container, where the host can.
+// pause pauses a container, if the host can.
 func pause(t testing.TB, container *Container) {
 	t.Helper()
 	err := containers.Pause(testPodman.with(t.Context()), container.ID, nil)
@@ -224,11 +222,10 @@ func pause(t testing.TB, container *Container) {
 	}
 }
 
-// hung is how long a test waits for what is sure to come: far more than it takes
-// on the busiest host.
+// hung is how long a test waits for something that must happen: far longer than it takes on the busiest host.
 const hung = 5 * time.Minute
 
-// until waits for something that another process brings about.
+// until waits for something that another process does.
 func until(t testing.TB, what string, true func() bool) {
 	t.Helper()
 	for end := time.Now().Add(hung); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

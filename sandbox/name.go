@@ -13,8 +13,7 @@ const slugMax = 40
 // localpart of the room's ID, and eight hex digits of the SHA-256 of the whole ID.
 func NameFor(room string) string { return "sandbox-" + slug(room) }
 
-// slug is the part that the names of a room's container and volumes share. It
-// holds only what podman allows in a name.
+// slug returns the common part of the names of a room's container and volumes, in characters that podman allows.
 func slug(room string) string {
 	sum := sha256.Sum256([]byte(room))
 	digits := hex.EncodeToString(sum[:4])

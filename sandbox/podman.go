@@ -22,12 +22,12 @@ type Podman struct {
 	values context.Context // carries the bindings' client; never cancelled
 	client *bindings.Connection
 
-	names  keyed      // one Ensure, Stop or Destroy of a name at a time
-	slots  sync.Mutex // held while a slot is chosen and noted on a volume
-	warned sync.Map   // warnings said once
+	names  keyed      // one Ensure, Stop or Destroy per name at a time
+	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
+	warned sync.Map   // warnings already logged
 
-	asking     keyed // held while host is asked for
-	host       *host // nil until the answer is there
+	asking     keyed // locked while host is queried
+	host       *host // nil until the answer arrives
 	stopAsking func()
 }
 
@@ -60,7 +60,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	return p, nil
 }
 
-// defaultSocket is where podman's service listens for a user.
+// defaultSocket returns the default path of podman's socket for a user.
 func defaultSocket(uid int, runtimeDir string) string {
 	if uid == 0 {
 		return "unix:///run/podman/podman.sock"
@@ -77,7 +77,7 @@ func (p *Podman) Close() {
 	p.client.Client.CloseIdleConnections()
 }
 
-// Version returns the version of podman's service, as "4.3.1".
+// Version returns the version of podman's service, such as "4.3.1".
 func (p *Podman) Version(ctx context.Context) (string, error) {
 	report, err := system.Version(p.with(ctx), nil)
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *Podman) Version(ctx context.Context) (string, error) {
 	return report.Server.Version, nil
 }
 
-// Socket is the path of podman's socket.
+// Socket returns the path of podman's socket.
 func (p *Podman) Socket() string { return p.client.URI.Path }
 
 // ImageID returns the ID of a local image, or ErrImageMissing.

@@ -37,7 +37,7 @@ func TestNameFor(t *testing.T) {
 		}
 	}
 	if NameFor("!room:a") == NameFor("!room:b") {
-		t.Error("rooms of two servers have one name")
+		t.Error("rooms of two servers share a name")
 	}
 }
 
@@ -68,13 +68,13 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// A host without cgroup controllers runs a container all the same.
+// A container also runs on a host without cgroup controllers.
 func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
 	var log bytes.Buffer
 	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
 	spec := testSpec(t)
-	spec.Memory = 1 << 20 // less than anything can run in, where it holds
+	spec.Memory = 1 << 20 // less than anything needs, if it is enforced
 	container, err := bare.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func FuzzDemultiplex(f *testing.F) {
 		var stdout, stderr bytes.Buffer
 		demultiplex(bytes.NewReader(in), &stdout, &stderr)
 		if stdout.Len()+stderr.Len() > len(in) {
-			t.Error("more came out than went in")
+			t.Error("more came out than was put in")
 		}
 	})
 }
@@ -223,6 +223,6 @@ func TestKeyedForgets(t *testing.T) {
 	}
 	unlock()
 	if len(k.locks) != 0 {
-		t.Errorf("%d locks kept", len(k.locks))
+		t.Errorf("%d locks are left", len(k.locks))
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"matrix-tui/sandbox/boxinit"
 )
 
-// The run's types are the ones that boxinit reads and prints in the container.
+// These types are the ones that boxinit reads and prints in the container.
 type (
 	// File is a file written into the container before a run starts.
 	File = boxinit.File
 	// RunSpec describes a run: one command, started detached from its caller.
 	RunSpec = boxinit.RunSpec
-	// RunState says how far a run has come.
+	// RunState is the state of a run.
 	RunState = boxinit.RunState
 	// RunStatus is what the container knows about a run.
 	RunStatus = boxinit.RunStatus
-	// Watched tells how a file of RunSpec.Watch changed while the run ran.
+	// Watched says how a file of RunSpec.Watch changed during the run.
 	Watched = boxinit.Watched
 )
 
@@ -69,7 +69,7 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	return answer.Existed, nil
 }
 
-// RunStatus returns what the container knows about the run; State RunNone is no error.
+// RunStatus returns what the container knows about the run; State RunNone is not an error.
 func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error) {
 	result, err := c.runCommand(ctx, "status", id)
 	if err != nil {
@@ -82,10 +82,9 @@ func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error)
 	return status, nil
 }
 
-// StopRun ends everything the run started, and nothing older, and returns when all of
-// it is gone. It is no error if the run has ended or is unknown. If nothing can be
-// executed in the container, for example because the run has used up its processes, the
-// container is restarted.
+// StopRun ends everything the run started, and nothing older, and returns when all of it is gone. It returns no error
+// if the run has ended or is unknown. If nothing can be executed in the container, for example because the run has used
+// up its processes, the container is restarted.
 func (c *Container) StopRun(ctx context.Context, id string) error {
 	var err error
 	again := pauses()
@@ -98,7 +97,7 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 			return nil
 		case errors.Is(err, ErrNotRunning):
 			if paused, err := c.resume(ctx); err != nil || !paused {
-				return err // nothing runs in there
+				return err // nothing is running in there
 			}
 			continue
 		}
@@ -128,8 +127,7 @@ func (c *Container) runCommand(ctx context.Context, verb, id string) (Result, er
 // maxStatus bounds the status that follows a run's output, in bytes.
 const maxStatus = 1 << 20
 
-// followTries bounds how often in a row the output stream may break without any new
-// output although podman answers.
+// followTries bounds how often in a row the output stream may break without new output while podman answers.
 const followTries = 10
 
 // FollowRun writes the run's stdout from offset on to w until the run has ended, and
@@ -166,7 +164,7 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 			failures = 0
 			again.Reset()
 		}
-		c.podman.log.Debug().Str("box", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
+		c.podman.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
 		if err := again.Wait(ctx, err); err != nil {
 			return RunStatus{}, err
 		}

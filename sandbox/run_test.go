@@ -79,7 +79,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A run is followed as it prints, its state is told, and it cannot be removed.
+// A run can be followed while it prints, its status is known, and it cannot be removed.
 func TestFollowIsPrompt(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
@@ -101,7 +101,7 @@ func TestFollowIsPrompt(t *testing.T) {
 		t.Errorf("%+v, %v", status, err)
 	}
 	if err := container.RemoveRun(t.Context(), "r"); err == nil {
-		t.Error("removed while it runs")
+		t.Error("removed while running")
 	}
 	sh(t, container, "touch /workspace/go")
 	if rest, err := io.ReadAll(r); err != nil || string(rest) != "second\n" {
@@ -121,7 +121,7 @@ func TestStartRunRefuses(t *testing.T) {
 	}{
 		"no such command": {RunSpec{Argv: []string{"no-such-command"}}, "command no-such-command is not on the PATH"},
 		"no such path":    {RunSpec{Argv: []string{"/no/such"}}, "no such file"},
-		"no such dir":     {RunSpec{Argv: []string{"true"}, Dir: "/no/such"}, "there is no directory /no/such"},
+		"no such dir":     {RunSpec{Argv: []string{"true"}, Dir: "/no/such"}, "directory /no/such does not exist"},
 		"long argument":   {RunSpec{Argv: []string{"true", long}}, "argument list too long"},
 		"no command":      {RunSpec{}, "no command"},
 		"file in the way": {RunSpec{Argv: []string{"true"}, Files: []File{{Path: "/etc/passwd/x"}}}, "not a directory"},
@@ -132,9 +132,9 @@ func TestStartRunRefuses(t *testing.T) {
 		}
 	}
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "../x", Argv: []string{"true"}}); err == nil {
-		t.Error("an ID with a path was taken")
+		t.Error("an ID with a path was accepted")
 	}
-	// What could not start left nothing in the way.
+	// A run that could not start leaves nothing behind.
 	if existed, err := container.StartRun(t.Context(), RunSpec{ID: "same", Argv: []string{"true"}}); err != nil || existed {
 		t.Error(existed, err)
 	}
@@ -172,7 +172,7 @@ func TestRunFiles(t *testing.T) {
 	if _, err := container.StartRun(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, container, "test -e /root/lock; touch /workspace/go") // another run is alive: not removed
+	sh(t, container, "test -e /root/lock; touch /workspace/go") // another run is active: not removed
 	out, status := follow(t, container, "first")
 	if out != "{}\n600\n" {
 		t.Errorf("stdout %q", out)
@@ -189,14 +189,13 @@ func TestRunFiles(t *testing.T) {
 	}
 }
 
-// A run that wants files not to be there does not start where one is, and is as
-// good as never asked for.
+// A run with Without does not start if one of the files exists, and leaves no trace.
 func TestRunWithout(t *testing.T) {
 	container := testContainer(t)
 	spec := RunSpec{ID: "without", Argv: []string{"echo", "done"}, Without: []string{"/workspace/none", "/workspace/link", "/workspace/empty", "/workspace/dir", "/workspace/SOUL.md"}}
 	sh(t, container, "cd /workspace; mkdir dir; touch empty; ln -s /etc/passwd link; echo pirate > SOUL.md")
 	if _, err := container.StartRun(t.Context(), spec); !errors.Is(err, ErrFileExists) || !strings.Contains(err.Error(), "SOUL.md") {
-		t.Fatalf("started beside a file: %v", err)
+		t.Fatalf("started despite a file: %v", err)
 	}
 	if status, err := container.RunStatus(t.Context(), spec.ID); err != nil || status.State != RunNone {
 		t.Fatalf("state %v, %v", status.State, err)
@@ -210,7 +209,7 @@ func TestRunWithout(t *testing.T) {
 	}
 }
 
-// However much is printed, what is kept is bounded and ends with the end.
+// The stored output is bounded, however much is printed, and contains the end.
 func TestRunMaxOutput(t *testing.T) {
 	container := testContainer(t)
 	const bound = 1 << 20
@@ -233,7 +232,7 @@ func TestRunMaxOutput(t *testing.T) {
 	}
 }
 
-// Started by many at once, a run starts once.
+// A run started by many callers at once starts once.
 func TestStartRunOnce(t *testing.T) {
 	container := testContainer(t)
 	var wg sync.WaitGroup
@@ -255,11 +254,11 @@ func TestStartRunOnce(t *testing.T) {
 	wg.Wait()
 	follow(t, container, "once")
 	if got := sh(t, container, "cat /workspace/times"); got != "x" || fresh != 1 {
-		t.Errorf("ran %q, %d of 6 say that it was they", got, fresh)
+		t.Errorf("ran %q, %d of 6 callers say that they started it", got, fresh)
 	}
 }
 
-// Who follows can leave, and come back to what it has not read.
+// A follower can leave, and later continue where it stopped reading.
 func TestRunOutlivesFollower(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "echo first; until [ -e /workspace/go ]; do sleep 0.05; done; echo second")
@@ -275,7 +274,7 @@ func TestRunOutlivesFollower(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
-	until(t, "the follower's process has left the container", func() bool {
+	until(t, "the follower's process is gone from the container", func() bool {
 		return !strings.Contains(sh(t, container, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "tail -attached")
 	})
 	sh(t, container, "touch /workspace/go")

@@ -11,7 +11,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
-// A run that its container took down is interrupted; in a container made anew it never was.
+// A run that ends with its container is interrupted; in a recreated container it never existed.
 func TestRunInterrupted(t *testing.T) {
 	spec := testSpec(t)
 	container := ensure(t, spec)
@@ -58,11 +58,11 @@ func TestRunInterrupted(t *testing.T) {
 		t.Errorf("in a container that is gone: %+v", status)
 	}
 	if _, status := follow(t, ensure(t, spec), "r"); status.State != RunNone {
-		t.Errorf("in a container made anew: %+v", status)
+		t.Errorf("in a recreated container: %+v", status)
 	}
 }
 
-// Its supervisor killed, a run is interrupted, and its processes can be stopped.
+// If its supervisor is killed, a run is interrupted, and its processes can be stopped.
 func TestRunWithoutSupervisor(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "sleep 1001 & setsid sleep 1002 & sleep 1003")
@@ -81,7 +81,7 @@ func TestRunWithoutSupervisor(t *testing.T) {
 	}
 }
 
-// A paused container is waited for.
+// A follower waits for a paused container.
 func TestFollowPaused(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "echo hello")
@@ -99,7 +99,7 @@ func TestFollowPaused(t *testing.T) {
 	}
 }
 
-// An error of the writer ends the following.
+// An error of the writer ends FollowRun.
 func TestFollowWriterFails(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "echo hello; exec sleep 1000")
@@ -113,7 +113,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// A command killed for want of memory says so.
+// The status of a command killed because memory ran out says so.
 func TestRunOutOfMemory(t *testing.T) {
 	if !hostOf(t).can("memory") {
 		skipHost(t, "this host has no memory controller")

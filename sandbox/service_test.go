@@ -41,7 +41,7 @@ func (s *service) start() {
 	s.t.Helper()
 	os.Remove(s.socket)
 	s.cmd = exec.Command("podman", "system", "service", "--time=0", "unix://"+s.socket)
-	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // it would make the command a client
+	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // it would turn the command into a client
 		return strings.HasPrefix(kv, "CONTAINER_HOST=")
 	})
 	if err := s.cmd.Start(); err != nil {
@@ -68,8 +68,7 @@ func (s *service) connect() *Podman {
 	return p
 }
 
-// A follower rides out a service that is killed and comes back: each byte comes
-// once.
+// A follower survives a service that is killed and comes back: each byte arrives once.
 func TestFollowThroughServiceRestart(t *testing.T) {
 	s := startService(t)
 	p := s.connect()
@@ -90,7 +89,7 @@ func TestFollowThroughServiceRestart(t *testing.T) {
 	}()
 	<-lines.seen
 	s.kill()
-	// While it is away, each call says so.
+	// While it is away, each call fails with an error that says so.
 	if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("exec without service: %v, want ErrUnreachable", err)
 	}
@@ -113,7 +112,7 @@ func TestFollowThroughServiceRestart(t *testing.T) {
 	}
 }
 
-// watched collects what is written and says that something was.
+// watched collects what is written and signals each write.
 type watched struct {
 	text strings.Builder
 	seen chan struct{}
@@ -134,7 +133,7 @@ func TestConnectUnreachable(t *testing.T) {
 		t.Errorf("%v, want ErrUnreachable", err)
 	}
 	if _, err := Connect(t.Context(), "ssh://host/run", zerolog.Nop()); err == nil {
-		t.Error("ssh was taken")
+		t.Error("an ssh URI was accepted")
 	}
 }
 
@@ -160,7 +159,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Neither goroutines nor descriptors stay behind, also where a caller left early.
+// No goroutine or descriptor is leaked, even if a caller leaves early.
 func TestNoLeaks(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "echo hello; exec sleep 1000")
@@ -186,7 +185,7 @@ func TestNoLeaks(t *testing.T) {
 	for range 5 {
 		work()
 	}
-	until(t, "all goroutines and descriptors are back", func() bool {
+	until(t, "all goroutines and descriptors are released", func() bool {
 		g, d := count()
 		return g <= goroutines && d <= descriptors
 	})

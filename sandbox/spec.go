@@ -51,20 +51,19 @@ const (
 	workspace    = "/workspace"
 	homeDir      = "/root"
 
-	// Each room has idsPerSlot user IDs of the host for its own, from firstID on:
-	// a range that systemd's map of user IDs leaves unused
-	// (https://systemd.io/UIDS-GIDS/). Slots end where that range does.
+	// Each room has idsPerSlot user IDs of the host to itself, from firstID on: a range that systemd's table of user
+	// IDs leaves unused (https://systemd.io/UIDS-GIDS/). Slots end where that range does.
 	firstID    = 0x70000000
 	idsPerSlot = 65536
 	maxSlots   = (0x7FFE0000 - firstID) / idsPerSlot
 
-	// Limits on open files and processes of each user in a container. They are always
-	// set: podman's own defaults are above what some hosts allow.
+	// Limits on open files and processes of each user in a container. They are always set: podman's own defaults exceed
+	// what some hosts allow.
 	softFiles, hardFiles = 1024, 4096
 	processes            = 4096
 
 	cpuPeriod = 100_000 // microseconds
-	logBytes  = 1 << 20 // of PID 1's own words
+	logBytes  = 1 << 20 // the log of PID 1
 )
 
 // capabilities are what root keeps in a container: package managers and build tools
@@ -110,6 +109,7 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g.CapDrop = []string{"all"}
 	g.CapAdd = capabilities
 	g.NetNS = specgen.Namespace{NSMode: specgen.NoNetwork}
+	g.IpcNS = specgen.Namespace{NSMode: specgen.Private} // the host's containers.conf may have another default
 	g.ResourceLimits = limits
 	g.Rlimits = []rspec.POSIXRlimit{
 		{Type: "nofile", Soft: softFiles, Hard: hardFiles},

@@ -14,7 +14,7 @@ func sleepers(t testing.TB, container *Container) []string {
 
 func TestStopRun(t *testing.T) {
 	container := testContainer(t)
-	// Older things: a daemon of a run that has ended, and one of a run that goes on.
+	// Older processes: a daemon of a run that has ended, and one of a run that is still active.
 	start(t, container, "older", "setsid sleep 2001 & true")
 	start(t, container, "beside", "env -i setsid sleep 2002 & sleep 2003")
 	if _, status := follow(t, container, "older"); status.State != RunExited {
@@ -55,11 +55,11 @@ func TestStopRun(t *testing.T) {
 		t.Errorf("stopped: %+v", status)
 	}
 	if status, err := container.RunStatus(t.Context(), "beside"); err != nil || status.State != RunRunning {
-		t.Errorf("the run beside: %+v, %v", status, err)
+		t.Errorf("the other run: %+v, %v", status, err)
 	}
 }
 
-// What is paused is stopped all the same.
+// A stop also works in a paused container.
 func TestStopRunPaused(t *testing.T) {
 	container := testContainer(t)
 	start(t, container, "r", "exec sleep 1000")
@@ -72,7 +72,7 @@ func TestStopRunPaused(t *testing.T) {
 	}
 }
 
-// Orphans are reaped, those of a run and those of anybody else: no zombie stays.
+// Orphans are reaped, whether they belong to a run or not: no zombie is left.
 func TestNoZombies(t *testing.T) {
 	container := testContainer(t)
 	count := func() string { return sh(t, container, "ls -d /proc/[0-9]* | wc -l") }
@@ -89,8 +89,8 @@ func TestNoZombies(t *testing.T) {
 	until(t, "the other orphans are reaped", func() bool { return count() == before })
 }
 
-// A run that has used up the container's processes loses neither PID 1 nor its own
-// supervisor, and can be stopped although nothing more can be executed.
+// A run that has used up the container's processes cannot take down PID 1 or its own supervisor, and can be stopped
+// although nothing else can be executed.
 func TestStopRunWithoutProcesses(t *testing.T) {
 	spec := testSpec(t)
 	spec.PIDs = 64

@@ -119,7 +119,7 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 		return err
 	}
 	defer unlock()
-	if err := p.removeHelper(ctx, spec.Name); err != nil { // of one that was cut off
+	if err := p.removeHelper(ctx, spec.Name); err != nil { // left over from an interrupted one
 		return err
 	}
 	made, err := containers.CreateWithSpec(p.with(ctx), g, nil)

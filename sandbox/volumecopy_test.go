@@ -13,19 +13,17 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
-// realImage is the image of the containers: the one of the other tests has no tar to
-// speak of.
+// realImage is the product's image, because the tar of the tests' image is too limited.
 func realImage(t *testing.T) string {
 	t.Helper()
 	image := cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest")
 	if _, err := needPodman(t).ImageID(t.Context(), image); err != nil {
-		skipHost(t, image+" is not there: deploy/image/build makes it")
+		skipHost(t, image+" does not exist: build it with deploy/image/build")
 	}
 	return image
 }
 
-// What a room's volumes hold comes out of one host and into another: here, into
-// the volumes of another room.
+// A room's volumes can be exported on one host and imported on another; here, into the volumes of another room.
 func TestCopyVolumes(t *testing.T) {
 	p, image := needPodman(t), realImage(t)
 	from, to := testRoom(t), testRoom(t)
@@ -45,7 +43,7 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 		t.Fatal(err)
 	}
 	if archive.Len() > 64<<20 {
-		t.Errorf("the archive holds %d bytes: what is sparse was written out", archive.Len())
+		t.Errorf("the archive has %d bytes: the sparse file was written out in full", archive.Len())
 	}
 	data := archive.Bytes()
 	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); err != nil {
@@ -57,7 +55,7 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 		t.Errorf("got %s, want %s", got, want)
 	}
 
-	// What is there is left alone, or goes.
+	// Existing contents are left alone, or replaced on request.
 	if err := p.ImportVolumes(ctx, to, image, bytes.NewReader(data), false); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("filled volumes: %v", err)
 	}
@@ -68,14 +66,14 @@ mkfifo pipe; truncate -s 3G sparse; echo home > /root/.profile2; chmod 0600 /roo
 	if got := sh(t, container, "ls"); strings.Contains(got, "mine") || !strings.Contains(got, "a word") {
 		t.Errorf("afterwards there is %s", got)
 	}
-	// An archive that breaks off is an error, and no helper is left.
+	// A truncated archive is an error, and no helper container is left.
 	broken := errors.New("it broke off")
 	if err := p.ImportVolumes(ctx, to, image, io.MultiReader(bytes.NewReader(data[:len(data)/2]), iotest.ErrReader(broken)), true); !errors.Is(err, broken) {
 		t.Errorf("half an archive: %v", err)
 	}
 	for _, room := range []string{from, to} {
 		if _, err := containers.Inspect(p.with(ctx), "copy-"+slug(room), nil); !errors.Is(explain(err, "inspect", room), ErrNotFound) {
-			t.Errorf("the helper of %s is still there: %v", room, err)
+			t.Errorf("the helper container of %s still exists: %v", room, err)
 		}
 	}
 }

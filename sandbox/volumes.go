@@ -84,7 +84,7 @@ func (p *Podman) freeSlot(ctx context.Context) (int, error) {
 	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelSlot}})
 	list, err := volumes.List(p.with(ctx), options)
 	for tries := 1; err != nil && tries < listTries && errors.Is(explain(err, "list", "volumes"), ErrNotFound); tries++ {
-		list, err = volumes.List(p.with(ctx), options) // one of them was removed while podman looked at them
+		list, err = volumes.List(p.with(ctx), options) // one of them was removed while podman listed them
 	}
 	if err != nil {
 		return noSlot, explain(err, "list", "volumes")

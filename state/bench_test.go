@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fullStore has rooms with 50 turns of about 200 bytes each.
+// fullStore returns a store of rooms with 50 turns of about 200 bytes each.
 func fullStore(b *testing.B, rooms int) *Store {
 	b.Helper()
 	s := openStore(b, b.TempDir())
@@ -28,7 +28,7 @@ func fullStore(b *testing.B, rooms int) *Store {
 	return s
 }
 
-// One room changes, the whole file is on the disk again. Goal: under 100 ms.
+// One room changes, and the whole file is written again. Goal: under 100 ms.
 func BenchmarkStoreSave1000Rooms(b *testing.B) {
 	s := fullStore(b, 1000)
 	info, err := os.Stat(s.path)
@@ -66,7 +66,7 @@ func BenchmarkStoreOpen1000Rooms(b *testing.B) {
 	}
 }
 
-// An execution changes, in a file with 500 that wait. Goal: under 20 ms.
+// An execution changes in a file with 500 waiting ones. Goal: under 20 ms.
 func BenchmarkStorePutExecution500Waiting(b *testing.B) {
 	s := fullStore(b, 100)
 	id := func(i int) string { return fmt.Sprintf("18f02c3e-0000-4000-8000-%012d", i) }
@@ -85,12 +85,12 @@ func BenchmarkStorePutExecution500Waiting(b *testing.B) {
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
 }
 
-func batch(from, n int) []Inbound {
+func batch(from, n int) []Event {
 	body := strings.Repeat("a message of some length, ", 12)
-	events := make([]Inbound, n)
+	events := make([]Event, n)
 	for i := range events {
-		e := event(fmt.Sprintf("!room%04d:example.org", i%20), fmt.Sprintf("$%d-abcdefghijklmnopqrstuvwxyz0123456789", from+i), Archived)
-		e.Raw = []byte(`{"type":"m.room.message","sender":"@alice:example.org","content":{"msgtype":"m.text","body":"` + body + `"}}`)
+		e := anEvent(fmt.Sprintf("!room%04d:example.org", i%20), fmt.Sprintf("$%d-abcdefghijklmnopqrstuvwxyz0123456789", from+i), Archived)
+		e.Body.Message.Body = body
 		events[i] = e
 	}
 	return events
@@ -116,7 +116,7 @@ func bigJournal(b *testing.B) string {
 	return path
 }
 
-// Open a journal of 100,000 rows and ask what is to be done.
+// Open a journal of 100,000 rows and query the pending work.
 func BenchmarkJournalOpen100k(b *testing.B) {
 	path := bigJournal(b)
 	for b.Loop() {
@@ -139,7 +139,7 @@ func BenchmarkJournalCommit100Into100k(b *testing.B) {
 	}
 }
 
-// 500 tasks that wait, among 100,000 rows: what a start reads.
+// 500 waiting tasks among 100,000 rows, as read at startup.
 func BenchmarkJournalWaiting500Of100k(b *testing.B) {
 	j := openJournal(b, bigJournal(b))
 	for i, e := range batch(200_000, 500) {
@@ -160,7 +160,7 @@ func BenchmarkJournalWaiting500Of100k(b *testing.B) {
 func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
 	j := openJournal(b, bigJournal(b))
 	task := queueTask(b, j, "!a", "$task")
-	commit(b, j, "s", event("!a", "$answer", Pending))
+	commit(b, j, "s", anEvent("!a", "$answer", Pending))
 	i := 0
 	for b.Loop() {
 		i++
@@ -169,12 +169,12 @@ func BenchmarkJournalQuestionAndAnswer(b *testing.B) {
 	}
 }
 
-// The next task of a room with 10,000 in line.
+// The next task of a room with 10,000 queued.
 func BenchmarkJournalNextTaskOf10k(b *testing.B) {
 	j := newJournal(b)
-	var rows []Inbound
+	var rows []Event
 	for i := range 10_000 {
-		rows = append(rows, event("!a", fmt.Sprint("$", i), Pending))
+		rows = append(rows, anEvent("!a", fmt.Sprint("$", i), Pending))
 	}
 	commit(b, j, "s", rows...)
 	must(b, j.inTx(ctx, func(tx *sql.Tx) error {
@@ -196,7 +196,7 @@ func BenchmarkJournalNextTaskOf10k(b *testing.B) {
 	}
 }
 
-// Begin and End of a task on a transcript that is as long as it can be.
+// Begin and End of a task on a transcript of maximum length.
 func BenchmarkTranscriptTaskInLongFile(b *testing.B) {
 	tr, dir := openTranscripts(b)
 	line := Line{Kind: KindTool, Event: "$before", Tool: "run_shell_command", Text: strings.Repeat("output ", 100)}.encode()

@@ -17,8 +17,7 @@ import (
 
 const perCommit = 7 // events in each commit of the child
 
-// runChild works in dir until it is killed, and says after each step that the
-// step is on the disk.
+// runChild works in dir until it is killed, and prints each step once it is on disk.
 func runChild(job, dir string) error {
 	ctx := context.Background()
 	switch job {
@@ -53,9 +52,9 @@ func runChild(job, dir string) error {
 		}
 		from, _ := strconv.Atoi(token)
 		for i := from + 1; ; i++ {
-			var events []Inbound
+			var events []Event
 			for k := range perCommit {
-				events = append(events, Inbound{Room: "!r", Event: fmt.Sprintf("$%d-%d", i, k), Raw: []byte(`{}`), Status: Archived})
+				events = append(events, anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived))
 			}
 			if _, err := j.Commit(ctx, strconv.Itoa(i), events); err != nil {
 				return err
@@ -68,14 +67,14 @@ func runChild(job, dir string) error {
 	return fmt.Errorf("no job %q", job)
 }
 
-// askAndAnswer lets one task ask, be answered, and ask again, from where a former
-// life was killed. Tries is the number of answers.
+// askAndAnswer makes one task ask, be answered, and ask again, continuing where an earlier process was killed. Tries is
+// the number of answers.
 func askAndAnswer(ctx context.Context, path string) error {
 	j, err := OpenJournal(ctx, path, zerolog.Nop())
 	if err != nil {
 		return err
 	}
-	if _, err := j.Commit(ctx, "t", []Inbound{{Room: "!r", Event: "$task", Status: Pending}}); err != nil {
+	if _, err := j.Commit(ctx, "t", []Event{anEvent("!r", "$task", Pending)}); err != nil {
 		return err
 	}
 	if err := j.Enqueue(ctx, work("!r", "$task")); err != nil && !errors.Is(err, ErrFinished) {
@@ -86,24 +85,24 @@ func askAndAnswer(ctx context.Context, path string) error {
 		return err
 	}
 	for i := task.Tries; ; i++ {
-		answer := Inbound{Room: "!r", Event: fmt.Sprint("$answer", i), Status: Pending}
+		answer := anEvent("!r", fmt.Sprint("$answer", i), Pending)
 		task.Tries = i
 		if err := j.Wait(ctx, task, []Message{message(fmt.Sprint("question", i), "!r", "$task")}); err != nil {
 			return err
 		}
-		if _, err := j.Commit(ctx, "t", []Inbound{answer}); err != nil {
+		if _, err := j.Commit(ctx, "t", []Event{answer}); err != nil {
 			return err
 		}
 		task.Tries = i + 1
-		if err := j.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.Event); err != nil {
+		if err := j.Resume(ctx, task, []Message{message(fmt.Sprint("going-on", i), "!r", "$task")}, answer.ID); err != nil {
 			return err
 		}
 		fmt.Println(i + 1)
 	}
 }
 
-// killChild runs a child until it has said steps lines, kills it in the middle
-// of what it does then, and gives the last number it said.
+// killChild runs a child until it has printed steps lines, kills it in the middle of the next step, and returns the
+// last number printed.
 func killChild(t *testing.T, job, dir string, steps int) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -142,7 +141,7 @@ func TestJournalSurvivesKill(t *testing.T) {
 		if n < said {
 			t.Errorf("commit %d was acknowledged, token is %d", said, n)
 		}
-		if rows := countRows(t, j, "inbound"); rows != n*perCommit {
+		if rows := countRows(t, j, "event"); rows != n*perCommit {
 			t.Errorf("token %d with %d events, want %d", n, rows, n*perCommit)
 		}
 		if j.Corrupt() != "" {
@@ -152,9 +151,8 @@ func TestJournalSurvivesKill(t *testing.T) {
 	}
 }
 
-// After kill -9 in the middle of a step the task, its questions and its answers
-// agree: no question without a task that waits for it, no answer that is bound
-// and not counted.
+// After kill -9 in the middle of a step the task, its questions and its answers agree: no question without a task that
+// waits for it, no answer that is bound but not counted.
 func TestQuestionsSurviveKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, steps := range []int{1, 25, 2, 7} {
@@ -175,11 +173,11 @@ func TestQuestionsSurviveKill(t *testing.T) {
 			must(t, j.db.QueryRow("SELECT count(*) FROM "+where).Scan(&n))
 			return n
 		}
-		if n := count("inbound WHERE status = 4"); n != answers+1 { // and the task
+		if n := count("event WHERE status = 4"); n != answers+1 { // and the task
 			t.Errorf("%d answers are counted, %d are bound", answers, n)
 		}
 		if n := count("message WHERE txn LIKE 'going-on%'"); n != answers {
-			t.Errorf("%d answers are counted, %d are told", answers, n)
+			t.Errorf("%d answers are counted, %d are reported", answers, n)
 		}
 		if n := count("message WHERE txn LIKE 'question%'"); n != questions {
 			t.Errorf("%d questions in state %s and %d answers", n, task.State, answers)
@@ -188,8 +186,7 @@ func TestQuestionsSurviveKill(t *testing.T) {
 	}
 }
 
-// After kill -9 in the middle of a save the file parses and has everything that
-// was acknowledged.
+// After kill -9 in the middle of a save the file parses and contains everything that was acknowledged.
 func TestStoreSurvivesKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, steps := range []int{1, 60, 7} {
@@ -228,7 +225,7 @@ func TestLockIsForOneProcess(t *testing.T) {
 	wantSentence(t, err, fmt.Sprintf("process %d", os.Getpid()))
 	must(t, first.Close())
 
-	killChild(t, "lock", dir, 1) // a killed owner holds nothing
+	killChild(t, "lock", dir, 1) // a killed process holds no lock
 	second, err := Lock(dir)
 	must(t, err)
 	must(t, second.Close())

@@ -35,7 +35,7 @@ func TestStoreOnFullDisk(t *testing.T) {
 	must(t, s.SetContainer(ctx, "!r", "box"))
 	again := openStore(t, dir)
 	if diff := cmp.Diff(s.History("!r"), again.History("!r")); diff != "" {
-		t.Error("what could not be saved did not go with the next write:", diff)
+		t.Error("what could not be saved was not in the next write:", diff)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestStoreInReadOnlyFolder(t *testing.T) {
 	looked, err := ReadStore(dir)
 	must(t, err)
 	if looked.Container("!r") != "box" {
-		t.Error("a read-only store cannot be looked at")
+		t.Error("a read-only store cannot be read")
 	}
 	setReadOnly(t, dir, false)
 	must(t, s.Flush(ctx))
@@ -78,18 +78,19 @@ func TestStoreWhereAFileIs(t *testing.T) {
 	wantSentence(t, err, "is a folder")
 }
 
-// On a full disk a commit is refused as a whole, and what was committed stays.
+// On a full disk a commit fails as a whole, and what was committed before stays.
 func TestJournalOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	path := filepath.Join(dir, "journal.db")
 	j := openJournal(t, path)
 	must(t, os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 1<<20), 0o600))
 
-	raw := []byte(`{"content":{"body":"` + strings.Repeat("x", 2000) + `"}}`)
 	commit := func(i int) error {
-		var events []Inbound
+		var events []Event
 		for k := range 50 {
-			events = append(events, Inbound{Room: "!r", Event: fmt.Sprintf("$%d-%d", i, k), Raw: raw, Status: Archived})
+			e := anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived)
+			e.Body.Message.Body = strings.Repeat("x", 2000)
+			events = append(events, e)
 		}
 		_, err := j.Commit(ctx, strconv.Itoa(i), events)
 		return err
@@ -111,7 +112,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 		t.Helper()
 		token, err := j.NextBatch(ctx)
 		must(t, err)
-		if rows := countRows(t, j, "inbound"); token != strconv.Itoa(want) || rows != want*50 {
+		if rows := countRows(t, j, "event"); token != strconv.Itoa(want) || rows != want*50 {
 			t.Errorf("token %q with %d events, want %d with %d", token, rows, want, want*50)
 		}
 	}
@@ -123,16 +124,16 @@ func TestJournalOnFullDisk(t *testing.T) {
 	must(t, j.db.Close())
 	check(openJournal(t, path), good+1)
 	if good == 0 {
-		t.Error("not one commit fitted: the test tests nothing")
+		t.Error("no commit succeeded: the test tests nothing")
 	}
 }
 
-// On a full disk neither a question nor an answer is half there.
+// On a full disk no question or answer is half stored.
 func TestQuestionOnFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	j := openJournal(t, filepath.Join(dir, "journal.db"))
 	asks, waits := queueTask(t, j, "!a", "$asks"), queueTask(t, j, "!a", "$waits")
-	commit(t, j, "t", event("!a", "$by", Pending), event("!a", "$new", Pending))
+	commit(t, j, "t", anEvent("!a", "$by", Pending), anEvent("!a", "$new", Pending))
 	must(t, j.Wait(ctx, waits, nil))
 	free := fill(t, dir)
 	long := message("x", "!a", "")

@@ -13,26 +13,23 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// ErrNotFound says that there is no such event, task or message in the journal.
+// ErrNotFound means that the journal has no such event, task or message.
 var ErrNotFound = errors.New("not in the journal")
 
-// ErrFinished says that an event is decided, or that a task is not in a state from
-// which the step can be made.
+// ErrFinished means that an event is already decided, or that a task is in a state that does not allow the step.
 var ErrFinished = errors.New("already decided or answered")
 
-// ErrLocked says that another process works on the same state directory.
+// ErrLocked means that another process uses the same state directory.
 var ErrLocked = errors.New("state directory is in use")
 
-// ErrNewer says that a file was written by a newer release than this one.
+// ErrNewer means that a file was written by a newer release than this one.
 var ErrNewer = errors.New("written by a newer release")
 
-// ErrOlder says that a file was written by an older release and cannot be read
-// before the bot of this one has opened it.
+// ErrOlder means that a file was written by an older release and cannot be read until this release's bot has opened it.
 var ErrOlder = errors.New("written by an older release")
 
-// explain adds the sentence for the operator to an error that came from the
-// file system or from SQLite while path was in use. An error whose mend is not
-// known comes back as it is.
+// explain adds the operator's sentence to an error from the file system or from SQLite that involves path. Other errors
+// are returned unchanged.
 func explain(err error, path string) error {
 	return explainIn(err, filepath.Dir(path), path)
 }
@@ -51,40 +48,39 @@ func sentenceFor(err error, dir, path string) string {
 	code := sqliteCode(err)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqlite3.SQLITE_FULL, noRoomToShare(err):
-		return fmt.Sprintf("There is no space left in %s: free some, nothing that was saved before is lost.", dir)
+		return fmt.Sprintf("There is no space left in %s: free some space. Nothing that was saved before is lost.", dir)
 	case errors.Is(err, syscall.EROFS), code == sqlite3.SQLITE_READONLY:
 		return fmt.Sprintf("%s is read-only: make it writable, or set STATE_DIR to a folder that is.", dir)
 	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_PERM, code == sqlite3.SQLITE_CANTOPEN:
-		return fmt.Sprintf("%s cannot be opened: give the user of the bot the right to read and write it, or set STATE_DIR to another folder.", path)
+		return fmt.Sprintf("%s cannot be opened: let the bot's user read and write it, or set STATE_DIR to another folder.", path)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Sprintf("%s is not a folder: set STATE_DIR to one.", dir)
 	case errors.Is(err, syscall.EISDIR):
 		return fmt.Sprintf("%s is a folder where a file should be: move it away.", path)
 	case errors.Is(err, syscall.EIO), code == sqlite3.SQLITE_IOERR:
-		return fmt.Sprintf("The disk under %s does not read or write: look at the kernel's log.", dir)
+		return fmt.Sprintf("The disk under %s has read or write errors: see the kernel's log.", dir)
 	case damaged(err):
-		return fmt.Sprintf("%s is damaged: restart the bot, it moves the file aside and begins a new one.", path)
+		return fmt.Sprintf("%s is damaged: restart the bot, which moves the file aside and creates a new one.", path)
 	case code == sqlite3.SQLITE_BUSY:
-		return fmt.Sprintf("Another program holds %s: close it.", path)
+		return fmt.Sprintf("Another program is using %s: stop it.", path)
 	}
 	return ""
 }
 
-// damaged reports whether SQLite says that the file itself is broken.
+// damaged reports whether SQLite says that the file itself is damaged.
 func damaged(err error) bool {
 	code := sqliteCode(err)
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 
-// noRoomToShare reports whether SQLite could not make the file that its readers
-// and writers share as long as it should be. It does not tell why; what keeps a
-// file from growing is a full disk.
+// noRoomToShare reports whether SQLite could not extend the file that its readers and writers share. SQLite does not
+// give the reason; it is a full disk.
 func noRoomToShare(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
-// sqliteCode is the primary result code of an error from SQLite, 0 for others.
+// sqliteCode returns the primary result code of an SQLite error, 0 for others.
 func sqliteCode(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {

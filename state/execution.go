@@ -10,33 +10,30 @@ import (
 	"slices"
 )
 
-// What is kept of the executions of a room that are finished; the newest one
-// stays, however long it is. Those that are not finished never go.
+// Limits for the finished executions of a room; the newest one is kept, however long it is. Unfinished ones are never
+// removed.
 const (
 	MaxFinished      = 20        // executions
-	MaxFinishedBytes = 256 << 10 // bytes, all together
+	MaxFinishedBytes = 256 << 10 // bytes in total
 )
 
-// execution is one as it lies in state.json, or what else a file had in its
-// place, which has no ID then. It is never changed in place.
+// execution is one entry of state.json. An entry that is something else has no ID. It is never changed in place.
 type execution struct {
 	id       string
 	finished bool
 	raw      json.RawMessage
 }
 
-// executions are those of one room, oldest first. It is never changed in place.
+// executions are those of one room, oldest first. They are never changed in place.
 type executions struct {
 	list []execution
-	bare bool // the file had one value here that was no list: list[0]
+	bare bool // the file had a value here that was not a list: list[0]
 }
 
-// PutExecution adds an execution to the room, or replaces the one with its
-// session_id. It is kept byte for byte (less white space around it), and comes
-// last when it is new, and once more when it is finished: then the oldest
-// finished ones go, see MaxFinished. Two keys of raw are read, which both must
-// be there: session_id, and state, in which "completed" and "failed" are
-// finished. An ID that another room has comes to this one.
+// PutExecution adds an execution to the room, or replaces the one with its session_id. It is kept byte for byte (except
+// for white space around it). It comes last when it is new, and again when it is finished: then the oldest finished
+// ones are removed, see MaxFinished. Two keys of raw are read and must exist: session_id, and state, in which
+// "completed" and "failed" mean finished. If another room has the ID, the execution moves to this one.
 func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessage) error {
 	if room == "" {
 		return errors.New("put execution: no room")
@@ -48,7 +45,7 @@ func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessa
 	return s.update(ctx, func(c *contents) bool { return c.putExecution(room, e) })
 }
 
-// Execution gives an execution as it was put, and its room.
+// Execution returns an execution as it was put, and its room.
 func (s *Store) Execution(id string) (room string, raw json.RawMessage, ok bool) {
 	s.mu.Lock()
 	room, ok = s.now.roomOf[id]
@@ -60,7 +57,7 @@ func (s *Store) Execution(id string) (room string, raw json.RawMessage, ok bool)
 	return room, bytes.Clone(list[indexOf(list, id)].raw), true
 }
 
-// Executions gives those of a room as they were put, oldest first.
+// Executions returns those of a room as they were put, oldest first.
 func (s *Store) Executions(room string) []json.RawMessage {
 	s.mu.Lock()
 	list := s.now.executions[room].list
@@ -74,8 +71,7 @@ func (s *Store) Executions(room string) []json.RawMessage {
 	return out
 }
 
-// Unfinished gives the executions of all rooms that are not finished, room by
-// room.
+// Unfinished returns the unfinished executions of all rooms, room by room.
 func (s *Store) Unfinished() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +102,7 @@ func newExecution(raw json.RawMessage) (execution, error) {
 	return execution{keys.ID, finished, raw}, nil
 }
 
-// with gives the executions with one put, and whether that made a difference.
+// with returns the executions with one put, and whether that changed anything.
 func (es executions) with(e execution) (executions, bool) {
 	i := indexOf(es.list, e.id)
 	if i >= 0 && bytes.Equal(es.list[i].raw, e.raw) {
@@ -129,7 +125,7 @@ func (es executions) without(id string) executions {
 	return executions{list: slices.DeleteFunc(slices.Clone(es.list), same)}
 }
 
-// window leaves out the finished executions that are too many or too much.
+// window removes finished executions above the limits.
 func window(list []execution) []execution {
 	count, size := 0, 0
 	out := make([]execution, 0, len(list))
@@ -150,7 +146,7 @@ func indexOf(list []execution, id string) int {
 	return slices.IndexFunc(list, func(e execution) bool { return e.id == id })
 }
 
-// putExecution reports whether it made a difference.
+// putExecution reports whether it changed anything.
 func (c *contents) putExecution(room string, e execution) bool {
 	if before, known := c.roomOf[e.id]; known && before != room {
 		c.setExecutions(before, c.executions[before].without(e.id))
@@ -162,7 +158,7 @@ func (c *contents) putExecution(room string, e execution) bool {
 	return changed
 }
 
-// setExecutions replaces those of a room, and holds roomOf to it.
+// setExecutions replaces those of a room, and updates roomOf.
 func (c *contents) setExecutions(room string, es executions) {
 	for _, e := range c.executions[room].list {
 		if c.roomOf[e.id] == room {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// one is an execution of some size, in bytes.
+// one is an execution of a given size, in bytes.
 func one(id, status string, size int) string {
 	text := fmt.Sprintf(`{"session_id":%q,"state":%q,"transcript":[""]}`, id, status)
 	return strings.Replace(text, `""]`, `"`+strings.Repeat("x", max(0, size-len(text)))+`"]`, 1)
@@ -28,7 +28,7 @@ func texts(raws []json.RawMessage) (out []string) {
 	return out
 }
 
-// sessionsOf gives the IDs of a room's executions, in order.
+// sessionsOf returns the IDs of a room's executions, in order.
 func sessionsOf(t testing.TB, s *Store, room string) (out []string) {
 	t.Helper()
 	for _, raw := range s.Executions(room) {
@@ -79,7 +79,7 @@ func TestExecutionsAreKeptByteForByte(t *testing.T) {
 	before := s.attempts
 	putExecution(t, s, "!r", a2)
 	if s.attempts != before {
-		t.Error("an execution that is there already was written")
+		t.Error("an existing execution was written again")
 	}
 	_, raw, _ := s.Execution("a")
 	clear(raw)
@@ -91,7 +91,7 @@ func TestExecutionsAreKeptByteForByte(t *testing.T) {
 	must(t, s.PutExecution(ctx, "!r", given))
 	clear(given)
 	if _, raw, _ := s.Execution("a"); string(raw) != a1 {
-		t.Errorf("the giver changed it: %s", raw)
+		t.Errorf("the caller changed it: %s", raw)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestPutExecutionRefuses(t *testing.T) {
 		"a number for an ID": `{"session_id":1,"state":"running"}`, "no state": `{"session_id":"a"}`, "a null state": `{"session_id":"a","state":null}`,
 	} {
 		if err := s.PutExecution(ctx, "!r", json.RawMessage(raw)); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	if err := s.PutExecution(ctx, "", json.RawMessage(one("a", "running", 0))); err == nil {
-		t.Error("one without a room was taken")
+		t.Error("an execution without a room was accepted")
 	}
 	if diff := cmp.Diff(before, readState(t, dir)); diff != "" || len(s.Rooms()) > 0 {
 		t.Error(diff)
@@ -158,7 +158,7 @@ func TestExecutionsMoveWithTheirRoom(t *testing.T) {
 			t.Errorf("%q, %v", room, ok)
 		}
 		if room, _, ok := s.Execution("old1"); ok {
-			t.Errorf("one that is gone is in %q", room)
+			t.Errorf("a removed one is in %q", room)
 		}
 		if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" || !strings.Contains(readState(t, dir), `"kept"`) {
 			t.Error("not all of it has moved:", diff)
@@ -189,7 +189,7 @@ func TestUnfinishedExecutions(t *testing.T) {
 	}
 }
 
-// Rooms put and read at the same time.
+// Rooms are written and read concurrently.
 func TestExecutionsOfManyRoomsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// decodeExecutions reads the value of the key, a room at a time. What is no
-// object was not written by us, and is kept under a room without a name.
+// decodeExecutions reads the value of the key, room by room. A value that is not an object was not written by us, and
+// is kept under a room without a name.
 func (c *contents) decodeExecutions(dec *json.Decoder) error {
 	c.executions, c.roomOf = map[string]executions{}, map[string]string{}
 	tok, err := dec.Token()
@@ -44,8 +44,8 @@ func (c *contents) decodeExecutions(dec *json.Decoder) error {
 	return nil
 }
 
-// adopt makes the executions of a room known by their IDs. One that another
-// room has already is left out; without a room there is none.
+// adopt indexes the executions of a room by ID. One that another room already has is left out, as is a room without a
+// name.
 func (c *contents) adopt(room string) {
 	es := c.executions[room]
 	if room == "" {
@@ -60,9 +60,8 @@ func (c *contents) adopt(room string) {
 	c.setExecutions(room, es)
 }
 
-// UnmarshalJSON reads what a file says of one room. Nothing in it is an error:
-// what is no execution is kept as it is. Of two with the same ID the last one
-// counts.
+// UnmarshalJSON reads one room's part of the file. It never fails: an entry that is not an execution is kept as it is.
+// Of two with the same ID the last one counts.
 func (es *executions) UnmarshalJSON(data []byte) error {
 	var raws []json.RawMessage
 	if json.Unmarshal(data, &raws) != nil {

@@ -8,20 +8,18 @@ import (
 	"strings"
 )
 
-// notState are entries of a state folder that belong to this host and are neither
-// copied nor backed up: sockets, locks and files on their way are made anew, and the
-// rest are the releases, where STATE_DIR and their folder are one.
+// notState lists entries of a state folder that belong to this host and are neither copied nor backed up: sockets,
+// locks and pending files are recreated, and the rest are the releases, if they share a folder with STATE_DIR.
 var notState = []string{
 	"gateway", "tmp", "lock", "control.sock",
 	"releases", "current", "good", "state-before", "state-failed", "trial", "cache", "update.json", "update.log", "watch.lock",
 }
 
-// TranscriptFolder is the folder of the files that only ever grow.
+// TranscriptFolder is the folder of the files that only grow.
 const TranscriptFolder = "transcripts"
 
-// Walk visits what belongs to the state, folders before what is in them; "." is the
-// state folder itself. What vanishes meanwhile is left out. Databases that are in
-// use are copied with Snapshot, and their sidecars are not.
+// Walk visits the files of the state, each folder before its contents; "." is the state folder itself. It skips what
+// disappears meanwhile. Databases in use are copied with Snapshot; their sidecars are skipped.
 func Walk(dir string, visit func(name string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name, relErr := filepath.Rel(dir, path)
@@ -42,10 +40,10 @@ func Walk(dir string, visit func(name string, d fs.DirEntry) error) error {
 	})
 }
 
-// IsDatabase tells the files that SQLite writes.
+// IsDatabase reports whether SQLite writes this file.
 func IsDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
 
-// IsSidecar tells the files that SQLite keeps beside an open database.
+// IsSidecar reports whether SQLite keeps this file next to an open database.
 func IsSidecar(name string) bool {
 	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") || strings.HasSuffix(name, ".db-journal")
 }

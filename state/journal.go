@@ -15,10 +15,10 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Journal is journal.db: the sync token together with the events it covers, the
-// tasks that some of them became, and the messages on their way out. All methods
-// can be called from any goroutine; each change is one transaction, synced to the
-// disk before the method returns. Errors that a person can mend carry a sentence.
+// Journal is journal.db: the sync token with the events that it covers, tasks, and
+// outgoing messages. Its methods are safe for concurrent use. Each change is one
+// transaction, which is on disk when the method returns. Errors that a person can fix
+// carry a sentence.
 type Journal struct {
 	db      *sql.DB
 	path    string
@@ -26,10 +26,10 @@ type Journal struct {
 	corrupt string
 }
 
-// OpenJournal opens or makes the journal at path. A file that is no database,
-// or a broken one, is moved aside with its WAL, never overwritten, and the
-// journal begins empty: see Corrupt. A journal of a newer release is refused
-// with ErrNewer. The caller holds the Lock of the folder.
+// OpenJournal opens or creates the journal at path. If the file is damaged or not a
+// database, it is moved aside with its WAL, never overwritten, and the journal starts
+// empty: see Corrupt. It returns ErrNewer for a journal of a newer release. The caller
+// holds the directory's Lock.
 func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	if damaged(err) {
 		broken := err
 		if err = j.setAside(); err == nil {
-			log.Error().Err(broken).Str("moved_to", j.corrupt).Msg("journal is damaged: moved aside, beginning empty")
+			log.Error().Err(broken).Str("moved_to", j.corrupt).Msg("journal is damaged: moved aside, starting with an empty one")
 			err = j.open(ctx)
 		}
 	}
@@ -49,8 +49,8 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	return j, nil
 }
 
-// ReadJournal opens the journal for a look from another process: nothing is
-// made, mended or changed. A missing one is ErrNotFound.
+// ReadJournal opens the journal read-only from another process. It never creates,
+// repairs or migrates it. It returns ErrNotFound if there is none.
 func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal %s: %w", path, ErrNotFound)
@@ -62,7 +62,7 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	version, err := j.version(ctx)
 	if err == nil && version < schemaVersion {
 		err = sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, path, ErrOlder),
-			"%s was written by an older matrix-tui: start this release once, it brings the file up to date.", path)
+			"%s was written by an older matrix-tui: start this release once to migrate it.", path)
 	}
 	if err != nil {
 		_ = j.db.Close()
@@ -71,11 +71,10 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	return j, nil
 }
 
-// Corrupt is the path to which a damaged journal was moved when this one was
-// opened, "" when all was well.
+// Corrupt returns the path to which OpenJournal moved a damaged journal, or "".
 func (j *Journal) Corrupt() string { return j.corrupt }
 
-// Close ends all use of the journal.
+// Close closes the journal.
 func (j *Journal) Close() error {
 	if err := j.db.Close(); err != nil {
 		return explain(fmt.Errorf("close journal: %w", err), j.path)
@@ -84,7 +83,7 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) open(ctx context.Context) error {
-	// SQLite would make the file readable for all; its WAL takes the mode over.
+	// SQLite would create the file readable for everybody. The WAL gets the same mode.
 	file, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -108,8 +107,8 @@ func (j *Journal) open(ctx context.Context) error {
 	return nil
 }
 
-// connect makes the one connection: SQLite has one writer anyway, and readers
-// here are short.
+// connect opens the database with a single connection: SQLite has one writer anyway,
+// and our reads are short.
 func (j *Journal) connect(params url.Values) error {
 	abs, err := filepath.Abs(j.path)
 	if err != nil {
@@ -123,7 +122,7 @@ func (j *Journal) connect(params url.Values) error {
 	return nil
 }
 
-// migrate makes the tables, or adds to those of an older release what they lack.
+// migrate creates the tables or brings those of an older release up to date.
 func (j *Journal) migrate(ctx context.Context) error {
 	version, err := j.version(ctx)
 	if err != nil || version == schemaVersion {
@@ -147,12 +146,12 @@ func (j *Journal) version(ctx context.Context) (int, error) {
 	}
 	if version < 0 || version > schemaVersion {
 		return 0, sentence.Newf(fmt.Errorf("schema %d of %s: %w", version, j.path, ErrNewer),
-			"%s was written by a newer matrix-tui: run that one, or move the file away to begin anew.", j.path)
+			"%s was written by a newer matrix-tui: run that release, or move the file away to start with an empty one.", j.path)
 	}
 	return version, nil
 }
 
-// inTx runs do in one transaction, which is undone when do goes wrong.
+// inTx runs do in one transaction and rolls it back if do fails.
 func (j *Journal) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := j.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -165,8 +164,8 @@ func (j *Journal) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// setAside moves the database and its WAL away under one name; the shared
-// memory file says nothing without them.
+// setAside renames the database and its WAL and removes the shared memory file, which
+// is useless without them.
 func (j *Journal) setAside() error {
 	aside, err := moveAside(j.path)
 	if err != nil {
@@ -182,8 +181,7 @@ func (j *Journal) setAside() error {
 	return nil
 }
 
-// failed says what was not possible, in an error with a sentence where there is
-// one.
+// failed wraps an error with what failed, and adds a sentence if there is one for it.
 func (j *Journal) failed(what string, err error) error {
 	if err == nil {
 		return nil

@@ -11,15 +11,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/state/event"
 )
 
-func event(room, id string, status Status) Inbound {
-	return Inbound{
-		Room: room, Event: id, Sender: "@alice:x", Type: "m.room.message", Status: status,
-		Time: time.UnixMilli(1700000000123).UTC(), Raw: []byte(`{"event_id":"` + id + `"}`),
-	}
+func anEvent(room, id string, status Status) Event {
+	return Event{Status: status, Event: event.Event{
+		Room: room, ID: id, Sender: "@alice:x", Type: event.TypeMessage, Time: time.UnixMilli(1700000000123).UTC(),
+		Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: id}},
+	}}
 }
+
+// arrived leaves out when events arrived.
+var arrived = cmpopts.IgnoreFields(Event{}, "At")
 
 func message(txn, room, task string) Message {
 	return Message{Txn: txn, Room: room, Kind: KindNotice, Type: "m.room.message", Content: []byte(`{"body":"` + txn + `"}`), Task: task}
@@ -33,7 +39,7 @@ func work(room, event string) Task {
 // queueTask commits an event and makes it a task.
 func queueTask(t testing.TB, j *Journal, room, id string) Task {
 	t.Helper()
-	commit(t, j, "", event(room, id, Pending))
+	commit(t, j, "", anEvent(room, id, Pending))
 	must(t, j.Enqueue(ctx, work(room, id)))
 	task, err := j.Task(ctx, id)
 	must(t, err)
@@ -47,16 +53,16 @@ func keys(tasks []Task) (out []string) {
 	return out
 }
 
-func commit(t testing.TB, j *Journal, token string, events ...Inbound) []Inbound {
+func commit(t testing.TB, j *Journal, token string, events ...Event) []Event {
 	t.Helper()
 	fresh, err := j.Commit(ctx, token, events)
 	must(t, err)
 	return fresh
 }
 
-func ids(rows []Inbound) (out []string) {
+func ids(rows []Event) (out []string) {
 	for _, r := range rows {
-		out = append(out, r.Event)
+		out = append(out, r.ID)
 	}
 	return out
 }
@@ -71,14 +77,14 @@ func txns(rows []Message) (out []string) {
 func TestCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "journal.db")
 	j := openJournal(t, path)
-	a, b, c := event("!a", "$1", Pending), event("!a", "$2", Archived), event("!b", "$1", Pending)
-	b.Raw = nil
+	a, b, c := anEvent("!a", "$1", Pending), anEvent("!a", "$2", Archived), anEvent("!b", "$1", Pending)
+	b.Encryption, b.Session, b.Body, b.Raw = event.MissingKey, "s", event.Body{}, []byte(`{"event_id":"$2"}`)
 	fresh := commit(t, j, "t1", a, b)
 	a.Seq, b.Seq = 1, 2
-	if diff := cmp.Diff([]Inbound{a, b}, fresh); diff != "" {
+	if diff := cmp.Diff([]Event{a, b}, fresh, arrived); diff != "" {
 		t.Error(diff)
 	}
-	fresh = commit(t, j, "t2", a, c, event("", "$3", Pending), event("!a", "", Pending), c)
+	fresh = commit(t, j, "t2", a, c, anEvent("", "$3", Pending), anEvent("!a", "", Pending), c)
 	if diff := cmp.Diff([]string{"$1"}, ids(fresh)); diff != "" || fresh[0].Room != "!b" {
 		t.Error("known events were taken for new:", diff)
 	}
@@ -90,10 +96,10 @@ func TestCommit(t *testing.T) {
 
 	must(t, j.db.Close())
 	j = openJournal(t, path)
-	for _, want := range []Inbound{a, b} {
-		got, err := j.Event(ctx, want.Room, want.Event)
+	for _, want := range []Event{a, b} {
+		got, err := j.Event(ctx, want.Room, want.ID)
 		must(t, err)
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, arrived); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -119,7 +125,7 @@ func TestCommit(t *testing.T) {
 
 func TestKnown(t *testing.T) {
 	j := newJournal(t)
-	commit(t, j, "t", event("!a", "$1", Archived), event("!a", "$1200", Archived), event("!b", "$7", Archived))
+	commit(t, j, "t", anEvent("!a", "$1", Archived), anEvent("!a", "$1200", Archived), anEvent("!b", "$7", Archived))
 	var asked []string
 	for i := range 1300 {
 		asked = append(asked, fmt.Sprint("$", i))
@@ -139,8 +145,9 @@ func TestKnown(t *testing.T) {
 func TestQueriesUseIndices(t *testing.T) {
 	j := newJournal(t)
 	for query, index := range map[string]string{
-		queryEvent: "sqlite_autoindex_inbound_1", queryLastEvent: "inbound_room", queryBefore: "inbound_room",
-		queryPending: "inbound_pending", queryPendingType: "inbound_pending", queryPendingRooms: "inbound_pending", queryFinishEvents: "inbound_pending",
+		queryEvent: "sqlite_autoindex_event_1", queryLastEvent: "event_room", queryBefore: "event_room",
+		queryPending: "event_pending", queryPendingType: "event_pending", queryPendingRooms: "event_pending", queryFinishEvents: "event_pending",
+		queryPendingEdit: "event_edit", queryUndecrypted: "event_undecrypted", queryCountKeyless: "event_undecrypted", queryAwaiting: "event_undecrypted",
 		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3",
 		queryLastTask: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
 		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
@@ -149,7 +156,7 @@ func TestQueriesUseIndices(t *testing.T) {
 		plan, err := queryAll(ctx, j.db, func(row scanner) (string, error) {
 			var text string
 			return text, row.Scan(new(int), new(int), new(int), &text)
-		}, "EXPLAIN QUERY PLAN "+query, []any{"1", "1", "1"}[:strings.Count(query, "?")]...)
+		}, "EXPLAIN QUERY PLAN "+query, []any{"1", "1", "1", "1"}[:strings.Count(query, "?")]...)
 		must(t, err)
 		if len(plan) != 1 || !strings.Contains(plan[0]+" ", "INDEX "+index+" ") {
 			t.Errorf("%s\n\t%s", query, strings.Join(plan, "\n\t"))
@@ -175,9 +182,9 @@ func TestJournalRefusesNewerSchema(t *testing.T) {
 func TestJournalMovesDamagedFileAside(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "journal.db")
 	j := openJournal(t, whole)
-	var many []Inbound
+	var many []Event
 	for i := range 500 {
-		many = append(many, event("!a", fmt.Sprint("$", i), Archived))
+		many = append(many, anEvent("!a", fmt.Sprint("$", i), Archived))
 	}
 	commit(t, j, "t", many...)
 	must(t, j.db.Close())
@@ -200,7 +207,7 @@ func TestJournalMovesDamagedFileAside(t *testing.T) {
 			if diff := cmp.Diff(content, kept); diff != "" {
 				t.Error("the moved file was changed")
 			}
-			commit(t, j, "t", event("!a", "$1", Pending))
+			commit(t, j, "t", anEvent("!a", "$1", Pending))
 		})
 	}
 }
@@ -210,13 +217,13 @@ func TestJournalHonoursContext(t *testing.T) {
 	j := newJournal(t)
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := j.Commit(gone, "t1", []Inbound{event("!a", "$1", Pending)}); !errors.Is(err, context.Canceled) {
+	if _, err := j.Commit(gone, "t1", []Event{anEvent("!a", "$1", Pending)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := j.Pending(gone, "!a", 0, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if fresh := commit(t, j, "t1", event("!a", "$1", Pending)); len(fresh) != 1 {
+	if fresh := commit(t, j, "t1", anEvent("!a", "$1", Pending)); len(fresh) != 1 {
 		t.Error("the cancelled commit left something")
 	}
 }
@@ -235,11 +242,52 @@ func TestReadJournal(t *testing.T) {
 	if last, err := looked.LastTask(ctx, "!a"); err != nil || last.Event != "$1" {
 		t.Errorf("%v, %v", last.Event, err)
 	}
-	commit(t, j, "t2", event("!a", "$2", Pending))
+	commit(t, j, "t2", anEvent("!a", "$2", Pending))
 	if last, err := looked.LastEvent(ctx, "!a"); err != nil || last != "$2" {
 		t.Errorf("%v, %v", last, err)
 	}
 	if err := looked.Finish(ctx, "!a", "$1"); err == nil {
 		t.Error("a journal for reading was changed")
+	}
+}
+
+// An event whose key comes is stored as what it says; until then it keeps its
+// bytes, and is found by those who wait for keys.
+func TestDecoded(t *testing.T) {
+	j := newJournal(t)
+	raw := []byte(`{"type":"m.room.encrypted"}`)
+	missing := anEvent("!a", "$1", Pending)
+	missing.Type, missing.Encryption, missing.Session, missing.Body, missing.Raw = event.TypeEncrypted, event.MissingKey, "s", event.Body{}, raw
+	untrusted := missing
+	untrusted.ID, untrusted.Encryption, untrusted.Distrust = "$2", event.Untrusted, "new device"
+	decided := missing
+	decided.ID, decided.Status = "$3", Done
+	fresh := commit(t, j, "", missing, untrusted, decided, anEvent("!b", "$4", Pending))
+	all, err := j.Undecrypted(ctx, "", 0, 9)
+	must(t, err)
+	if diff := cmp.Diff(fresh[:2], all); diff != "" {
+		t.Error(diff)
+	}
+	if n, err := j.CountUndecrypted(ctx, "!a", fresh[1].Seq); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	edit := fresh[0]
+	edit.Type, edit.Encryption, edit.Session, edit.Raw = event.TypeMessage, event.Decrypted, "", nil
+	edit.Body.Message = &event.Message{MsgType: "m.text", Body: "* b", NewContent: &event.Text{Body: "b"}, RelatesTo: event.Relation{RelType: "m.replace", EventID: "$0"}}
+	must(t, j.Decoded(ctx, edit))
+	if all, err = j.Undecrypted(ctx, "", 0, 9); err != nil || cmp.Diff([]string{"$2"}, ids(all)) != "" {
+		t.Errorf("%v, %v", ids(all), err)
+	}
+	got, err := j.PendingEdit(ctx, "!a", "$0", "@alice:x")
+	must(t, err)
+	if diff := cmp.Diff(edit, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := j.PendingEdit(ctx, "!a", "$0", "@mallory:x"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	edit.ID = "$unknown"
+	if err := j.Decoded(ctx, edit); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
 	}
 }

@@ -19,10 +19,10 @@ const (
 
 // Kinds of lines.
 const (
-	KindBegin     = "begin"     // a task begins; Text is what the user asked
-	KindUser      = "user"      // what the user said
+	KindBegin     = "begin"     // a task starts; Text is the user's request
+	KindUser      = "user"      // a message of the user
 	KindTool      = "tool"      // the agent used a tool
-	KindAssistant = "assistant" // what the agent said
+	KindAssistant = "assistant" // a message of the agent
 	KindEnd       = "end"       // the task has ended, with Outcome
 	KindNote      = "note"      // anything else worth knowing
 )
@@ -38,7 +38,7 @@ type Line struct {
 	Outcome string    `json:"outcome,omitempty"`
 }
 
-// encode gives the line with its newline, its texts cut to their bounds.
+// encode returns the line with its newline, its texts cut to their bounds.
 func (l Line) encode() []byte {
 	l.Text = clip(l.Text, MaxText)
 	for _, field := range []*string{&l.Kind, &l.Room, &l.Event, &l.Tool, &l.Outcome} {
@@ -47,9 +47,8 @@ func (l Line) encode() []byte {
 	return append(encodeJSON(l), '\n')
 }
 
-// parseLines reads the lines of a transcript and says how many bytes at the end
-// belong to a line that was not written to its end. Lines that are no JSON
-// object of a line are counted as bad and left out.
+// parseLines parses the lines of a transcript and returns how many bytes at the end belong to an incomplete line. Lines
+// that are not a JSON object of a line are counted as bad and left out.
 func parseLines(data []byte) (lines []Line, torn, bad int) {
 	if i := bytes.LastIndexByte(data, '\n'); i+1 < len(data) {
 		torn = len(data) - i - 1
@@ -69,9 +68,8 @@ func parseLines(data []byte) (lines []Line, torn, bad int) {
 	return lines, torn, bad
 }
 
-// HistoryFrom finds the conversation in the lines of a transcript, oldest
-// first: what the user asked and what the agent said, the newest MaxTurns
-// turns. A task that was begun twice, or told twice, is there once.
+// HistoryFrom extracts the conversation from the lines of a transcript, oldest first: the newest MaxTurns turns. A task
+// that was started or recorded twice occurs once.
 func HistoryFrom(lines []Line) []Turn {
 	at := map[string]int{}
 	var all []Turn
@@ -88,7 +86,7 @@ func HistoryFrom(lines []Line) []Turn {
 		}
 		turn := Turn{Role: role, Content: clip(line.Text, MaxContent), Event: line.Event}
 		if i, known := at[turn.key()]; known && turn.key() != "" {
-			all[i] = turn // the last word counts
+			all[i] = turn // the last answer counts
 			continue
 		}
 		at[turn.key()] = len(all)

@@ -13,13 +13,11 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// DirLock holds a state directory for one process. It ends with Close, or with
-// the process, however that ends.
+// DirLock locks a state directory for one process. It ends with Close, or with the process, however that ends.
 type DirLock struct{ file *os.File }
 
-// Lock takes dir (made with mode 0700 when missing) for this process. While
-// another process has it, the error is ErrLocked with a sentence that names
-// that process. Whoever writes in dir holds the lock.
+// Lock locks dir (created with mode 0700 if missing) for this process. While another process has it, the error is
+// ErrLocked with a sentence that names that process. Whoever writes in dir must hold the lock.
 func Lock(dir string) (*DirLock, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -36,26 +34,25 @@ func Lock(dir string) (*DirLock, error) {
 		}
 		return nil, explain(fmt.Errorf("lock %s: %w", path, err), path)
 	}
-	// The process number only serves the sentence of the next one: a disk too
-	// full to write it does not matter.
+	// The process ID is only for the next process's sentence: if a full disk prevents writing it, that does not matter.
 	if file.Truncate(0) == nil {
 		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return &DirLock{file}, nil
 }
 
-// InUse tells whether a process holds the lock of dir now. It makes nothing.
+// InUse reports whether a process holds the lock of dir now. It creates nothing.
 func InUse(dir string) bool {
 	file, err := os.Open(filepath.Join(dir, "lock"))
 	if err != nil {
 		return false
 	}
-	defer file.Close() // gives the shared lock back
+	defer file.Close() // releases the shared lock
 	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// Close gives the directory free. The file stays: removing it would let two
-// processes hold locks on two files of the same name.
+// Close releases the directory. The file stays: removing it would let two processes hold locks on two files of the same
+// name.
 func (l *DirLock) Close() error {
 	if err := l.file.Close(); err != nil {
 		return fmt.Errorf("close lock: %w", err)
@@ -73,11 +70,10 @@ func heldBy(file *os.File, dir string) error {
 		"A bot already runs on %s (%s): stop it first, or set STATE_DIR to another folder.", dir, owner)
 }
 
-// makeDir makes dir with mode 0700 when it is missing. A directory that is
-// there keeps its mode: it is the operator's.
+// makeDir creates dir with mode 0700 if it is missing. An existing directory keeps its mode: it is the operator's.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return explainIn(fmt.Errorf("make state directory: %w", err), dir, dir)
+		return explainIn(fmt.Errorf("create state directory: %w", err), dir, dir)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Tests that kill run the test binary again as a child; this is its job.
+// Tests that kill start the test binary again as a child; this is what the child does.
 const childJob = "MATRIX_TUI_STATE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -64,8 +64,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// wantSentence fails unless the error tells a person something that contains
-// part.
+// wantSentence fails unless the error has a sentence that contains part.
 func wantSentence(t testing.TB, err error, part string) {
 	t.Helper()
 	said, ok := sentence.Of(err)
@@ -77,7 +76,7 @@ func wantSentence(t testing.TB, err error, part string) {
 	}
 }
 
-// smallDisk mounts a file system of size (as tmpfs says it) for the test.
+// smallDisk mounts a tmpfs of the given size for the test.
 func smallDisk(t testing.TB, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,8 +103,7 @@ func setReadOnly(t testing.TB, dir string, readOnly bool) {
 	must(t, syscall.Mount("tmpfs", dir, "tmpfs", flags, ""))
 }
 
-// fill takes all the space that a small disk has left, and gives the way to
-// free it.
+// fill uses up all space on a small disk, and returns a function that frees it.
 func fill(t testing.TB, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Kind is what a message of ours is. The words are on disk.
+// Kind is the kind of a message of ours. The words are on disk.
 type Kind string
 
-// The messages about a task. Number tells them apart where there are several.
+// Messages about a task. Number distinguishes several of one kind.
 const (
-	KindNotice       Kind = "notice"        // shows progress; Number: how many answers the task has by then
-	KindNoticeEdit   Kind = "notice-edit"   // the last word on a notice; Number as there
+	KindNotice       Kind = "notice"        // shows progress; Number: how many answers the task has so far
+	KindNoticeEdit   Kind = "notice-edit"   // the final text of a notice; Number as there
 	KindFinal        Kind = "final"         // the result; Number: its part
 	KindTooLarge     Kind = "too-large"     // instead of a part of the result that the homeserver refused
 	KindQuestion     Kind = "question"      // Number: of the question
@@ -22,14 +22,14 @@ const (
 	KindOption       Kind = "option"        // a reaction on a question; Number: of the question
 	KindReminder     Kind = "reminder"      // Number: of the question
 	KindArrival      Kind = "arrival"       // a task came by HTTP
-	KindFile         Kind = "file"          // that the agent made
+	KindFile         Kind = "file"          // made by the agent
 	KindFileNote     Kind = "file-note"     // a file could not be sent or fetched
-	KindReaction     Kind = "reaction"      // to the task's message: how far the task is
+	KindReaction     Kind = "reaction"      // on the task's message: the progress of the task
 	KindRedaction    Kind = "redaction"     // of such a reaction
 	KindLost         Kind = "lost"          // the journal no longer knows the task
 )
 
-// The other messages.
+// Other messages.
 const (
 	KindReply      Kind = "reply" // to a command or an answer
 	KindUnreadable Kind = "unreadable"
@@ -40,41 +40,40 @@ const (
 	KindUpdate     Kind = "update" // progress and result of a self-update
 )
 
-// OutStatus is where an outgoing message is. The numbers are on disk.
+// OutStatus is the status of an outgoing message. The numbers are on disk.
 type OutStatus int
 
 const (
-	Unsent  OutStatus = 0 // to be sent, or sent without an answer: send it (again)
+	Unsent  OutStatus = 0 // to be sent, or sent without a response: send it (again)
 	Sent    OutStatus = 1 // the homeserver has it
-	Refused OutStatus = 2 // the homeserver will never take it
+	Refused OutStatus = 2 // the homeserver will never accept it
 )
 
-// Message is a message on its way to the homeserver.
+// Message is an outgoing message.
 type Message struct {
-	Txn     string // transaction ID: a resend with the same one is no second message
+	Txn     string // transaction ID: resending with the same ID makes no second message
 	Room    string
 	Kind    Kind
 	Task    string          // key of the task that it is about, or ""
 	Number  int             // see Kind
 	Type    string          // Matrix event type
-	Content json.RawMessage // as it is to be sent
-	// About is the transaction ID of the message of ours that this one edits,
-	// redacts, reacts or replies to, where that may not be sent yet; else "". In
-	// Content, AboutRef stands for its event.
+	Content json.RawMessage // as it will be sent
+	// About is the transaction ID of the message of ours that this one edits, redacts, reacts or replies to, if that
+	// may not be sent yet; else "". In Content, AboutRef stands for its event.
 	About  string
-	Event  string // the event that it became, once Sent
+	Event  string // its event, once Sent
 	Seq    int64  // messages of a room are sent in this order
 	Status OutStatus
 	Error  string // why it was Refused
 }
 
-// AboutRef stands in the Content of a message for the event of another message of
-// ours, which is not known before that one is sent.
+// AboutRef stands in the Content of a message for the event of another message of ours, which is unknown until that one
+// is sent.
 func AboutRef(txn string) string { return aboutPrefix + txn }
 
 const aboutPrefix = "txn:"
 
-// What is asked of messages; a test makes sure that none of it scans the table.
+// The queries on messages; a test makes sure that none of them scans the table.
 const (
 	messageColumns = "txn, room, kind, task, number, type, content, about, event, seq, status, error"
 
@@ -84,8 +83,7 @@ const (
 	queryUnsentRooms = "SELECT DISTINCT room FROM message WHERE status = 0 ORDER BY room"
 )
 
-// Queue stores messages to be sent, in one transaction. One whose transaction
-// ID is known is left as it is.
+// Queue stores messages to be sent, in one transaction. One with a known transaction ID stays unchanged.
 func (j *Journal) Queue(ctx context.Context, out ...Message) error {
 	if len(out) == 0 {
 		return nil
@@ -110,52 +108,48 @@ func insertMessages(ctx context.Context, tx *sql.Tx, out []Message) error {
 	return nil
 }
 
-// Unsent gives the messages of a room that are to be sent, in order, at most
-// MaxBatch of them.
+// Unsent returns the messages of a room that are to be sent, in order, at most MaxBatch of them.
 func (j *Journal) Unsent(ctx context.Context, room string) ([]Message, error) {
 	rows, err := queryAll(ctx, j.db, scanMessage, queryUnsent, room, MaxBatch)
 	return rows, j.failed("look up unsent messages", err)
 }
 
-// NextMessage is the room's first message to be sent, or ErrNotFound.
+// NextMessage returns the room's first message to be sent, or ErrNotFound.
 func (j *Journal) NextMessage(ctx context.Context, room string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryUnsent, room, 1))
 	return m, j.failed("look up unsent message", err)
 }
 
-// UnsentRooms are the rooms in which there is something to be sent.
+// UnsentRooms returns the rooms that have messages to be sent.
 func (j *Journal) UnsentRooms(ctx context.Context) ([]string, error) {
 	rooms, err := queryAll(ctx, j.db, scanText, queryUnsentRooms)
 	return rooms, j.failed("look up rooms with unsent messages", err)
 }
 
-// Message gives one message, or ErrNotFound.
+// Message returns one message, or ErrNotFound.
 func (j *Journal) Message(ctx context.Context, txn string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessage, txn))
 	return m, j.failed("look up message", err)
 }
 
-// MessageOf is the message that became an event of the room, or ErrNotFound:
-// the event is not ours then.
+// MessageOf returns the message that became an event of the room, or ErrNotFound: the event is not ours then.
 func (j *Journal) MessageOf(ctx context.Context, room, event string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessageOf, room, event))
 	return m, j.failed("look up message of event", err)
 }
 
-// MarkSent remembers which event a message became. ErrNotFound for an unknown
-// transaction ID.
+// MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID.
 func (j *Journal) MarkSent(ctx context.Context, txn, event string) error {
 	return j.mark(ctx, "mark message sent", "UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1", txn, event)
 }
 
-// MarkRefused remembers that the homeserver will never take a message, and why.
-// One that was sent stays sent.
+// MarkRefused records that the homeserver will never accept a message, and why. A sent message stays sent.
 func (j *Journal) MarkRefused(ctx context.Context, txn, why string) error {
 	return j.mark(ctx, "mark message refused",
 		"UPDATE message SET status = iif(status = 1, 1, 2), error = iif(status = 1, error, ?2) WHERE txn = ?1", txn, clip(why, 4096))
 }
 
-// mark changes one row, or is ErrNotFound.
+// mark changes one row, or returns ErrNotFound.
 func (j *Journal) mark(ctx context.Context, what, statement string, args ...any) error {
 	res, err := j.db.ExecContext(ctx, statement, args...)
 	if err != nil {

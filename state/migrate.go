@@ -15,18 +15,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// Until schema 3 a task was an inbound row with a JSON record, and what a message
-// was could be told by the end of its transaction ID only. What follows reads
-// that, once; it knows the formats as they were then and never changes.
+// In schema 2 a task was an inbound row with a JSON record, and only the suffix of its
+// transaction ID said what a message was. The code in this file and in
+// migratemessages.go migrates that to schema 3. It describes fixed formats and never
+// changes.
 
 // oldEvent is an inbound row of schema 2.
 type oldEvent struct {
-	Inbound
-	task string // JSON of oldRecord, or ""
-	at   int64
+	Seq          int64
+	Room, Event  string
+	Sender, Type string
+	Time         time.Time
+	Raw          json.RawMessage
+	Status       Status
+	task         string // JSON of oldRecord, or ""
+	at           int64
 }
 
-// oldRecord is what schema 2 kept of a task that had begun.
+// oldRecord is the JSON record of a started task in schema 2.
 type oldRecord struct {
 	Attempt     int                           `json:"attempt"`
 	Tries       int                           `json:"tries"`
@@ -78,17 +84,17 @@ type oldRecord struct {
 }
 
 const (
-	oldExecute = "io.matrix-tui.execute" // type of a row that came by HTTP
-	oldPage    = 500                     // rows that are held in memory at once
+	oldExecute = "io.matrix-tui.execute" // type of a task submitted by HTTP
+	oldPage    = 500                     // rows held in memory at a time
 )
 
-// oldStates are the states of tasks by their old number.
+// oldStates maps the old status numbers to the states of tasks.
 var oldStates = map[Status]TaskState{1: TaskQueued, 2: TaskRunning, 3: TaskAnswered, 4: TaskDone, 5: TaskWaiting}
 
-// oldSpace is the name space of execution IDs.
+// oldSpace is the namespace of execution IDs.
 var oldSpace = uuid.MustParse("6f0b9f0e-6a0c-5d8f-9d53-3a5f5a4d2c11")
 
-// fillTables makes the tasks and messages of schema 3 from those of schema 2.
+// fillTables fills the task and message tables of schema 3 from schema 2.
 func fillTables(ctx context.Context, tx *sql.Tx) error {
 	if err := fillTasks(ctx, tx); err != nil {
 		return fmt.Errorf("migrate tasks: %w", err)
@@ -99,9 +105,9 @@ func fillTables(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// fillTasks makes a task of each event that has begun as one, or was changed or
-// stopped before, or came by HTTP. Other events stay Pending, and are decided as
-// any event is.
+// fillTasks creates a task for each event whose task has started, was edited or
+// stopped, or was submitted by HTTP. Other events stay Pending and are decided after
+// the start.
 func fillTasks(ctx context.Context, tx *sql.Tx) error {
 	const query = "SELECT seq, room, event, sender, type, time, raw, status, ifnull(task, ''), at FROM inbound" +
 		" WHERE seq > ? AND status <> 0 AND (status IN (2, 3, 5) OR task IS NOT NULL OR status = 1 AND type = '" + oldExecute + "') ORDER BY seq LIMIT ?"
@@ -134,7 +140,7 @@ func fillTasks(ctx context.Context, tx *sql.Tx) error {
 	}
 }
 
-// asTask reads the record of a row, and of its event where it stands.
+// asTask builds the task from the row's record and its raw event.
 func (e oldEvent) asTask() (Task, error) {
 	var rec oldRecord
 	if e.task != "" {
@@ -173,9 +179,9 @@ func (e oldEvent) asTask() (Task, error) {
 		t.Source, t.Execution = FromHTTP, strings.TrimPrefix(e.Event, "$"+oldExecute+"-")
 		if x.ID == "" {
 			t.Text = text(content["transcript"])
-			_ = json.Unmarshal(content["commands"], &t.Commands) // ours; without any it is null
+			_ = json.Unmarshal(content["commands"], &t.Commands) // written by us; null for none
 		}
-	} else if x.ID == "" { // older than executions
+	} else if x.ID == "" { // from before executions existed
 		t.Text = text(content["body"])
 	}
 	if t.State == TaskWaiting {
@@ -196,20 +202,19 @@ func (e oldEvent) asTask() (Task, error) {
 	return t, nil
 }
 
-// members are those of a JSON object, by their exact names; none of what is no
-// object.
+// members returns the members of a JSON object by their exact names, or nil.
 func members(raw json.RawMessage) (all map[string]json.RawMessage) {
 	_ = json.Unmarshal(raw, &all)
 	return all
 }
 
-// text is a JSON string, "" for what is none.
+// text returns a JSON string, or "".
 func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s)
 	return s
 }
 
-// oldKey is the key of a task.
+// oldKey returns the key of a task.
 func oldKey(room, event string) string {
 	sum := sha256.Sum256([]byte(room + "\x00" + event))
 	return hex.EncodeToString(sum[:10])

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// journal2 is a journal of schema 2 as the last release with it wrote it, dumped
-// as SQL: tasks in each state, and messages of most kinds.
+// journal2 is an SQL dump of a journal that the last release with schema 2 wrote, with
+// tasks in each state and messages of most kinds.
 func journal2(t *testing.T) string {
 	t.Helper()
 	dump, err := os.ReadFile("testdata/journal2.sql")
@@ -26,7 +26,7 @@ func journal2(t *testing.T) string {
 	return path
 }
 
-// What a task of the release before comes to.
+// The tasks of schema 2 are migrated completely.
 func TestTasksOfSchema2(t *testing.T) {
 	path := journal2(t)
 	j := openJournal(t, path)
@@ -55,7 +55,7 @@ func TestTasksOfSchema2(t *testing.T) {
 		}
 		got = append(got, line)
 		if task.Execution == "" || task.Requester == "" || task.Time.IsZero() || task.Created.IsZero() || task.Key != oldKey(task.Room, task.Event) {
-			t.Errorf("%s lacks something: %+v", task.Event, task)
+			t.Errorf("%s is incomplete: %+v", task.Event, task)
 		}
 	}
 	want := []string{
@@ -77,7 +77,7 @@ func TestTasksOfSchema2(t *testing.T) {
 	undecided, err := j.Pending(ctx, "!den:here", 0, 9)
 	must(t, err)
 	if diff := cmp.Diff([]string{"$queued", "$file", "$stop"}, ids(undecided)); diff != "" {
-		t.Error("to be decided:", diff)
+		t.Error("pending:", diff)
 	}
 	if next, err := j.NextTask(ctx, "!den:here"); err != nil || next.Event != "$running" {
 		t.Errorf("next is %s, %v", next.Event, err)
@@ -87,8 +87,8 @@ func TestTasksOfSchema2(t *testing.T) {
 	}
 }
 
-// What a message of the release before comes to: its transaction ID, which the
-// homeserver may know, stays.
+// The messages of schema 2 are migrated and keep their transaction IDs, which the
+// homeserver may know.
 func TestMessagesOfSchema2(t *testing.T) {
 	path := journal2(t)
 	db, err := sql.Open("sqlite", path)

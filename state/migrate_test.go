@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// schema1 is the schema of version 1, word for word as its release made it.
+// schema1 is the schema of version 1, exactly as released.
 const schema1 = `
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
@@ -52,7 +52,7 @@ CREATE INDEX outbound_unsent ON outbound (room) WHERE status = 0;
 CREATE INDEX outbound_at ON outbound (at);
 `
 
-// oldJournal is a journal of version 1 with an event of each status and three
+// oldJournal creates a journal of version 1 with an event of each status and three
 // messages.
 func oldJournal(t *testing.T, path string) {
 	t.Helper()
@@ -80,25 +80,24 @@ func oldJournal(t *testing.T, path string) {
 	}
 }
 
-// dump is all that a journal holds, and how.
+// dump returns the schema and content of a journal.
 func dump(t *testing.T, j *Journal) (tables, rows []string) {
 	t.Helper()
 	tables, err := queryAll(ctx, j.db, scanText, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
 	must(t, err)
 	rows, err = queryAll(ctx, j.db, scanText, `SELECT 'meta' || json_array(key, value) FROM meta
-		UNION ALL SELECT 'in' || json_array(seq, room, event, sender, type, time, raw, status, at) FROM inbound
+		UNION ALL SELECT 'in' || json_array(seq, room, event, sender, type, time, raw, status, at, encryption) FROM event
 		UNION ALL SELECT 'task' || json_array(seq, room, event, state, run, at) FROM task
 		UNION ALL SELECT 'out' || json_array(seq, txn, room, type, content, kind, task, event, status, error, at) FROM message`)
 	must(t, err)
 	return tables, rows
 }
 
-// A journal of an older release keeps what it holds, and becomes the same as a
-// new one.
+// A migrated journal keeps its content and has the same schema as a new one.
 func TestJournalOfOlderSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	oldJournal(t, path)
-	_, err := ReadJournal(ctx, path) // a look changes nothing
+	_, err := ReadJournal(ctx, path) // reading changes nothing
 	wantSentence(t, err, "start this release once")
 	if !errors.Is(err, ErrOlder) {
 		t.Error(err)
@@ -106,11 +105,11 @@ func TestJournalOfOlderSchema(t *testing.T) {
 	b := oldKey("!b", "$3")
 	want := []string{
 		`meta["next_batch","s42"]`,
-		`in[3,"!a","$0","@alice:x","m.room.message",1700000000123,"{}",0,5]`,
-		`in[5,"!a","$1","@alice:x","m.room.message",1700000000123,"{}",1,5]`,
-		`in[7,"!a","$2","@alice:x","m.room.message",1700000000123,"{}",4,5]`,
-		`in[8,"!b","$3","@alice:x","m.room.message",1700000000123,"{}",4,5]`,
-		`in[9,"!b","$4","@alice:x","m.room.message",1700000000123,"{}",4,5]`,
+		`in[3,"!a","$0","@alice:x","m.room.message",1700000000123,"{}",0,5,"undecoded"]`,
+		`in[5,"!a","$1","@alice:x","m.room.message",1700000000123,"{}",1,5,"undecoded"]`,
+		`in[7,"!a","$2","@alice:x","m.room.message",1700000000123,"{}",4,5,"undecoded"]`,
+		`in[8,"!b","$3","@alice:x","m.room.message",1700000000123,"{}",4,5,"undecoded"]`,
+		`in[9,"!b","$4","@alice:x","m.room.message",1700000000123,"{}",4,5,"undecoded"]`,
 		`task[7,"!a","$2","running","r",5]`,
 		`task[8,"!b","$3","answered","r",5]`,
 		`task[9,"!b","$4","done","r",5]`,
@@ -118,7 +117,7 @@ func TestJournalOfOlderSchema(t *testing.T) {
 		`out[4,"x1","!b","m.room.message","{}","file","` + oldKey("!b", "$4") + `","$sent",1,"",5]`,
 		`out[6,"x2","!b","m.room.message","{}","file","","",2,"why",5]`,
 	}
-	for range 2 { // the second time there is nothing to be done
+	for range 2 { // the second time there is nothing to migrate
 		j := openJournal(t, path)
 		if j.Corrupt() != "" {
 			t.Fatalf("moved to %s", j.Corrupt())
@@ -126,7 +125,7 @@ func TestJournalOfOlderSchema(t *testing.T) {
 		tables, rows := dump(t, j)
 		fresh, _ := dump(t, newJournal(t))
 		if diff := cmp.Diff(fresh, tables); diff != "" {
-			t.Error("not as a new journal:", diff)
+			t.Error("differs from a new journal:", diff)
 		}
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Error(diff)
@@ -142,7 +141,7 @@ func TestJournalOfOlderSchema(t *testing.T) {
 	}
 }
 
-// Without space for the new indices the journal stays as it was.
+// If there is no space for the new indexes, the journal stays unchanged.
 func TestOlderSchemaOnFullDisk(t *testing.T) {
 	for name, left := range map[string]int64{"nothing left": 0, "too little for the indices": 40 << 10} {
 		t.Run(name, func(t *testing.T) {

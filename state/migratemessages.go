@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// fillMessages copies the outbound rows.
+// fillMessages copies the outbound rows and derives kind, task and number.
 func fillMessages(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO message (seq, txn, room, kind, task, number, type, content, about, event, status, error, at)
 		SELECT seq, txn, room, '', task, 0, type, content, '', event, status, error, at FROM outbound`)
@@ -24,7 +24,7 @@ func fillMessages(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 		for _, m := range rows {
-			event := m.Task // of schema 2
+			event := m.Task // in schema 2 this column held the event
 			m.Task, m.Kind, m.Number = KindOfTxn(m.Txn)
 			if event != "" {
 				m.Task = oldKey(m.Room, event)
@@ -38,7 +38,8 @@ func fillMessages(ctx context.Context, tx *sql.Tx) error {
 	}
 }
 
-// oldAbout is the transaction ID that stands in a message for an event.
+// oldAbout returns the transaction ID that a message refers to instead of an event, or
+// "".
 func oldAbout(content json.RawMessage) string {
 	all := members(content)
 	relation := members(all["m.relates_to"])
@@ -50,8 +51,7 @@ func oldAbout(content json.RawMessage) string {
 	return ""
 }
 
-// oldTxns are the ends of transaction IDs and what they told. The number is the
-// first group.
+// oldTxns maps suffixes of transaction IDs to kinds. The first group is the number.
 var oldTxns = []struct {
 	end  *regexp.Regexp
 	kind Kind
@@ -77,14 +77,14 @@ var oldTxns = []struct {
 	{regexp.MustCompile(`^lost$`), KindLost},
 }
 
-// KindOfTxn tells what a message is by its transaction ID, and the key of the task
-// or the event that it is about. It is for messages whose row says nothing: those of schema 2, and those
-// that come back from the homeserver without a row. What is not known is a
-// reply, of which nothing is expected.
+// KindOfTxn derives a message's kind and number, and the key of its task or event, from
+// its transaction ID. Use it only for messages without a row of their own: those of
+// schema 2, and echoes of messages that the journal does not know. An unknown suffix
+// counts as KindReply.
 func KindOfTxn(txn string) (key string, kind Kind, number int) {
 	key, end, ok := strings.Cut(txn, "-")
 	if !ok {
-		return "", KindFile, 0 // named by what is in it
+		return "", KindFile, 0 // the ID of a file depends on its content
 	}
 	for _, one := range oldTxns {
 		m := one.end.FindStringSubmatch(end)

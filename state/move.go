@@ -3,23 +3,20 @@ package state
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 )
 
-// Carrier changes what moves to a room's successor, so that it can stand there.
-type Carrier struct {
-	Event   func(raw json.RawMessage) json.RawMessage // a pending event
-	Key     func(event string) string                 // the key of a task in the successor
-	Message func(Message) Message                     // its Content, Status and Error are kept
+// Adapter adapts what moves to a room's successor.
+type Adapter struct {
+	Key     func(event string) string // returns the key of a task in the successor
+	Message func(Message) Message     // adapts Content, Status and Error of an unsent message
 }
 
-// MoveRoom gives a room's pending events, its tasks that are not done, and what
-// is to be sent there to its successor, as the carrier has it. The old room
-// keeps archived copies of the events, so that none is taken for new when it
-// comes again. The events that closes names (of the old room: what moves it) are
-// Done with it.
-func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier, closes ...string) error {
+// MoveRoom moves a room's pending events, unfinished tasks and unsent messages to its
+// successor, adapted by adapt. The old room keeps archived copies of the events, so
+// that they are still known if they arrive again. closes names events of the old room
+// that are marked Done in the same transaction.
+func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, closes ...string) error {
 	if from == to {
 		return nil
 	}
@@ -30,13 +27,13 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier, 
 		if err := replyIn(ctx, tx, from, nil, closes); err != nil {
 			return err
 		}
-		if err := carryEvents(ctx, tx, from, to, carry.Event); err != nil {
+		if err := moveEvents(ctx, tx, from, to); err != nil {
 			return err
 		}
-		if err := carryMessages(ctx, tx, from, carry.Message); err != nil {
+		if err := moveMessages(ctx, tx, from, adapt.Message); err != nil {
 			return err
 		}
-		if err := carryTasks(ctx, tx, from, to, carry.Key); err != nil {
+		if err := moveTasks(ctx, tx, from, to, adapt.Key); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "UPDATE message SET room = ? WHERE room = ? AND status = 0", to, from)
@@ -45,29 +42,23 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, carry Carrier, 
 	return j.failed("move room", err)
 }
 
-func carryEvents(ctx context.Context, tx *sql.Tx, from, to string, carry func(json.RawMessage) json.RawMessage) error {
-	rows, err := queryAll(ctx, tx, scanInbound, "SELECT "+inboundColumns+" FROM inbound WHERE room = ? AND "+pending, from)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if _, err := tx.ExecContext(ctx, "UPDATE inbound SET raw = ? WHERE seq = ?", string(carry(row.Raw)), row.Seq); err != nil {
-			return err
-		}
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO inbound (room, event, sender, type, time, raw, status, at)
-		SELECT ?, event, sender, type, time, raw, status, at FROM inbound
+// moveEvents moves the pending events; home keeps the room that they were sent to.
+func moveEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO event
+		(room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
+		SELECT ?, event, CASE home WHEN '' THEN room ELSE home END,
+		sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at FROM event
 		WHERE room = ? AND `+pending+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE inbound SET status = ? WHERE room = ? AND "+pending, Archived, from)
+	_, err = tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND "+pending, Archived, from)
 	return err
 }
 
-// carryTasks moves the tasks, each with a new key: what the new room is told has
-// transaction IDs of its own. Its messages that are to be sent keep theirs.
-func carryTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event string) string) error {
+// moveTasks moves the tasks. Each gets a new key, so that new messages have new
+// transaction IDs; unsent messages keep theirs.
+func moveTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event string) string) error {
 	tasks, err := queryAll(ctx, tx, scanTask, queryTasksToMove, from)
 	if err != nil {
 		return err
@@ -83,13 +74,13 @@ func carryTasks(ctx context.Context, tx *sql.Tx, from, to string, key func(event
 	return nil
 }
 
-func carryMessages(ctx context.Context, tx *sql.Tx, from string, carry func(Message) Message) error {
+func moveMessages(ctx context.Context, tx *sql.Tx, from string, adapt func(Message) Message) error {
 	rows, err := queryAll(ctx, tx, scanMessage, "SELECT "+messageColumns+" FROM message WHERE room = ? AND status = 0", from)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		row = carry(row)
+		row = adapt(row)
 		_, err := tx.ExecContext(ctx, "UPDATE message SET content = ?, status = ?, error = ? WHERE seq = ?", string(row.Content), row.Status, row.Error, row.Seq)
 		if err != nil {
 			return err

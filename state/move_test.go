@@ -15,15 +15,14 @@ func TestJournalMoveRoom(t *testing.T) {
 	queued := queueTask(t, j, "!old", "$1")
 	asking := queueTask(t, j, "!old", "$5")
 	over := queueTask(t, j, "!old", "$6")
-	commit(t, j, "t", event("!old", "$2", Pending), event("!old", "$3", Archived), event("!old", "$4", Done), event("!old", "$tombstone", Pending))
+	commit(t, j, "t", anEvent("!old", "$2", Pending), anEvent("!old", "$3", Archived), anEvent("!old", "$4", Done), anEvent("!old", "$tombstone", Pending))
 	must(t, j.Wait(ctx, asking, []Message{message("q", "!old", "$5")}))
 	must(t, j.FinishTask(ctx, over.Key))
 	must(t, j.Queue(ctx, message("x1", "!old", ""), message("x2", "!old", "$1")))
 	must(t, j.MarkSent(ctx, "x1", "$e"))
 	must(t, j.Queue(ctx, message("x3", "!old", "$1")))
-	carry := Carrier{
-		Event: func(raw json.RawMessage) json.RawMessage { return json.RawMessage(`{"moved":` + string(raw) + `}`) },
-		Key:   func(event string) string { return "new " + event },
+	adapt := Adapter{
+		Key: func(event string) string { return "new " + event },
 		Message: func(o Message) Message {
 			if o.Txn == "x3" {
 				o.Status, o.Error = Refused, "it stays"
@@ -33,18 +32,18 @@ func TestJournalMoveRoom(t *testing.T) {
 		},
 	}
 	for range 2 {
-		must(t, j.MoveRoom(ctx, "!old", "!new", carry, "$tombstone"))
+		must(t, j.MoveRoom(ctx, "!old", "!new", adapt, "$tombstone"))
 	}
-	must(t, j.MoveRoom(ctx, "!new", "!new", carry))
-	if j.MoveRoom(ctx, "!new", "", carry) == nil {
-		t.Error("moved to nowhere")
+	must(t, j.MoveRoom(ctx, "!new", "!new", adapt))
+	if j.MoveRoom(ctx, "!new", "", adapt) == nil {
+		t.Error("moved without a successor")
 	}
 
 	rows, err := j.Pending(ctx, "!new", 0, 9)
 	must(t, err)
-	want := event("!new", "$2", Pending)
-	want.Raw = carry.Event(want.Raw)
-	if diff := cmp.Diff([]Inbound{want}, rows, cmpopts.IgnoreFields(Inbound{}, "Seq")); diff != "" {
+	want := anEvent("!new", "$2", Pending)
+	want.Home = "!old"
+	if diff := cmp.Diff([]Event{want}, rows, cmpopts.IgnoreFields(Event{}, "Seq", "At")); diff != "" {
 		t.Error(diff)
 	}
 	next, err := j.NextTask(ctx, "!new")
@@ -66,13 +65,13 @@ func TestJournalMoveRoom(t *testing.T) {
 		t.Errorf("left in the old room: %v", err)
 	}
 	if last, err := j.LastTask(ctx, "!old"); err != nil || last.Key != over.Key {
-		t.Errorf("what is over has left the old room: %s, %v", last.Key, err)
+		t.Errorf("a finished task has moved: %s, %v", last.Key, err)
 	}
 	if row, err := j.Event(ctx, "!old", "$tombstone"); err != nil || row.Status != Done {
 		t.Errorf("the tombstone has status %d, %v", row.Status, err)
 	}
-	if fresh := commit(t, j, "t", event("!old", "$2", Pending)); len(fresh) > 0 {
-		t.Error("a moved event came again and was taken for new")
+	if fresh := commit(t, j, "t", anEvent("!old", "$2", Pending)); len(fresh) > 0 {
+		t.Error("a moved event that arrived again counted as new")
 	}
 	for txn, status := range map[string]OutStatus{"x1": Sent, "x2": Unsent, "x3": Refused} {
 		got, err := j.Message(ctx, txn)
@@ -89,7 +88,7 @@ func TestJournalMoveRoom(t *testing.T) {
 		}
 		for _, m := range unsent {
 			if _, err := j.Task(ctx, m.Task); err != nil {
-				t.Errorf("%s is about %s: %v", m.Txn, m.Task, err)
+				t.Errorf("%s belongs to %s: %v", m.Txn, m.Task, err)
 			}
 		}
 	}

@@ -22,9 +22,9 @@ var purges = []string{
 			AND seq <> (SELECT max(seq) FROM task AS newer WHERE newer.room = old.room AND newer.state <> 'queued')
 			AND NOT EXISTS (SELECT 1 FROM message WHERE message.task = old.key AND message.status = 0)
 		LIMIT ?2)`,
-	`DELETE FROM inbound WHERE seq IN (
-		SELECT seq FROM inbound AS old WHERE at < ?1 AND status <> 1
-			AND seq < (SELECT max(seq) FROM inbound AS newer WHERE newer.room = old.room)
+	`DELETE FROM event WHERE seq IN (
+		SELECT seq FROM event AS old WHERE at < ?1 AND status <> 1
+			AND seq < (SELECT max(seq) FROM event AS newer WHERE newer.room = old.room)
 			AND NOT EXISTS (SELECT 1 FROM task WHERE task.home = old.room AND task.event = old.event AND task.state <> 'done')
 		LIMIT ?2)`,
 }

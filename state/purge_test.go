@@ -10,7 +10,7 @@ import (
 
 func TestPurge(t *testing.T) {
 	j := newJournal(t)
-	commit(t, j, "t", event("!a", "$archived", Archived), event("!a", "$done", Done), event("!a", "$pending", Pending))
+	commit(t, j, "t", anEvent("!a", "$archived", Archived), anEvent("!a", "$done", Done), anEvent("!a", "$pending", Pending))
 	task := func(id string) Task { return queueTask(t, j, "!a", id) }
 	over := func(id string) { t.Helper(); must(t, j.Claim(ctx, task(id))); must(t, j.FinishTask(ctx, id)) }
 	over("$over")
@@ -21,7 +21,7 @@ func TestPurge(t *testing.T) {
 	must(t, j.Wait(ctx, task("$waiting"), []Message{message("question", "!a", "$waiting")}))
 	must(t, j.MarkSent(ctx, "question", "$e0"))
 	over("$task")
-	commit(t, j, "t", event("!a", "$newest", Archived), event("!b", "$only", Archived))
+	commit(t, j, "t", anEvent("!a", "$newest", Archived), anEvent("!b", "$only", Archived))
 	must(t, j.Queue(ctx, message("sent", "!a", "$over"), message("of-task", "!a", "$task"), message("refused", "!a", ""), message("unsent", "!a", "$unsent")))
 	must(t, j.MarkSent(ctx, "of-answered", "$e1"))
 	must(t, j.MarkSent(ctx, "sent", "$e2"))
@@ -62,14 +62,14 @@ func TestPurge(t *testing.T) {
 
 func TestPurgeOfMany(t *testing.T) {
 	j := newJournal(t)
-	var many []Inbound
+	var many []Event
 	for i := range 3*purgeStep + 7 {
-		many = append(many, event("!a", fmt.Sprint("$", i), Archived))
+		many = append(many, anEvent("!a", fmt.Sprint("$", i), Archived))
 	}
 	commit(t, j, "t", many...)
 	n, err := j.Purge(ctx, time.Now().Add(time.Hour))
 	must(t, err)
-	if want := int64(len(many) - 1); n != want || countRows(t, j, "inbound") != 1 {
+	if want := int64(len(many) - 1); n != want || countRows(t, j, "event") != 1 {
 		t.Errorf("%d rows are gone, want %d", n, want)
 	}
 }

@@ -16,10 +16,9 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// OpenStore opens state.json in dir, which is made when it is missing, and
-// proves that the folder can be written. A file that does not parse is moved
-// aside, never overwritten, and the store begins empty: see Corrupt. The caller
-// holds the Lock of dir.
+// OpenStore opens state.json in dir, which it creates if missing, and checks that the folder is writable. A file that
+// does not parse is moved aside, never overwritten, and the store starts empty: see Corrupt. The caller holds the Lock
+// of dir.
 func OpenStore(dir string, log zerolog.Logger) (*Store, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -43,9 +42,8 @@ func OpenStore(dir string, log zerolog.Logger) (*Store, error) {
 	return s, nil
 }
 
-// ReadStore reads state.json as it is now, for a look from another process: it
-// takes no lock and writes nothing. A missing file is an empty store. Changes
-// are for OpenStore.
+// ReadStore reads the current state.json from another process: it takes no lock and writes nothing. A missing file is
+// an empty store. To change anything, use OpenStore.
 func ReadStore(dir string) (*Store, error) {
 	s := newStore(dir, zerolog.Nop())
 	c, broken, err := read(s.path)
@@ -57,7 +55,7 @@ func ReadStore(dir string) (*Store, error) {
 	}
 	if s.now = c; broken != nil {
 		return nil, sentence.Newf(fmt.Errorf("parse %s: %w", s.path, broken),
-			"%s is damaged: start the bot, it moves the file aside and finds the rooms again.", s.path)
+			"%s is damaged: start the bot, which moves the file aside and finds the rooms again.", s.path)
 	}
 	return s, nil
 }
@@ -84,12 +82,11 @@ func (s *Store) load() (bool, error) {
 	if s.corrupt, err = moveAside(s.path); err != nil {
 		return false, explain(err, s.path)
 	}
-	s.log.Error().Err(broken).Str("moved_to", s.corrupt).Msg("state.json does not parse: moved aside, beginning empty")
+	s.log.Error().Err(broken).Str("moved_to", s.corrupt).Msg("state.json does not parse: moved aside, starting empty")
 	return false, nil
 }
 
-// moveAside renames a damaged file to <path>.corrupt-<time>, a name that no
-// file has yet.
+// moveAside renames a damaged file to <path>.corrupt-<time>, an unused name.
 func moveAside(path string) (string, error) {
 	base := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
 	aside := base
@@ -105,8 +102,7 @@ func moveAside(path string) (string, error) {
 	return aside, nil
 }
 
-// update applies a change and waits until the file has it. apply reports
-// whether it changed anything.
+// update applies a change and waits until it is in the file. apply reports whether it changed anything.
 func (s *Store) update(ctx context.Context, apply func(*contents) bool) error {
 	s.mu.Lock()
 	if apply(s.now) {
@@ -126,10 +122,9 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.update(ctx, func(*contents) bool { return false })
 }
 
-// flush waits until the change numbered mine is on the disk. One caller at a
-// time writes, with all changes so far; the others find their change saved when
-// their turn comes. An attempt that began after the change (its number is above
-// seen) and went wrong went wrong for this caller too.
+// flush waits until the change numbered mine is on disk. One caller at a time writes all changes so far; the others
+// find their change saved when their turn comes. If an attempt that started after the change (its number is above seen)
+// failed, it failed for this caller too.
 func (s *Store) flush(ctx context.Context, mine, seen uint64) error {
 	select {
 	case <-s.writing:
@@ -161,8 +156,7 @@ func (s *Store) flush(ctx context.Context, mine, seen uint64) error {
 	return err
 }
 
-// write puts the contents into the file in one step: the old file or the new
-// one is there, whatever happens.
+// write replaces the file atomically.
 func (s *Store) write(c *contents) error {
 	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(filepath.Dir(s.path)), renameio.WithStaticPermissions(0o600))
 	if err != nil {
@@ -178,24 +172,24 @@ func (s *Store) write(c *contents) error {
 	return syncDir(filepath.Dir(s.path))
 }
 
-// probe proves that the folder takes a file, without writing all of it anew.
+// probe checks that the folder is writable without writing the whole file.
 func (s *Store) probe() error {
 	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(filepath.Dir(s.path)))
 	if err != nil {
-		return fmt.Errorf("prove that state can be written: %w", err)
+		return fmt.Errorf("check that state can be written: %w", err)
 	}
 	defer file.Cleanup()
 	if _, err := file.Write(make([]byte, 4096)); err != nil {
-		return fmt.Errorf("prove that state can be written: %w", err)
+		return fmt.Errorf("check that state can be written: %w", err)
 	}
 	if err := file.Sync(); err != nil {
-		return fmt.Errorf("prove that state can be written: %w", err)
+		return fmt.Errorf("check that state can be written: %w", err)
 	}
 	return nil
 }
 
-// clearLeftovers removes the pending files of a process that was killed in the
-// middle of a write: each is as large as the whole state.
+// clearLeftovers removes the pending files of a process that was killed during a write: each is as large as the whole
+// state.
 func (s *Store) clearLeftovers() error {
 	entries, err := os.ReadDir(filepath.Dir(s.path))
 	if err != nil {

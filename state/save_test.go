@@ -42,9 +42,9 @@ func TestStoreMovesCorruptFileAside(t *testing.T) {
 			}
 			must(t, s.SetContainer(ctx, "!r", "again"))
 			if again := openStore(t, dir); again.Corrupt() != "" || again.Container("!r") != "again" {
-				t.Error("the store did not begin anew")
+				t.Error("the store did not start empty")
 			}
-			writeState(t, dir, text) // a second one in the same second takes another name
+			writeState(t, dir, text) // a second one in the same second gets another name
 			if second := openStore(t, dir); second.Corrupt() == s.Corrupt() || second.Corrupt() == "" {
 				t.Errorf("second file moved to %q", second.Corrupt())
 			}
@@ -52,10 +52,9 @@ func TestStoreMovesCorruptFileAside(t *testing.T) {
 	}
 }
 
-// tenSavers changes ten rooms while a write runs, and gives what each of the
-// savers is told when that write has ended.
+// tenSavers changes ten rooms during a write, and returns each saver's result once that write has ended.
 func tenSavers(s *Store) []error {
-	<-s.writing // as a write that runs
+	<-s.writing // as a write in progress
 	errs := make([]error, 10)
 	var group sync.WaitGroup
 	for i := range errs {
@@ -71,7 +70,7 @@ func tenSavers(s *Store) []error {
 	return errs
 }
 
-// Writers that come while a write runs share the next one.
+// Writers that arrive during a write share the next one.
 func TestStoreSaversShareWrites(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -90,14 +89,14 @@ func TestStoreSaversShareWrites(t *testing.T) {
 	}
 }
 
-// They share one that goes wrong, too; and a later call tries again.
+// They also share a failure; a later call tries again.
 func TestStoreSaversShareErrors(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	s.path = filepath.Join(dir, "gone", "state.json")
 	for _, err := range tenSavers(s) {
 		if !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("a saver was told %v", err)
+			t.Errorf("a saver got %v", err)
 		}
 	}
 	if s.attempts != 1 {
@@ -122,7 +121,7 @@ func TestStoreHonoursContext(t *testing.T) {
 	s.writing <- struct{}{}
 	must(t, s.Flush(ctx))
 	if got := openStore(t, dir).Container("!r"); got != "box" {
-		t.Errorf("the change did not go with the next write: %q", got)
+		t.Errorf("the change was not in the next write: %q", got)
 	}
 }
 
@@ -137,7 +136,7 @@ func TestStoreClearsLeftovers(t *testing.T) {
 		t.Error("the leftover of a killed write is still there")
 	}
 	if _, err := os.Stat(other); err != nil {
-		t.Error("somebody else's file is gone")
+		t.Error("another program's file is gone")
 	}
 	entries, err := os.ReadDir(dir)
 	must(t, err)

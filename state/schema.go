@@ -5,12 +5,12 @@ import (
 	"database/sql"
 )
 
-// schemaVersion is the version of the schema below, kept in user_version: a
-// journal of version n lacks the steps from n on.
+// schemaVersion is the current version of the schema, stored in user_version. A
+// journal of version n still needs schema[n:].
 var schemaVersion = len(schema)
 
-// schema is what each version adds to the one before. A step never changes, also
-// when the constants of the queries do.
+// schema lists the migrations. Step n turns version n into version n+1. Never change a
+// released step, even if the queries change.
 var schema = []schemaStep{{sql: `
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
@@ -129,13 +129,31 @@ DROP INDEX inbound_waiting;
 DROP INDEX inbound_unfinished;
 ALTER TABLE inbound DROP COLUMN task;
 CREATE INDEX inbound_pending ON inbound (room) WHERE status = 1;
+`}, {sql: `
+ALTER TABLE inbound RENAME TO event;
+ALTER TABLE event ADD COLUMN home       TEXT NOT NULL DEFAULT ''; -- the room that it was sent to, where that is another one
+ALTER TABLE event ADD COLUMN state_key  TEXT;
+ALTER TABLE event ADD COLUMN encryption TEXT NOT NULL DEFAULT 'undecoded'; -- what is here already has raw and no body
+ALTER TABLE event ADD COLUMN session    TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN distrust   TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN rel_type   TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN relates_to TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN body       TEXT NOT NULL DEFAULT '{}'; -- JSON, see event.Body
+DROP INDEX inbound_room;
+DROP INDEX inbound_at;
+DROP INDEX inbound_pending;
+CREATE INDEX event_room ON event (room);
+CREATE INDEX event_at ON event (at);
+CREATE INDEX event_pending ON event (room) WHERE status = 1;
+CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm.replace';
+CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
 `}}
 
-// schemaStep makes one version of the schema from the one before.
+// schemaStep is a migration from one version of the schema to the next.
 type schemaStep struct {
 	sql  string
-	fill func(context.Context, *sql.Tx) error // copies what the tables before had; nil for nothing
-	then string                               // removes what was copied
+	fill func(context.Context, *sql.Tx) error // copies data from the old tables; may be nil
+	then string                               // removes the old tables and columns
 }
 
 func (s schemaStep) run(ctx context.Context, tx *sql.Tx) error {

@@ -9,10 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Snapshot copies an SQLite database as it is at one moment to a new file,
-// mode 0600, while others may be reading and writing it. The copy is checked
-// before Snapshot returns. The folder of into must be closed to others, because
-// SQLite makes the file.
+// Snapshot copies an SQLite database at one moment to a new file, mode 0600, while others may be reading and writing
+// it. It checks the copy before it returns. The folder of into must be private, because SQLite creates the file.
 func Snapshot(ctx context.Context, path, into string) error {
 	if err := vacuumInto(ctx, path, into); err != nil {
 		return explain(fmt.Errorf("copy database %s: %w", path, err), into)
@@ -36,7 +34,7 @@ func vacuumInto(ctx context.Context, path, into string) error {
 	return err
 }
 
-// CheckDatabase has SQLite look whether a database is whole.
+// CheckDatabase lets SQLite check a database for damage.
 func CheckDatabase(ctx context.Context, path string) error {
 	db, err := openReadOnly(path)
 	if err != nil {

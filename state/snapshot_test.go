@@ -5,12 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 )
 
-// The copy is one moment of a journal that is written all the while.
+// A copy is a consistent moment of a journal that is being written.
 func TestSnapshotWhileWritten(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -22,10 +21,9 @@ func TestSnapshotWhileWritten(t *testing.T) {
 	go func() {
 		for i := 0; ; i++ {
 			token := fmt.Sprintf("s%d", i)
-			// two events a batch: a copy has both or neither
-			_, err := journal.Commit(ctx, token, []Inbound{
-				{Room: "!a:x", Event: token + "-1", Type: "m.room.message", Time: time.Now(), Status: Pending},
-				{Room: "!a:x", Event: token + "-2", Type: "m.room.message", Time: time.Now(), Status: Pending},
+			// two events per batch: a copy has both or neither
+			_, err := journal.Commit(ctx, token, []Event{
+				anEvent("!a:x", token+"-1", Pending), anEvent("!a:x", token+"-2", Pending),
 			})
 			if i == 0 {
 				close(begun)
@@ -57,7 +55,7 @@ func TestSnapshotWhileWritten(t *testing.T) {
 		if err != nil || last != token+"-2" {
 			t.Errorf("copy %d ends with token %s and event %s: %v", i, token, last, err)
 		}
-		if err := copied.db.QueryRow("SELECT count(*) FROM inbound").Scan(&rows); err != nil || rows%2 != 0 {
+		if err := copied.db.QueryRow("SELECT count(*) FROM event").Scan(&rows); err != nil || rows%2 != 0 {
 			t.Errorf("copy %d has %d events: %v", i, rows, err)
 		}
 		if err := copied.Close(); err != nil {
@@ -71,7 +69,7 @@ func TestSnapshotWhileWritten(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	// A journal that nobody has open leaves nothing beside itself.
+	// A journal that is not open leaves no other files behind.
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,16 +85,16 @@ func TestSnapshotOfWhatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.db")
 	if err := Snapshot(t.Context(), path, filepath.Join(dir, "copy.db")); err == nil {
-		t.Error("a database that is not there was copied")
+		t.Error("a missing database was copied")
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("it was made")
+		t.Error("it was created")
 	}
-	if err := os.WriteFile(path, []byte("this is no database at all, and long enough to be read as one by whoever looks at its header only"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("this is not a database, but it is long enough to look like one to code that checks only the header"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := Snapshot(t.Context(), path, filepath.Join(dir, "copy.db")); err == nil {
-		t.Error("what is no database was copied")
+		t.Error("a file that is not a database was copied")
 	}
 }
 
@@ -116,6 +114,6 @@ func TestInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if InUse(dir) {
-		t.Error("a folder that was given free is in use")
+		t.Error("a released folder is in use")
 	}
 }

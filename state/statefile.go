@@ -10,15 +10,15 @@ import (
 	"slices"
 )
 
-// contents is what state.json says. Its maps are replaced, never shared with a
-// caller; the values in them are never changed in place.
+// contents is the content of state.json. Its maps are replaced, never shared with a caller; the values in them are
+// never changed in place.
 type contents struct {
 	containers map[string]string
 	history    map[string]turns
 	sessions   map[string]string
-	volumes    map[string]string // room: the room whose volumes it works on
+	volumes    map[string]string // room: the room whose volumes it uses
 	executions map[string]executions
-	roomOf     map[string]string // ID of an execution: its room; found anew from executions
+	roomOf     map[string]string // ID of an execution: its room; derived from executions
 	unknown    []member          // in the order of the file
 }
 
@@ -40,8 +40,7 @@ func newContents() *contents {
 	}
 }
 
-// read reads the file at path. It tells a file that is broken from one that could
-// not be read to its end.
+// read reads the file at path. It distinguishes a damaged file from one that could not be read to its end.
 func read(path string) (c *contents, broken, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -53,7 +52,7 @@ func read(path string) (c *contents, broken, err error) {
 	return c, broken, source.err
 }
 
-// failing remembers what kept it from reading on.
+// failing remembers the read error.
 type failing struct {
 	from io.Reader
 	err  error
@@ -67,12 +66,12 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parse reads state.json, a room at a time: the file may be large, and nothing of
-// it is held twice. Source of the keys containers and history: seed 001, Phase 1.
+// parse reads state.json room by room: the file may be large, and nothing of it is held in memory twice. Source of the
+// keys containers and history: seed 001, Phase 1.
 func parse(r io.Reader) (*contents, error) {
 	c := newContents()
 	dec := json.NewDecoder(r)
-	dec.UseNumber() // a number that is no room's is kept as it is written
+	dec.UseNumber() // an unknown number is kept as it is written
 	if tok, err := dec.Token(); err != nil {
 		return nil, err
 	} else if tok != json.Delim('{') {
@@ -96,7 +95,7 @@ func parse(r io.Reader) (*contents, error) {
 	return c, nil
 }
 
-// set takes the value of a key, which is next in dec.
+// set reads the value of a key, which comes next in dec.
 func (c *contents) set(key string, dec *json.Decoder) error {
 	switch key {
 	case "containers":
@@ -112,9 +111,9 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 			return err
 		}
 		for room, ts := range c.history {
-			for i, raw := range ts { // decoded when asked for: most rooms are quiet
+			for i, raw := range ts { // decoded on demand: most rooms are quiet
 				if !bytes.HasPrefix(raw, []byte("{")) {
-					return fmt.Errorf("turn %d of %s is no object", i, room)
+					return fmt.Errorf("turn %d of %s is not an object", i, room)
 				}
 			}
 		}
@@ -129,7 +128,7 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 	return nil
 }
 
-// decodeMap reads an object, or null, which is an empty one.
+// decodeMap reads an object, or null as an empty one.
 func decodeMap[V any](dec *json.Decoder, into *map[string]V) error {
 	m := map[string]V{}
 	tok, err := dec.Token()
@@ -148,7 +147,7 @@ func decodeMap[V any](dec *json.Decoder, into *map[string]V) error {
 	return nil
 }
 
-// decodeMembers reads an object from behind its brace.
+// decodeMembers reads an object after its opening brace.
 func decodeMembers[V any](dec *json.Decoder, into map[string]V) error {
 	for dec.More() {
 		key, err := dec.Token()
@@ -165,7 +164,7 @@ func decodeMembers[V any](dec *json.Decoder, into map[string]V) error {
 	return err
 }
 
-// snapshot is a copy for writeTo that stays as it is while the original changes.
+// snapshot returns a copy for writeTo that stays the same while the original changes.
 func (c *contents) snapshot() *contents {
 	copied := *c
 	copied.containers = cloneMap(c.containers)

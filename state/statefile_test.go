@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// What parses can be written, and then says the same.
+// What parses can be written, and then has the same content.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(seedFile))
 	f.Add([]byte(seedFile[:60]))
@@ -57,10 +57,10 @@ func sameWhenWritten(t *testing.T, first *contents) {
 	}
 }
 
-// What cannot be read is not damaged: it stays where it is.
+// A file that cannot be read is not damaged: it stays where it is.
 func TestUnreadableStateStays(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "state.json") // a folder opens, and then cannot be read
+	path := filepath.Join(dir, "state.json") // a folder can be opened but not read
 	must(t, os.Mkdir(path, 0o700))
 	if s, err := OpenStore(dir, zerolog.Nop()); err == nil {
 		t.Fatalf("a store was opened; corrupt: %q", s.Corrupt())

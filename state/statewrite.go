@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// writeTo writes the file: one line a room, a turn, an execution, rooms in order, so
-// that a person can read it and two versions can be compared.
+// writeTo writes the file: one line per room, turn and execution, rooms in order, so that a person can read it and two
+// versions can be compared.
 func (c *contents) writeTo(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	buf.WriteString("{\n  \"containers\": ")
@@ -74,8 +74,7 @@ func writeList(buf *bufio.Writer, raws []json.RawMessage) {
 	buf.WriteString("]")
 }
 
-// encodeJSON is json.Marshal without the escaping meant for web pages. The
-// values that come here always encode.
+// encodeJSON is json.Marshal without the escaping meant for web pages. The values passed here always encode.
 func encodeJSON(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -10,12 +10,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Store is state.json: for each room its container, what was said, the agent's
-// session, and the executions. All methods can be called from any goroutine. A method that
-// changes something returns when the change is on the disk; changes that come
-// while one is being written share the next write. When a write is not
-// possible (disk full, read-only) the error carries a sentence, the change
-// stays in memory, and the next write takes it along.
+// Store is state.json: each room's container, conversation, agent session and executions. All methods can be called
+// from any goroutine. A method that changes something returns when the change is on disk; changes that arrive during a
+// write share the next one. If a write fails (disk full, read-only), the error has a sentence, the change stays in
+// memory, and the next write includes it.
 type Store struct {
 	path    string
 	log     zerolog.Logger
@@ -27,48 +25,47 @@ type Store struct {
 	now      *contents
 	changed  uint64 // counts changes
 	saved    uint64 // the change up to which the file is written
-	attempts uint64 // counts writes that have begun
+	attempts uint64 // counts writes that have started
 	lastErr  error  // of the newest attempt
 }
 
-// Container is the name of the room's container, "" when it has none.
+// Container returns the name of the room's container, "" if it has none.
 func (s *Store) Container(room string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now.containers[room]
 }
 
-// Containers is a copy of all bindings, container names by room.
+// Containers returns a copy of all container names by room.
 func (s *Store) Containers() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.now.containers)
 }
 
-// SetContainer binds a container to the room.
+// SetContainer sets the room's container.
 func (s *Store) SetContainer(ctx context.Context, room, name string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, name) })
 }
 
-// DropContainer forgets the room's container; its history and session stay.
+// DropContainer removes the room's container; its history and session stay.
 func (s *Store) DropContainer(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.containers, room, "") })
 }
 
-// Session is the ID of the agent's session in the room, "" when it has none.
+// Session returns the ID of the agent's session in the room, "" if it has none.
 func (s *Store) Session(room string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now.sessions[room]
 }
 
-// SetSession remembers the agent's session of the room; "" forgets it.
+// SetSession stores the agent's session of the room; "" removes it.
 func (s *Store) SetSession(ctx context.Context, room, id string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) })
 }
 
-// VolumesOf is the room whose volumes this room works on: itself, unless it is
-// the successor of another.
+// VolumesOf returns the room whose volumes this room uses: itself, unless it is the successor of another.
 func (s *Store) VolumesOf(room string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +79,7 @@ func (c *contents) volumesOf(room string) string {
 	return room
 }
 
-// History is what was said in the room, oldest first, at most MaxTurns turns.
+// History returns the conversation in the room, oldest first, at most MaxTurns turns.
 func (s *Store) History(room string) []Turn {
 	s.mu.Lock()
 	ts := s.now.history[room]
@@ -90,8 +87,8 @@ func (s *Store) History(room string) []Turn {
 	return ts.decode()
 }
 
-// AppendHistory adds turns at the end of the room's history. A turn whose
-// event and role are there already is not added again.
+// AppendHistory adds turns at the end of the room's history. A turn whose event and role already exist is not added
+// again.
 func (s *Store) AppendHistory(ctx context.Context, room string, more ...Turn) error {
 	return s.update(ctx, func(c *contents) bool {
 		ts, changed := c.history[room].with(more)
@@ -115,8 +112,8 @@ func (s *Store) SetHistory(ctx context.Context, room string, all []Turn) error {
 	})
 }
 
-// RestoreHistory fills the history of a room that has none, from HistoryFrom
-// after a state.json that did not parse. A room that has one keeps it.
+// RestoreHistory sets the history of a room that has none, from HistoryFrom after a state.json that did not parse. A
+// room that has one keeps it.
 func (s *Store) RestoreHistory(ctx context.Context, room string, all []Turn) error {
 	return s.update(ctx, func(c *contents) bool {
 		if len(c.history[room]) > 0 || len(all) == 0 {
@@ -127,11 +124,10 @@ func (s *Store) RestoreHistory(ctx context.Context, room string, all []Turn) err
 	})
 }
 
-// MoveRoom gives volumes, history, session and executions of a room to its
-// successor (m.room.tombstone); what an execution says of its room stays as it
-// is. The room's container is dropped, for it is labelled with the old
-// room. What the successor has already stays: its own container with its
-// volumes, and its session, win, and the old history goes before its own.
+// MoveRoom moves volumes, history, session and executions of a room to its successor (m.room.tombstone); the content of
+// executions stays the same. The room's container is dropped, because its label names the old room. What the successor
+// already has stays: its own container with its volumes, and its session, win, and the old history comes before its
+// own.
 func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	if from == to {
 		return nil
@@ -143,7 +139,7 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 		_, changed := c.containers[from]
 		known := changed || len(c.history[from]) > 0 || c.sessions[from] != "" || c.volumes[from] != ""
 		delete(c.containers, from)
-		if _, own := c.containers[to]; known && !own { // not known: moved already
+		if _, own := c.containers[to]; known && !own { // unknown: moved already
 			changed = put(c.volumes, to, c.volumesOf(from)) || changed
 			changed = put(c.volumes, from, "") || changed
 			changed = moveKey(c.sessions, from, to) || changed
@@ -161,7 +157,7 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 	})
 }
 
-// Rooms is every room that the file knows, in order.
+// Rooms returns every room in the file, in order.
 func (s *Store) Rooms() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +171,8 @@ func (s *Store) Rooms() []string {
 	return slices.Compact(rooms)
 }
 
-// Corrupt is the path to which a state.json that did not parse was moved when
-// the store was opened, "" when all was well.
+// Corrupt returns the path to which a state.json that did not parse was moved when the store was opened, "" if there
+// was none.
 func (s *Store) Corrupt() string { return s.corrupt }
 
 // put sets a key, or removes it for "", and reports whether that was a change.

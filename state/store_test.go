@@ -153,7 +153,7 @@ func TestStoreSetAndRestoreHistory(t *testing.T) {
 	must(t, s.RestoreHistory(ctx, "!r", a))
 	must(t, s.RestoreHistory(ctx, "!r", b))
 	if diff := cmp.Diff(a, s.History("!r")); diff != "" {
-		t.Error("restored over what was there:", diff)
+		t.Error("restored over an existing history:", diff)
 	}
 	must(t, s.SetHistory(ctx, "!r", b))
 	if diff := cmp.Diff(b, s.History("!r")); diff != "" {
@@ -161,7 +161,7 @@ func TestStoreSetAndRestoreHistory(t *testing.T) {
 	}
 	must(t, s.SetHistory(ctx, "!r", nil))
 	if len(s.Rooms()) != 0 {
-		t.Error("an emptied history is still there")
+		t.Error("a cleared history still exists")
 	}
 }
 
@@ -177,14 +177,14 @@ func TestStoreMoveRoom(t *testing.T) {
 	}
 	must(t, s.MoveRoom(ctx, "!new", "!new"))
 	if s.MoveRoom(ctx, "!new", "") == nil {
-		t.Error("moved to nowhere")
+		t.Error("moved to an empty room ID")
 	}
 	s = openStore(t, dir)
 	if diff := cmp.Diff([]string{"!new"}, s.Rooms()); diff != "" {
 		t.Error(diff)
 	}
 	if s.Container("!new") != "" || s.Session("!new") != "session" {
-		t.Error("the old container is still there, or the session did not move")
+		t.Error("the old container still exists, or the session did not move")
 	}
 	if got := s.VolumesOf("!new"); got != "!old" {
 		t.Errorf("the successor works on the volumes of %q", got)

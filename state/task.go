@@ -26,74 +26,73 @@ const (
 	FromHTTP Source = "http" // a program submitted it
 )
 
-// Task is one piece of work for the agent, from the message that asks for it to
-// the result. The row has everything that is needed to go on with the task after
-// a restart: nobody reads the event again.
+// Task is one piece of work for the agent, from the message that requests it to the result. The row contains everything
+// needed to continue the task after a restart: nobody reads the event again.
 type Task struct {
 	Key       string // prefix of the IDs of its runs and messages
 	Seq       int64  // its place in the room's queue: the Seq of its event
-	Room      string // where it is worked on and answered
-	Event     string // the message that asks for it
-	Home      string // the room of Event; another one than Room after a room upgrade
-	Thread    string // root of the thread that Event stands in, or ""
+	Room      string // where it runs and is answered
+	Event     string // the message that requests it
+	Home      string // the room of Event; differs from Room after a room upgrade
+	Thread    string // root of the thread that Event is in, or ""
 	ReplyTo   string // the event that Event replies to, or ""
 	Source    Source
 	Requester string    // user ID; for a task by HTTP, the bot's own
-	Time      time.Time // when Event was written
-	Execution string    // the ID that the HTTP API and state.json know the task by
+	Time      time.Time // when Event was sent
+	Execution string    // its ID in the HTTP API and in state.json
 	State     TaskState
 
-	Text    string // what is to be done, without the commands in Details
-	Edited  bool   // Text was changed by an edit before the task began
-	HasFile bool   // Event carries a file
+	Text    string // what to do, without the commands in Details
+	Edited  bool   // Text was changed by an edit before the task started
+	HasFile bool   // Event has a file
 
-	Attempt     int       // number of the present run, 0 before the first
+	Attempt     int       // number of the current run, 0 before the first
 	Tries       int       // runs since the last answer
-	Run         string    // ID of the present run in its container
-	Container   string    // ID of the container of the present run, "" until it is chosen
+	Run         string    // ID of the current run in its container
+	Container   string    // ID of the container of the current run, "" until it is chosen
 	Session     string    // the agent's session
-	Resume      bool      // the session existed before the present run
-	BaseSession string    // the room's session when the task began
-	Interrupted bool      // an earlier run was cut short
+	Resume      bool      // the session existed before the current run
+	BaseSession string    // the room's session when the task started
+	Interrupted bool      // an earlier run was interrupted
 	Begun       time.Time // start of the first run, or of the first after the newest answer
-	Deadline    time.Time // of the present run
+	Deadline    time.Time // of the current run
 
-	Question         string // that waits for an answer
+	Question         string // that is waiting for an answer
 	QuestionContext  string // what the agent was doing when it asked
-	QuestionRoom     string // where it was asked; another one than Room until it is asked again after an upgrade
+	QuestionRoom     string // where it was asked; differs from Room until it is asked again after an upgrade
 	QuestionEvent    string // its message, "" until it is sent
 	QuestionDeadline time.Time
 	HeldCommand      string // the command that the newest question is about, or ""
 	HeldDir          string
 
-	StopBy    string // who wants the task to end, or ""
-	Withdrawn bool   // its message was redacted before it began
+	StopBy    string // who asked to stop the task, or ""
+	Withdrawn bool   // its message was redacted before the task started
 	Ended     string // how the last run ended, once there is a result
-	Resumable bool   // Session can be continued
+	Resumable bool   // Session can be resumed
 	Error     string // why it failed, in a sentence
 
 	Created time.Time
-	Updated time.Time // newest step of its execution
+	Updated time.Time // latest transition of its execution
 	Details
 }
 
-// Details is what a task consists of that no query asks for; one JSON column.
+// Details are the parts of a task that no query needs; one JSON column.
 type Details struct {
 	Commands []string `json:"commands,omitempty"` // a plan that came with a task by HTTP
 	Answers  []Answer `json:"answers,omitempty"`  // to its questions, oldest first
 	Said     []Said   `json:"said,omitempty"`     // what people added to it
-	Told     int      `json:"told,omitempty"`     // how many of Said earlier runs were given
-	Given    int      `json:"given,omitempty"`    // how many of Said the present run was given
+	Told     int      `json:"told,omitempty"`     // how many of Said earlier runs received
+	Given    int      `json:"given,omitempty"`    // how many of Said the current run received
 	Files    []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
 	Approved *Command `json:"approved,omitempty"` // the run of the held command
 	Used     Usage    `json:"used,omitzero"`
 
-	Result     string `json:"result,omitempty"`      // what the room was told at the end
-	StatusLine string `json:"status_line,omitempty"` // for status.md; empty when the agent wrote one
-	StatusSize int64  `json:"status_size,omitempty"` // of status.md at the end of the run; -1 when unknown
+	Result     string `json:"result,omitempty"`      // the final message to the room
+	StatusLine string `json:"status_line,omitempty"` // for status.md; empty if the agent wrote a line
+	StatusSize int64  `json:"status_size,omitempty"` // of status.md at the end of the run; -1 if unknown
 }
 
-// Answer is what a person said to a question.
+// Answer is a person's answer to a question.
 type Answer struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
@@ -101,16 +100,15 @@ type Answer struct {
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
 }
 
-// Said is what somebody added to a task.
+// Said is something that somebody added to a task.
 type Said struct {
 	By    string `json:"by"` // user ID
 	Text  string `json:"text"`
 	Event string `json:"event"`
-	// Joined is a message that came right behind the task, by the same person: a
-	// part of it.
+	// Joined is a message right after the task's, by the same person: a part of it.
 	Joined bool      `json:"joined,omitempty"`
-	At     time.Time `json:"at"`             // of the event, as its server dates it
-	File   bool      `json:"file,omitempty"` // the event carries a file
+	At     time.Time `json:"at"`             // of the event, in its server's clock
+	File   bool      `json:"file,omitempty"` // the event has a file
 	Edited bool      `json:"edited,omitempty"`
 }
 
@@ -126,8 +124,8 @@ type File struct {
 	Missing string `json:"missing,omitempty"` // why it is not in the container; then it has no path
 }
 
-// Command is the one run of an approved command. It is stored before the run is
-// started: a command whose container is gone since then is not run again.
+// Command is the single run of an approved command. It is stored before the run starts: if its container is gone, the
+// command is not run again.
 type Command struct {
 	Container string `json:"container"`
 	Over      bool   `json:"over,omitempty"`
@@ -135,9 +133,9 @@ type Command struct {
 	Result    string `json:"result,omitempty"` // how it ended, in words
 }
 
-// Usage is what a task has cost in the runs before the present one.
+// Usage is the cost of the task's runs before the current one.
 type Usage struct {
-	Time   time.Duration `json:"time,omitempty"` // at work, not waiting for a person
+	Time   time.Duration `json:"time,omitempty"` // running, not waiting for a person
 	Steps  int           `json:"steps,omitempty"`
 	Tokens int64         `json:"tokens,omitempty"`
 }

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// open is the condition of the partial index on tasks that a worker has to do; a
-// query must use these very words for SQLite to use the index. The same goes for
-// waitingTask and begunTask.
+// open is the condition of the partial index on tasks that a worker must process; a query must use exactly these words
+// for SQLite to use the index. The same goes for waitingTask and begunTask.
 const (
 	open        = "state IN ('queued', 'running', 'answered')"
 	waitingTask = "state = 'waiting'"
 	begunTask   = "state <> 'queued'"
 )
 
-// What is asked of tasks; a test makes sure that none of it scans the table.
+// The queries on tasks; a test makes sure that none of them scans the table.
 const (
 	taskColumns = "key, seq, room, event, home, thread, reply_to, source, requester, time, execution, state," +
 		" text, edited, has_file, attempt, tries, run, container, session, resume, base_session, interrupted, begun, deadline," +
@@ -40,8 +39,7 @@ const (
 	queryTasksToMove = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state <> 'done'"
 )
 
-// columns are the fields in the order of taskColumns, to be read from a row and
-// to be written to one.
+// columns returns pointers to the fields in the order of taskColumns, for reading a row and for writing one.
 func (t *Task) columns() []any {
 	return []any{
 		&t.Key, &t.Seq, &t.Room, &t.Event, &t.Home, &t.Thread, &t.ReplyTo, &t.Source, &t.Requester, nanos{&t.Time}, &t.Execution, &t.State,
@@ -97,47 +95,46 @@ func (d details) Scan(value any) error {
 	return nil
 }
 
-// Task gives one task, or ErrNotFound.
+// Task returns one task, or ErrNotFound.
 func (j *Journal) Task(ctx context.Context, key string) (Task, error) {
 	return j.oneTask(ctx, queryTask, key)
 }
 
-// TaskOf is the task that an event of the room asked for, or ErrNotFound.
+// TaskOf returns the task that an event of the room requested, or ErrNotFound.
 func (j *Journal) TaskOf(ctx context.Context, room, event string) (Task, error) {
 	return j.oneTask(ctx, queryTaskOf, room, event)
 }
 
-// TaskByExecution is the task with that execution ID, or ErrNotFound.
+// TaskByExecution returns the task with that execution ID, or ErrNotFound.
 func (j *Journal) TaskByExecution(ctx context.Context, id string) (Task, error) {
 	return j.oneTask(ctx, queryExecution, id)
 }
 
-// LastTask is the room's newest task that has begun, or ErrNotFound.
+// LastTask returns the room's newest task that has started, or ErrNotFound.
 func (j *Journal) LastTask(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryLastTask, room)
 }
 
-// NextTask is what the room's worker has to do first: the oldest task that is
-// queued, running or answered. ErrNotFound when there is none.
+// NextTask returns the next task for the room's worker: the oldest one that is queued, running or answered; ErrNotFound
+// if there is none.
 func (j *Journal) NextTask(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryNextTask, room)
 }
 
-// Tasks gives the room's tasks in a state of those that NextTask looks at, in
-// order, at most MaxBatch of them.
+// Tasks returns the room's tasks in one of the states of NextTask, in order, at most MaxBatch of them.
 func (j *Journal) Tasks(ctx context.Context, room string, state TaskState) ([]Task, error) {
 	tasks, err := queryAll(ctx, j.db, scanTask, queryTasks, room, state, MaxBatch)
 	return tasks, j.failed("look up tasks", err)
 }
 
-// CountTasks is how many tasks Tasks would find without its limit.
+// CountTasks returns how many tasks Tasks would find without its limit.
 func (j *Journal) CountTasks(ctx context.Context, room string, state TaskState) (n int, err error) {
 	err = j.db.QueryRowContext(ctx, queryCountTasks, room, state).Scan(&n)
 	return n, j.failed("count tasks", err)
 }
 
-// Waiting gives all tasks that wait for an answer, in order of arrival. It reads
-// them a page at a time: others write in between.
+// Waiting returns all tasks that wait for an answer, in order of arrival. It reads them page by page, so that others
+// can write in between.
 func (j *Journal) Waiting(ctx context.Context) ([]Task, error) {
 	all, err := j.pages(func(last Task) ([]Task, error) {
 		return queryAll(ctx, j.db, scanTask, queryWaiting, last.Room, last.Seq, MaxBatch)
@@ -146,14 +143,14 @@ func (j *Journal) Waiting(ctx context.Context) ([]Task, error) {
 	return all, err
 }
 
-// WaitingIn gives those of one room.
+// WaitingIn returns those of one room.
 func (j *Journal) WaitingIn(ctx context.Context, room string) ([]Task, error) {
 	return j.pages(func(last Task) ([]Task, error) {
 		return queryAll(ctx, j.db, scanTask, queryWaitingIn, room, last.Seq, MaxBatch)
 	})
 }
 
-// pages asks for the tasks behind the last one until a page is not full.
+// pages queries the tasks after the last one until a page is not full.
 func (j *Journal) pages(behind func(last Task) ([]Task, error)) ([]Task, error) {
 	var all []Task
 	var last Task

@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// Enqueue makes an event a task: the row is stored as queued, the event is Done,
-// and the messages are queued, in one transaction. The task takes its place in
-// the queue, Seq, from the event. An event that is not Pending any more is
+// Enqueue turns an event into a task: the row is stored as queued, the event becomes Done, and the messages are queued,
+// in one transaction. The task takes its place in the queue, Seq, from the event. An event that is no longer Pending is
 // ErrFinished, an unknown one ErrNotFound.
 func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		var status Status
-		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM inbound WHERE room = ? AND event = ?", t.Room, t.Event).Scan(&status, &t.Seq)
+		err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, t.Event).Scan(&status, &t.Seq)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
@@ -35,10 +34,9 @@ func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
 	return j.failed("queue task", err)
 }
 
-// Submit stores a task that no event asked for, with an event of its own that is
-// Done, and queues the messages, in one transaction. One that is known stays as
-// it is.
-func (j *Journal) Submit(ctx context.Context, e Inbound, t Task, out ...Message) error {
+// Submit stores a task that no event requested, with an event of its own that is Done, and queues the messages, in one
+// transaction. A known task stays unchanged.
+func (j *Journal) Submit(ctx context.Context, e Event, t Task, out ...Message) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		e.Status = Done
 		seq, fresh, err := insertEvent(ctx, tx, e, time.Now().UnixMilli())
@@ -59,7 +57,7 @@ func insertTask(ctx context.Context, tx *sql.Tx, t Task, out []Message) error {
 	return insertMessages(ctx, tx, out)
 }
 
-// writeTask adds a row as it is.
+// writeTask inserts a row.
 func writeTask(ctx context.Context, tx *sql.Tx, t Task, at int64) error {
 	if t.Key == "" || t.Room == "" || t.Event == "" || t.Execution == "" {
 		return errors.New("task without key, room, event or execution")
@@ -69,9 +67,8 @@ func writeTask(ctx context.Context, tx *sql.Tx, t Task, at int64) error {
 	return err
 }
 
-// Claim notes that a task's run is about to be started: it is running from now
-// on. Repeated, the row is replaced. A task that waits for an answer or has its
-// result is ErrFinished, an unknown one ErrNotFound.
+// Claim records that a task's run is about to start: its state is running from now on. Repeated, it replaces the row. A
+// task that waits for an answer or has its result is ErrFinished, an unknown one ErrNotFound.
 func (j *Journal) Claim(ctx context.Context, t Task) error {
 	return j.step(ctx, "claim task", t, TaskRunning, nil, nil, TaskQueued, TaskRunning)
 }
@@ -82,28 +79,23 @@ func (j *Journal) Note(ctx context.Context, t Task) error {
 	return j.step(ctx, "note task", t, "", nil, nil, TaskQueued, TaskRunning)
 }
 
-// Wait stores the question of a task, which waits from now on, in one transaction
-// with the messages. Repeated, the row is replaced, and messages whose
-// transaction ID is known stay as they are. A task that has its result is
-// ErrFinished.
+// Wait stores the question of a task, which waits from now on, in one transaction with the messages. Repeated, it
+// replaces the row; messages with known transaction IDs stay unchanged. A task that has its result is ErrFinished.
 func (j *Journal) Wait(ctx context.Context, t Task, out []Message) error {
-	return j.step(ctx, "let task wait", t, TaskWaiting, out, nil, TaskQueued, TaskRunning, TaskWaiting)
+	return j.step(ctx, "store question of task", t, TaskWaiting, out, nil, TaskQueued, TaskRunning, TaskWaiting)
 }
 
-// Resume continues a task that waits: it is running from now on, the events that
-// closes names (of the same room: the answer) are Done, and the messages are
-// queued, all in one transaction. A task that does not wait is ErrFinished; an
-// unknown one, or an unknown event in closes, ErrNotFound. Nothing is changed
-// then.
+// Resume continues a task that waits: its state is running from now on, the events in closes (of the same room: the
+// answer) become Done, and the messages are queued, all in one transaction. A task that does not wait is ErrFinished;
+// an unknown one, or an unknown event in closes, ErrNotFound. Then nothing is changed.
 func (j *Journal) Resume(ctx context.Context, t Task, out []Message, closes ...string) error {
 	return j.step(ctx, "resume task", t, TaskRunning, out, closes, TaskWaiting)
 }
 
-// Answer stores the result of a task, in one transaction with its messages.
-// Messages whose transaction ID is known stay as they are, so that a repeated
-// call sends nothing twice; for a task that is done nothing happens at all. The
-// events that closes names (of the same room: what ended the task) are Done with
-// it; an unknown one is ErrNotFound, and nothing is changed then.
+// Answer stores the result of a task, in one transaction with its messages. Messages with known transaction IDs stay
+// unchanged, so that a repeated call sends nothing twice; for a task that is done nothing happens. The events in closes
+// (of the same room: what ended the task) become Done with it; an unknown one is ErrNotFound, and then nothing is
+// changed.
 func (j *Journal) Answer(ctx context.Context, t Task, out []Message, closes ...string) error {
 	err := j.step(ctx, "answer task", t, TaskAnswered, out, closes, TaskQueued, TaskRunning, TaskWaiting, TaskAnswered)
 	if errors.Is(err, ErrFinished) { // done
@@ -112,21 +104,19 @@ func (j *Journal) Answer(ctx context.Context, t Task, out []Message, closes ...s
 	return err
 }
 
-// FinishTask marks a task done. ErrNotFound for an unknown one.
+// FinishTask marks a task done. It returns ErrNotFound for an unknown one.
 func (j *Journal) FinishTask(ctx context.Context, key string) error {
 	return j.mark(ctx, "finish task", "UPDATE task SET state = 'done' WHERE key = ?", key)
 }
 
-// FinishTasks marks the room's tasks done that are queued, running or answered
-// and stand before seq.
+// FinishTasks marks as done the room's tasks that are queued, running or answered and come before seq.
 func (j *Journal) FinishTasks(ctx context.Context, room string, seq int64) error {
 	_, err := j.db.ExecContext(ctx, queryFinishTasks, room, seq)
 	return j.failed("finish tasks", err)
 }
 
-// step writes a task's row with a new state, "" for the one it has, if its state
-// is one of those in from; else it is ErrFinished. What a task is born with (its
-// room, its place in the queue) never changes.
+// step writes a task's row with a new state ("" keeps the current one) if its state is one of those in from; otherwise
+// it returns ErrFinished. Fields fixed at creation (its room, its place in the queue) never change.
 func (j *Journal) step(ctx context.Context, what string, t Task, to TaskState, out []Message, closes []string, from ...TaskState) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		now, err := scanTask(tx.QueryRowContext(ctx, queryTask, t.Key))
@@ -151,16 +141,15 @@ func updateTask(ctx context.Context, tx *sql.Tx, t Task) error {
 	return err
 }
 
-// Reply queues messages and marks the events that closes names Done, in one
-// transaction: what a command is told, and the command. Messages whose
-// transaction ID is known stay as they are. ErrNotFound for an unknown event;
-// nothing is changed then.
+// Reply queues messages and marks the events in closes as Done, in one transaction: the reply to a command, and the
+// command. Messages with known transaction IDs stay unchanged. It returns ErrNotFound for an unknown event, and then
+// changes nothing.
 func (j *Journal) Reply(ctx context.Context, room string, out []Message, closes ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error { return replyIn(ctx, tx, room, out, closes) })
 	return j.failed("reply", err)
 }
 
-// replyIn queues messages and ends events of a room.
+// replyIn queues messages and marks events of a room as Done.
 func replyIn(ctx context.Context, tx *sql.Tx, room string, out []Message, closes []string) error {
 	for _, event := range closes {
 		if err := setStatus(ctx, tx, room, event, Done); err != nil {

@@ -15,18 +15,17 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// MaxTranscript is the size at which a transcript is moved to .1, in bytes; an
-// older .1 goes. So a container's transcripts take at most twice that.
+// MaxTranscript is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a container's
+// transcripts take at most twice that.
 const MaxTranscript = 32 << 20
 
 // searched is how far back Begin and End look for the line that they are about
 // to write, in bytes: after a crash it is among the last.
 const searched = 4 << 20
 
-// Transcripts are the files transcripts/<container>.jsonl in the state
-// directory: what was said and done in each container, a line each, with a
-// begin and an end line around each task. They are only ever added to. All
-// methods can be called from any goroutine.
+// Transcripts are the files transcripts/<container>.jsonl in the state directory: the conversation and the tool calls
+// in each container, one line each, with a begin and an end line around each task. Lines are only appended. All methods
+// can be called from any goroutine.
 type Transcripts struct {
 	dir  string
 	max  int64
@@ -34,8 +33,8 @@ type Transcripts struct {
 	lock sync.Mutex
 }
 
-// OpenTranscripts opens the transcripts of the state directory dir; their
-// folder is dir/transcripts and is made when it is missing.
+// OpenTranscripts opens the transcripts of the state directory dir; it creates their folder, dir/transcripts, if it is
+// missing.
 func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
 	t := &Transcripts{dir: filepath.Join(dir, "transcripts"), max: MaxTranscript, log: log}
 	if err := makeDir(t.dir); err != nil {
@@ -44,22 +43,21 @@ func OpenTranscripts(dir string, log zerolog.Logger) (*Transcripts, error) {
 	return t, nil
 }
 
-// Begin writes that a task begins, on the disk when it returns. text is what
-// the user asked. Begun already, nothing is written, unless that was more than
-// 4 MiB of lines ago: then there are two begin lines, which HistoryFrom takes
-// for one.
+// Begin records that a task starts; the line is on disk when it returns. text is the user's request. If there is
+// already such a line, it writes nothing, unless that was more than 4 MiB ago: then there are two begin lines, which
+// HistoryFrom treats as one.
 func (t *Transcripts) Begin(name, event, text string) error {
 	return t.once(name, Line{Kind: KindBegin, Event: event, Text: text})
 }
 
-// End writes that a task has ended, on the disk when it returns. Ended already,
-// nothing is written.
+// End records that a task has ended; the line is on disk when it returns. If there is already such a line, it writes
+// nothing.
 func (t *Transcripts) End(name, event, outcome string) error {
 	return t.once(name, Line{Kind: KindEnd, Event: event, Outcome: outcome})
 }
 
-// Append adds a line. A zero Time becomes now. The line is with the system when
-// Append returns, and on the disk with the next Begin or End.
+// Append adds a line. A zero Time becomes now. The system has the line when Append returns; it is on disk with the next
+// Begin or End.
 func (t *Transcripts) Append(name string, line Line) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -73,9 +71,8 @@ func (t *Transcripts) HasEnd(name, event string) (bool, error) {
 	return t.has(name, KindEnd, event, math.MaxInt64)
 }
 
-// Load reads a container's transcript, oldest line first. torn says that the
-// last line was not written to its end (a crash); it is cut off the file. A
-// missing transcript has no lines.
+// Load reads a container's transcript, oldest line first. torn says that the last line was incomplete (a crash); it is
+// cut off the file. A missing transcript has no lines.
 func (t *Transcripts) Load(name string) (lines []Line, torn bool, err error) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -128,7 +125,7 @@ func (t *Transcripts) add(name string, line Line, sync bool) error {
 		line.Time = time.Now().UTC().Truncate(time.Millisecond)
 	}
 	if _, err := t.mend(path); err != nil {
-		return explain(fmt.Errorf("mend transcript: %w", err), path)
+		return explain(fmt.Errorf("repair transcript: %w", err), path)
 	}
 	text := line.encode()
 	if err := t.rotate(path, int64(len(text))); err != nil {
@@ -151,7 +148,7 @@ func appendFile(path string, text []byte, sync bool) error {
 		return err
 	}
 	if _, err := file.Write(text); err != nil {
-		return err // what did fit is a torn line: mend cuts it
+		return err // a partial write leaves a torn line, which mend cuts
 	}
 	if !sync {
 		return nil
@@ -165,7 +162,7 @@ func appendFile(path string, text []byte, sync bool) error {
 	return nil
 }
 
-// rotate moves the file to .1 when more bytes would make it too large.
+// rotate moves the file to .1 if more bytes would make it too large.
 func (t *Transcripts) rotate(path string, more int64) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -71,7 +71,7 @@ func TestTranscriptNames(t *testing.T) {
 	tr, _ := openTranscripts(t)
 	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "a\x00", strings.Repeat("a", 201), "a\n"} {
 		if err := tr.Append(name, Line{Kind: KindNote}); err == nil {
-			t.Errorf("name %q was taken", name)
+			t.Errorf("name %q was accepted", name)
 		}
 		if _, _, err := tr.Load(name); err == nil {
 			t.Errorf("name %q was loaded", name)
@@ -79,15 +79,14 @@ func TestTranscriptNames(t *testing.T) {
 	}
 }
 
-// A line that was not written to its end is cut, by Load and before anything is
-// added; whole lines stay.
+// An incomplete line is cut off, by Load and before anything is added; complete lines stay.
 func TestTornTranscript(t *testing.T) {
 	first := Line{Kind: KindBegin, Event: "$1", Text: "task"}.encode()
 	end := Line{Kind: KindEnd, Event: "$1", Outcome: "completed"}.encode()
 	long := Line{Kind: KindAssistant, Text: strings.Repeat("x", MaxText)}.encode()
 	tests := map[string]struct {
 		file []byte
-		want int // lines that are whole
+		want int // complete lines
 	}{
 		"half a line":          {append(bytes.Clone(first), end[:20]...), 1},
 		"no newline":           {append(bytes.Clone(first), end[:len(end)-1]...), 1},
@@ -154,8 +153,8 @@ func TestTranscriptBounds(t *testing.T) {
 	}
 }
 
-// A begin line from before the rotation is found again, one from long ago is
-// not looked for; the end of a task is found wherever it is.
+// A begin line from before the rotation is found, one from long ago is not searched; the end of a task is found
+// wherever it is.
 func TestTranscriptSearch(t *testing.T) {
 	tr, dir := openTranscripts(t)
 	path := filepath.Join(dir, "box.jsonl")
@@ -244,7 +243,7 @@ func FuzzTranscript(f *testing.F) {
 		}
 		again := Line{Kind: KindNote, Text: string(data), Tool: string(data)}.encode()
 		if lines, torn, bad := parseLines(again); len(again) > maxLine || len(lines) != 1 || torn+bad > 0 {
-			t.Errorf("what was written is not one line: %q", again)
+			t.Errorf("the written text is not one line: %q", again)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// mend cuts off a last line that was not written to its end, and says so.
+// mend cuts off an incomplete last line, and reports it.
 func (t *Transcripts) mend(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,11 +31,11 @@ func (t *Transcripts) mend(path string) (bool, error) {
 	if err != nil || end == info.Size() {
 		return false, err
 	}
-	t.log.Warn().Str("transcript", path).Int64("bytes", info.Size()-end).Msg("last line was not written to its end: cut off")
+	t.log.Warn().Str("transcript", path).Int64("bytes", info.Size()-end).Msg("last line was incomplete: cut off")
 	return true, file.Truncate(end)
 }
 
-// lastLineEnd is the offset behind the last newline.
+// lastLineEnd returns the offset after the last newline.
 func lastLineEnd(file io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 1)
 	for step := int64(1); size > 0; step = 64 << 10 {
@@ -106,8 +106,8 @@ func (t *Transcripts) has(name, kind, event string, limit int64) (bool, error) {
 	return false, nil
 }
 
-// searchEnd reports the size of a file, and whether ok holds for a line in its
-// last limit bytes. A missing file is empty.
+// searchEnd returns the size of a file, and whether ok is true for a line in its last limit bytes. A missing file is
+// empty.
 func searchEnd(path string, limit int64, ok func([]byte) bool) (size int64, found bool, err error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,9 +127,8 @@ func searchEnd(path string, limit int64, ok func([]byte) bool) (size int64, foun
 	return size, found, err
 }
 
-// anyLine reports whether ok holds for a line. What has no newline yet, and a
-// line longer than maxLine, was not written by us to its end and does not
-// count.
+// anyLine reports whether ok is true for a line. A line without a newline, or longer than maxLine, is not a complete
+// line of ours and does not count.
 func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 	in := bufio.NewReaderSize(r, maxLine)
 	for tooLong := false; ; {
@@ -146,9 +145,8 @@ func anyLine(r io.Reader, ok func([]byte) bool) (bool, error) {
 	}
 }
 
-// ReadTranscript reads the newest lines of a container's transcript, oldest
-// first, from at most the last most bytes, for a look from another process: it
-// takes no lock and mends nothing. A missing transcript has no lines.
+// ReadTranscript reads the newest lines of a container's transcript, oldest first, from at most the last most bytes,
+// from another process: it takes no lock and repairs nothing. A missing transcript has no lines.
 func ReadTranscript(dir, name string, most int64) ([]Line, error) {
 	t := Transcripts{dir: filepath.Join(dir, "transcripts")}
 	path, err := t.path(name)

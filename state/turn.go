@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// MaxTurns is how many turns of a room are remembered; older ones go.
+	// MaxTurns is how many turns of a room are kept.
 	MaxTurns = 50
 	// MaxContent is the longest content of a turn, in bytes; the rest is cut
 	// off, and the cut is marked.
 	MaxContent = 16 << 10
 )
 
-// Turn is one thing that was said in a room.
+// Turn is one message of the conversation in a room.
 type Turn struct {
 	Role    string `json:"role"`            // "user" or "assistant"
 	Content string `json:"content"`         // plain text, at most MaxContent bytes
 	Event   string `json:"event,omitempty"` // of the message that the turn belongs to
 }
 
-// turns is the history of one room as it lies in state.json, one JSON object a
-// turn, so that keys which a newer release put there survive. It is never
-// changed in place.
+// turns is the history of one room as stored in state.json, one JSON object per turn, so that unknown keys of a newer
+// release survive. It is never changed in place.
 type turns []json.RawMessage
 
-// key is what makes a turn the same turn: empty for one without an event.
+// key identifies a turn: empty for one without an event.
 func (t Turn) key() string {
 	if t.Event == "" {
 		return ""
@@ -36,7 +35,7 @@ func (t Turn) key() string {
 	return t.Role + "\x00" + t.Event
 }
 
-// decode gives the turns as values, the newest MaxTurns of them.
+// decode returns the turns as values, the newest MaxTurns of them.
 func (ts turns) decode() []Turn {
 	ts = ts.window()
 	out := make([]Turn, 0, len(ts))
@@ -50,8 +49,7 @@ func (ts turns) decode() []Turn {
 	return out
 }
 
-// with gives the turns with more added at the end, less those that are there
-// already, and whether that made a difference.
+// with returns the turns with more added at the end, without duplicates, and whether that changed anything.
 func (ts turns) with(more []Turn) (turns, bool) {
 	seen := map[string]bool{"": false}
 	for _, t := range ts.decode() {
@@ -80,8 +78,8 @@ func encodeTurn(t Turn) json.RawMessage {
 	return encodeJSON(t)
 }
 
-// clip cuts text to at most limit bytes, at a character's border, and says how
-// much is missing. Bytes that are not UTF-8 become U+FFFD.
+// clip cuts text to at most limit bytes, between characters, and says how much is missing. Bytes that are not UTF-8
+// become U+FFFD.
 func clip(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= limit {
@@ -92,7 +90,7 @@ func clip(text string, limit int) string {
 	return fmt.Sprintf("%s\n[… %d bytes left out]", kept, len(text)-len(kept))
 }
 
-// unique is the turns without those that an earlier one already tells.
+// unique returns the turns without duplicates of earlier ones.
 func (ts turns) unique() turns {
 	seen := map[string]bool{}
 	var out turns

@@ -6,24 +6,23 @@ import (
 )
 
 const (
-	// MaxFiles is how many of the files that came with a task a prompt names.
+	// MaxFiles is the maximum number of a task's files that a prompt names.
 	MaxFiles = 50
-	// maxFileList is how long their list may be, in bytes.
+	// maxFileList bounds the list of them, in bytes.
 	maxFileList = 12 << 10
-	// VoicePlaceholder stands for what is said in a voice message. Source: seed
-	// 002, "Inbound Flow".
+	// VoicePlaceholder represents the content of a voice message. Source: seed 002, "Inbound Flow".
 	VoicePlaceholder = "[Voice Message]"
 )
 
 // File is a file that came with a task.
 type File struct {
 	Path    string // in the container: InboxPath/NAME
-	Type    string // its media type, as it was sniffed; "" = not known
-	Name    string // as its sender named it; "" = not at all
+	Type    string // detected media type; "" = unknown
+	Name    string // the name that the sender gave it; "" = none
 	Size    int64  // bytes
-	Caption string // what its sender wrote under it; ""
+	Caption string // the sender's caption, or ""
 	Voice   bool   // a voice message
-	// Missing says why the file is not there; then Path means nothing.
+	// Missing says why the file does not exist in the container; Path is then unused.
 	Missing string
 }
 
@@ -41,13 +40,13 @@ func inbox(files []File) string {
 		}
 	}
 	if strings.Contains(list, "- "+VoicePlaceholder) {
-		list += "What is said in a voice message was not written down: only the recording has it.\n"
+		list += "Voice messages are not transcribed: their content is only in the recording.\n"
 	}
 	return "\nThese files came with it:\n" + list
 }
 
-// fileList is as many lines as MaxFiles and maxFileList allow, with captions of
-// at most that many bytes, and whether no more than MaxFiles left one out.
+// fileList returns as many lines as MaxFiles and maxFileList allow, with captions of at most that many bytes. It also
+// reports whether only MaxFiles left files out.
 func fileList(files []File, caption int) (list string, whole bool) {
 	var b strings.Builder
 	for i, file := range files {
@@ -68,7 +67,7 @@ func fileLine(file File, caption int) string {
 	}
 	kind := label(file.Type, 100)
 	if kind == "" {
-		kind = "type not known"
+		kind = "unknown type"
 	}
 	name := label(file.Name, 150)
 	switch {
@@ -84,12 +83,12 @@ func fileLine(file File, caption int) string {
 		line += label(file.Path, 300) + " (" + kind + ", " + size(file.Size) + ")"
 	}
 	if words := label(file.Caption, caption); words != "" {
-		line += ", with the words: " + words
+		line += ", with the caption: " + words
 	}
 	return line + "\n"
 }
 
-// size is a number of bytes as people say it.
+// size writes a number of bytes for people.
 func size(bytes int64) string {
 	switch {
 	case bytes < 1<<10:

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// inlined finds what Gemini CLI takes for a file to inline: parseAllAtCommands
-// of 0.61.0 looks for an @ without a backslash before it.
+// inlined finds what Gemini CLI would treat as a file to inline: parseAllAtCommands of 0.61.0 looks for an @ without a
+// backslash before it.
 var inlined = regexp.MustCompile(`(^|[^\\])@[^ \t\n\r,;!?()\[\]{}.]`)
 
-// speaks finds a line that begins as what a speaker says.
+// speaks finds a line that looks like the start of a speaker's message.
 var speaks = regexp.MustCompile(`(?m)^[>\s\p{Z}\p{Cf}]*\[[^\n]*?\][\s\p{Z}\p{Cf}]*[:：]`)
 
-// full is an input in which everything there can be is said by the same text.
+// full is an input in which every part contains the same text.
 func full(task, asker, said string, n int) Input {
 	in := Input{Task: task, Asker: asker, Ended: said, Quote: &Quote{Sender: asker, Text: said}}
 	for range n {
@@ -30,7 +30,7 @@ func full(task, asker, said string, n int) Input {
 	return in
 }
 
-// check holds what every prompt, status line and task file must be.
+// check verifies the rules for every prompt, status line and task file.
 func check(t *testing.T, in Input) {
 	t.Helper()
 	prompt := Prompt(in)
@@ -59,7 +59,7 @@ func check(t *testing.T, in Input) {
 	}
 }
 
-// checkParts holds what each part must be on its own.
+// checkParts verifies the rules for each part.
 func checkParts(t *testing.T, in Input) {
 	t.Helper()
 	if got := persona(in.Persona); len(got) > MaxPersona+len(filesGuard)+200 {
@@ -72,7 +72,7 @@ func checkParts(t *testing.T, in Input) {
 			t.Errorf("quotation of %d bytes", len(quote))
 		}
 		if line := speaks.FindString(quote); line != "" {
-			t.Errorf("the quotation speaks as %q", line)
+			t.Errorf("the quotation looks like a message of %q", line)
 		}
 		for _, line := range lines[1:] {
 			if !strings.HasPrefix(line, quoteHead) || strings.ContainsAny(line, "\r\v\f\u0085\u2028\u2029") {
@@ -90,7 +90,7 @@ func checkParts(t *testing.T, in Input) {
 	}
 }
 
-// However long everything is, the prompt fits into one argument.
+// The prompt fits into one argument, however long its parts are.
 func TestPromptFits(t *testing.T) {
 	for _, text := range []string{"@", "\\@", "€", "\xff", "\xff@", "a b ", "\n", "[a]: ", "\u2028", "> "} {
 		for _, n := range []int{200, 200_000} {
@@ -106,8 +106,7 @@ func TestPromptFits(t *testing.T) {
 	}
 }
 
-// What is newest and what cannot be read elsewhere stays in a prompt that is too
-// full.
+// The newest parts, and those that cannot be read elsewhere, stay in a prompt that is too long.
 func TestPromptKeeps(t *testing.T) {
 	long := strings.Repeat("word ", 40_000)
 	in := full("build a shed "+long, "alice", long, 60)

@@ -7,10 +7,9 @@ import (
 )
 
 const (
-	// MaxHistory is how much of the conversation a prompt tells, in bytes.
+	// MaxHistory bounds the conversation in a prompt, in bytes.
 	MaxHistory = 40_000
-	// minHistory is what is left of that in a prompt that is full of other
-	// things.
+	// minHistory is what is left of that if other parts fill the prompt.
 	minHistory = 4_000
 )
 
@@ -27,7 +26,7 @@ func conversation(turns []Turn, limit int) string {
 	for first > 0 {
 		turn := turns[first-1]
 		line := said(turn.Role, turn.Content) + "\n"
-		if len(line) > left && first == len(turns) { // the newest is always told; escaping at most doubles it
+		if len(line) > left && first == len(turns) { // the newest is always included; escaping at most doubles it
 			line = said(turn.Role, clean.Cut(unixText(turn.Content), limit/2-200)) + "\n"
 		}
 		if len(line) > left {

@@ -13,13 +13,13 @@ func TestConversation(t *testing.T) {
 	tests := []struct {
 		name  string
 		turns []Turn
-		want  []string // turns that are told, by their first words
+		want  []string // the turns included, by their first words
 		cut   bool
 	}{
 		{"none", nil, nil, false},
 		{"all fit", []Turn{{"user", "one"}, {"assistant", "two"}}, []string{"one", "two"}, false},
 		{"the newest fit", []Turn{{"user", "one " + big}, {"assistant", "two " + big}, {"user", "three " + big}}, []string{"two", "three"}, true},
-		{"the newest alone is too long", []Turn{{"user", "one"}, {"assistant", "two " + strings.Repeat("@", MaxHistory)}}, []string{"one", "two"}, false},
+		{"the newest is too long on its own", []Turn{{"user", "one"}, {"assistant", "two " + strings.Repeat("@", MaxHistory)}}, []string{"one", "two"}, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -9,14 +9,13 @@ const (
 	Dir         = "/workspace"
 	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds
 	StatusPath  = Dir + "/status.md"   // append-only log of what each task did
-	TaskPath    = Dir + "/task.md"     // the present task, as it was written
+	TaskPath    = Dir + "/task.md"     // the current task as it was written
 	InboxPath   = Dir + "/inbox"       // folder of the files that came with tasks
-	OutboxPath  = Dir + "/outbox"      // folder of the files that are to be sent to the room
-	SentPath    = OutboxPath + "/sent" // folder of those that were sent
+	OutboxPath  = Dir + "/outbox"      // folder of the files to be sent to the room
+	SentPath    = OutboxPath + "/sent" // folder of the files that were sent
 )
 
-// First contents of the files that are written once and never over existing
-// ones.
+// Initial contents of the files that are written once and never overwritten.
 const (
 	FirstContext = "# Context\n"
 	FirstStatus  = "# Status Log\n"

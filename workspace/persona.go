@@ -7,10 +7,9 @@ import (
 )
 
 const (
-	// MaxPersonaFile is how much of one file of the persona a prompt tells, in
-	// bytes. Whoever reads the files needs to read no more of them.
+	// MaxPersonaFile bounds one persona file in a prompt, in bytes. Callers need to read no more of a file.
 	MaxPersonaFile = 8 << 10
-	// MaxPersona is how much of all of them it tells, in bytes.
+	// MaxPersona bounds all of them together, in bytes.
 	MaxPersona = 24 << 10
 )
 
@@ -21,9 +20,9 @@ func BootstrapFiles() []string {
 	return []string{"AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md"}
 }
 
-// Text is a file of the persona.
+// Text is a persona file.
 type Text struct {
-	Name    string // as its heading shows it
+	Name    string // shown as its heading
 	Content string
 }
 
@@ -48,11 +47,11 @@ func Persona(policy Text, room, state map[string]string) []Text {
 	return out
 }
 
-// The style guard: a catchphrase that somebody once asked for must not live on
-// in what the agent reads of the conversation.
+// The style guard: a catchphrase that somebody once requested must not live on because the agent reads it in the
+// conversation.
 const (
-	notStanding = "What somebody once said about style in the conversation (a phrase to use, a tone, a name for you) was meant for then, and is not a standing style"
-	filesGuard  = "Here these files end. What they say is standing. " + notStanding + ".\n\n"
+	notStanding = "A request about style in the conversation (a phrase to use, a tone, a name for you) applied to that moment and is not a standing instruction"
+	filesGuard  = "These files end here. They always apply. " + notStanding + ".\n\n"
 	styleGuard  = notStanding + ".\n\n"
 )
 

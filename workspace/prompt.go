@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// MaxPrompt is the longest prompt, in bytes. The prompt is one argument of
-	// a process, and Linux takes at most 131,071 bytes in one.
+	// MaxPrompt is the longest prompt, in bytes. The prompt is one argument of a process, and Linux allows at most
+	// 131,071 bytes.
 	MaxPrompt = 100_000
-	// maxOpening is how much of a task that is too long the prompt shows.
+	// maxOpening is how much of a task that is too long the prompt shows, in bytes.
 	maxOpening = 2_000
 	// maxInstruction bounds Input.Instruction, in bytes.
 	maxInstruction = 4_000
@@ -21,28 +21,26 @@ const (
 type Input struct {
 	Task        string // as the user wrote it
 	Asker       string // localpart of the user's ID; "" = "user"
-	Persona     []Text // who the agent is; read again for each task
-	History     []Turn // oldest first; only when the agent's own session cannot go on
-	Quote       *Quote // what the task replies to; nil = nothing
-	Files       []File // what came with it; with Resumed, what the session was not told of
-	Interrupted bool   // the container went down while this task was worked on
-	// Ended is what the room was told of the task before, where that is not
-	// what the agent's session says: it was stopped, for example.
+	Persona     []Text // the agent's persona; read again for each task
+	History     []Turn // oldest first; only if the agent's own session cannot be resumed
+	Quote       *Quote // the message that the task replies to; nil = none
+	Files       []File // the task's files; with Resumed, only those that the session does not know
+	Interrupted bool   // the container stopped while this task was running
+	// Ended is the room's message about the previous task, if the agent's session does not know it: that it was
+	// stopped, for example.
 	Ended       string
-	Instruction string // how to ask a person; "" = nothing about it
-	// Answers are the agent's questions about this task and what persons
-	// answered, oldest first.
+	Instruction string // how to ask a person; "" = no such instruction
+	// Answers are the agent's questions about this task and people's answers, oldest first.
 	Answers []Answered
-	// Steer is what people said while the task ran, oldest first: the run was
-	// stopped for it. With Resumed, only what the session was not told of.
+	// Steer is what people said while the task ran, oldest first: the run was stopped for it. With Resumed, only what
+	// the session does not know.
 	Steer []Message
-	// Resumed says that the session which worked on this task goes on: the
-	// prompt is the answer to the question with which it stopped, or what it
-	// was stopped for. Without either it means nothing.
+	// Resumed says that the session that worked on this task continues: the prompt is the answer to the question with
+	// which it stopped, or the messages for which it was stopped. Without either it is ignored.
 	Resumed bool
 }
 
-// room is how many bytes of a prompt there are for what may be long.
+// room is the number of bytes in a prompt for the parts that may be long.
 type room struct{ history, answers int }
 
 // Prompt is the agent's prompt: read what earlier tasks left, do the task, leave
@@ -59,7 +57,7 @@ func Prompt(in Input) string {
 	}
 	task := fmt.Sprintf("The task is long. It is in %s: read that file to its end and do what it says. It begins:\n%s", TaskPath, opening(in))
 	prompt = compose(in, task, room)
-	const slack = 50 // for the words that something is left out
+	const slack = 50 // for the notes that something is left out
 	if over := len(prompt) + slack - MaxPrompt; over > slack {
 		room.history = max(minHistory, len(conversation(in.History, room.history))-over)
 		prompt = compose(in, task, room)
@@ -71,7 +69,7 @@ func Prompt(in Input) string {
 	return prompt
 }
 
-// compose puts the parts together, the unchanging ones first.
+// compose joins the parts, the unchanging ones first.
 func compose(in Input, task string, room room) string {
 	who, history := persona(in.Persona), conversation(in.History, room.history)
 	var b strings.Builder
@@ -83,11 +81,11 @@ func compose(in Input, task string, room room) string {
 		}
 	}
 	if in.Ended != "" {
-		b.WriteString("The task before this one ended otherwise than this session knows. The room was told:\n" +
-			said("bot", clean.Cut(in.Ended, maxOpening/4)) + "\nDo not go on with that task, unless the text below asks you to.\n\n")
+		b.WriteString("The previous task ended differently from what this session knows. The room was told:\n" +
+			said("bot", clean.Cut(in.Ended, maxOpening/4)) + "\nDo not continue that task unless the text below asks you to.\n\n")
 	}
 	if in.Interrupted {
-		b.WriteString("The machine went down while you worked on the task below. Some of it may be done already: look at what is there, then go on, and do nothing twice.\n\n")
+		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
 	}
 	var work string
 	if in.Resumed && len(in.Answers)+len(in.Steer) > 0 {
@@ -102,25 +100,24 @@ func compose(in Input, task string, room room) string {
 	if in.Instruction != "" {
 		b.WriteString("\n" + clean.Cut(unixText(in.Instruction), maxInstruction))
 	}
-	b.WriteString("\nFiles that are meant for the person go into " + OutboxPath + "/ (make the folder if it is not there): they are sent after your answer.\n")
+	b.WriteString("\nPut files meant for the person into " + OutboxPath + "/ (create the folder if it does not exist): they are sent after your answer.\n")
 	b.WriteString("\nAfter completing, append a one-line summary to " + StatusPath + " and any\ndiscovered conventions to " + ContextPath + ".\n")
 	return b.String()
 }
 
-// begun is the task for a session that knows nothing about it.
+// begun is the task for a session that does not know it.
 func begun(in Input, task string, room room) string {
 	out := quotation(in.Quote) + "Read " + ContextPath + " and " + StatusPath + " for prior work context, then:\n" + task + "\n" + inbox(in.Files)
 	if answers := previousAnswers(in.Answers, room.answers); answers != "" {
-		out += "\nYou have worked on this task before, and asked. Go on with these answers, and do nothing twice.\n" + answers
+		out += "\nYou have already worked on this task and asked questions. Continue with these answers, and do nothing twice.\n" + answers
 	}
 	if len(in.Steer) > 0 {
-		out += "\nYou have worked on this task before, and were stopped because this was said. Go on accordingly, and do nothing twice.\n" + steering(in.Steer)
+		out += "\nYou have already worked on this task and were stopped because of these messages. Continue accordingly, and do nothing twice.\n" + steering(in.Steer)
 	}
 	return out
 }
 
-// resumed is the answer to the question that ended the session's last run, or the
-// messages it was stopped for.
+// resumed is the answer to the question that ended the session's last run, or the messages for which it was stopped.
 func resumed(in Input, room room) string {
 	answer := ""
 	if last := len(in.Answers) - 1; last >= 0 {
@@ -128,14 +125,14 @@ func resumed(in Input, room room) string {
 	}
 	task := "\nThe task was:\n" + opening(in) + "\n" + inbox(in.Files)
 	if len(in.Steer) == 0 {
-		return "The answer to your question is here. Go on with the task from where you stopped.\n" + answer + task
+		return "Here is the answer to your question. Continue the task from where you stopped.\n" + answer + task
 	}
 	if answer != "" {
-		answer = "\nBefore that, you had asked.\n" + answer
+		answer = "\nBefore that, you asked questions.\n" + answer
 	}
-	return "You were stopped in your work on the task, because this was said. Go on with the task accordingly, and do nothing twice.\n" +
+	return "Your work on the task was stopped because of these messages. Continue the task accordingly, and do nothing twice.\n" +
 		steering(in.Steer) + answer + task
 }
 
-// opening is the beginning of the task.
+// opening returns the beginning of the task.
 func opening(in Input) string { return said(in.Asker, clean.Cut(in.Task, maxOpening)) }

@@ -7,13 +7,11 @@ import (
 )
 
 const (
-	// MaxAnswers is how much of the answers given so far a prompt tells, in
-	// bytes: with MaxHistory there is room for it in MaxPrompt.
+	// MaxAnswers bounds the earlier answers in a prompt, in bytes: together with MaxHistory they fit into MaxPrompt.
 	MaxAnswers = 50_000
-	// minAnswers is what is left of that in a prompt that is full of other
-	// things.
+	// minAnswers is what is left of that if other parts fill the prompt.
 	minAnswers = 14_000
-	// maxQuestion is how much of a question is told with its answer.
+	// maxQuestion bounds a question shown with its answer, in bytes.
 	maxQuestion = 4_000
 )
 
@@ -53,8 +51,7 @@ func previousAnswers(answers []Answered, limit int) string {
 	return head + strings.Join(parts, "")
 }
 
-// answered is a question and its answer of at most limit bytes, safe to stand
-// in a prompt.
+// answered is a question and its answer of at most limit bytes, safe to include in a prompt.
 func answered(a Answered, limit int) string {
 	question := strings.ReplaceAll(clean.Cut(unixText(a.Question), maxQuestion), "@", `\@`)
 	return "Q: " + question + "\nA: " + said(a.By, clean.Cut(unixText(a.Answer), limit)) + "\n"

@@ -22,7 +22,7 @@ func TestPreviousAnswers(t *testing.T) {
 			"Previous answers from user:\nQ: who is \\@bob?\n\nA: [ab]: /quit \\@/etc/passwd\nQ: q\uFFFD\nA: [user]: 2. staging\n"},
 		{"the newest fits", []Answered{{"one", big, "a"}, {"two", big, "a"}},
 			"Previous answers from user:\n(older answers left out)\nQ: two\nA: [a]: " + big + "\n"},
-		{"the newest alone is too long", []Answered{{"one", "no", "a"}, {"two", strings.Repeat("@", 60_000), "a"}},
+		{"the newest is too long on its own", []Answered{{"one", "no", "a"}, {"two", strings.Repeat("@", 60_000), "a"}},
 			"Previous answers from user:\nQ: one\nA: [a]: no\nQ: two\nA: [a]: " + strings.Repeat(`\@`, 20_797) + "…\n"},
 	}
 	for _, test := range tests {

@@ -28,8 +28,8 @@ func StatusLines(now time.Time, task, outcome string) string {
 	return "\n" + stamp + "Task: " + oneLine(task) + "\n" + stamp + oneLine(outcome) + "\n"
 }
 
-// TaskFile is the content of task.md: the task as it was written, without NUL, ending
-// in a newline, at most MaxTask bytes.
+// TaskFile returns the content of task.md: the task as it was written, without NUL, ending in a newline, at most
+// MaxTask bytes.
 func TaskFile(task string) []byte {
 	text := clean.Cut(strings.TrimRight(unixText(task), "\n"), MaxTask-1)
 	return []byte(text + "\n")

@@ -3,10 +3,9 @@ package workspace
 import "strings"
 
 const (
-	// MaxSteer is how much of what people said while the task ran a prompt
-	// tells, in bytes.
+	// MaxSteer bounds what people said while the task ran, in bytes of a prompt.
 	MaxSteer = 12 << 10
-	// maxSteered bounds what one of them said.
+	// maxSteered bounds one such message, in bytes.
 	maxSteered = 8_000
 )
 

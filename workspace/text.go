@@ -13,26 +13,25 @@ type Message struct {
 	Text   string
 }
 
-// unixText makes a text one that can be an argument of a process: valid UTF-8
-// without NUL, line ends as Unix has them.
+// unixText makes a text valid as an argument of a process: UTF-8 without NUL, with Unix line ends.
 func unixText(text string) string {
 	return unix.Replace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 var unix = strings.NewReplacer("\x00", "", "\r\n", "\n")
 
-// clip is unixText, cut, for a text of which little may be wanted.
+// clip is unixText, cut before the work is done: little of a long text may be needed.
 func clip(text string, limit int) string {
 	return clean.Cut(unixText(clean.Cut(text, 2*limit)), limit)
 }
 
-// said is a text behind the name of who said it, safe to stand in a prompt.
+// said returns a text with its speaker's name before it, safe to include in a prompt.
 func said(name, text string) string {
 	return "[" + speaker(name) + "]: " + plain(unixText(text))
 }
 
-// speaker is the name of who said something: no longer than a localpart can be,
-// and without what would end its brackets or its line.
+// speaker returns a speaker's name: no longer than a localpart can be, and without characters that would end its
+// brackets or its line.
 func speaker(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`[]@/\`, r) {
@@ -46,8 +45,8 @@ func speaker(name string) string {
 	return name
 }
 
-// label is a name that others chose (of a file, of a type), on one line and of
-// at most limit bytes, safe to stand in a prompt.
+// label returns a name that others chose (of a file or a type) on one line of at most limit bytes, safe to include in a
+// prompt.
 func label(name string, limit int) string {
 	if limit <= 0 {
 		return ""
@@ -56,21 +55,20 @@ func label(name string, limit int) string {
 	return clean.Cut(speakerless(plain(name)), limit)
 }
 
-// lines is a text of at most limit bytes that is safe to stand beside what
-// others said: each break of a line is a newline, and no line looks like a
-// speaker's.
+// lines returns a text of at most limit bytes that is safe next to other people's text: every line break is a newline,
+// and no line looks like a speaker's.
 func lines(text string, limit int) string {
 	text = strings.TrimSpace(breaks.Replace(clip(text, limit)))
 	return clean.Cut(speakerless(plain(text)), limit)
 }
 
-// breaks turns whatever else a reader may take for the end of a line into one.
+// breaks turns every other character that a reader may treat as a line end into a newline.
 var breaks = strings.NewReplacer("\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// plain keeps the CLI from taking an @ in a text for a file to inline.
+// plain escapes each @, which the CLI would treat as a file to inline.
 func plain(text string) string { return strings.ReplaceAll(text, "@", `\@`) }
 
-// speakerless keeps the lines of a text from beginning with a speaker's brackets.
+// speakerless prevents lines from beginning with a speaker's brackets.
 func speakerless(text string) string { return brackets.ReplaceAllString(text, `\$1`) }
 
 var brackets = regexp.MustCompile(`(\[[^\n]*?\][\s\p{Z}\p{Cf}]*[:：])`)

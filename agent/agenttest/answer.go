@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// reply is one answer in the API's shape; a stream is several of them.
+// reply is one answer in the API's format; a stream consists of several.
 type reply struct {
 	Candidates    []candidate `json:"candidates"`
 	UsageMetadata usage       `json:"usageMetadata"`
@@ -33,10 +33,10 @@ type usage struct {
 	TotalTokenCount      int `json:"totalTokenCount"`
 }
 
-// tokens is a guess in the order of magnitude of the real tokenizers: a token for every four bytes.
+// tokens estimates the number of tokens: one for every four bytes.
 func tokens(s string) int { return (len(s) + 3) / 4 }
 
-// text is what the rule says.
+// text returns the rule's text.
 func (r *Rule) text(groups []string) string {
 	if r.SayRepeat == nil {
 		return expand(r.Say, groups)
@@ -49,7 +49,7 @@ func (r *Rule) text(groups []string) string {
 	return strings.ToValidUTF8(b.String()[:n], "")
 }
 
-// calls are the parts of the answer that ask for tools.
+// calls returns the parts of the answer that call tools.
 func (r *Rule) calls(groups []string) []part {
 	var out []part
 	for _, c := range r.Call {
@@ -62,7 +62,7 @@ func (r *Rule) calls(groups []string) []part {
 	return out
 }
 
-// replies cuts the answer into a stream: the text in chunks pieces, then all calls at once.
+// replies splits the answer into a stream: the text in chunks pieces, then all calls at once.
 func replies(text string, calls []part, chunks int, finish, model, id string, prompt int) []reply {
 	var contents [][]part
 	for _, piece := range pieces(text, chunks) {
@@ -97,7 +97,8 @@ func replies(text string, calls []part, chunks int, finish, model, id string, pr
 	return out
 }
 
-// pieces cuts s into n parts of about the same size, never inside a character; 0 means 1, "" gives none.
+// pieces splits s into n parts of about the same size, never inside a character. For n = 0 it returns one part, for s =
+// "" none.
 func pieces(s string, n int) []string {
 	var out []string
 	for n = max(n, 1); s != ""; n-- {
@@ -111,7 +112,7 @@ func pieces(s string, n int) []string {
 	return out
 }
 
-// send writes the rule's answer, with its pauses. A panic with http.ErrAbortHandler cuts the connection.
+// send writes the rule's answer, with its pauses. It panics with http.ErrAbortHandler to cut the connection.
 func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, out []reply, groups []string) {
 	if !pause(ctx, r.Hang) || !pause(ctx, r.Delay) {
 		panic(http.ErrAbortHandler)
@@ -143,7 +144,7 @@ func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, 
 		}
 		data, err := json.Marshal(o)
 		if err != nil {
-			panic(http.ErrAbortHandler) // checked at Load, cannot be
+			panic(http.ErrAbortHandler) // cannot happen: Load has checked it
 		}
 		if mode == sse {
 			data = fmt.Appendf(nil, "data: %s\r\n\r\n", data)
@@ -183,7 +184,7 @@ var statusNames = map[int]string{
 	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }
 
-// sendError writes an error of the API. A body that is given goes out as it stands.
+// sendError writes an error of the API. If body is JSON, it is sent unchanged.
 func sendError(w http.ResponseWriter, status int, body string, retryAfter time.Duration) {
 	if retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
@@ -206,7 +207,7 @@ func sendError(w http.ResponseWriter, status int, body string, retryAfter time.D
 	_, _ = io.WriteString(w, body)
 }
 
-// pause waits; false when ctx ended first.
+// pause waits for d; it returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

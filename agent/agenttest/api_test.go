@@ -32,7 +32,7 @@ func TestOtherMethods(t *testing.T) {
 	}
 	a, b, c := embed("a prime checker in Go"), embed("the prime checker"), embed("bake some bread")
 	if dot(a, b) <= dot(a, c) {
-		t.Error("texts that share words are not nearer")
+		t.Error("texts that share words are not closer")
 	}
 	_, _, body := post(t, url+"/v1beta/models/e:batchEmbedContents", `{"requests":[{"content":{"parts":[{"text":"x"}]}},{"content":{"parts":[{"text":"y"}]}}]}`)
 	if strings.Count(body, `"values"`) != 2 {

@@ -9,13 +9,14 @@ import (
 	"unicode"
 )
 
-// Dimensions of an embedding, when the request names no other (at most maxDimensions).
+// The number of dimensions of an embedding, unless the request specifies another (at most maxDimensions).
 const (
 	dimensions    = 256
 	maxDimensions = 3072
 )
 
-// embedding is a bag of words of length 1: texts that share words are near each other, which is all a test needs.
+// embedding returns a bag of words as a vector of length 1: texts that share words are close to each other, which is
+// all a test needs.
 func embedding(text string, dims int) []float64 {
 	if dims < 1 || dims > maxDimensions {
 		dims = dimensions

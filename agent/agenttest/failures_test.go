@@ -25,7 +25,7 @@ rules:
 		t.Errorf("%d %v %s", status, h, body)
 	}
 	if _, _, body = post(t, url+streamURL, user("busy")); !strings.Contains(body, "better") {
-		t.Errorf("the retry of a rule used up got %s", body)
+		t.Errorf("after a rule was used up, the retry got %s", body)
 	}
 	if status, _, body = post(t, url+streamURL, user("own")); status != 500 || body != `{"mine": 1}` {
 		t.Errorf("%d %s", status, body)
@@ -65,7 +65,7 @@ rules:
 	}
 }
 
-// A hang ends with its client or with the server, not in ten minutes.
+// A hang ends when its client or the server ends, not after ten minutes.
 func TestHang(t *testing.T) {
 	s, url := start(t, `rules: [{hang: 10m}]`)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -92,7 +92,7 @@ func TestHang(t *testing.T) {
 	s.Close()
 	for range 2 {
 		if err := <-asked; err == nil {
-			t.Error("an answer came out of the silence")
+			t.Error("a hang was answered")
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fit is the smallest value that suits a schema: required properties only, false, 0, the first of an enum.
-// Gemini CLI takes it as "the user speaks next", "no loop". Both spellings of types occur (OBJECT, object).
+// fit returns the smallest value that matches a schema: required properties only, false, 0, the first value of an enum.
+// Gemini CLI reads it as "the user speaks next" and "no loop". Types occur in both spellings (OBJECT, object).
 func fit(schema json.RawMessage) any {
 	var s any
 	if json.Unmarshal(schema, &s) != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Serve answers on addr (host:port, port 0 = any) until ctx ends. It calls ready once with the base URL, for
-// example http://127.0.0.1:40123, as soon as connections are taken.
+// Serve answers on addr (host:port, port 0 = any) until ctx ends. It calls ready once with the base URL, for example
+// http://127.0.0.1:40123, as soon as it accepts connections.
 func (s *Server) Serve(ctx context.Context, addr string, ready func(url string)) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {

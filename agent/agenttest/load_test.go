@@ -44,9 +44,9 @@ func TestLoadRefuses(t *testing.T) {
 		"no submatch":     {"rules: [{when: 'a(b)', say: '{{2}}'}]", "{{2}}"},
 		"submatch in arg": {"rules: [{say: x, call: [{name: f, args: {a: '{{0}}'}}]}]", "{{0}}"},
 		"status 200":      {"rules: [{status: 200}]", "not an HTTP error"},
-		"body alone":      {"rules: [{say: x, body: y}]", "go with status"},
-		"status and say":  {"rules: [{status: 500, say: y}]", "leave no place"},
-		"empty and say":   {"rules: [{empty: true, say: y}]", "leaves no place"},
+		"body alone":      {"rules: [{say: x, body: y}]", "need status"},
+		"status and say":  {"rules: [{status: 500, say: y}]", "exclude say"},
+		"empty and say":   {"rules: [{empty: true, say: y}]", "excludes say"},
 		"nameless call":   {"rules: [{call: [{args: {}}]}]", "without a name"},
 		"not for JSON":    {"rules: [{call: [{name: f, args: {a: .nan}}]}]", "args of f"},
 		"too much":        {"rules: [{say_repeat: {text: x, bytes: 99999999999}}]", "say_repeat"},
@@ -58,7 +58,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Load([]byte(c.script))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error is %v, want one that holds %q", err, c.want)
+				t.Errorf("error is %v, want one that contains %q", err, c.want)
 			}
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// match tells whether the rule answers the request, and with which submatches.
+// match reports whether the rule answers the request, and returns the submatches.
 func (r *Rule) match(v view) (groups []string, ok bool) {
 	if v.json != r.JSON || (v.digest && r.When == nil) {
 		return nil, false
@@ -29,7 +29,7 @@ func (r *Rule) match(v view) (groups []string, ok bool) {
 	return groups, true
 }
 
-// choose gives the index of the first rule that matches and is not used up, or -1.
+// choose returns the index of the first rule that matches and is not used up, or -1.
 func choose(rules []Rule, used []int, v view) (index int, groups []string) {
 	for i := range rules {
 		if r := &rules[i]; r.Times == 0 || used[i] < r.Times {
@@ -41,7 +41,7 @@ func choose(rules []Rule, used []int, v view) (index int, groups []string) {
 	return -1, nil
 }
 
-// expand puts submatches in the place of {{n}}.
+// expand replaces each {{n}} by its submatch.
 func expand(s string, groups []string) string {
 	if !strings.Contains(s, "{{") {
 		return s
@@ -55,7 +55,7 @@ func expand(s string, groups []string) string {
 	})
 }
 
-// expandAny does the same in the strings of a value of YAML, leaving the value itself as it is.
+// expandAny does the same in all strings of a YAML value; it returns a copy.
 func expandAny(v any, groups []string) any {
 	switch v := v.(type) {
 	case string:

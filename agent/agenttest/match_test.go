@@ -43,13 +43,13 @@ func TestMatch(t *testing.T) {
 		{"tool and when", "tool: write_file\n  when: checker", afterTools, true},
 		{"tool and another when", "tool: write_file\n  when: tests", afterTools, false},
 		{"system", "system: 'an agent'", first, true},
-		{"system of none", "system: agent", second, false},
+		{"no system instruction", "system: agent", second, false},
 		{"sent, history and calls", "sent: '(?s)checker.*write_file \\{\"file_path\":\"a.py\"\\}'", afterTools, true},
 		{"sent, the context too", "sent: prime.py", first, true},
 		{"nothing asked", "finish: STOP", afterTools, true},
 		{"JSON is not for rules", "finish: STOP", question, false},
 		{"JSON on demand", "json: true", question, true},
-		{"digest is not for catch-alls", "finish: STOP", digest, false},
+		{"only rules with when see a digest", "finish: STOP", digest, false},
 		{"digest on demand", "when: state_snapshot", digest, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

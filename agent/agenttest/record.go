@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// Bounds of what the server remembers.
+// Bounds of the log of requests.
 const (
 	maxRequests = 1000
 	maxText     = 64 << 20 // bytes
 )
 
-// Request is what the model was asked, for tests that look at it afterwards.
+// Request is a request to the model, recorded for tests.
 type Request struct {
 	Seq    int       `json:"seq"` // 1, 2, 3 …
 	Time   time.Time `json:"time"`
 	Method string    `json:"method"` // streamGenerateContent, countTokens …
 	Model  string    `json:"model"`
-	Text   string    `json:"text"`           // all of it: system instruction, history, newest content
-	User   string    `json:"user,omitempty"` // newest user text, what when sees
-	Tool   string    `json:"tool,omitempty"` // function responses at the end, what tool sees
-	JSON   bool      `json:"json,omitempty"` // the CLI's own question
-	Rule   int       `json:"rule"`           // that answered, counted from 1; 0 = default
+	Text   string    `json:"text"`           // everything: system instruction, history, newest content
+	User   string    `json:"user,omitempty"` // newest user text, as seen by when
+	Tool   string    `json:"tool,omitempty"` // function responses at the end, as seen by tool
+	JSON   bool      `json:"json,omitempty"` // a request of the CLI's own
+	Rule   int       `json:"rule"`           // the rule that answered, counted from 1; 0 = default
 	Status int       `json:"status"`
 }
 
-// record is a bounded list of requests; the server's lock guards it.
+// record is a bounded list of requests, guarded by the server's lock.
 type record struct {
 	last  int
 	bytes int
@@ -59,8 +59,8 @@ func (l *record) since(seq int) []Request {
 	return out
 }
 
-// control serves /_script/: GET requests?since=N gives the requests with Seq above N as a JSON array, PUT rules
-// takes a script.
+// control serves /_script/: GET requests?since=N returns the requests with Seq above N as a JSON array, PUT rules
+// replaces the script.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /_script/requests":

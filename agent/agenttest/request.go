@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// wire is the part of a generateContent request that rules look at.
-// Source: https://ai.google.dev/api/generate-content
+// wire is the part of a generateContent request that rules can match. Source:
+// https://ai.google.dev/api/generate-content
 type wire struct {
 	Contents          []content `json:"contents"`
 	SystemInstruction *content  `json:"systemInstruction"`
@@ -38,21 +38,21 @@ type functionCall struct {
 	Args map[string]any `json:"args"`
 }
 
-// view is a request as the rules see it.
+// view is a request as rules see it.
 type view struct {
 	all    string // every text, call and response, oldest first
 	system string
 	user   string // newest user text
-	tool   string // function responses that end the request; "" if it ends otherwise
+	tool   string // function responses at the end of the request; "" if there are none
 	json   bool
 	schema json.RawMessage
-	digest bool // the CLI wants the history in short
+	digest bool // the CLI asks for a summary of the history
 }
 
-// What Gemini CLI puts before the first prompt of a session: date, folders, names of files.
+// Gemini CLI puts this before the first prompt of a session: date, folders, names of files.
 const contextOpen, contextClose = "<session_context>", "</session_context>"
 
-// withoutContext cuts that, so that no rule matches the name of a file that happens to lie around.
+// withoutContext removes that, so that no rule matches the name of a file by accident.
 func withoutContext(user string) string {
 	if !strings.HasPrefix(user, contextOpen) {
 		return user
@@ -84,7 +84,7 @@ func parse(body []byte) (view, error) {
 	}
 	v.all = strings.Join(all, "\n")
 	for i := len(w.Contents) - 1; i >= 0; i-- {
-		// Where no role is given the API takes the content as the user's.
+		// The API treats content without a role as the user's.
 		if c := w.Contents[i]; c.Role == "user" || c.Role == "" {
 			if v.user = withoutContext(c.text()); v.user != "" {
 				break
@@ -98,7 +98,7 @@ func parse(body []byte) (view, error) {
 	return v, nil
 }
 
-// text is the text parts, joined by newlines.
+// text joins the text parts with newlines.
 func (c content) text() string {
 	var out []string
 	for _, p := range c.Parts {
@@ -109,7 +109,7 @@ func (c content) text() string {
 	return strings.Join(out, "\n")
 }
 
-// responses is a line per function response: name, space, JSON.
+// responses returns one line per function response: name, space, JSON.
 func (c content) responses() string {
 	var out []string
 	for _, p := range c.Parts {
@@ -124,7 +124,7 @@ func (c content) all() string {
 	var out []string
 	for _, p := range c.Parts {
 		if p.FunctionCall != nil {
-			args, _ := json.Marshal(p.FunctionCall.Args) // came from JSON
+			args, _ := json.Marshal(p.FunctionCall.Args) // cannot happen: it came from JSON
 			out = append(out, p.FunctionCall.Name+" "+string(args))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of a script. They keep a slip of the pen (say_repeat of 20 GB) from taking the host down.
+// Bounds of a script, so that a typo (say_repeat of 20 GB) does not take the host down.
 const (
 	maxScript = 4 << 20  // bytes of YAML
 	maxRules  = 10_000   // rules
@@ -21,13 +21,13 @@ const (
 	maxChunks = 100_000  // pieces of one answer
 )
 
-// Script is what the server answers; made by Load.
+// Script defines the server's answers. Load returns one.
 type Script struct {
 	Rules   []Rule `yaml:"rules"`
 	Default *Rule  `yaml:"default"`
 }
 
-// Rule is one entry of a script. The package comment has the meaning of each field.
+// Rule is one entry of a script. The package comment explains each field.
 type Rule struct {
 	When   *Pattern `yaml:"when"`
 	Tool   *Pattern `yaml:"tool"`
@@ -52,7 +52,7 @@ type Rule struct {
 	Hang       time.Duration `yaml:"hang"`
 }
 
-// Call is a function call the model makes.
+// Call is a function call that the model makes.
 type Call struct {
 	Name string         `yaml:"name"`
 	Args map[string]any `yaml:"args"`
@@ -64,7 +64,7 @@ type Repeat struct {
 	Bytes int    `yaml:"bytes"`
 }
 
-// Pattern is a regular expression that says its line when it does not compile.
+// Pattern is a regular expression; an error in it is reported with its line.
 type Pattern struct{ *regexp.Regexp }
 
 // UnmarshalYAML compiles the pattern.
@@ -81,8 +81,8 @@ func (p *Pattern) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Load reads a script. Unknown keys, patterns that do not compile, rules without an answer and submatches that
-// the pattern does not have are errors that name the rule, counted from 1.
+// Load reads a script. Unknown keys, invalid patterns, rules without an answer and references to submatches that the
+// pattern does not have are errors that name the rule, counted from 1.
 func Load(data []byte) (*Script, error) {
 	if len(data) > maxScript {
 		return nil, fmt.Errorf("script has %d bytes, at most %d are read", len(data), maxScript)
@@ -111,7 +111,7 @@ func Load(data []byte) (*Script, error) {
 	}
 	d := s.Default
 	if d.When != nil || d.Tool != nil || d.System != nil || d.Sent != nil || d.Times != 0 || d.JSON {
-		return nil, errors.New("default: takes an answer only, it matches whatever no rule matches")
+		return nil, errors.New("default: takes an answer only; it is used when no rule matches")
 	}
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("default: %w", err)
@@ -127,13 +127,13 @@ func (r *Rule) check() error {
 	case r.Status != 0 && (r.Status < 400 || r.Status > 599):
 		return fmt.Errorf("status %d is not an HTTP error (400 to 599)", r.Status)
 	case r.Status == 0 && (r.Body != "" || r.RetryAfter != 0):
-		return errors.New("body and retry_after go with status only")
+		return errors.New("body and retry_after need status")
 	case failure && (r.Say != "" || r.SayRepeat != nil || len(r.Call) > 0 || r.Empty || r.Break):
-		return errors.New("status and garbage leave no place for say, say_repeat, call, empty and break")
+		return errors.New("status and garbage exclude say, say_repeat, call, empty and break")
 	case r.Status != 0 && r.Garbage:
 		return errors.New("status and garbage exclude each other")
 	case r.Empty && (r.Say != "" || r.SayRepeat != nil || len(r.Call) > 0):
-		return errors.New("empty leaves no place for say, say_repeat and call")
+		return errors.New("empty excludes say, say_repeat and call")
 	case r.silent() && !r.Break && r.Hang == 0:
 		return errors.New("no answer: give say, call, say_repeat, empty, status, garbage, break or hang")
 	case r.Say != "" && r.SayRepeat != nil:
@@ -178,12 +178,12 @@ func (r *Rule) checkSubmatches(texts []string) error {
 	return nil
 }
 
-// silent is true where the rule has nothing to send: after its hang the connection is cut.
+// silent reports whether the rule sends nothing: after its hang the connection is cut.
 func (r *Rule) silent() bool {
 	return r.Status == 0 && !r.Garbage && !r.Empty && r.Say == "" && r.SayRepeat == nil && len(r.Call) == 0
 }
 
-// capturing is the pattern whose submatches the answer may use.
+// capturing returns the pattern whose submatches the answer may use.
 func (r *Rule) capturing() *Pattern {
 	if r.When != nil {
 		return r.When

@@ -14,7 +14,7 @@ import (
 
 const maxBody = 64 << 20 // bytes of one request
 
-// Server answers the Gemini API from a script. It is an http.Handler; the zero value is of no use, see New.
+// Server answers the Gemini API from a script. It is an http.Handler. Use New; the zero value is not usable.
 type Server struct {
 	log    zerolog.Logger
 	key    string
@@ -28,7 +28,7 @@ type Server struct {
 	seen   record
 }
 
-// New is a server that answers from script, which must not be changed afterwards.
+// New returns a server that answers from script. The script must not be changed afterwards.
 func New(script *Script, log zerolog.Logger) *Server {
 	s := &Server{log: log}
 	s.done, s.finish = context.WithCancel(context.Background())
@@ -39,15 +39,15 @@ func New(script *Script, log zerolog.Logger) *Server {
 // RequireKey makes the server refuse every API key but this one, as Google does. Call it before serving.
 func (s *Server) RequireKey(key string) { s.key = key }
 
-// SetScript replaces the rules; times counts from zero again. Answers under way go on with the old ones.
+// SetScript replaces the rules and starts counting times from zero. Answers in progress continue with the old rules.
 func (s *Server) SetScript(script *Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script, s.used = script, make([]int, len(script.Rules))
 }
 
-// Requests is what the server was asked since it began, oldest first; the oldest are forgotten beyond 1000
-// requests or 64 MiB of text.
+// Requests returns the requests since the start, oldest first. Beyond 1000 requests or 64 MiB of text the oldest are
+// dropped.
 func (s *Server) Requests() []Request { return s.since(0) }
 
 func (s *Server) since(seq int) []Request {
@@ -56,10 +56,10 @@ func (s *Server) since(seq int) []Request {
 	return s.seen.since(seq)
 }
 
-// Close ends every pause that is under way, so that an http.Server around the handler can shut down.
+// Close ends every pause in progress, so that an http.Server around the handler can shut down.
 func (s *Server) Close() { s.finish() }
 
-// ServeHTTP answers the API below any path prefix that holds /models, and /_script/ for the test's own use.
+// ServeHTTP answers the API below any path prefix that contains /models, and /_script/ for the test itself.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/_script/") {
 		s.control(w, r)
@@ -163,7 +163,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, req Request, v
 	rule.send(ctx, w, mode, out, groups)
 }
 
-// take chooses the rule, uses it up by one and notes the request.
+// take chooses the rule, counts its use and records the request.
 func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, id str
 		s.used[i]++
 		rule = &s.script.Rules[i]
 	case v.json:
-		text, _ := json.Marshal(fit(v.schema)) // made of JSON
+		text, _ := json.Marshal(fit(v.schema)) // cannot happen: it is made of JSON
 		rule = &Rule{Say: string(text)}
 	case v.digest:
 		rule = &Rule{Say: "<state_snapshot>scripted digest of the history</state_snapshot>"}
@@ -197,7 +197,7 @@ func (s *Server) note(req Request) {
 	s.seen.add(req)
 }
 
-// joined makes one reply of a stream's.
+// joined merges the replies of a stream into one.
 func joined(in []reply) []reply {
 	last := in[len(in)-1]
 	var parts []part

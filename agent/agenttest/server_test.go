@@ -153,7 +153,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	if got := ask(user(fmt.Sprintf(wrapper, "how are you?"))); strings.Contains(got, "write_file") {
-		t.Errorf("the wrapper's own words make it write: %s", got)
+		t.Errorf("the prompt around the task makes it write: %s", got)
 	}
 }
 

@@ -1,6 +1,5 @@
-// Package alert watches what the host can run short of: disk, memory, the model's
-// quota. It decides what the owners are to be told, and when; it never tells
-// anybody itself, and never changes the host.
+// Package alert watches what the host can run short of: disk, memory, the model's quota. It decides what to tell the
+// owners and when. It never sends anything itself, and never changes the host.
 package alert
 
 import (
@@ -12,13 +11,13 @@ import (
 	"matrix-tui/bot/text"
 )
 
-// alertKind is something of the host that can run short.
+// alertKind is a resource of the host that can run short.
 type alertKind string
 
-// The kinds, as they are written in alerts.json.
+// The kinds, as written in alerts.json.
 const (
 	alertState   alertKind = "state"   // disk of the state folder
-	alertStorage alertKind = "storage" // disk of podman's storage, where that is another one
+	alertStorage alertKind = "storage" // disk of podman's storage, if it is a different one
 	alertMemory  alertKind = "memory"
 	alertQuota   alertKind = "quota" // of the model
 )
@@ -28,16 +27,16 @@ const (
 
 	lowDisk, wellDisk     = 1 << 30, 3 << 29     // free bytes
 	lowMemory, wellMemory = 200 << 20, 400 << 20 // available bytes
-	lowQuota              = 5                    // refusals in a row; one success is well
+	lowQuota              = 5                    // consecutive refusals; one success ends them
 )
 
-// reading is how one thing stands: low is short, well is not short any more,
-// neither is in between, where what was said goes on to hold.
+// reading is the current level of one resource. low means short, well means no longer short; if neither is set, the
+// last report still holds.
 type reading struct {
 	kind      alertKind
 	low, well bool
-	now       string // how it stands, such as "2.1 GB free"
-	mend      string // what to do when it is short
+	now       string // the level, such as "2.1 GB free"
+	mend      string // what to do if it is low
 }
 
 // diskReading reads a disk's free bytes.
@@ -49,16 +48,16 @@ func diskReading(kind alertKind, what, path string, free uint64) reading {
 	}
 }
 
-// memoryReading reads the bytes of memory that programs can still get.
+// memoryReading reads the bytes of available memory.
 func memoryReading(available uint64) reading {
 	return reading{
 		kind: alertMemory, low: available < lowMemory, well: available >= wellMemory,
 		now:  "the host has " + text.Size(int64(available)) + " of memory available",
-		mend: "Fewer tasks at once (MAX_PARALLEL_TASKS) or smaller containers (SANDBOX_MEMORY) need less; otherwise the host kills what is largest.",
+		mend: "Fewer tasks at once (MAX_PARALLEL_TASKS) or smaller containers (SANDBOX_MEMORY) need less; otherwise the kernel kills the largest process.",
 	}
 }
 
-// quotaReading reads how many requests in a row the model's server has refused.
+// quotaReading reads how many consecutive requests the model's server has refused.
 func quotaReading(refused int) reading {
 	now := "the model answers"
 	if refused > 0 {
@@ -70,9 +69,9 @@ func quotaReading(refused int) reading {
 	}
 }
 
-// alerts is what alerts.json keeps: where trouble is told, and what was.
+// alerts is the content of alerts.json: where alerts go, and which were sent.
 type alerts struct {
-	Room string                  `json:"room,omitempty"` // by `!alerts here`; "": what the setting says
+	Room string                  `json:"room,omitempty"` // set by `!alerts here`; "": as in the settings
 	Off  bool                    `json:"off,omitempty"`  // by `!alerts off`
 	Told map[alertKind]toldAlert `json:"told,omitempty"`
 }
@@ -80,19 +79,18 @@ type alerts struct {
 // toldAlert is the newest alert of a kind.
 type toldAlert struct {
 	At   time.Time `json:"at"`
-	Open bool      `json:"open"` // that it is over was not said yet
+	Open bool      `json:"open"` // the all-clear has not been sent yet
 }
 
-// decide says what is to be told of the readings: each kind that is short at
-// most once in alertPause, and once that it is over, if it was told. next is
-// what is kept when that was told.
+// decide returns what to report: each kind that is low, at most once per alertPause, and each reported kind that is
+// back to normal, once. next is the new content of alerts.json, to be stored once the report is sent.
 func (a alerts) decide(now time.Time, readings []reading) (short, over []reading, next alerts) {
 	next = a
 	next.Told = maps.Clone(a.Told)
 	for _, r := range readings {
 		told, known := a.Told[r.kind]
 		switch {
-		case r.low && (!known || now.Sub(told.At) >= alertPause || told.At.After(now)): // a clock that was set back does not silence us
+		case r.low && (!known || now.Sub(told.At) >= alertPause || told.At.After(now)): // an alert from the future, because the clock was set back, does not silence us
 			short = append(short, r)
 			told, known = toldAlert{At: now, Open: true}, true
 		case r.well && told.Open:
@@ -121,7 +119,7 @@ func alertText(short, over []reading) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// standing says how everything stands, in one sentence.
+// standing describes the current state in one sentence.
 func standing(readings []reading) string {
 	parts := make([]string, 0, len(readings))
 	for _, r := range readings {

@@ -17,17 +17,17 @@ func TestAlertsDecide(t *testing.T) {
 		short, over bool
 	}{
 		{0, 5 << 30, false, false},
-		{time.Minute, lowDisk, false, false}, // the border is not short
+		{time.Minute, lowDisk, false, false}, // exactly at the limit is not low
 		{2 * time.Minute, lowDisk - 1, true, false},
-		{3 * time.Minute, 1, false, false},                    // said already
-		{4 * time.Minute, lowDisk + 1, false, false},          // neither short nor well
+		{3 * time.Minute, 1, false, false},                    // already reported
+		{4 * time.Minute, lowDisk + 1, false, false},          // between low and well
 		{5 * time.Minute, wellDisk, false, true},              // over
-		{6 * time.Minute, 5 << 30, false, false},              // said already
-		{7 * time.Minute, 1, false, false},                    // again, and too soon
-		{8 * time.Minute, wellDisk, false, false},             // what was not told is not over
-		{alertPause + 2*time.Minute - 1, 1, false, false},     // a moment too soon
-		{alertPause + 2*time.Minute, 1, true, false},          // as long as it lasts, now and then
-		{2*alertPause + 2*time.Minute, 1, true, false},        // still
+		{6 * time.Minute, 5 << 30, false, false},              // already reported
+		{7 * time.Minute, 1, false, false},                    // low again, but too soon
+		{8 * time.Minute, wellDisk, false, false},             // no all-clear for an alert that was not sent
+		{alertPause + 2*time.Minute - 1, 1, false, false},     // slightly too soon
+		{alertPause + 2*time.Minute, 1, true, false},          // repeated while it lasts
+		{2*alertPause + 2*time.Minute, 1, true, false},        // still low
 		{2*alertPause + 3*time.Minute, wellDisk, false, true}, // over
 		{-time.Hour, 1, true, false},                          // the clock was set back: rather twice than never
 	} {
@@ -37,7 +37,7 @@ func TestAlertsDecide(t *testing.T) {
 		}
 		a = next
 	}
-	// What cannot be measured for a while is not forgotten.
+	// A resource that cannot be measured for a while is not forgotten.
 	_, _, next := a.decide(begin, nil)
 	if diff := cmp.Diff(a, next); diff != "" {
 		t.Errorf("without readings (-before +after):\n%s", diff)

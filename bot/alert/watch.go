@@ -18,23 +18,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readTime bounds one look at the host.
+// readTime bounds one check of the host.
 const readTime = 20 * time.Second
 
-// Watch looks after the host, and keeps in alerts.json where trouble is told.
+// Watch checks the host, and keeps in alerts.json where alerts go.
 type Watch struct {
 	StateDir string
-	Room     string // where trouble is told unless somebody says otherwise; "" for nowhere
+	Room     string // where alerts go unless somebody changes it; "" for nowhere
 	Storage  func(context.Context) (path string, err error)
-	Limited  func() int // how many requests in a row the model's server has refused
+	Limited  func() int // how many consecutive requests the model's server has refused
 	Log      zerolog.Logger
 
-	mu   sync.Mutex // held for a whole look: what was told is told once
+	mu   sync.Mutex // locked for a whole Look, so that nothing is reported twice
 	kept *alerts    // nil before the first use
 }
 
-// Look measures the host and has what is to be told sent to a room; short tells
-// whether something runs short. What send does not take is told at the next look.
+// Look checks the host and sends what is new to a room; short reports whether anything is low. If send fails, the next
+// Look tries again.
 func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,11 +48,11 @@ func (w *Watch) Look(ctx context.Context, send func(room, text string, short boo
 		return
 	}
 	if err := w.keep(next); err != nil {
-		w.Log.Warn().Err(err).Msg("keep alerts")
+		w.Log.Warn().Err(err).Msg("cannot store alerts")
 	}
 }
 
-// Tell has trouble told in a room from now on; "" is nowhere.
+// Tell sets the room for alerts; "" is nowhere.
 func (w *Watch) Tell(room string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,7 @@ func (w *Watch) Tell(room string) error {
 	return w.keep(next)
 }
 
-// Standing says how the host stands, in one sentence.
+// Standing describes the state of the host in one sentence.
 func (w *Watch) Standing(ctx context.Context) string { return standing(w.read(ctx)) }
 
 // room is where alerts go, "" for nowhere.
@@ -75,7 +75,7 @@ func (w *Watch) room(a *alerts) string {
 	return w.Room
 }
 
-// read measures what can run short. What cannot be measured is left out.
+// read measures the resources, and leaves out what cannot be measured.
 func (w *Watch) read(ctx context.Context) (readings []reading) {
 	free, device, err := FreeSpace(w.StateDir)
 	if err == nil {
@@ -96,8 +96,8 @@ func (w *Watch) read(ctx context.Context) (readings []reading) {
 	return append(readings, quotaReading(w.Limited()))
 }
 
-// FreeSpace is what a user may still write at a path, in bytes, and on which
-// device that is. Where the path is closed to us, it is what is around it.
+// FreeSpace returns the free bytes that a user may still write at a path, and the device. If the path is not
+// accessible, it uses the nearest parent that is.
 func FreeSpace(path string) (free, device uint64, err error) {
 	var fs unix.Statfs_t
 	var st unix.Stat_t
@@ -110,7 +110,7 @@ func FreeSpace(path string) (free, device uint64, err error) {
 			path = parent
 			continue
 		}
-		return 0, 0, fmt.Errorf("look at the disk of %s: %w", path, err)
+		return 0, 0, fmt.Errorf("check the disk of %s: %w", path, err)
 	}
 }
 
@@ -128,8 +128,7 @@ func MemInfo(meminfo []byte, name string) (bytesOf uint64, ok bool) {
 
 func (w *Watch) file() string { return filepath.Join(w.StateDir, "alerts.json") }
 
-// load reads alerts.json once; one that cannot be read begins anew. The
-// caller holds mu.
+// load reads alerts.json once; if it cannot be read, it starts empty. The caller holds mu.
 func (w *Watch) load() *alerts {
 	if w.kept != nil {
 		return w.kept
@@ -146,16 +145,15 @@ func (w *Watch) load() *alerts {
 	return w.kept
 }
 
-// keep remembers what was told, also where the disk is full and does not
-// take it. The caller holds mu.
+// keep stores what was reported, in memory even if the disk is full. The caller holds mu.
 func (w *Watch) keep(a alerts) error {
 	w.kept = &a
 	data, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("keep alerts: %w", err)
+		return fmt.Errorf("store alerts: %w", err)
 	}
 	if err := renameio.WriteFile(w.file(), append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("keep alerts: %w", err)
+		return fmt.Errorf("store alerts: %w", err)
 	}
 	return nil
 }

@@ -24,14 +24,14 @@ func send(w http.ResponseWriter, status int, v any) {
 		enc := json.NewEncoder(&buf)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(v); err != nil {
-			panic(err) // our own types have no such values
+			panic(err) // cannot happen: our own types encode
 		}
 		body = buf.Bytes()
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // who has gone hears nothing
+	_, _ = w.Write(body) // if the client is gone, nobody reads it
 }
 
 func sendError(w http.ResponseWriter, status int, text string) {

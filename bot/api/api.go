@@ -36,7 +36,7 @@ const (
 	maxTime   = 20 * time.Second
 )
 
-// service is what the routes need of the bot.
+// service is what the routes need from the bot.
 type service struct {
 	execute    func(ctx context.Context, s bot.Submission) (json.RawMessage, error)
 	execution  func(id string) (json.RawMessage, error)

@@ -39,7 +39,7 @@ func readBody(w http.ResponseWriter, r *http.Request, fields map[string]any) err
 	var large *http.MaxBytesError
 	switch {
 	case r.ContentLength > maxBody, errors.As(err, &large):
-		w.Header().Set("Connection", "close") // the rest of it is not waited for
+		w.Header().Set("Connection", "close") // do not wait for the rest of it
 		return &badRequest{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is longer than %d KiB", maxBody>>10)}
 	case err != nil:
 		return malformed("The body is incomplete")

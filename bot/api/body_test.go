@@ -76,8 +76,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds decode to encoding/json: what it takes is what that reads,
-// and what is refused has a sentence that fits into an answer.
+// FuzzDecode compares decode with encoding/json: what decode accepts, encoding/json reads the same, and every refusal
+// has a sentence that fits into a response.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"text":"a","list":["b","c"]}`, `{"text":"\ud800 \u0000"}`, `{"text":"a","text":"b"}`, `{"list":[[],{}]}`,
@@ -90,7 +90,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			var bad *badRequest
 			if !errors.As(err, &bad) || bad.status != http.StatusBadRequest {
-				t.Fatalf("error %v is no bad request", err)
+				t.Fatalf("error %v is not a *badRequest", err)
 			}
 			if len(bad.sentence) > 1000 || !utf8.ValidString(bad.sentence) || strings.ContainsAny(bad.sentence, "\n\r\x00") {
 				t.Fatalf("sentence %q", bad.sentence)
@@ -99,7 +99,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		var want decoded
 		if err := json.Unmarshal(body, &want); err != nil {
-			t.Fatalf("taken, but encoding/json says %v", err)
+			t.Fatalf("accepted, but encoding/json says %v", err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
@@ -110,7 +110,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for name := range keys {
 			if name != "text" && name != "list" {
-				t.Fatalf("field %q was taken", name)
+				t.Fatalf("field %q was accepted", name)
 			}
 		}
 	})

@@ -26,7 +26,7 @@ func (h *handler) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	case s.Room == "":
 		err = malformed(`The field "room" is missing: it is the ID of a room that the bot is in`)
 	case s.Transcript == "" && len(s.Commands) == 0:
-		err = malformed(`The field "transcript" is missing: it says what is to be done`)
+		err = malformed(`The field "transcript" is missing: it says what to do`)
 	}
 	if err != nil {
 		h.fail(w, r, err)
@@ -63,7 +63,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
 	var answer string
 	err := readBody(w, r, map[string]any{"answer": &answer})
 	if err == nil && answer == "" {
-		err = malformed(`The field "answer" is missing: it is what the question is answered with`)
+		err = malformed(`The field "answer" is missing: it is the answer to the question`)
 	}
 	if err != nil {
 		h.fail(w, r, err)

@@ -13,8 +13,7 @@ import (
 	"matrix-tui/agent"
 )
 
-// TestExecution is the seed's path: started, asked, answered, and answered
-// again.
+// TestExecution follows the seed's path: started, asked, answered, and answered again.
 func TestExecution(t *testing.T) {
 	s := &shelf{}
 	base, log := served(t, s, testToken)
@@ -85,7 +84,7 @@ func TestBrokenBot(t *testing.T) {
 		err  error
 		code int
 		want string // in the body
-		log  bool   // told to the operator
+		log  bool   // for the operator
 	}{
 		{"sentence", fmt.Errorf("execute: %w", fullDisk{}), 503, said("There is no space left."), true},
 		{"internal", errors.New("secret detail"), 500, "Something went wrong on my side (internal error ", true},
@@ -114,8 +113,7 @@ func TestBrokenBot(t *testing.T) {
 	})
 }
 
-// TestStarting: nothing is begun before the bot has come up, and what is known
-// can be read.
+// TestStarting: nothing is started before the bot is ready, but existing executions can be read.
 func TestStarting(t *testing.T) {
 	s := &shelf{starting: true}
 	e := s.waiting(t, "asks")

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// guard holds the hash of the token: comparing hashes takes the same time for any
-// input, also of another length.
+// guard holds the hash of the token: comparing hashes takes the same time for any input, whatever its length.
 type guard struct {
 	token [sha256.Size]byte
 	none  bool // no token is set: all requests are refused

@@ -26,14 +26,14 @@ const (
 
 var testClock = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// shelf keeps executions, with the states that they have in the bot.
+// shelf keeps executions, in the states that the bot's have.
 type shelf struct {
 	mu       sync.Mutex
 	list     []*agent.Execution
 	byKey    map[string]*agent.Execution
 	starting bool
-	ill      error // of its health
-	broken   error // what every call says
+	ill      error // returned as its health
+	broken   error // returned by every call
 	hold     chan struct{}
 	held     chan struct{}
 }
@@ -115,7 +115,7 @@ func (s *shelf) resume(_ context.Context, id, answer string) (json.RawMessage, e
 	return json.Marshal(e)
 }
 
-// waiting adds an execution that asks, and one that is over.
+// waiting adds an execution that is waiting for an answer, and one that has ended.
 func (s *shelf) waiting(t *testing.T, id string) *agent.Execution {
 	t.Helper()
 	e, err := agent.NewExecution(agent.ExecutionSpec{ID: id, Room: testRoom, Transcript: []string{"deploy <it> & tell"}}, testClock)
@@ -131,7 +131,7 @@ func (s *shelf) waiting(t *testing.T, id string) *agent.Execution {
 	return e
 }
 
-// served runs the interface on a port of its own until the test ends.
+// served runs the API on its own port until the test ends.
 func served(t *testing.T, s *shelf, token string) (base string, log *bytes.Buffer) {
 	t.Helper()
 	log = &bytes.Buffer{}
@@ -160,7 +160,7 @@ func serving(t *testing.T, h http.Handler, log zerolog.Logger) (base string, sto
 	return "http://" + ln.Addr().String(), stop
 }
 
-// reply is an answer as it came.
+// reply is a response as received.
 type reply struct {
 	code int
 	head http.Header

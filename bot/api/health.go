@@ -11,7 +11,7 @@ import (
 // starting is the error before the first sync.
 const starting = "The bot is starting: it has not synced with the homeserver yet"
 
-// health serves supervisors and monitoring, which see only what is meant for them.
+// health serves supervisors and monitoring.
 func (h *handler) health(w http.ResponseWriter, r *http.Request, _ string) {
 	now := h.service.health(r.Context())
 	told := struct {

@@ -12,7 +12,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Listen listens on the address; a *ListenError says what is wrong with it.
+// Listen listens on the address; a *ListenError explains a failure.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -21,7 +21,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// whyNot says why an address cannot be listened on, and what to do about it.
+// whyNot says why listening on an address failed, and what to do about it.
 func whyNot(err error) string {
 	var call *os.SyscallError
 	var dns *net.DNSError

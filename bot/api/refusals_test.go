@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 	const plain = "The body must be JSON: send the header Content-Type: application/json"
 	for _, tt := range []struct {
 		name, method, path, body string
-		header                   []string // of isjson in its place
+		header                   []string // instead of isJSON's
 		code                     int
 		want                     string
 	}{
@@ -100,8 +100,8 @@ func TestRefusals(t *testing.T) {
 
 		{"no body", "POST", "/execute", "", nil, 400, "The body is not valid JSON: unexpected end of JSON input, at byte 0"},
 		{"without room", "POST", "/execute", `{"transcript":"x"}`, nil, 400, `The field "room" is missing: it is the ID of a room that the bot is in`},
-		{"nothing to do", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"","commands":[]}`, nil, 400, `The field "transcript" is missing: it says what is to be done`},
-		{"without answer", "POST", "/resume/x", `{}`, nil, 400, `The field "answer" is missing: it is what the question is answered with`},
+		{"nothing to do", "POST", "/execute", `{"room":"` + testRoom + `","transcript":"","commands":[]}`, nil, 400, `The field "transcript" is missing: it says what to do`},
+		{"without answer", "POST", "/resume/x", `{}`, nil, 400, `The field "answer" is missing: it is the answer to the question`},
 		{"numeric answer", "POST", "/resume/x", `{"answer":2}`, nil, 400, `The field "answer" must be a string, not a number`},
 		{"empty key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: "}, 400, "The header Idempotency-Key must have 1 to 255 ASCII characters"},
 		{"long key", "POST", "/execute", ok, []string{isjson, "Idempotency-Key: " + long[:maxKey+1]}, 400, "The header Idempotency-Key must have 1 to 255 ASCII characters"},
@@ -124,13 +124,13 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("Allow is %q", allow)
 			}
 			if len(s.list) > 0 {
-				t.Error("something was begun")
+				t.Error("something was started")
 			}
 		})
 	}
 }
 
-// TestLongBodyInPieces: a body that does not say how long it is.
+// TestLongBodyInPieces sends a body without a Content-Length.
 func TestLongBodyInPieces(t *testing.T) {
 	base, _ := served(t, &shelf{}, testToken)
 	body := io.MultiReader(strings.NewReader(`{"room":"`), strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader(`"}`))

@@ -11,13 +11,13 @@ import (
 
 // route is a path and its handler.
 type route struct {
-	name   string // its path; in logs and metrics too
+	name   string // its path; also used in logs and metrics
 	method string // GET allows HEAD
 	open   bool   // needs no token
 	handle func(h *handler, w http.ResponseWriter, r *http.Request, id string)
 }
 
-// routes are all routes. One that ends in a slash takes a session ID.
+// routes lists all routes. One that ends in a slash takes a session ID.
 var routes = []route{
 	{"/execute", http.MethodPost, false, (*handler).execute},
 	{"/context/", http.MethodGet, false, (*handler).context},
@@ -49,7 +49,7 @@ func (rt route) allow() string {
 	return rt.method
 }
 
-// takes tells whether the route has the method.
+// takes reports whether the route has the method.
 func (rt route) takes(method string) bool {
 	return method == rt.method || method == http.MethodHead && rt.method == http.MethodGet
 }
@@ -64,10 +64,10 @@ func (h *handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		rt = route{name: "none"}
 	}
 	defer func() {
-		if recover() != nil { // its value may hold a body
+		if recover() != nil { // its value may contain a body
 			h.log.Error().Str("route", rt.name).Bytes("stack", debug.Stack()).Msg("panic in an HTTP handler")
 			if w.code != 0 {
-				panic(http.ErrAbortHandler) // an answer that has begun is cut
+				panic(http.ErrAbortHandler) // a response that has started is cut
 			}
 			sendError(w, http.StatusInternalServerError, "Internal error: the operator can find it in the log")
 		}
@@ -96,7 +96,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, rt route, id st
 	}
 }
 
-// method limits the method names in the log to those that HTTP knows.
+// method limits the method names in the log to those that HTTP defines.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":

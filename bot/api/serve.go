@@ -13,14 +13,14 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Bounds of all connections.
+// Limits for all connections.
 const (
 	maxConns   = 128 // at once; more wait
 	headerTime = 5 * time.Second
 	readTime   = 30 * time.Second // header and body
-	writeTime  = time.Minute      // and what is done between
+	writeTime  = time.Minute      // including the work in between
 	idleTime   = 2 * time.Minute
-	graceTime  = 3 * time.Second // for what is being answered when the bot ends
+	graceTime  = 3 * time.Second // for requests in progress when the bot ends
 )
 
 // Serve serves ln until ctx ends, gives active requests three seconds to finish, and
@@ -37,7 +37,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Log
 		WriteTimeout:      writeTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would quote requests
+		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would log parts of requests
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(newBounded(ln, maxConns)) }()
@@ -47,7 +47,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log zerolog.Log
 	select {
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(live, graceTime)
-		_ = server.Shutdown(grace) // what it leaves is cut below
+		_ = server.Shutdown(grace) // the rest is cut below
 		cancel()
 		_ = server.Close()
 		<-ended

@@ -31,8 +31,7 @@ func TestServeSaysWhere(t *testing.T) {
 	}
 }
 
-// TestServeFinishes: a request that is being answered when the end comes gets
-// its answer, and Serve returns after it.
+// TestServeFinishes: a request in progress when the server ends is answered, and Serve returns after that.
 func TestServeFinishes(t *testing.T) {
 	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})}
 	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
@@ -46,7 +45,7 @@ func TestServeFinishes(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Fatalf("it ended (%v) before the answer", err)
-	case <-time.After(50 * time.Millisecond): // it cannot end: a handler runs
+	case <-time.After(50 * time.Millisecond): // it cannot end: a handler is running
 	}
 	close(s.hold)
 	if got := <-answered; got.code != 202 {
@@ -57,11 +56,11 @@ func TestServeFinishes(t *testing.T) {
 	}
 }
 
-// TestServeCuts: what does not come to its end is cut, after its grace and not
-// before, and no handler runs on. Nothing else ends this one.
+// TestServeCuts: a request that does not finish is cut after its grace period, not before, and no handler keeps
+// running. Nothing else ends this one.
 func TestServeCuts(t *testing.T) {
-	t.Parallel()                                                      // it waits for the end of the grace
-	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})} // never let go
+	t.Parallel()                                                      // it waits for the end of the grace period
+	s := &shelf{hold: make(chan struct{}), held: make(chan struct{})} // never released
 	base, stop := serving(t, newHandler(s.service(), testToken, zerolog.Nop()), zerolog.Nop())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
@@ -85,8 +84,7 @@ func TestServeCuts(t *testing.T) {
 	}
 }
 
-// TestBoundedConnections: of the connections that nobody closes only so many
-// are accepted, and one that ends makes room.
+// TestBoundedConnections: only so many connections are accepted, and one that is closed makes room.
 func TestBoundedConnections(t *testing.T) {
 	ln, err := Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -119,7 +117,7 @@ func TestBoundedConnections(t *testing.T) {
 		t.Fatal("a third one was accepted")
 	case <-time.After(50 * time.Millisecond):
 	}
-	for range 2 { // the second time gives nothing back
+	for range 2 { // the second close releases nothing
 		_ = first.Close()
 	}
 	defer (<-accepted).Close()
@@ -130,7 +128,7 @@ func TestBoundedConnections(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-ended; err == nil {
-		t.Error("Accept goes on after Close")
+		t.Error("Accept continues after Close")
 	}
 }
 

@@ -20,14 +20,14 @@ import (
 type bot struct {
 	proc      *host.Process
 	log       string
-	from      int64 // where the log of the present start begins
+	from      int64 // where the log of the current start begins
 	localpart string
 	password  string
-	id        string // user ID, once the account is there
+	id        string // user ID, once the account exists
 	killAt    string // crash point of the next start
-	armed     bool   // the running one has a crash point
+	armed     bool   // the running process has a crash point
 	set       map[string]string
-	program   string // its own, where it runs from a folder of releases
+	program   string // its own, if it runs from a folder of releases
 }
 
 var readyLine = regexp.MustCompile(`\bready\b`)
@@ -48,7 +48,7 @@ func (sc *script) account(ctx context.Context) error {
 	return nil
 }
 
-// environment is all that the bot gets: nothing of the tests' own leaks in.
+// environment is the bot's whole environment: nothing of the tests' own leaks in.
 func (sc *script) environment() []string {
 	_, server, _ := bytes.Cut([]byte(sc.bot.id), []byte(":"))
 	env := map[string]string{
@@ -66,11 +66,9 @@ func (sc *script) environment() []string {
 		"SANDBOX_IMAGE":     sc.suite.image,
 		"API_TOKEN":         sc.apiToken(),
 		"LOG_LEVEL":         "debug",
-		// Scripts write faster than people: each message is a task of its own
-		// but where a script says otherwise.
+		// Scripts write faster than people: each message is a task of its own unless a script says otherwise.
 		"DEBOUNCE_MILLISECONDS": "0",
-		// The race detector makes each program wait a second at its end, for a report that
-		// it may be writing.
+		// By default the race detector delays every exit by a second.
 		"GORACE": "halt_on_error=0 atexit_sleep_ms=100",
 	}
 	maps.Copy(env, sc.bot.set)
@@ -86,10 +84,10 @@ func (sc *script) environment() []string {
 	return list
 }
 
-// launchBot starts `matrix-tui run`; it does not wait.
+// launchBot starts `matrix-tui run` and does not wait.
 func (sc *script) launchBot(ctx context.Context) error {
 	if sc.bot.proc.Alive() {
-		return fmt.Errorf("the bot runs already")
+		return fmt.Errorf("the bot is already running")
 	}
 	if err := sc.account(ctx); err != nil {
 		return err
@@ -109,7 +107,7 @@ func (sc *script) launchBot(ctx context.Context) error {
 	return nil
 }
 
-// program is what is started as the bot.
+// program returns the program to start as the bot.
 func (sc *script) program() (string, error) {
 	if sc.bot.program != "" {
 		return sc.bot.program, nil
@@ -117,8 +115,7 @@ func (sc *script) program() (string, error) {
 	return sc.suite.program()
 }
 
-// ready waits until the bot says so in its log. A bot with a crash point may
-// die instead.
+// ready waits until the bot's log says that it is ready. A bot with a crash point may die instead.
 func (sc *script) ready(ctx context.Context) error {
 	if sc.bot.proc == nil {
 		return fmt.Errorf("the bot was not started")
@@ -141,7 +138,7 @@ func (sc *script) ready(ctx context.Context) error {
 	return nil
 }
 
-// now is the log since the present start.
+// now returns the log since the current start.
 func (b *bot) now() string {
 	log, err := os.ReadFile(b.log)
 	if err != nil || int64(len(log)) < b.from {
@@ -150,10 +147,10 @@ func (b *bot) now() string {
 	return string(log[b.from:])
 }
 
-// stopBot asks the bot to end, which it has to do properly.
+// stopBot sends SIGTERM; the bot must exit with code 0.
 func (sc *script) stopBot(ctx context.Context) error {
 	if !sc.bot.proc.Alive() {
-		return fmt.Errorf("the bot does not run")
+		return fmt.Errorf("the bot is not running")
 	}
 	if err := sc.bot.proc.Signal(ctx, syscall.SIGTERM); err != nil {
 		return err
@@ -164,10 +161,10 @@ func (sc *script) stopBot(ctx context.Context) error {
 	return nil
 }
 
-// killBot pulls the plug.
+// killBot sends SIGKILL.
 func (sc *script) killBot(ctx context.Context) error {
 	if !sc.bot.proc.Alive() {
-		return fmt.Errorf("the bot does not run")
+		return fmt.Errorf("the bot is not running")
 	}
 	return sc.bot.proc.Signal(ctx, syscall.SIGKILL)
 }
@@ -180,7 +177,7 @@ func (sc *script) died(ctx context.Context) error {
 	select {
 	case <-sc.bot.proc.Done:
 	case <-ctx.Done():
-		return fmt.Errorf("the bot did not come to its crash point: %w", ctx.Err())
+		return fmt.Errorf("the bot did not reach its crash point: %w", ctx.Err())
 	}
 	if code, by := sc.bot.proc.Ended(); by != syscall.SIGKILL {
 		return fmt.Errorf("the bot ended with code %d before its crash point", code)
@@ -188,7 +185,7 @@ func (sc *script) died(ctx context.Context) error {
 	return nil
 }
 
-// rss is the resident memory of the bot in MiB.
+// rss returns the resident memory of the bot in MiB.
 func (b *bot) rss() (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.proc.PID()))
 	if err != nil {

@@ -21,8 +21,8 @@ func TestRename(t *testing.T) {
 }
 
 func TestShorten(t *testing.T) {
-	in := "start\n# in clear alone\nstop\n-- file --\n# in clear alone\n"
-	if diff := cmp.Diff("start\n-- file --\n# in clear alone\n", shorten(in)); diff != "" {
+	in := "start\n# unencrypted only from here\nstop\n-- file --\n# unencrypted only from here\n"
+	if diff := cmp.Diff("start\n-- file --\n# unencrypted only from here\n", shorten(in)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff("start\n-- file --\nx\n", shorten("start\n-- file --\nx\n")); diff != "" {

@@ -19,7 +19,7 @@ func inThread(root, newest, text string) map[string]any {
 	}
 }
 
-// wireMentions is whom a message pings.
+// wireMentions is m.mentions.
 type wireMentions struct {
 	Mentions *struct {
 		Users []string `json:"user_ids"`
@@ -28,8 +28,8 @@ type wireMentions struct {
 	New *wireMentions `json:"m.new_content"`
 }
 
-// pinged lists whom the content of a message pings, "@room" for all of them.
-// Without m.mentions the words themselves would do it: that is an error.
+// pinged lists whom the content of a message pings, "@room" for everyone. A message without m.mentions is an error:
+// clients would guess from its words.
 func pinged(raw json.RawMessage) ([]string, error) {
 	var c wireMentions
 	if err := json.Unmarshal(raw, &c); err != nil {

@@ -18,8 +18,8 @@ import (
 // measure.
 type Host struct{ suite *suite }
 
-// OpenHost starts a homeserver. The bots run program. A host that lacks a part
-// (podman, the image, the homeserver) is an error that says which.
+// OpenHost starts a homeserver. The bots run program. If a part (podman, the image, the homeserver) is missing, the
+// error says which.
 func OpenHost(ctx context.Context, program string) (*Host, error) {
 	s, err := newSuite(ctx)
 	if err != nil {
@@ -32,23 +32,23 @@ func OpenHost(ctx context.Context, program string) (*Host, error) {
 	return &Host{s}, nil
 }
 
-// Close stops the homeserver and removes all it kept; the bots are closed first.
+// Close closes the bots, stops the homeserver and removes its data.
 func (h *Host) Close() error { return h.suite.close() }
 
 // Image is the image of the rooms' containers.
 func (h *Host) Image() string { return h.suite.image }
 
-// Person is a session of an account, which is made when it is not there.
+// Person is a session of an account, which is created if it does not exist.
 func (h *Host) Person(ctx context.Context, name, password string) (*person.Person, error) {
 	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password, Log: zerolog.Nop()})
 }
 
-// Bot is an account on the host with a state folder, a podman service and a
-// model server of its own; the process itself runs between Launch and Stop.
+// Bot is an account on the host with its own state folder, podman service and model server; the process runs between
+// Launch and Stop.
 type Bot struct{ script *script }
 
-// NewBot makes the account and its surroundings. Settings are the bot's
-// environment, on top of what the scripts give it. Close ends all of it.
+// NewBot creates the account and everything around it. Settings are the bot's environment, on top of what scripts give
+// it. Close ends all of it.
 func (h *Host) NewBot(ctx context.Context, name string, settings map[string]string) (*Bot, error) {
 	sc, err := h.suite.newScript(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func (h *Host) NewBot(ctx context.Context, name string, settings map[string]stri
 	}
 	if err != nil {
 		err = errors.Join(err, b.Close())
-		return nil, fmt.Errorf("make bot %s: %w", name, err)
+		return nil, fmt.Errorf("create bot %s: %w", name, err)
 	}
 	b.Set(settings)
 	return b, nil
@@ -75,10 +75,10 @@ func (b *Bot) Set(settings map[string]string) { maps.Copy(b.script.bot.set, sett
 // ID is the bot's user ID.
 func (b *Bot) ID() string { return b.script.bot.id }
 
-// Login is what Person needs for a session of the bot's account beside it.
+// Login is the configuration of a Person for another session of the bot's account.
 func (b *Bot) Login() (name, password string) { return b.script.bot.localpart, b.script.bot.password }
 
-// Dir is a folder of the bot's own, removed by Close; StateDir lies in it.
+// Dir is the bot's own folder, removed by Close; StateDir is in it.
 func (b *Bot) Dir() string { return b.script.dir }
 
 // StateDir is its STATE_DIR.
@@ -90,40 +90,38 @@ func (b *Bot) Socket() string { return b.script.service.Socket }
 // Model is its model server.
 func (b *Bot) Model() *agenttest.Server { return b.script.model }
 
-// Own says that a room's container belongs to the bot, and returns its name:
-// Close removes it with its volumes, and so does the next run if this one is
-// killed.
-func (b *Bot) Own(room string) string { return b.script.box(room) }
+// Own records that a room's container belongs to the bot, and returns its name: Close removes it with its volumes, and
+// so does the next run if this one is killed.
+func (b *Bot) Own(room string) string { return b.script.container(room) }
 
-// Releases has the bot run from a folder of releases, base of them, and update
-// itself to branches of its source. Those that are named are there already; the
-// compiler makes the others when they are asked for.
+// Releases makes the bot run from a folder of releases, base of them, and update itself to branches of its source. The
+// named ones are built now, the others on demand.
 func (b *Bot) Releases(ctx context.Context, branches ...string) error {
 	return b.script.useReleases(ctx, branches)
 }
 
-// Launch starts the process; it does not wait.
+// Launch starts the process and does not wait.
 func (b *Bot) Launch(ctx context.Context) error { return b.script.launchBot(ctx) }
 
-// Log is what the process has written since its launch.
+// Log returns the process's output since its launch.
 func (b *Bot) Log() string { return b.script.bot.now() }
 
-// Alive tells whether the process runs.
+// Alive reports whether the process is running.
 func (b *Bot) Alive() bool { return b.script.bot.proc.Alive() }
 
-// PID is the process's.
+// PID returns its process ID.
 func (b *Bot) PID() int { return b.script.bot.proc.PID() }
 
-// Stop is SIGTERM; the process has to end with code 0.
+// Stop sends SIGTERM; the process must exit with code 0.
 func (b *Bot) Stop(ctx context.Context) error { return b.script.stopBot(ctx) }
 
-// Kill is SIGKILL.
+// Kill sends SIGKILL.
 func (b *Bot) Kill(ctx context.Context) error { return b.script.bot.proc.Signal(ctx, syscall.SIGKILL) }
 
 // Quiet waits until nothing in the bot's journal is unfinished or unsent.
 func (b *Bot) Quiet(ctx context.Context) error { return b.script.quiet(ctx) }
 
-// Close kills the process and removes everything of the bot.
+// Close kills the process and removes everything that belongs to the bot.
 func (b *Bot) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

@@ -12,12 +12,11 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// minTold is the length, in bytes, from which a line of a message counts as one
-// that cannot stand in the log by chance.
+// minTold is the minimum length, in bytes, of a message's line that cannot be in the log by chance.
 const minTold = 12
 
-// inspect looks for what no script may ever see in the bot's log, which is
-// written at its most talkative level: secrets, and what people and agent said.
+// inspect looks for what the bot's log, at its most verbose level, must never contain: secrets, and what people and
+// agent said.
 func (sc *script) inspect() {
 	if sc.tb == nil {
 		return
@@ -40,7 +39,7 @@ func (sc *script) inspect() {
 	}
 }
 
-// secrets are what the bot knows and nobody else may, by what they are.
+// secrets are the secrets that the bot knows, with a description.
 func (sc *script) secrets() map[string]string {
 	all := map[string]string{"the API key": sc.key, "the bot's password": sc.bot.password, "the token of the HTTP interface": sc.apiToken(), "the bot's access token": sc.token}
 	for _, name := range []string{"crypto.key", "recovery-key"} {
@@ -67,7 +66,7 @@ func secretsIn(log string, secrets map[string]string) (found []string) {
 	return found
 }
 
-// spoken is what the people of the script said, and what the agent answered.
+// spoken returns what the script's people said, and what the agent answered.
 func (sc *script) spoken() (texts []string) {
 	for _, p := range sc.people {
 		for _, r := range sc.rooms {
@@ -81,17 +80,15 @@ func (sc *script) spoken() (texts []string) {
 	return texts
 }
 
-// isAnswer tells what the agent said from what the bot says in its own words.
+// isAnswer distinguishes the agent's text from the bot's own messages.
 func (sc *script) isAnswer(m person.Msg) bool {
 	return m.Sender == sc.bot.id && m.Final() && !strings.Contains(m.Body, "⚠️")
 }
 
-// nameOnly is a text that is nothing but the name of somebody or of a room: those
-// may stand in the log.
+// nameOnly reports whether a text is only the name of somebody or of a room: names may be in the log.
 var nameOnly = regexp.MustCompile(`^[@!#][^\s:]+:\S+$`)
 
-// spokenIn finds the lines of texts that stand in a log, as they are or as JSON
-// writes them.
+// spokenIn finds the lines of texts that occur in a log, as they are or encoded as JSON.
 func spokenIn(log string, texts []string) (found []string) {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
@@ -99,7 +96,7 @@ func spokenIn(log string, texts []string) (found []string) {
 			if len(line) < minTold || nameOnly.MatchString(line) {
 				continue
 			}
-			quoted, _ := json.Marshal(line) // a string cannot fail
+			quoted, _ := json.Marshal(line) // cannot fail for a string
 			escaped := strings.Trim(string(quoted), `"`)
 			if what := fmt.Sprintf("what was said: %q", line); (strings.Contains(log, line) || strings.Contains(log, escaped)) && !slices.Contains(found, what) {
 				found = append(found, what)

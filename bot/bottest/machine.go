@@ -18,27 +18,26 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// machine is a bare host with systemd on which a script installs the bot:
-// a container whose PID 1 is systemd, or a machine of its own under qemu.
+// machine is a bare host with systemd on which a script installs the bot: a container whose PID 1 is systemd, or a qemu
+// machine.
 type machine struct {
-	name  string
-	dir   string              // of the test's host; what lies in it the machine has too
-	enter []string            // what runs a command in it
-	home  string              // the bot's, in the machine
-	near  string              // how the machine calls the host on which the test runs
-	boxes *host.PodmanService // whose containers the bot makes; nil for the machine's own
-	argv  []string            // qemu's, nil for a container
-	proc  *host.Process       // qemu
-	shop  *http.Server        // where its clone came from; nil without one
+	name       string
+	dir        string              // on the test's host; the machine sees the same files
+	enter      []string            // what runs a command in it
+	home       string              // the bot's, in the machine
+	near       string              // the machine's name for the host on which the test runs
+	containers *host.PodmanService // the podman service for the bot's containers; nil for the machine's own
+	argv       []string            // qemu's, nil for a container
+	proc       *host.Process       // qemu
+	shop       *http.Server        // the origin of its clone; nil without one
 }
 
-// machines is where machines keep what both sides see: not below /tmp, which
-// the unit hides from the bot, and short, because sockets lie below it.
+// machines is the folder for files that both sides see: not below /tmp, which the unit hides from the bot, and short,
+// because it contains sockets.
 const machines = "/srv/matrix-tui-test"
 
-// newMachine makes a machine and returns when its systemd is up: a container
-// that has a release in /opt/matrix-tui, or with "clone" a clone; or "qemu" with
-// the name of a Debian.
+// newMachine creates a machine and returns when its systemd is up: a container that has a release in /opt/matrix-tui,
+// or with "clone" a clone; or "qemu" with the name of a Debian.
 func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, error) {
 	release, err := sc.suite.release("base")
 	if err != nil {
@@ -47,7 +46,7 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 	m := &machine{name: fmt.Sprintf("mtm-%d-%s", os.Getpid(), filepath.Base(sc.dir))}
 	m.dir = filepath.Join(machines, m.name)
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder of the machine: %w", err)
+		return nil, fmt.Errorf("create folder of the machine: %w", err)
 	}
 	sc.machine = m
 	if len(kind) > 0 && kind[0] == "qemu" {
@@ -60,16 +59,16 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		}
 	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
-	m.boxes = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log")}
-	if err := m.boxes.Start(ctx); err != nil {
+	m.containers = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log")}
+	if err := m.containers.Start(ctx); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(m.boxes.Socket, 0o666); err != nil {
+	if err := os.Chmod(m.containers.Socket, 0o666); err != nil {
 		return nil, err
 	}
 	_, err = host.MustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
 		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+sc.suite.bins+":/opt/dendrite:ro", machineImage,
-		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd hands credentials out by mounts; a container has them private
+		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd passes credentials by mounts; a container makes mounts private
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +78,10 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 	return m, m.trust(ctx)
 }
 
-// machineImage is made by deploy/vps.
+// machineImage is built by deploy/vps.
 const machineImage = "localhost/matrix-tui-vps:latest"
 
-// up waits until systemd has nothing left to start.
+// up waits until systemd has started everything.
 func (m *machine) up(ctx context.Context) error {
 	var last string
 	err := host.Poll(ctx, func() (bool, error) {
@@ -99,7 +98,7 @@ func (m *machine) up(ctx context.Context) error {
 	return nil
 }
 
-// run runs a command in the machine as root. A non-zero exit is told by code.
+// run runs a command in the machine as root. A non-zero exit is in code.
 func (m *machine) run(ctx context.Context, stdin []byte, argv ...string) (stdout, stderr string, code int, err error) {
 	enter := slices.Clone(m.enter)
 	if stdin != nil && enter[0] == "podman" {
@@ -127,8 +126,8 @@ func quoted(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// answers is the answers file for deploy/install: what a bot of the script is
-// told elsewhere by its environment.
+// answers is the answers file for deploy/install, with the settings that a script's bot otherwise gets by its
+// environment.
 func (sc *script) answers() []byte {
 	var text strings.Builder
 	for _, pair := range sc.environment() {
@@ -140,8 +139,8 @@ func (sc *script) answers() []byte {
 		fmt.Fprintf(&text, "%s=%s\n", name, strings.ReplaceAll(value, "//127.0.0.1:", "//"+sc.machine.near+":"))
 	}
 	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar"}
-	if sc.machine.boxes != nil {
-		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.boxes.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
+	if sc.machine.containers != nil {
+		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.containers.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&text, "%s=%s\n", name, own[name])
@@ -149,17 +148,17 @@ func (sc *script) answers() []byte {
 	return []byte(text.String())
 }
 
-// keepLog puts the bot's log where the script looks for it.
+// keepLog copies the bot's log to where the script looks for it.
 func (m *machine) keepLog(ctx context.Context, log string) {
 	if m == nil {
 		return
 	}
 	if out, _, code, err := m.run(ctx, nil, "journalctl", "--unit=matrix-tui", "--output=cat", "--no-pager"); err == nil && code == 0 {
-		_ = os.WriteFile(log, []byte(out), 0o600) // without it the script's report has less to tell
+		_ = os.WriteFile(log, []byte(out), 0o600) // without it the script's report is shorter
 	}
 }
 
-// end takes the machine down for good.
+// end shuts the machine down for good.
 func (m *machine) end(ctx context.Context) (err error) {
 	if m == nil {
 		return nil
@@ -168,7 +167,7 @@ func (m *machine) end(ctx context.Context) (err error) {
 		err = errors.Join(err, m.proc.Signal(ctx, syscall.SIGKILL))
 	} else {
 		_, rm := host.MustPodman(ctx, "rm", "--force", "--ignore", "--time", "0", "--volumes", m.name)
-		err = errors.Join(err, rm, m.boxes.Stop(ctx))
+		err = errors.Join(err, rm, m.containers.Stop(ctx))
 	}
 	if m.shop != nil {
 		err = errors.Join(err, m.shop.Close())
@@ -179,7 +178,7 @@ func (m *machine) end(ctx context.Context) (err error) {
 	return errors.Join(err, os.RemoveAll(m.dir))
 }
 
-// sweepMachines removes what a run has left behind that was itself killed.
+// sweepMachines removes what a killed run has left behind.
 func sweepMachines(ctx context.Context) {
 	dirs, _ := filepath.Glob(filepath.Join(machines, "mtm-*"))
 	for _, dir := range dirs {

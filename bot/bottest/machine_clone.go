@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// clone clones the branch base of the shop's remote from a git server, which
-// the machine reaches too, and returns the clone's folder.
+// clone clones the branch base of the shop's remote from a git server that the machine can reach, and returns the
+// clone's folder.
 func (m *machine) clone(ctx context.Context, s *suite) (string, error) {
 	core, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
 	if err != nil {
@@ -33,8 +33,8 @@ func (m *machine) clone(ctx context.Context, s *suite) (string, error) {
 	return dir, err
 }
 
-// trust gives the machine the authorities that this host trusts, as an operator
-// does behind a company's proxy: it fetches a compiler and modules itself.
+// trust gives the machine this host's certificate authorities, as an operator does behind a company's proxy: it
+// downloads a compiler and modules itself.
 func (m *machine) trust(ctx context.Context) error {
 	authorities, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {

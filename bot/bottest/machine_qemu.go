@@ -11,9 +11,8 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// boot starts a machine under qemu: deploy/vps makes its disk and starts it.
-// The machine reaches this host's loopback as 10.0.2.2; commands go by ssh.
-// debian names what it runs, none is Debian 12.
+// boot starts a machine under qemu: deploy/vps makes its disk and starts it. The machine reaches this host's loopback
+// as 10.0.2.2; commands go by ssh. debian is the suite, default Debian 12.
 func (m *machine) boot(ctx context.Context, s *suite, release string, debian []string) error {
 	port, err := host.FreePort()
 	if err != nil {
@@ -35,7 +34,7 @@ func (m *machine) boot(ctx context.Context, s *suite, release string, debian []s
 		_ = disk.Signal(context.WithoutCancel(ctx), syscall.SIGKILL)
 	}
 	if code, _ := disk.Ended(); code != 0 {
-		return fmt.Errorf("make the machine's disk: exit %d\n%s", code, host.Tail(disk.Log, 4000))
+		return fmt.Errorf("create the machine's disk: exit %d\n%s", code, host.Tail(disk.Log, 4000))
 	}
 	return m.powerOn(ctx)
 }

@@ -2,5 +2,5 @@
 
 package bottest
 
-// race tells whether the tests were built with the race detector.
+// race reports whether the tests were built with the race detector.
 const race = false

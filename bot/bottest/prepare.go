@@ -10,33 +10,31 @@ import (
 	"time"
 )
 
-// renamed are verbs whose names testscript has taken for commands of its own.
-// They are replaced on the way to testscript; line numbers stay.
+// renamed lists verbs whose names testscript reserves. They are replaced before testscript sees them; line numbers stay
+// the same.
 var renamed = map[string]string{"kill": "bot-kill", "stop": "bot-stop"}
 
 const (
-	// doubleMark, on a line of its own, has a script played a second time, in
-	// encrypted rooms.
+	// doubleMark, on a line of its own, makes a script run a second time, in encrypted rooms.
 	doubleMark = "# also encrypted"
-	// singleMark, on a line of its own, ends that second play: what follows has
-	// nothing to do with encryption.
-	singleMark = "# in clear alone"
-	// doubleName is what the name of that second play ends with.
+	// singleMark, on a line of its own, ends that second run: what follows does not depend on encryption.
+	singleMark = "# unencrypted only from here"
+	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
 )
 
-// allSealed tells that every script is to be played in encrypted rooms, once.
+// allSealed reports whether every script runs in encrypted rooms, once.
 func allSealed() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
-// prepare copies the scripts of dir to a folder with their verbs renamed, those
-// that have a double twice, and returns the copies, those that take longest first.
+// prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
+// copies, those that probably take longest first.
 func prepare(dir, to string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, fmt.Errorf("find scripts: %w", err)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	var copies []string
 	costs := map[string]cost{}
@@ -66,7 +64,7 @@ func prepare(dir, to string) ([]string, error) {
 	return copies, nil
 }
 
-// cost is a guess at how long a script takes: who waits long says so by `deadline`.
+// cost is an estimate of how long a script takes: scripts that wait long have a long `deadline`.
 type cost struct {
 	deadline time.Duration
 	lines    int
@@ -75,7 +73,7 @@ type cost struct {
 func costOf(archive string) (c cost) {
 	for _, line := range scriptLines(archive) {
 		if limit, ok := strings.CutPrefix(line, "deadline "); ok {
-			if d, err := time.ParseDuration(strings.TrimSpace(limit)); err == nil { // else the verb says so
+			if d, err := time.ParseDuration(strings.TrimSpace(limit)); err == nil { // the verb reports the error
 				c.deadline = max(c.deadline, d)
 			}
 		}
@@ -84,10 +82,10 @@ func costOf(archive string) (c cost) {
 	return c
 }
 
-// doubles tells whether the script part of a txtar archive has the mark.
+// doubles reports whether the script part of a txtar archive has the mark.
 func doubles(archive string) bool { return slices.Contains(scriptLines(archive), doubleMark+"\n") }
 
-// scriptLines are the lines of the script part of a txtar archive.
+// scriptLines returns the lines of the script part of a txtar archive.
 func scriptLines(archive string) []string {
 	lines := strings.SplitAfter(archive, "\n")
 	if end := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "-- ") }); end >= 0 {
@@ -96,7 +94,7 @@ func scriptLines(archive string) []string {
 	return lines
 }
 
-// shorten is a txtar archive whose script part ends at the mark.
+// shorten ends the script part of a txtar archive at singleMark.
 func shorten(archive string) string {
 	lines := scriptLines(archive)
 	files := archive[len(strings.Join(lines, "")):]
@@ -106,7 +104,7 @@ func shorten(archive string) string {
 	return strings.Join(lines, "") + files
 }
 
-// rename replaces the taken verbs in the script part of a txtar archive.
+// rename replaces the reserved verbs in the script part of a txtar archive.
 func rename(archive string) string {
 	lines := scriptLines(archive)
 	files := archive[len(strings.Join(lines, "")):]

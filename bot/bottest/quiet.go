@@ -15,8 +15,8 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// quiet waits until the bot's journal has every message that was said while the
-// bot was in the room, none of it is unfinished and nothing waits to be sent.
+// quiet waits until the bot's journal contains every message that was sent while the bot was in the room, all of them
+// are finished and no message is unsent.
 func (sc *script) quiet(ctx context.Context) error {
 	why := "no journal"
 	err := host.Poll(ctx, func() (bool, error) {
@@ -25,16 +25,16 @@ func (sc *script) quiet(ctx context.Context) error {
 			why = now
 		}
 		if err != nil && ctx.Err() == nil {
-			why = err.Error() // a journal that is just being made
+			why = err.Error() // a journal that is just being created
 			return false, nil
 		}
 		if why != "" && sc.machine == nil && !sc.bot.proc.Alive() && !sc.releaseRuns() {
-			return false, errors.New("the bot does not run, and " + why)
+			return false, errors.New("the bot is not running, and " + why)
 		}
 		return why == "", nil
 	})
 	if err != nil {
-		return fmt.Errorf("the bot does not come to rest: %w: %s", err, why)
+		return fmt.Errorf("the bot does not finish its work: %w: %s", err, why)
 	}
 	return nil
 }
@@ -62,15 +62,15 @@ func (sc *script) unfinished(ctx context.Context) (string, error) {
 			args = append(args, event)
 		}
 		var known int
-		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM inbound WHERE room = ? AND event IN ("+marks+")", args...).Scan(&known); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM event WHERE room = ? AND event IN ("+marks+")", args...).Scan(&known); err != nil {
 			return "", err
 		}
 		if known != len(events) {
-			return fmt.Sprintf("%d of %d messages of %s have not come", len(events)-known, len(events), room), nil
+			return fmt.Sprintf("%d of %d messages of %s have not arrived", len(events)-known, len(events), room), nil
 		}
 	}
 	var tasks, unsent int
-	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM inbound WHERE status = 1) +
+	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM event WHERE status = 1) +
 		(SELECT count(*) FROM task WHERE state IN ('queued', 'running', 'answered'))`).Scan(&tasks); err != nil {
 		return "", err
 	}

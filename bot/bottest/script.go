@@ -30,51 +30,51 @@ import (
 // script is one running conversation script: its people, its rooms, its bot.
 type script struct {
 	suite *suite
-	ts    *testscript.TestScript // of the verb that runs
+	ts    *testscript.TestScript // of the current verb
 	tb    testing.TB
-	work  string // $WORK, where the script's own files are
+	work  string // $WORK, the folder of the script's own files
 	dir   string // short folder for sockets, logs and the state folder
-	name  string // of the script, fit for a localpart
+	name  string // of the script, valid in a localpart
 	wait  time.Duration
 
 	sealed bool // all rooms are encrypted
 
 	home    *host.Homeserver // the suite's, or the script's own
 	ownHome bool
-	proxy   *proxy.Proxy // nil: the bot talks to the homeserver itself
+	proxy   *proxy.Proxy // nil: the bot talks to the homeserver directly
 	service *host.PodmanService
 	machine *machine // nil: the bot runs on the test's own host
 	model   *agenttest.Server
 	api     *httptest.Server
-	mark    int // newest request that model-saw has looked at
+	mark    int // newest request that model-saw has checked
 	key     string
 
 	bot    *bot
 	people map[string]*person.Person
 	rooms  map[string]*room
 
-	mu       sync.Mutex
-	boxes    []string            // every container name that the script may have made
-	expected map[string]bool     // person+event that an expect has taken
-	said     map[string][]string // room ID → events that the bot has to finish
-	noted    map[string]string   // processes and containers that were remembered
-	tmpfs    bool
+	mu         sync.Mutex
+	containers []string            // every container name that the script may have created
+	expected   map[string]bool     // person+event pairs that an expect has matched
+	said       map[string][]string // room ID → events that the bot must finish
+	noted      map[string]string   // remembered processes and containers
+	tmpfs      bool
 
-	token     string // of the bot, where the script made one
-	ownPolicy bool   // the script decides about policy.yaml
+	token     string // of the bot, if the script created one
+	ownPolicy bool   // the script sets policy.yaml itself
 	smallDisk bool   // the releases are on a disk of their own
-	mayPanic  bool   // a release of the script does, by design
+	mayPanic  bool   // a release of the script panics by design
 }
 
-// room is a room by its name in the script.
+// room is a room of the script.
 type room struct {
-	id, by string // by is the person who made it
-	clear  bool   // in clear, also where the script is played in encrypted rooms
+	id, by string // by is the person who created it
+	clear  bool   // in clear, even if the script runs in encrypted rooms
 }
 
 type scriptKey struct{}
 
-// setup makes the surroundings of one script.
+// setup creates the surroundings of one script.
 func (s *suite) setup(env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
@@ -94,7 +94,7 @@ func (s *suite) setup(env *testscript.Env) error {
 	return sc.service.Start(ctx)
 }
 
-// newScript prepares a script; of its processes only the model server runs.
+// newScript prepares a script; of its processes only the model server is running.
 func (s *suite) newScript(name string) (*script, error) {
 	sc := &script{
 		suite: s, home: s.home, wait: 60 * time.Second,
@@ -109,7 +109,7 @@ func (s *suite) newScript(name string) (*script, error) {
 		noted:    map[string]string{},
 	}
 	if err := os.MkdirAll(filepath.Join(sc.dir, "state"), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of script %s: %w", name, err)
+		return nil, fmt.Errorf("create folder of script %s: %w", name, err)
 	}
 	rules, err := agenttest.Load([]byte("default: {say: 'scripted answer'}\n"))
 	if err != nil {
@@ -133,8 +133,7 @@ func (sc *script) state() string {
 	return filepath.Join(sc.dir, "state")
 }
 
-// end stops everything of the script, tells what happened when it failed, and
-// removes what it made.
+// end stops everything in the script, prints a report if it failed, and removes what it created.
 func (sc *script) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
@@ -157,7 +156,7 @@ func (sc *script) end() {
 	}
 }
 
-// clear ends everything of the script and removes what it made.
+// clear ends everything in the script and removes what it created.
 func (sc *script) clear(ctx context.Context) error {
 	err := sc.bot.proc.Signal(ctx, syscall.SIGKILL)
 	sc.endReleases()
@@ -177,7 +176,7 @@ func (sc *script) clear(ctx context.Context) error {
 		err = errors.Join(err, sc.home.Stop(ctx))
 	}
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
-		err = errors.Join(err, host.RemoveBoxes(ctx, sc.boxes), sc.removeImages(ctx))
+		err = errors.Join(err, host.RemoveContainers(ctx, sc.containers), sc.removeImages(ctx))
 		if sc.smallDisk {
 			err = errors.Join(err, syscall.Unmount(sc.base(), syscall.MNT_DETACH))
 		}
@@ -211,9 +210,9 @@ func (sc *script) report(ctx context.Context) {
 	for _, r := range sc.model.Requests() {
 		sc.tb.Logf("---- model %s %s rule %d status %d user=%q tool=%q", r.Time.Format("15:04:05.000"), r.Method, r.Rule, r.Status, cut(r.User, 300), cut(r.Tool, 200))
 	}
-	if len(sc.boxes) > 0 {
+	if len(sc.containers) > 0 {
 		argv := []string{"ps", "--all"}
-		for _, name := range sc.boxes {
+		for _, name := range sc.containers {
 			argv = append(argv, "--filter", "name="+name)
 		}
 		stdout, stderr, _, _ := host.Podman(ctx, argv...)
@@ -221,15 +220,15 @@ func (sc *script) report(ctx context.Context) {
 	}
 }
 
-// box notes that a room's container belongs to the script and returns its name.
-// The list on disk is for the sweep after a killed run.
-func (sc *script) box(roomID string) string {
+// container records that a room's container belongs to the script and returns its name. The list on disk is for the
+// sweep after a killed run.
+func (sc *script) container(roomID string) string {
 	name := sandbox.NameFor(roomID)
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	if !slices.Contains(sc.boxes, name) {
-		sc.boxes = append(sc.boxes, name)
-		_ = os.WriteFile(filepath.Join(sc.dir, "boxes"), []byte(strings.Join(sc.boxes, "\n")), 0o600)
+	if !slices.Contains(sc.containers, name) {
+		sc.containers = append(sc.containers, name)
+		_ = os.WriteFile(filepath.Join(sc.dir, "containers"), []byte(strings.Join(sc.containers, "\n")), 0o600)
 	}
 	return name
 }

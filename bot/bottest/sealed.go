@@ -16,29 +16,27 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// What may stand in clear in the events that a bot sends to an encrypted room:
-// the types that are never encrypted, and what is beside the ciphertext.
+// What may be in clear in the bot's events in an encrypted room: event types that are never encrypted, and fields next
+// to the ciphertext.
 var (
 	openTypes    = []string{"m.reaction", "m.room.redaction", "m.room.member", "org.matrix.msc4391.command_description"}
 	openKeys     = []string{"algorithm", "ciphertext", "session_id", "sender_key", "device_id", "m.relates_to", "io.matrix-tui.txn"}
 	openRelation = []string{"rel_type", "event_id", "is_falling_back", "m.in_reply_to"}
 )
 
-// forUntrusted is the one message that has to be in clear: it is for a device that
-// gets no keys.
+// forUntrusted is the one message that must be in clear: it is for a device that gets no keys.
 var forUntrusted = regexp.MustCompile(`"body":"🔒 I don't act on messages from [^"]*",[^}]*"io.matrix-tui.txn":"[0-9a-f]+-untrusted"`)
 
-// open says what an event of an encrypted room tells in clear that it should
-// not, "" for nothing.
+// open returns what an event in an encrypted room shows in clear that it should not, "" for nothing.
 func open(raw json.RawMessage) string {
 	var e struct {
 		Type    string                     `json:"type"`
 		Content map[string]json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return "what is no event: " + err.Error()
+		return "not an event: " + err.Error()
 	}
-	if slices.Contains(openTypes, e.Type) || len(e.Content) == 0 { // taken back
+	if slices.Contains(openTypes, e.Type) || len(e.Content) == 0 { // redacted
 		return ""
 	}
 	if e.Type != "m.room.encrypted" {
@@ -67,13 +65,12 @@ func open(raw json.RawMessage) string {
 	return ""
 }
 
-// openFiles lists the addresses of files in a message that are not those of
-// encrypted ones, and gives the descriptions of those that are.
+// openFiles lists the addresses of unencrypted files in a message, and returns the descriptions of encrypted ones.
 func openFiles(content any) (clear []string, sealed []json.RawMessage) {
 	switch c := content.(type) {
 	case map[string]any:
 		if url, ok := c["url"].(string); ok && c["hashes"] != nil && c["key"] != nil && strings.HasPrefix(url, "mxc:") {
-			file, _ := json.Marshal(c) // it was JSON a moment ago
+			file, _ := json.Marshal(c) // cannot fail: it was JSON a moment ago
 			return nil, []json.RawMessage{file}
 		}
 		for _, key := range slices.Sorted(maps.Keys(c)) {
@@ -93,15 +90,14 @@ func openFiles(content any) (clear []string, sealed []json.RawMessage) {
 	return clear, sealed
 }
 
-// checkSealed looks, at the end of a script, at every event that the bot has sent
-// to an encrypted room, as the homeserver has it, and at the files: all of them
-// must be encrypted. Every room of a script that is played in encrypted rooms
-// must be one.
+// checkSealed checks, at the end of a script, every event and file that the bot has sent to an encrypted room, as the
+// homeserver has it: all of them must be encrypted. Every room of a script that runs in encrypted rooms must be
+// encrypted.
 func (sc *script) checkSealed(ctx context.Context) error {
 	if sc.bot.id == "" || len(sc.rooms) == 0 {
 		return nil
 	}
-	if err := sc.home.Start(ctx); err != nil { // a script may have ended without it
+	if err := sc.home.Start(ctx); err != nil { // a script may have ended without one
 		return err
 	}
 	var problems []error
@@ -110,9 +106,9 @@ func (sc *script) checkSealed(ctx context.Context) error {
 		p := sc.people[r.by]
 		events, err := p.Raw(ctx, r.id)
 		if err != nil {
-			return fmt.Errorf("look at all events of %s: %w", name, err)
+			return fmt.Errorf("read all events of %s: %w", name, err)
 		}
-		since := slices.IndexFunc(events, isEncryption) // the newest event is the first
+		since := slices.IndexFunc(events, isEncryption) // the newest event is first
 		if since < 0 {
 			inClear = true
 			if sc.sealed && !r.clear {
@@ -162,8 +158,7 @@ func (sc *script) checkFiles(ctx context.Context, p *person.Person, room string)
 	return nil
 }
 
-// checkUploads looks at all that the bot has ever given to the homeserver: but
-// for its picture, all of it has neither name nor kind.
+// checkUploads checks everything that the bot has ever uploaded: except for its picture, nothing has a name or a type.
 func (sc *script) checkUploads(ctx context.Context) error {
 	avatar, err := sc.avatar(ctx)
 	if err != nil {
@@ -187,10 +182,10 @@ func (sc *script) checkUploads(ctx context.Context) error {
 	return fmt.Errorf("the bot has uploaded in clear: %s", what)
 }
 
-// avatar is the address of the bot's picture, "" when it has none.
+// avatar is the address of the bot's picture, "" if there is none.
 func (sc *script) avatar(ctx context.Context) (string, error) {
 	for _, p := range sc.people {
 		return p.Avatar(ctx, sc.bot.id)
 	}
-	return "", errors.New("nobody is there to ask for the picture of the bot")
+	return "", errors.New("no person to ask for the picture of the bot")
 }

@@ -13,40 +13,39 @@ import (
 	"time"
 )
 
-// shop makes the releases that scripts update to: a git remote with the module
-// as it is here, and a branch for each change.
+// shop builds the releases that scripts update to: a git remote with the current module, and a branch for each change.
 type shop struct {
 	mu     sync.Mutex
 	remote string
 	built  map[string]string // branch → commit of its release, in the store
 	env    []string
-	names  sync.Mutex // of the image: podman 4 loses one of two that are given or taken at the same time
+	names  sync.Mutex // of the image: podman 4 loses one of two tags that change at the same time
 }
 
-// change is what a branch does to the module as it is here.
+// change is a branch's change to the module.
 type change struct{ file, old, new string }
 
 // changes are the branches.
 var changes = map[string]change{
 	"base": {},
-	// Newer by a commit, and as good.
+	// Newer by a commit, and good.
 	"main": {"README.md", "", "\nNewer.\n"},
-	// It does not even begin.
+	// It fails to start.
 	"panics": {"cmd/matrix-tui/version.go", "", "\nfunc init() { panic(\"it does not begin\") }\n"},
 	// Its trial does not end.
 	"hangs": {"cmd/matrix-tui/trial.go", "log, dir := logger(", "<-ctx.Done()\n\tlog, dir := logger("},
-	// Its journal loses what it holds.
-	"migration": {"state/schema.go", "WHERE status = 1;\n`}}", "WHERE status = 1;\n`}, {sql: `DROP TABLE inbound;`}}"},
-	// It passes its trial, and the real start is the end of it, after the state was changed.
+	// Its journal loses its contents.
+	"migration": {"state/schema.go", "'untrusted');\n`}}", "'untrusted');\n`}, {sql: `DROP TABLE event;`}}"},
+	// It passes its trial, and fails at its real start after changing the state.
 	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.account.Login(ctx); err != nil {"},
-	// The same, but it only hangs.
+	// The same, but it hangs.
 	"stuck": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t<-ctx.Done()\n\tif err := b.account.Login(ctx); err != nil {"},
-	// Its image has something more; or something that fails when it is tried.
+	// Its image has a new file, or fails its test.
 	"image":     {"deploy/image/Containerfile", "WORKDIR /workspace\n", "WORKDIR /workspace\nRUN echo new > /etc/recipe\n"},
 	"image-bad": {"deploy/image/Containerfile", "WORKDIR /workspace\n", "WORKDIR /workspace\nRUN rm /opt/gemini/bin/gemini\n"},
 }
 
-// open makes the remote, the first time.
+// open creates the remote on first use.
 func (s *suite) openShop(ctx context.Context) error {
 	if s.shop.remote != "" {
 		return nil
@@ -62,7 +61,7 @@ func (s *suite) openShop(ctx context.Context) error {
 	if err := s.copyModule(ctx, remote); err != nil {
 		return err
 	}
-	// The releases have the scripts' crash points.
+	// The releases contain the scripts' crash points.
 	if err := edit(remote, change{"deploy/lib.sh", "exclude_graphdriver_btrfs\"", "exclude_graphdriver_btrfs,crashtest\""}); err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func (s *suite) openShop(ctx context.Context) error {
 			err = commitAll(ctx, remote, name+": something newer")
 		}
 		if err != nil {
-			return fmt.Errorf("make branch %s: %w", name, err)
+			return fmt.Errorf("create branch %s: %w", name, err)
 		}
 	}
 	if err := git(ctx, remote, "checkout", "--quiet", "main"); err != nil {
@@ -94,12 +93,12 @@ func (s *suite) openShop(ctx context.Context) error {
 	return nil
 }
 
-// tagAll puts tags on main: v1.0.0 is signed with the key of the shop, v1.1.0
-// with another one, and v1.2.0, the newest, not at all.
+// tagAll puts tags on main: v1.0.0 is signed with the shop's key, v1.1.0 with another one, and v1.2.0, the newest, not
+// at all.
 func (s *suite) tagAll(ctx context.Context, remote string) error {
 	for tag, key := range map[string]string{"v1.0.0": s.shopKey(), "v1.1.0": s.shopKey() + "-other"} {
 		if out, err := exec.CommandContext(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
-			return fmt.Errorf("make key: %w: %s", err, out)
+			return fmt.Errorf("create key: %w: %s", err, out)
 		}
 		err := git(ctx, remote, "-c", "user.name=maker", "-c", "user.email=maker@localhost", "-c", "gpg.format=ssh", "-c", "user.signingkey="+key,
 			"tag", "--sign", "--message", tag, tag, "main")
@@ -112,7 +111,7 @@ func (s *suite) tagAll(ctx context.Context, remote string) error {
 
 func (s *suite) shopKey() string { return filepath.Join(s.root, "shop", "key") }
 
-// copyModule copies the module's files as they are now.
+// copyModule copies the module's current files.
 func (s *suite) copyModule(ctx context.Context, to string) error {
 	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = s.repo

@@ -22,14 +22,13 @@ import (
 
 const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs,crashtest"
 
-// raceFlags build with the race detector, but for what of SQLite is translated from
-// C: there it would take half of the bot's CPU time. deploy/test has the same flags,
-// so that packages are compiled once.
+// raceFlags build with the race detector, except for the part of SQLite that is translated from C: watching that takes
+// 43% of the bot's CPU time. deploy/test uses the same flags, so that packages are compiled once.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc/...=-race=false"}
 
-// suite is what all scripts of one test run share.
+// suite is shared by all scripts of a test run.
 type suite struct {
-	root    string                 // /tmp/mtc-<pid>; short, because sockets lie below it
+	root    string                 // /tmp/mtc-<pid>; short, because it contains sockets
 	repo    string                 // the module's folder
 	program func() (string, error) // builds the bot, once
 	bins    string                 // Dendrite's programs
@@ -39,8 +38,8 @@ type suite struct {
 	shop    shop // of releases
 }
 
-// Run plays every script of dir. What is missing on the host (podman, the image,
-// the homeserver) makes it skip, and fail when MATRIX_TUI_E2E=require is set.
+// Run runs every script in dir. If something is missing on the host (podman, the image, the homeserver), it skips, or
+// fails if MATRIX_TUI_E2E=require is set.
 func Run(t *testing.T, dir string) {
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
@@ -59,7 +58,7 @@ func Run(t *testing.T, dir string) {
 	case err != nil:
 		t.Fatal(err)
 	}
-	if _, err := s.program(); err != nil { // in no script's time
+	if _, err := s.program(); err != nil { // before any script's time starts
 		t.Fatal(err)
 	}
 	files, err := prepare(dir, filepath.Join(s.root, "scripts"))
@@ -77,9 +76,9 @@ func Run(t *testing.T, dir string) {
 	all.run()
 }
 
-// plays are the scripts of one test, or one of them. They run in their order, as
-// many at once as -parallel says; testing would run parallel tests in any order,
-// and a long one that begins last would run alone in the end.
+// plays is a testscript.T that collects the scripts of a test, or stands for one of them. They run in their order, as
+// many at once as -parallel says; package testing would run parallel tests in any order, and a long script that starts
+// last would run alone at the end.
 type plays struct {
 	*testing.T
 	next []func()
@@ -91,7 +90,7 @@ func (p *plays) Run(name string, f func(testscript.T)) {
 	})
 }
 
-func (p *plays) Parallel() {} // run sees to it
+func (p *plays) Parallel() {} // run does that
 
 func (p *plays) Verbose() bool { return testing.Verbose() }
 
@@ -118,8 +117,8 @@ type missingError struct{ what string }
 
 func (e *missingError) Error() string { return e.what }
 
-// newSuite looks for the parts and starts the homeserver. On an
-// error the suite, when there is one, still has to be closed.
+// newSuite looks for the parts and starts the homeserver. After an error the suite, if there is one, must still be
+// closed.
 func newSuite(ctx context.Context) (*suite, error) {
 	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), bins: host.DendriteFolder()}
 	if s.image == "" {
@@ -129,7 +128,7 @@ func newSuite(ctx context.Context) (*suite, error) {
 		return nil, &missingError{"podman is not installed"}
 	}
 	if _, _, code, err := host.Podman(ctx, "image", "exists", s.image); err != nil || code != 0 {
-		return nil, &missingError{fmt.Sprintf("image %s is not there: deploy/image/build makes it", s.image)}
+		return nil, &missingError{fmt.Sprintf("image %s does not exist: build it with deploy/image/build", s.image)}
 	}
 	if _, err := os.Stat(filepath.Join(s.bins, "dendrite")); err != nil {
 		return nil, &missingError{fmt.Sprintf("no Dendrite in %q: set MATRIX_TUI_DENDRITE", s.bins)}
@@ -142,7 +141,7 @@ func newSuite(ctx context.Context) (*suite, error) {
 	sweep(ctx)
 	s.root = filepath.Join("/tmp", "mtc-"+strconv.Itoa(os.Getpid()))
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the scripts: %w", err)
+		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	s.program = sync.OnceValues(s.build)
 	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), s.homeScript(), s.bins); err != nil {
@@ -153,8 +152,7 @@ func newSuite(ctx context.Context) (*suite, error) {
 
 func (s *suite) homeScript() string { return filepath.Join(s.repo, "deploy", "homeserver", "start") }
 
-// build compiles the bot with its crash points, and with the race detector when
-// the tests have it.
+// build compiles the bot with its crash points, and with the race detector if the tests have it.
 func (s *suite) build() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*hung)
 	defer cancel()
@@ -186,8 +184,7 @@ func (s *suite) close() error {
 	return err
 }
 
-// sweep removes what an earlier run left behind that was itself killed: its
-// containers, by the list it kept, its mounts and its folder.
+// sweep removes what a killed earlier run left behind: its containers, from its list, its mounts and its folder.
 func sweep(ctx context.Context) {
 	sweepMachines(ctx)
 	roots, _ := filepath.Glob("/tmp/mtc-*")
@@ -196,13 +193,13 @@ func sweep(ctx context.Context) {
 		if err != nil || syscall.Kill(pid, 0) == nil {
 			continue
 		}
-		lists, _ := filepath.Glob(filepath.Join(root, "*", "boxes"))
+		lists, _ := filepath.Glob(filepath.Join(root, "*", "containers"))
 		for _, list := range lists {
 			names, err := os.ReadFile(list)
 			if err != nil {
 				continue
 			}
-			if err := host.RemoveBoxes(ctx, strings.Fields(string(names))); err != nil {
+			if err := host.RemoveContainers(ctx, strings.Fields(string(names))); err != nil {
 				fmt.Fprintln(os.Stderr, "bottest: sweep:", err)
 			}
 			_ = syscall.Unmount(filepath.Join(filepath.Dir(list), "state"), syscall.MNT_DETACH)

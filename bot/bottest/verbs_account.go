@@ -14,8 +14,7 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// asBot sends a request with the bot's own token, as somebody does who has its
-// password.
+// asBot sends a request with the bot's own token, like somebody who has its password.
 func (sc *script) asBot(ctx context.Context, method, path string, body any) error {
 	data, err := os.ReadFile(filepath.Join(sc.state(), "account.json"))
 	if err != nil {
@@ -73,7 +72,7 @@ func doProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	var gotName, gotPicture string
-	for _, p := range sc.people { // anybody sees the same
+	for _, p := range sc.people { // everybody sees the same
 		err := host.Poll(ctx, func() (bool, error) {
 			if gotName, gotPicture, err = p.Profile(ctx, sc.bot.id); err != nil {
 				return false, err
@@ -85,7 +84,7 @@ func doProfile(ctx context.Context, sc *script, _ bool, args []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("nobody is there to see it: user comes first")
+	return fmt.Errorf("no person to see it: user comes first")
 }
 
 // doSetProfile gives the bot's account another name and picture.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// doAnchored looks for relations of the bot's events that lead out of the room.
+// doAnchored looks for relations of the bot's events to events outside the room.
 func doAnchored(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

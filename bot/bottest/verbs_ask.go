@@ -12,25 +12,24 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// How the bot's questions, and its reminders of them, are known from results.
+// What distinguishes the bot's questions and reminders from results.
 var (
 	askingLine   = regexp.MustCompile(`(?m)^I need your input:$`)
 	reminderLine = regexp.MustCompile(`^\W*I (am still waiting|still wait) for your input`)
 )
 
-// result tells whether the bot says what came of a task: text of its own that
-// answers something, and asks nothing.
+// result reports whether a message is the result of a task: text of the bot's own that answers something, and asks
+// nothing.
 func (sc *script) result(m person.Msg) bool {
 	return m.Sender == sc.bot.id && m.Final() && !askingLine.MatchString(m.Body) && !reminderLine.MatchString(m.Body)
 }
 
-// asked tells whether the bot asks a question.
+// asked reports whether the bot asks a question.
 func (sc *script) asked(m person.Msg) bool {
 	return m.Sender == sc.bot.id && m.Type == "m.room.message" && m.EditOf == "" && askingLine.MatchString(m.Body)
 }
 
-// doQuestion expects a question as it has to be: text, in reply to a message of
-// a person's, and that person is the only one it mentions.
+// doQuestion expects a correct question: text, in reply to a person's message, mentioning only that person.
 func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -55,7 +54,7 @@ func doQuestion(ctx context.Context, sc *script, neg bool, args []string) error 
 		}
 		return nil
 	}
-	return fmt.Errorf("the question replies to %q, which is no message of a person's", m.ReplyTo)
+	return fmt.Errorf("the question replies to %q, which is not a message of a person", m.ReplyTo)
 }
 
 // doPinned waits until an execution of the room has the message as its question.
@@ -74,7 +73,7 @@ func doPinned(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doReactions looks at what the bot itself has put on a message, in its order.
+// doReactions checks the bot's own reactions on a message, in order.
 func doReactions(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, m, err := sc.newest(args)
 	if err != nil {
@@ -98,7 +97,7 @@ func doReactions(ctx context.Context, sc *script, _ bool, args []string) error {
 
 var matrixTo = regexp.MustCompile(`https://matrix\.to/#/([^\s"<>()?]+)`)
 
-// links are the room/event pairs that a text links to.
+// links returns the room/event pairs that a text links to.
 func links(text string) []string {
 	var out []string
 	for _, m := range matrixTo.FindAllStringSubmatch(text, -1) {
@@ -109,8 +108,8 @@ func links(text string) []string {
 	return out
 }
 
-// doLinked looks for a link from the newest message that fits to another one, of
-// the same room or of the one that it is named. It tells by which servers.
+// doLinked looks for a link from the newest matching message to another one, in the same room or in the given one. The
+// link must name servers.
 func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 	p, room, m, err := sc.newest(args)
 	if err != nil {
@@ -135,8 +134,7 @@ func doLinked(_ context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doPings looks at every message of the bot's: they mention these people, each
-// of them somewhere, and nobody else.
+// doPings checks all messages of the bot: together they mention exactly these people.
 func doPings(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -184,11 +182,11 @@ func doThread(ctx context.Context, sc *script, _ bool, args []string) error {
 	})
 }
 
-// doMisreply answers, in one room, a message of another one.
+// doMisreply replies, in one room, to a message of another one.
 func doMisreply(ctx context.Context, sc *script, _ bool, args []string) error {
-	other := sc.rooms[args[2]]
-	if other == nil {
-		return fmt.Errorf("no room is called %s", args[2])
+	other, err := sc.room(args[2])
+	if err != nil {
+		return err
 	}
 	m, err := newest(sc.people[other.by], other.id, args[3], false)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// settings takes KEY=VALUE arguments; they stay for later starts.
+// settings applies KEY=VALUE arguments; they stay for later starts.
 func (sc *script) settings(args []string) error {
 	for _, arg := range args {
 		key, value, ok := strings.Cut(arg, "=")
@@ -44,7 +44,7 @@ func doStart(ctx context.Context, sc *script, neg bool, args []string) error {
 	return doFailed(ctx, sc, false, nil)
 }
 
-// doFailed waits until the bot has ended by itself, with an error.
+// doFailed waits until the bot has exited with an error.
 func doFailed(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if sc.bot.proc == nil {
 		return fmt.Errorf("the bot was not started")
@@ -52,7 +52,7 @@ func doFailed(ctx context.Context, sc *script, _ bool, _ []string) error {
 	select {
 	case <-sc.bot.proc.Done:
 	case <-ctx.Done():
-		return fmt.Errorf("the bot goes on running: %w", ctx.Err())
+		return fmt.Errorf("the bot is still running: %w", ctx.Err())
 	}
 	fmt.Fprint(sc.ts.Stderr(), sc.bot.now())
 	if code, by := sc.bot.proc.Ended(); code <= 0 {
@@ -108,10 +108,6 @@ func doLogged(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	want, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
 	if err := sc.quiet(ctx); err != nil {
 		return err
 	}
@@ -121,10 +117,7 @@ func doLogged(ctx context.Context, sc *script, _ bool, args []string) error {
 			got++
 		}
 	}
-	if got != want {
-		return fmt.Errorf("%d lines of the bot's log fit, not %d", got, want)
-	}
-	return nil
+	return differs("matching lines in the bot's log", got, args[1])
 }
 
 func doMemory(_ context.Context, sc *script, _ bool, args []string) error {
@@ -137,7 +130,7 @@ func doMemory(_ context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	if mb >= limit {
-		return fmt.Errorf("the bot holds %d MiB", mb)
+		return fmt.Errorf("the bot uses %d MiB", mb)
 	}
 	return nil
 }

@@ -34,8 +34,7 @@ func doKeys(ctx context.Context, sc *script, _ bool, args []string) error {
 	return fmt.Errorf("hold or release, not %s", args[1])
 }
 
-// doToken logs in as the bot, as an operator does who wants a token for it; the
-// session stays.
+// doToken logs in as the bot, like an operator who wants a token for it; the session stays.
 func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if err := sc.account(ctx); err != nil {
 		return err
@@ -51,21 +50,12 @@ func doToken(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return nil
 }
 
-// doEncrypt makes a room an encrypted one.
-func doEncrypt(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
+// doCleartext searches every event of the room as the homeserver has it, and every file of the homeserver, including
+// its databases and media.
+func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
+	r, err := sc.room(args[0])
 	if err != nil {
 		return err
-	}
-	return p.Encryption(ctx, room)
-}
-
-// doCleartext looks at every event of the room as the homeserver has it, and at
-// every file of the homeserver, its databases and its media among them.
-func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error {
-	r := sc.rooms[args[0]]
-	if r == nil {
-		return fmt.Errorf("no room is called %s", args[0])
 	}
 	re, err := regexp.Compile(args[1])
 	if err != nil {
@@ -99,8 +89,8 @@ func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error
 	return nil
 }
 
-// holds names a file of the homeserver that fits, "" for none. The expression reads
-// only files that have one of its words: in many megabytes it is slow.
+// holds returns a file of the homeserver that matches, "" for none. Regular expressions are slow on many megabytes, so
+// only files that contain one of the expression's words are matched.
 func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
@@ -124,8 +114,7 @@ func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
 	return name, err
 }
 
-// words are texts of which whatever fits the expression has one; nil when there is no
-// such list.
+// words returns texts of which every match of the expression contains at least one, nil if there is no such list.
 func words(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -156,11 +145,7 @@ func words(re *syntax.Regexp) []string {
 
 // doFileHas downloads the newest file that somebody else sent.
 func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[2])
+	p, room, re, err := sc.looking(args)
 	if err != nil {
 		return err
 	}
@@ -180,8 +165,7 @@ func doFileHas(ctx context.Context, sc *script, _ bool, args []string) error {
 	return fmt.Errorf("nobody has sent a file")
 }
 
-// doVerify has a person verify the bot, by emojis that both sides show; in a
-// room where one is named.
+// doVerify makes a person verify the bot with emojis that both sides show; in a room if one is named.
 func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, err := sc.person(args[0])
 	if err != nil {

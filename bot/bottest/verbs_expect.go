@@ -10,14 +10,14 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// heard tells whether somebody else said this, in words.
+// heard reports whether somebody else sent this message.
 func heard(p *person.Person, m person.Msg) bool {
 	return m.Type == "m.room.message" && m.Sender != p.ID()
 }
 
-// take waits for a message that fits and that no expect of this person has had.
+// take waits for a matching message that no expect of this person has matched before.
 func (sc *script) take(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) (person.Msg, error) {
-	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line of its own about itself
+	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line about itself
 	if err != nil {
 		return person.Msg{}, err
 	}
@@ -64,7 +64,7 @@ func doExpectOrder(ctx context.Context, sc *script, _ bool, args []string) error
 	}
 	var res []*regexp.Regexp
 	for _, pattern := range args[2:] {
-		re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line of its own about itself
+		re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line about itself
 		if err != nil {
 			return err
 		}
@@ -135,11 +135,7 @@ func doMentioned(ctx context.Context, sc *script, neg bool, args []string) error
 }
 
 func doHTML(ctx context.Context, sc *script, neg bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[2])
+	p, room, re, err := sc.looking(args)
 	if err != nil {
 		return err
 	}
@@ -155,9 +151,9 @@ func doHTML(ctx context.Context, sc *script, neg bool, args []string) error {
 	return nil
 }
 
-// newestHeard is the newest message of somebody else whose text fits.
+// newestHeard returns the newest message of somebody else whose text matches.
 func newestHeard(p *person.Person, room, pattern string) (person.Msg, error) {
-	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line of its own about itself
+	re, err := regexp.Compile("(?m)" + pattern) // a result ends with a line about itself
 	if err != nil {
 		return person.Msg{}, err
 	}

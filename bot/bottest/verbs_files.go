@@ -9,8 +9,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// doParcel sends a file; a kind is one of [person.Parcel]'s, or - for that of the
-// file's name.
+// doParcel sends a file; a kind is one of [person.Parcel]'s, or - to go by the file's name.
 func doParcel(ctx context.Context, sc *script, _ bool, args []string) error {
 	parcel := person.Parcel{Name: args[2], Data: []byte(sc.ts.ReadFile(args[2])), Kind: args[3]}
 	if parcel.Kind == "-" {
@@ -24,7 +23,7 @@ func doParcel(ctx context.Context, sc *script, _ bool, args []string) error {
 	})
 }
 
-// doContent shows how a message was sent.
+// doContent shows the content of a message.
 func doContent(_ context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -38,8 +37,7 @@ func doContent(_ context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doDownload waits for a file of somebody else's, each once, and fetches it; how
-// it was sent goes to stdout.
+// doDownload waits for a file from somebody else, each once, and downloads it; its kind and name go to stdout.
 func doDownload(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

@@ -11,29 +11,28 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// doReboot takes the power from the bot and its containers. What lay on a tmpfs
-// is gone: the folders that the containers mount from outside the state folder's
-// own files. The containers come back as podman-restart.service starts them, or
-// not at all; then the bot comes up.
+// doReboot cuts the power of the bot and its containers. Everything on a tmpfs is gone: the folders that containers
+// mount from outside the state folder. The containers come back as podman-restart.service starts them, or not at all;
+// then the bot starts.
 func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if sc.bot.proc.Alive() {
 		if err := sc.killBot(ctx); err != nil {
 			return err
 		}
 	}
-	boxes, err := sc.standing(ctx, "--all")
+	containers, err := sc.standing(ctx, "--all")
 	if err != nil {
 		return err
 	}
-	for _, box := range boxes {
-		if err := sc.powerOff(ctx, box); err != nil {
+	for _, container := range containers {
+		if err := sc.powerOff(ctx, container); err != nil {
 			return err
 		}
 	}
-	for _, box := range boxes {
-		// podman start --all --filter restart-policy=always, for the boxes of this script; one that
-		// cannot come up (its mount is gone) is left to the bot, as on a real host
-		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+box+"$"); err != nil {
+	for _, container := range containers {
+		// podman start --all --filter restart-policy=always, for this script's containers; one that cannot start (its
+		// mount is gone) is left to the bot, as on a real host
+		if _, stderr, code, err := host.Podman(ctx, "start", "--filter", "restart-policy=always", "--filter", "name=^"+container+"$"); err != nil {
 			return err
 		} else if code != 0 {
 			sc.ts.Logf("podman-restart: %s", strings.TrimSpace(stderr))
@@ -46,17 +45,17 @@ func doReboot(ctx context.Context, sc *script, _ bool, _ []string) error {
 }
 
 // powerOff kills a container and removes what it has bind-mounted from the host.
-func (sc *script) powerOff(ctx context.Context, box string) error {
-	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, box)
+func (sc *script) powerOff(ctx context.Context, container string) error {
+	binds, err := host.MustPodman(ctx, "inspect", "--format", `{{range .Mounts}}{{if eq .Type "bind"}}{{.Source}}{{"\n"}}{{end}}{{end}}`, container)
 	if err != nil {
 		return err
 	}
-	if _, err := host.MustPodman(ctx, "stop", "--time", "0", box); err != nil {
+	if _, err := host.MustPodman(ctx, "stop", "--time", "0", container); err != nil {
 		return err
 	}
 	for _, dir := range strings.Fields(binds) {
 		if !strings.Contains(dir, "matrix-tui") && !strings.HasPrefix(dir, sc.dir) {
-			return fmt.Errorf("the box mounts %s, which is not ours", dir)
+			return fmt.Errorf("the container mounts %s, which is not ours", dir)
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("drop %s: %w", dir, err)
@@ -65,7 +64,7 @@ func (sc *script) powerOff(ctx context.Context, box string) error {
 	return nil
 }
 
-// standing are the script's containers that podman has, by name.
+// standing returns the script's containers that podman has, by name.
 func (sc *script) standing(ctx context.Context, options ...string) ([]string, error) {
 	out, err := host.MustPodman(ctx, append([]string{"ps", "--format", "{{.Names}}"}, options...)...)
 	if err != nil {
@@ -73,8 +72,8 @@ func (sc *script) standing(ctx context.Context, options ...string) ([]string, er
 	}
 	var names []string
 	for _, name := range strings.Fields(out) {
-		for _, box := range sc.boxes {
-			if name == box {
+		for _, container := range sc.containers {
+			if name == container {
 				names = append(names, name)
 			}
 		}
@@ -148,7 +147,7 @@ func doStateFile(_ context.Context, sc *script, _ bool, args []string) error {
 	return fmt.Errorf("unknown: %s", args[0])
 }
 
-// fill writes a file until the disk is full to the last byte.
+// fill writes a file until the disk is completely full.
 func fill(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

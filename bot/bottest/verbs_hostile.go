@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// doHostile sends so many events that nobody in their senses would send: wrong
-// types, huge bodies, relations to anything, words of the bot's own. They are
+// doHostile sends nonsensical events: wrong types, huge bodies, relations to anything, the bot's own phrases. They are
 // the same each time. None of them asks for anything.
 func doHostile(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
@@ -41,7 +40,7 @@ func doHostile(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// refused tells an event that the homeserver itself does not take.
+// refused reports whether the homeserver itself does not accept an event.
 func refused(err error) bool {
 	for _, word := range []string{"M_BAD_JSON", "M_NOT_JSON", "M_TOO_LARGE", "M_FORBIDDEN", "M_UNKNOWN", "M_DUPLICATE_ANNOTATION"} {
 		if strings.Contains(err.Error(), word) {
@@ -51,7 +50,7 @@ func refused(err error) bool {
 	return false
 }
 
-// hostile is the i-th of them; last is some event, bot one of the bot's.
+// hostile returns the i-th of them; last is some event, bot one of the bot's.
 func hostile(i int, last, bot string) (kind string, content map[string]any) {
 	const message = "m.room.message"
 	notice := func(more map[string]any) map[string]any {

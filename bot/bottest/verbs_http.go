@@ -14,14 +14,13 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// apiToken is what the script's bot takes over HTTP. It is set in each start;
-// API_LISTEN=0 opens the interface.
+// apiToken is the token of the bot's HTTP API. It is set in each start; API_LISTEN=0 enables the API.
 func (sc *script) apiToken() string {
 	sum := sha256.Sum256([]byte("API_TOKEN " + sc.key))
 	return hex.EncodeToString(sum[:16])
 }
 
-// apiAddress is where the running bot says it listens.
+// apiAddress is the address at which the running bot says it listens.
 func (sc *script) apiAddress() (string, error) {
 	for line := range strings.Lines(sc.bot.now()) {
 		var said struct{ Message, Address string }
@@ -34,8 +33,8 @@ func (sc *script) apiAddress() (string, error) {
 
 var placeholder = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
-// fill puts in what $den, $bot and $ID stand for: quotes, which JSON needs, hide
-// them from testscript. A name of nothing stays as it is.
+// fill expands $den, $bot and $ID: testscript does not expand them in quotes, which JSON needs. An unknown name stays
+// unchanged.
 func (sc *script) fill(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		if value := sc.ts.Getenv(name[1:]); value != "" {
@@ -45,9 +44,8 @@ func (sc *script) fill(text string) string {
 	})
 }
 
-// doHTTP sends one request with the bot's token. Arguments behind the body are
-// headers of one's own; one without a value takes that header away. The status
-// and the body go to stdout; a session ID in it becomes $ID.
+// doHTTP sends one request with the bot's token. Arguments after the body are headers; one without a value removes that
+// header. The status and the body go to stdout; a session ID in it becomes $ID.
 func doHTTP(ctx context.Context, sc *script, _ bool, args []string) error {
 	status, body, err := sc.http(ctx, args)
 	if err != nil {
@@ -57,7 +55,7 @@ func doHTTP(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doHTTPWait asks for a path until the answer's body fits.
+// doHTTPWait requests a path until the response's body matches.
 func doHTTPWait(ctx context.Context, sc *script, _ bool, args []string) error {
 	re, err := regexp.Compile(args[1])
 	if err != nil {
@@ -94,7 +92,7 @@ func (sc *script) http(ctx context.Context, args []string) (status, body string,
 	if err != nil {
 		return "", "", fmt.Errorf("make request: %w", err)
 	}
-	req.Close = true // a bot that was killed since has not told of it
+	req.Close = true // a bot that was killed since could not withdraw its address
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ":")
 		if req.Header.Del(name); strings.TrimSpace(value) != "" {

@@ -11,10 +11,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// doInLine puts N tasks of USER into the line of ROOM, PREFIX 1 … PREFIX N, as if
-// the bot, which must not run, had taken in as many messages.
+// doInLine queues N tasks of USER in ROOM, PREFIX 1 … PREFIX N, as if the bot, which must not be running, had received
+// as many messages.
 func doInLine(ctx context.Context, sc *script, _ bool, args []string) error {
 	n, err := strconv.Atoi(args[2])
 	if err != nil {
@@ -32,14 +33,14 @@ func doInLine(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err
 	}
 	now := time.Now().UTC()
-	events := make([]state.Inbound, n)
+	events := make([]state.Event, n)
 	for i := range events {
-		events[i] = state.Inbound{Room: room, Event: fmt.Sprint("$in-line-", i+1), Sender: p.ID(), Type: "m.room.message", Time: now, Status: state.Pending}
+		events[i] = state.Event{Status: state.Pending, Event: event.Event{Room: room, ID: fmt.Sprint("$in-line-", i+1), Sender: p.ID(), Type: event.TypeMessage, Time: now}}
 	}
 	_, err = journal.Commit(ctx, "", events)
 	for i := 0; err == nil && i < n; i++ {
 		err = journal.Enqueue(ctx, state.Task{
-			Key: fmt.Sprintf("%020x", i+1), Room: room, Event: events[i].Event, Home: room, Source: state.FromRoom, Requester: p.ID(), Time: now,
+			Key: fmt.Sprintf("%020x", i+1), Room: room, Event: events[i].ID, Home: room, Source: state.FromRoom, Requester: p.ID(), Time: now,
 			Execution: fmt.Sprintf("00000000-0000-4000-8000-%012x", i+1), Text: fmt.Sprint(args[3], " ", i+1), Created: now, Updated: now,
 		})
 	}

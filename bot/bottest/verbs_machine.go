@@ -36,7 +36,7 @@ func doMachine(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.account(ctx)
 }
 
-// doInstall runs the installer as the README has it, with the answers in a file.
+// doInstall runs the installer as in the README, with the answers in a file.
 func doInstall(ctx context.Context, sc *script, neg bool, args []string) error {
 	if sc.machine == nil {
 		return fmt.Errorf("machine comes first")
@@ -76,7 +76,7 @@ func doOnMachine(ctx context.Context, sc *script, neg bool, args []string) error
 	return nil
 }
 
-// doMachinePower is the plug: what is not on the disk is gone.
+// doMachinePower cuts the power: what is not on disk is lost.
 func doMachinePower(ctx context.Context, sc *script, _ bool, args []string) error {
 	if sc.machine == nil {
 		return fmt.Errorf("machine comes first")

@@ -14,17 +14,15 @@ import (
 	"time"
 )
 
-// oldJournal is a journal that a release before has written, dumped as SQL; most of
-// it happens in oldRoom.
+// oldJournal is a journal written by an earlier release, dumped as SQL; most of it happens in oldRoom.
 const oldJournal, oldRoom = "../../state/testdata/journal2.sql", "!den:here"
 
 // oldSaid are the texts of the messages in such a journal, by their events.
 var oldSaid = regexp.MustCompile(`"event_id":"(\$[a-z]+)","type":"m\.room\.message".*"body":"([^"]*)"`)
 
-// doOldJournal puts in the place of the bot's journal one that a release before
-// has written, as if that had run here: its room is ROOM, and its messages are
-// those of the same words that USER has written there. What has no such message is
-// left out. Questions wait for another hour.
+// doOldJournal replaces the bot's journal with one written by an earlier release, as if that had run here: its room is
+// ROOM, and its messages are those with the same text that USER has sent there. Entries without such a message are left
+// out. Questions wait for another hour.
 func doOldJournal(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

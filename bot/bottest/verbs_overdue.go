@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// doOverdue waits until the time of all questions that wait in the rooms is over,
-// by the bot's own record. Where a busy host was slow, the bot may have noticed that
-// itself before it went down. It does not matter whether the bot runs.
+// doOverdue waits until the deadlines of all questions in the rooms have passed, according to state.json. On a slow host
+// the bot itself may have timed one out before it was stopped. It does not matter whether the bot runs.
 func doOverdue(ctx context.Context, sc *script, _ bool, args []string) error {
 	for _, place := range args {
 		value, err := sc.stateValue(".executions[" + place + "]")
@@ -38,7 +37,7 @@ func doOverdue(ctx context.Context, sc *script, _ bool, args []string) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("no question of %s waits or has waited for too long: %s", place, value)
+			return fmt.Errorf("no question of %s is waiting or has timed out: %s", place, value)
 		}
 	}
 	return nil

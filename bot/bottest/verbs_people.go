@@ -3,6 +3,7 @@ package bottest
 import (
 	"context"
 	"fmt"
+	"regexp"
 
 	"github.com/rs/zerolog"
 
@@ -23,14 +24,32 @@ func (sc *script) who(name, place string) (*person.Person, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	r := sc.rooms[place]
-	if r == nil {
-		return nil, "", fmt.Errorf("no room is called %s", place)
+	r, err := sc.room(place)
+	if err != nil {
+		return nil, "", err
 	}
 	return p, r.id, nil
 }
 
-// userID is the ID of a person or of the bot.
+// looking finds a person, a room and a pattern, from a verb's first arguments, WHO ROOM REGEXP.
+func (sc *script) looking(args []string) (*person.Person, string, *regexp.Regexp, error) {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return nil, "", nil, err
+	}
+	re, err := regexp.Compile(args[2])
+	return p, room, re, err
+}
+
+func (sc *script) room(name string) (*room, error) {
+	r := sc.rooms[name]
+	if r == nil {
+		return nil, fmt.Errorf("no room is called %s", name)
+	}
+	return r, nil
+}
+
+// userID returns the ID of a person or of the bot.
 func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	if name == "bot" {
 		err := sc.account(ctx)
@@ -43,7 +62,7 @@ func (sc *script) userID(ctx context.Context, name string) (string, error) {
 	return p.ID(), nil
 }
 
-// doUser makes accounts; -unsigned leaves them without a cross-signing identity.
+// doUser creates accounts; unsigned leaves them without a cross-signing identity.
 func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 	keys := person.SignedKeys
 	if args[0] == "-unsigned" {
@@ -57,8 +76,7 @@ func doUser(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doDevice gives somebody another device, which nobody signs: so would a
-// homeserver do it that lets itself in.
+// doDevice gives somebody another device that nobody signs, as a homeserver would that wants to read along.
 func doDevice(ctx context.Context, sc *script, _ bool, args []string) error {
 	if _, err := sc.person(args[1]); err != nil {
 		return err
@@ -66,7 +84,7 @@ func doDevice(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.logIn(ctx, args[0], args[1], person.UnsignedKeys)
 }
 
-// logIn makes a session of an account, which is made when it is not there.
+// logIn opens a session of an account, which is created if it does not exist.
 func (sc *script) logIn(ctx context.Context, name, account string, keys person.Keys) error {
 	p, err := person.Enter(ctx, person.Config{
 		Homeserver: sc.home.URL(), Name: account + "-" + sc.name, Password: "password-" + account, Log: zerolog.Nop(), Keys: keys,
@@ -114,18 +132,18 @@ func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// enroll makes a room known to the script.
+// enroll registers a room with the script.
 func (sc *script) enroll(name, id, by string) {
 	sc.rooms[name] = &room{id: id, by: by}
-	box := sc.box(id)
-	volumes := host.Volumes(box)
+	container := sc.container(id)
+	volumes := host.Volumes(container)
 	sc.ts.Setenv(name, id)
-	sc.ts.Setenv(name+"_box", box)
+	sc.ts.Setenv(name+"_container", container)
 	sc.ts.Setenv(name+"_workspace", volumes[0])
 	sc.ts.Setenv(name+"_home", volumes[1])
 }
 
-// enter lets an invited one in: a person joins, a running bot is waited for.
+// enter lets an invited user in: a person joins; for a running bot it waits.
 func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.Person) error {
 	if user != "bot" {
 		p, err := sc.person(user)
@@ -143,7 +161,7 @@ func (sc *script) enter(ctx context.Context, user, room string, seenBy *person.P
 	return membership(ctx, seenBy, room, sc.bot.id, true)
 }
 
-// membership waits until the newest member event of the user says so.
+// membership waits until the newest member event of the user has this membership.
 func membership(ctx context.Context, p *person.Person, room, user string, in bool) error {
 	state := ""
 	_, err := p.Wait(ctx, room, func(m person.Msg) bool {
@@ -158,44 +176,30 @@ func membership(ctx context.Context, p *person.Person, room, user string, in boo
 	return nil
 }
 
-func doInvite(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
+// toRoom makes a verb, USER ROOM, of something a person does to a room.
+func toRoom(do func(p *person.Person, ctx context.Context, room string) error) doer {
+	return func(ctx context.Context, sc *script, _ bool, args []string) error {
+		p, room, err := sc.who(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return do(p, ctx, room)
 	}
-	id, err := sc.userID(ctx, args[2])
-	if err != nil {
-		return err
-	}
-	return p.Invite(ctx, room, id)
 }
 
-func doJoin(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
+// toUser makes a verb, USER ROOM WHO, of something a person does to a user in a room.
+func toUser(do func(p *person.Person, ctx context.Context, room, user string) error) doer {
+	return func(ctx context.Context, sc *script, _ bool, args []string) error {
+		p, room, err := sc.who(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		user, err := sc.userID(ctx, args[2])
+		if err != nil {
+			return err
+		}
+		return do(p, ctx, room, user)
 	}
-	return p.Join(ctx, room)
-}
-
-func doLeave(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	return p.Leave(ctx, room)
-}
-
-func doKick(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	id, err := sc.userID(ctx, args[2])
-	if err != nil {
-		return err
-	}
-	return p.Kick(ctx, room, id)
 }
 
 func doTombstone(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -203,9 +207,9 @@ func doTombstone(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	other := sc.rooms[args[2]]
-	if other == nil {
-		return fmt.Errorf("no room is called %s", args[2])
+	other, err := sc.room(args[2])
+	if err != nil {
+		return err
 	}
 	return p.SetState(ctx, room, "m.room.tombstone", map[string]string{"body": "moved", "replacement_room": other.id})
 }

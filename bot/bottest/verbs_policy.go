@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// talkative is the policy of a script that says nothing about it: people say
-// things to the bot, also where several are together.
+// talkative is the policy of a script without one: the bot answers everyone, also in groups.
 const talkative = "defaults:\n  reply: all\n"
 
-// doPolicy puts a file of the script into the place of policy.yaml; $names in
-// it are put in. "none" is no file: what the bot does by itself.
+// doPolicy replaces policy.yaml with a file of the script; $names in it are expanded. "none" means no file: the bot's
+// defaults.
 func doPolicy(_ context.Context, sc *script, _ bool, args []string) error {
 	sc.ownPolicy = true
 	path := filepath.Join(sc.state(), "policy.yaml")
@@ -36,8 +35,7 @@ func doPolicy(_ context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// defaultPolicy writes the policy of a script that has none, before its bot is
-// started for the first time.
+// defaultPolicy writes the policy of a script without one, before its bot's first start.
 func (sc *script) defaultPolicy() error {
 	path := filepath.Join(sc.state(), "policy.yaml")
 	if _, err := os.Stat(path); err == nil || sc.ownPolicy {
@@ -52,7 +50,7 @@ func (sc *script) defaultPolicy() error {
 
 var pairingCode = regexp.MustCompile("pairing code is `([^`]+)`")
 
-// doPair has somebody accept the pairing code that the bot gave in another room.
+// doPair makes somebody accept the pairing code that the bot gave in another room.
 func doPair(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[2], args[3])
 	if err != nil {

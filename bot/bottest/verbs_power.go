@@ -12,8 +12,7 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// doPower sets one level of a room: of somebody, of a type of event, or one that
-// has a name of its own.
+// doPower sets one level of a room: of a user, of an event type, or one with its own name.
 func doPower(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {
@@ -32,11 +31,11 @@ func doPower(ctx context.Context, sc *script, _ bool, args []string) error {
 	return p.SetPower(ctx, room, path, level)
 }
 
-// doGivenUp looks into the bot's journal for messages that it will never send.
+// doGivenUp looks in the bot's journal for messages that it will never send.
 func doGivenUp(ctx context.Context, sc *script, _ bool, args []string) error {
-	r := sc.rooms[args[0]]
-	if r == nil {
-		return fmt.Errorf("no room is called %s", args[0])
+	r, err := sc.room(args[0])
+	if err != nil {
+		return err
 	}
 	re, err := regexp.Compile(args[1])
 	if err != nil {
@@ -58,7 +57,7 @@ func doGivenUp(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// refusals are the messages of a room that the bot has given up, each with why.
+// refusals returns the messages of a room that the bot will never send, each with the error.
 func (sc *script) refusals(ctx context.Context, room string) ([]string, error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(sc.state(), "journal.db")+"?mode=ro&_pragma=busy_timeout(2000)")
 	if err != nil {

@@ -23,8 +23,7 @@ func (sc *script) matrix() string {
 	return sc.home.URL()
 }
 
-// between is the proxy of the script, which is made before the bot's first
-// start. People are not behind it.
+// between returns the script's proxy, which must be created before the bot's first start. People are not behind it.
 func (sc *script) between() (*proxy.Proxy, error) {
 	if sc.proxy != nil {
 		return sc.proxy, nil
@@ -37,8 +36,7 @@ func (sc *script) between() (*proxy.Proxy, error) {
 	return sc.proxy, err
 }
 
-// proxyVerbs are the words behind `proxy`: how many arguments they take, and
-// what they do.
+// proxyVerbs are the words after `proxy`: the number of arguments, and the function.
 var proxyVerbs = map[string]struct {
 	args int
 	do   func(sc *script, p *proxy.Proxy, args []string) error
@@ -64,7 +62,7 @@ var proxyVerbs = map[string]struct {
 	"answer": {4, func(sc *script, p *proxy.Proxy, args []string) error {
 		status, err := strconv.Atoi(args[1])
 		if err != nil || status < 200 || status > 599 {
-			return fmt.Errorf("%q is no status", args[1])
+			return fmt.Errorf("%q is not a status", args[1])
 		}
 		body, err := sc.raw(args[2])
 		if err != nil {
@@ -84,7 +82,7 @@ var proxyVerbs = map[string]struct {
 	}},
 }
 
-// doProxy has the homeserver, as the bot sees it, do something wrong.
+// doProxy makes the homeserver, as the bot sees it, misbehave.
 func doProxy(ctx context.Context, sc *script, _ bool, args []string) error {
 	if args[0] == "met" && len(args) == 1 {
 		return doRefused(ctx, sc, false, nil)
@@ -100,7 +98,7 @@ func doProxy(ctx context.Context, sc *script, _ bool, args []string) error {
 	return v.do(sc, p, args[1:])
 }
 
-// fault has the next n requests that fit go wrong.
+// fault adds a fault for the next n matching requests.
 func fault(p *proxy.Proxy, n, fits string, f proxy.Fault) (err error) {
 	if f.Left, err = strconv.Atoi(n); err != nil {
 		return err
@@ -112,11 +110,11 @@ func fault(p *proxy.Proxy, n, fits string, f proxy.Fault) (err error) {
 	return nil
 }
 
-// insert tells the bot of the events in a file.
+// insert adds the events in a file to the bot's next sync.
 func (sc *script) insert(args []string, tell func(room, events string)) error {
-	r := sc.rooms[args[0]]
-	if r == nil {
-		return fmt.Errorf("no room is called %s", args[0])
+	r, err := sc.room(args[0])
+	if err != nil {
+		return err
 	}
 	events, err := sc.raw("<" + args[1])
 	if err == nil {
@@ -127,9 +125,8 @@ func (sc *script) insert(args []string, tell func(room, events string)) error {
 
 var named = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// raw is a text, or the content of <FILE without its last newline, in which
-// ${NAME} stands for a variable of the script and ${now} for the time, in
-// milliseconds. Event IDs, which have no brace, stay as they are.
+// raw returns a text, or the content of <FILE without its last newline, in which ${NAME} stands for a variable of the
+// script and ${now} for the time, in milliseconds. Event IDs, which contain no brace, stay unchanged.
 func (sc *script) raw(text string) (string, error) {
 	if file, ok := strings.CutPrefix(text, "<"); ok {
 		data, err := os.ReadFile(sc.ts.MkAbs(file))
@@ -146,7 +143,7 @@ func (sc *script) raw(text string) (string, error) {
 	}), nil
 }
 
-// doRefuse has requests of the bot refused that are still to come.
+// doRefuse makes the homeserver refuse later requests of the bot.
 func doRefuse(_ context.Context, sc *script, _ bool, args []string) error {
 	status, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -160,7 +157,7 @@ func doRefuse(_ context.Context, sc *script, _ bool, args []string) error {
 	return fault(p, args[0], args[3], proxy.Fault{Status: status, Body: body})
 }
 
-// doRefused waits until the bot has met everything that is to go wrong.
+// doRefused waits until every fault has happened.
 func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
 	if sc.proxy == nil {
 		return errors.New("a verb of the proxy comes first")
@@ -171,8 +168,7 @@ func doRefused(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return nil
 }
 
-// doDeviceless has the bot told of a token whose it is, and of no device: so it
-// is with those of application services.
+// doDeviceless makes the homeserver report the token's user but no device, as for application services.
 func doDeviceless(_ context.Context, sc *script, _ bool, _ []string) (err error) {
 	if sc.bot.proc.Alive() || sc.bot.id == "" {
 		return errors.New("the bot must have an account, and not run")
@@ -186,7 +182,7 @@ func doDeviceless(_ context.Context, sc *script, _ bool, _ []string) (err error)
 	return nil
 }
 
-// doHold has requests of the bot wait from now on.
+// doHold delays requests of the bot from now on.
 func doHold(_ context.Context, sc *script, _ bool, args []string) error {
 	re, err := regexp.Compile(args[0])
 	if err != nil {
@@ -200,7 +196,7 @@ func doHold(_ context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doHeld waits until so many requests are held up, and fails when it is more.
+// doHeld waits until N requests are delayed, and fails if there are more.
 func doHeld(ctx context.Context, sc *script, _ bool, args []string) error {
 	want, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {
@@ -226,7 +222,7 @@ func doHeld(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// doRelease lets what is held go on.
+// doRelease lets delayed requests continue.
 func doRelease(_ context.Context, sc *script, _ bool, _ []string) error {
 	if sc.proxy == nil {
 		return errors.New("hold comes first")

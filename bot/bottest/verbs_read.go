@@ -9,8 +9,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// doReacted waits until the bot has put a key on a message; it may have taken it
-// back again.
+// doReacted waits until the bot has reacted to a message; it may have redacted the reaction since.
 func doReacted(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, m, err := sc.newest(args)
 	if err != nil {
@@ -22,7 +21,7 @@ func doReacted(ctx context.Context, sc *script, _ bool, args []string) error {
 	return err
 }
 
-// doOldReply answers a message as clients do that put it before the answer.
+// doOldReply replies to a message like clients that quote it before the answer.
 func doOldReply(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
 		m, err := newest(p, room, args[2], false)
@@ -37,8 +36,7 @@ func doOldReply(ctx context.Context, sc *script, _ bool, args []string) error {
 	})
 }
 
-// doRead waits for the bot's read receipt. The other way round it must never
-// have stood on the message, once all is quiet.
+// doRead waits for the bot's read receipt. Negated, it must never have been on the message, once all is quiet.
 func doRead(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, room, m, err := sc.newest(args)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// tell sends one message and notes it as something the bot has to finish, when
-// the bot is in the room.
+// tell sends one message and records it as something the bot must finish, if the bot is in the room.
 func (sc *script) tell(ctx context.Context, name, place string, send func(p *person.Person, room string) (string, error)) error {
 	p, room, err := sc.who(name, place)
 	if err != nil {
@@ -25,12 +24,12 @@ func (sc *script) tell(ctx context.Context, name, place string, send func(p *per
 		return err
 	}
 	sc.note(p, room, event)
-	// what one has said stands in one's own view before one goes on
+	// one's own message must be in one's own timeline before the script continues
 	_, err = p.Wait(ctx, room, func(m person.Msg) bool { return m.Event == event })
 	return err
 }
 
-// hint is tell for what is no message: nothing waits for it.
+// hint is tell for events other than messages: nothing waits for them.
 func (sc *script) hint(name, place, pattern string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
 	p, room, err := sc.who(name, place)
 	if err != nil {
@@ -44,7 +43,7 @@ func (sc *script) hint(name, place, pattern string, mine bool, send func(p *pers
 	return err
 }
 
-// note remembers an event for quiet if the bot is a member by what p has seen.
+// note records an event for quiet if the bot is a member according to p's timeline.
 func (sc *script) note(p *person.Person, room, event string) {
 	state := ""
 	for _, m := range p.Messages(room) {
@@ -57,7 +56,7 @@ func (sc *script) note(p *person.Person, room, event string) {
 	}
 }
 
-// doSayUnheard says what the bot is not to take.
+// doSayUnheard sends a message that the bot must ignore.
 func doSayUnheard(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err == nil {
@@ -66,7 +65,7 @@ func doSayUnheard(ctx context.Context, sc *script, _ bool, args []string) error 
 	return err
 }
 
-// doSayClear says it in clear.
+// doSayClear sends a message in clear.
 func doSayClear(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err == nil {
@@ -89,16 +88,16 @@ func doSayFile(ctx context.Context, sc *script, neg bool, args []string) error {
 func doSayJSON(ctx context.Context, sc *script, neg bool, args []string) error {
 	var text string
 	if err := json.Unmarshal([]byte(args[2]), &text); err != nil {
-		return fmt.Errorf("no JSON string: %w", err)
+		return fmt.Errorf("not a JSON string: %w", err)
 	}
 	return sc.sayOrNot(ctx, neg, args[0], args[1], text)
 }
 
-// sayOrNot says something; neg: the homeserver has to refuse it.
+// sayOrNot sends a message; neg: the homeserver must refuse it.
 func (sc *script) sayOrNot(ctx context.Context, neg bool, name, place, text string) error {
 	err := doSay(ctx, sc, false, []string{name, place, text})
 	if neg && err == nil {
-		return fmt.Errorf("the homeserver took it")
+		return fmt.Errorf("the homeserver accepted it")
 	}
 	if neg {
 		sc.ts.Logf("refused: %v", err)
@@ -132,7 +131,7 @@ func doFlood(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// newest is the newest message of the room whose text fits; mine: one's own.
+// newest returns the newest message of the room whose text matches; mine: an own one.
 func newest(p *person.Person, room, pattern string, mine bool) (person.Msg, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -146,8 +145,7 @@ func newest(p *person.Person, room, pattern string, mine bool) (person.Msg, erro
 	return person.Msg{}, fmt.Errorf("no message fits %q", pattern)
 }
 
-// newest is the newest message that fits of the person and the room whom a
-// verb's first arguments name, WHO ROOM REGEXP.
+// newest returns the newest matching message for a verb's first arguments, WHO ROOM REGEXP.
 func (sc *script) newest(args []string) (p *person.Person, room string, m person.Msg, err error) {
 	if p, room, err = sc.who(args[0], args[1]); err == nil {
 		m, err = newest(p, room, args[2], false)
@@ -155,7 +153,7 @@ func (sc *script) newest(args []string) (p *person.Person, room string, m person
 	return p, room, m, err
 }
 
-// about sends something that is about an earlier message.
+// about sends something that relates to an earlier message.
 func (sc *script) about(ctx context.Context, args []string, mine bool, send func(p *person.Person, room, target string) (string, error)) error {
 	return sc.tell(ctx, args[0], args[1], func(p *person.Person, room string) (string, error) {
 		var m person.Msg
@@ -186,6 +184,13 @@ func doReact(ctx context.Context, sc *script, _ bool, args []string) error {
 func doEdit(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.about(ctx, args, true, func(p *person.Person, room, target string) (string, error) {
 		return p.Edit(ctx, room, target, args[3])
+	})
+}
+
+// doEditClear edits a message in clear; the bot must ignore that in an encrypted room, so nothing waits for it.
+func doEditClear(ctx context.Context, sc *script, _ bool, args []string) error {
+	return sc.hint(args[0], args[1], args[2], true, func(p *person.Person, room, target string) (string, error) {
+		return p.EditClear(ctx, room, target, args[3])
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// never fails when a message fits, once all is quiet.
+// never fails if a message matches, once all is quiet.
 func (sc *script) never(ctx context.Context, p *person.Person, room, pattern string, fits func(person.Msg) bool) error {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -28,7 +28,7 @@ func (sc *script) never(ctx context.Context, p *person.Person, room, pattern str
 	return nil
 }
 
-// settled is the whole room as the homeserver has it once all is quiet.
+// settled is the whole room as the homeserver has it, once all is quiet.
 func (sc *script) settled(ctx context.Context, p *person.Person, room string) ([]person.Msg, error) {
 	if err := sc.quiet(ctx); err != nil {
 		return nil, err
@@ -36,16 +36,17 @@ func (sc *script) settled(ctx context.Context, p *person.Person, room string) ([
 	return p.History(ctx, room)
 }
 
+// differs returns an error unless got is the number in want.
+func differs(what string, got int, want string) error {
+	n, err := strconv.Atoi(want)
+	if err == nil && got != n {
+		err = fmt.Errorf("%d %s, not %d", got, what, n)
+	}
+	return err
+}
+
 func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
-	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	re, err := regexp.Compile(args[2])
-	if err != nil {
-		return err
-	}
-	want, err := strconv.Atoi(args[3])
+	p, room, re, err := sc.looking(args)
 	if err != nil {
 		return err
 	}
@@ -59,20 +60,13 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 			got++
 		}
 	}
-	if got != want {
-		return fmt.Errorf("%d messages fit, not %d", got, want)
-	}
-	return nil
+	return differs("matching messages", got, args[3])
 }
 
-// doFinals counts tasks that were answered: a long answer may take several
-// messages, but they follow each other and answer one task.
+// doFinals counts answered tasks: a long answer may take several messages, but they follow each other and answer one
+// task.
 func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
-	if err != nil {
-		return err
-	}
-	want, err := strconv.Atoi(args[2])
 	if err != nil {
 		return err
 	}
@@ -92,13 +86,10 @@ func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 		}
 		answered[m.ReplyTo] = m.Body
 	}
-	if got != want {
-		return fmt.Errorf("%d final messages, not %d", got, want)
-	}
-	return nil
+	return differs("final messages", got, args[2])
 }
 
-// doEditPace looks at the bot's edits by the homeserver's clock.
+// doEditPace checks the bot's edits by the homeserver's clock.
 func doEditPace(ctx context.Context, sc *script, _ bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

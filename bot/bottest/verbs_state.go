@@ -30,7 +30,7 @@ func doState(ctx context.Context, sc *script, neg bool, args []string) error {
 	return nil
 }
 
-// doExecution makes $ID the session ID of an execution of the room.
+// doExecution sets $ID to the session ID of an execution of the room.
 func doExecution(ctx context.Context, sc *script, _ bool, args []string) error {
 	path := ".executions[" + args[0] + "][" + args[1] + "].session_id"
 	err := host.Poll(ctx, func() (bool, error) {
@@ -44,9 +44,8 @@ func doExecution(ctx context.Context, sc *script, _ bool, args []string) error {
 	return nil
 }
 
-// stateValue is a value of state.json by a path such as .history[den][0].content;
-// a room's name in brackets stands for its ID. A string is given as it is,
-// anything else as JSON; what is not there is "".
+// stateValue returns a value of state.json by a path such as .history[den][0].content; a room's name in brackets stands
+// for its ID. A string is returned as it is, anything else as JSON; a missing value is "".
 func (sc *script) stateValue(path string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(sc.state(), "state.json"))
 	if err != nil {
@@ -73,7 +72,7 @@ func (sc *script) stateValue(path string) (string, error) {
 
 var step = regexp.MustCompile(`^(?:\.([A-Za-z0-9_]+)|\[([^\]]+)\])`)
 
-// walk follows a path into decoded JSON; nil when something on it is missing.
+// walk follows a path into decoded JSON; nil if something on it is missing.
 func walk(v any, path string, names map[string]string) (any, error) {
 	for path != "" && path != "." {
 		m := step.FindStringSubmatch(path)
@@ -91,7 +90,7 @@ func walk(v any, path string, names map[string]string) (any, error) {
 		case []any:
 			i, err := strconv.Atoi(strings.TrimSpace(key))
 			if err != nil {
-				return nil, fmt.Errorf("%q is no index", key)
+				return nil, fmt.Errorf("%q is not an index", key)
 			}
 			if i < 0 {
 				i += len(at)

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// doThreaded checks that the newest message that fits stands in the thread of
-// another one.
+// doThreaded checks that the newest matching message is in the thread of another one.
 func doThreaded(_ context.Context, sc *script, neg bool, args []string) error {
 	p, room, m, err := sc.newest(args)
 	if err != nil {
@@ -17,7 +16,7 @@ func doThreaded(_ context.Context, sc *script, neg bool, args []string) error {
 		return err
 	}
 	if in := m.Thread == root.Event; in == neg {
-		return fmt.Errorf("%q stands in the thread of %q, not of %s", m.Body, m.Thread, root.Event)
+		return fmt.Errorf("%q is in the thread of %q, not of %s", m.Body, m.Thread, root.Event)
 	}
 	return nil
 }

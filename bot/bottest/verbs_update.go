@@ -17,7 +17,7 @@ import (
 func (sc *script) base() string { return filepath.Join(sc.dir, "base") }
 
 func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler's cache may be empty
 	defer cancel()
 	if err := sc.useReleases(ctx, args); err != nil {
 		return err
@@ -27,12 +27,11 @@ func doReleases(_ context.Context, sc *script, _ bool, args []string) error {
 	}
 	sc.mayPanic = true // some are made for it
 	sc.ts.Setenv("base", sc.base())
-	sc.ts.Setenv("key", sc.suite.shopKey()) // what tags are signed with
+	sc.ts.Setenv("key", sc.suite.shopKey()) // the key that signs tags
 	return nil
 }
 
-// useReleases puts releases into the script's own folder: base is the one that
-// runs.
+// useReleases puts releases into the script's own folder: base is the running one.
 func (sc *script) useReleases(ctx context.Context, branches []string) error {
 	releases := filepath.Join(sc.base(), "releases")
 	if err := os.MkdirAll(releases, 0o700); err != nil {
@@ -75,7 +74,7 @@ func (sc *script) useReleases(ctx context.Context, branches []string) error {
 	return nil
 }
 
-// nameReleases makes variables of the branches' commits.
+// nameReleases sets variables to the branches' commits.
 func (sc *script) nameReleases(ctx context.Context) error {
 	for branch := range changes {
 		commit, err := sc.suite.commitOf(ctx, branch)
@@ -89,10 +88,10 @@ func (sc *script) nameReleases(ctx context.Context) error {
 
 // doShelf puts archives where the machine sees them: it has no compiler.
 func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
-	if sc.machine == nil || sc.machine.boxes == nil {
-		return fmt.Errorf("machine comes first, and is no qemu")
+	if sc.machine == nil || sc.machine.containers == nil {
+		return fmt.Errorf("machine comes first, and not qemu")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler may have nothing in its cache
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // the compiler's cache may be empty
 	defer cancel()
 	program, err := sc.suite.program()
 	if err != nil {
@@ -117,8 +116,7 @@ func doShelf(_ context.Context, sc *script, _ bool, args []string) error {
 	return sc.nameReleases(ctx)
 }
 
-// doReleasesDisk puts the folder of the releases on a file system of its own,
-// or gives that one another size.
+// doReleasesDisk puts the folder of the releases on its own file system, or changes that one's size.
 func doReleasesDisk(_ context.Context, sc *script, _ bool, args []string) error {
 	if sc.smallDisk {
 		return syscall.Mount("tmpfs", sc.base(), "tmpfs", syscall.MS_REMOUNT, "size="+args[0])
@@ -133,7 +131,7 @@ func doReleasesDisk(_ context.Context, sc *script, _ bool, args []string) error 
 // ownImage is the name of the sandbox image for a bot that may replace it.
 func (sc *script) ownImage() string { return "localhost/matrix-tui-script-" + sc.name }
 
-// nameImage gives the sandbox image that name too.
+// nameImage tags the sandbox image with that name too.
 func (sc *script) nameImage(ctx context.Context) error {
 	sc.suite.shop.names.Lock()
 	defer sc.suite.shop.names.Unlock()
@@ -142,14 +140,14 @@ func (sc *script) nameImage(ctx context.Context) error {
 	return err
 }
 
-// removeImages removes what bears that name; the boxes are gone.
+// removeImages removes the images with that name, after the containers.
 func (sc *script) removeImages(ctx context.Context) error {
 	if sc.bot.set["SANDBOX_IMAGE"] != sc.ownImage()+":latest" {
 		return nil
 	}
 	sc.suite.shop.names.Lock()
 	defer sc.suite.shop.names.Unlock()
-	// podman cannot list an image that another script removes meanwhile, so others are not asked for.
+	// podman cannot list an image that another script removes meanwhile, so list only these
 	out, err := host.MustPodman(ctx, "images", "--filter", "reference="+sc.ownImage()+":*", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return err
@@ -158,14 +156,14 @@ func (sc *script) removeImages(ctx context.Context) error {
 		if !strings.HasPrefix(name, sc.ownImage()+":") {
 			continue
 		}
-		if _, err := host.MustPodman(ctx, "rmi", name); err != nil { // the name alone, where the image has others
+		if _, err := host.MustPodman(ctx, "rmi", name); err != nil { // only the name, if the image has others
 			return err
 		}
 	}
 	return nil
 }
 
-// holder is the process that has the state folder, and its program.
+// holder returns the process that holds the state folder's lock, and its program.
 func (sc *script) holder() (pid int, exe string) {
 	text, err := os.ReadFile(filepath.Join(sc.state(), "lock"))
 	if err != nil {
@@ -176,7 +174,7 @@ func (sc *script) holder() (pid int, exe string) {
 	return pid, exe
 }
 
-// releaseRuns tells whether a release has the state folder, whoever started it.
+// releaseRuns reports whether a release holds the state folder's lock, whoever started it.
 func (sc *script) releaseRuns() bool {
 	_, exe := sc.holder()
 	return sc.bot.program != "" && strings.HasPrefix(exe, sc.base()+"/")
@@ -230,8 +228,8 @@ func doAllDied(ctx context.Context, sc *script, _ bool, _ []string) error {
 	return nil
 }
 
-// fromReleases are the processes that run from the script's releases: the bot,
-// its watcher, and what that one has started.
+// fromReleases returns the processes that run from the script's releases: the bot, its watcher, and what the watcher
+// has started.
 func (sc *script) fromReleases() (pids []int) {
 	links, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, link := range links {

@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// maxEvent is what we let one event's content be. The limit of the whole
-	// event is 64 KiB, with the server's own fields and signatures
-	// (https://spec.org/v1.11/client-server-api/#size-limits), and
-	// encryption makes a third more of the content.
+	// maxEvent is the maximum size of an event's content in bytes. An event may have
+	// 64 KiB, including the server's own fields and signatures
+	// (https://spec.matrix.org/v1.11/client-server-api/#size-limits), and encryption
+	// adds a third to the content.
 	maxEvent = 44 << 10
-	// partSize is how much markdown goes into one message to begin with.
+	// partSize is the size of Markdown that is tried first for one message, in bytes.
 	partSize = 16 << 10
-	// MaxParts is how many messages one answer may be; a longer answer goes as
-	// a file behind its beginning.
+	// MaxParts is the maximum number of messages for one text. A longer text is sent
+	// as its beginning and a file.
 	MaxParts = 6
 )
 
-// Notice is a message that no bot answers and no phone rings for.
+// Notice returns a notice: a message that notifies nobody and that bots ignore.
 func Notice(text string) *Message {
 	m := Text(text)
 	m.MsgType = MsgNotice
 	return m
 }
 
-// Text is a text message; nobody is mentioned.
+// Text returns a text message from Markdown; it mentions nobody.
 func Text(words string) *Message {
 	m := &Message{}
 	m.MsgType = MsgText
@@ -39,13 +39,13 @@ func Text(words string) *Message {
 	return m
 }
 
-// ReplyTo relates a message to the one it answers.
+// ReplyTo returns the relation of a reply to an event.
 func ReplyTo(eventID string) *RelatesTo {
 	return &RelatesTo{InReplyTo: &InReplyTo{EventID: eventID}}
 }
 
-// Edit makes a message replace an older one. It carries a fallback for clients
-// that do not know edits.
+// Edit returns a message that replaces the original, with a fallback for clients
+// that do not support edits.
 func Edit(original string, m *Message) *Message {
 	inner := *m
 	inner.RelatesTo, inner.Txn = nil, ""
@@ -61,8 +61,8 @@ func Edit(original string, m *Message) *Message {
 	return out
 }
 
-// Parts makes the messages of a text: the first replies to the task; each fits
-// into an event.
+// Parts splits a text into messages that fit into one event each. The first replies
+// to the event task.
 func Parts(words, task string) []*Message {
 	var out []*Message
 	for _, part := range text.Fit(words, partSize, fits) {
@@ -72,13 +72,13 @@ func Parts(words, task string) []*Message {
 	return out
 }
 
-// fits tells whether a part of a text, rendered, fits into an event.
+// fits reports whether a part of a text, once rendered, fits into an event.
 func fits(part string) bool {
 	encoded, _ := json.Marshal(Text(part))
 	return len(encoded) <= maxEvent
 }
 
-// FileMessage refers to a file; where that is, is not in it yet.
+// FileMessage returns a message with a Markdown file, still without its URL.
 func FileMessage(name string, size int) *Message {
 	m := &Message{}
 	m.MsgType = MsgFile
@@ -88,27 +88,27 @@ func FileMessage(name string, size int) *Message {
 	return m
 }
 
-// Long makes the messages of a text that may be very long: one of more than
-// MaxParts messages goes as a file behind its beginning. upload gives the
-// homeserver the file.
+// Long returns the messages of a text of any length. If it needs more than MaxParts
+// messages, the result is its beginning and the message that upload returns, which
+// refers to the file. An error is upload's; the messages are valid even then.
 func Long(words, about, name, whole string, upload func() (*Message, error)) ([]*Message, error) {
-	if len(words) <= MaxParts*partSize { // else it takes more
+	if len(words) <= MaxParts*partSize { // else it cannot fit
 		if messages := Parts(words, about); len(messages) <= MaxParts {
 			return messages, nil
 		}
 	}
-	beginning := text.Fit(words, partSize-512, fits)[0] // the note has to fit behind it
+	beginning := text.Fit(words, partSize-512, fits)[0] // leaves room for the note
 	size := text.Size(int64(len(whole)))
 	file, err := upload()
 	if err != nil {
-		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not take it as a file.", name, size)
+		note := fmt.Sprintf("\n\n… The %s is longer (%s); the rest was cut, because the homeserver did not accept it as a file.", name, size)
 		return Parts(beginning+note, about), err
 	}
 	note := fmt.Sprintf("\n\n… The whole %s (%s) is in the file below.", name, size)
 	return append(Parts(beginning+note, about), file), nil
 }
 
-// Reaction is the content of a reaction to an event.
+// Reaction returns the content of a reaction to an event.
 func Reaction(about, key, txn string) json.RawMessage {
 	return marshal(map[string]any{
 		"m.relates_to":      map[string]string{"rel_type": "m.annotation", "event_id": about, "key": key},
@@ -116,7 +116,7 @@ func Reaction(about, key, txn string) json.RawMessage {
 	})
 }
 
-// Redaction is the content of a redaction of an event.
+// Redaction returns the content of a redaction of an event.
 func Redaction(about string) json.RawMessage { return marshal(map[string]any{"redacts": about}) }
 
 func marshal(content any) json.RawMessage {
@@ -127,21 +127,21 @@ func marshal(content any) json.RawMessage {
 	return data
 }
 
-// maxNotice bounds the content of an edit of a notice, in bytes of JSON:
-// encrypted, which makes a third more of it, it still is under 20 KB.
+// maxNotice is the maximum size of the content of an edit to a notice, in bytes of
+// JSON. Encrypted, which adds a third, it stays under 20 KB.
 const maxNotice = 13 << 10
 
-// FitsNotice tells whether an edit of a notice can show words.
+// FitsNotice reports whether words fit into an edit of a notice.
 func FitsNotice(words string) bool {
 	data, err := json.Marshal(Edit("$0123456789012345678901234567890123456789012", Notice(words)))
 	return err == nil && len(data) <= maxNotice
 }
 
-// WithTxn puts the transaction ID into a message, see [Message].
+// WithTxn adds the transaction ID to the content of a message: see [Message].
 func WithTxn(content json.RawMessage, txn string) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(content, &fields); err != nil {
-		return nil, fmt.Errorf("read a file's message: %w", err)
+		return nil, fmt.Errorf("read content of a file's message: %w", err)
 	}
 	fields["io.matrix-tui.txn"], _ = json.Marshal(txn) // a string cannot fail
 	return json.Marshal(fields)

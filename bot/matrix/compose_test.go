@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/text"
 )
 
-// Whatever the text is, each of its events is far enough under 64 KiB.
+// Every part of any text is well below 64 KiB.
 func TestAnswerFits(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("<&>", 30_000),
@@ -60,13 +60,13 @@ func TestWithTxn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := event.FromServer(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
+	e, err := decode.FromServer(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.message","sender":"@bot:here","content":%s}`, got)))
 	if err != nil || e.Transaction != "k-o1" {
 		t.Errorf("%q in %s, %v", e.Transaction, got, err)
 	}
 }
 
-// Most of it is shown that fits into an edit, whatever it is.
+// An edit shows as many steps as fit into it, whatever their content.
 func TestProgressFits(t *testing.T) {
 	if encrypted := maxNotice*4/3 + 1000; encrypted >= 20_000 {
 		t.Fatalf("%d bytes encrypted", encrypted)
@@ -100,7 +100,7 @@ func TestProgressFits(t *testing.T) {
 	}
 }
 
-// A client that knows no edits, or no HTML, shows the steps too.
+// A client that does not support edits or HTML also shows the steps.
 func TestProgressEdit(t *testing.T) {
 	var steps text.Steps
 	steps.Begin("run")

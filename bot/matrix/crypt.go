@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,11 +9,12 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/state/event"
 )
 
 var errNoMachine = errors.New("encryption is not open")
 
-// use runs f with the machine.
+// use calls f with the machine, or returns errNoMachine.
 func (a *Account) use(f func(*e2ee.Machine) error) error {
 	a.cryptMu.RLock()
 	defer a.cryptMu.RUnlock()
@@ -24,21 +24,21 @@ func (a *Account) use(f func(*e2ee.Machine) error) error {
 	return f(a.machine)
 }
 
-// e2eeConfig is the account's, for its present device.
+// e2eeConfig returns the configuration of the encryption for the current device.
 func (a *Account) e2eeConfig() e2ee.Config {
 	return e2ee.Config{
 		Client: a.client, Dir: a.cfg.StateDir, Password: a.cfg.Password, Owner: a.cfg.Owner, AllDevices: a.cfg.AllDevices,
-		Log: a.log.Level(max(zerolog.InfoLevel, a.log.GetLevel())), // below, it tells what is sent
+		Log: a.log.Level(max(zerolog.InfoLevel, a.log.GetLevel())), // below that, it would log content
 		ShowSAS: func(s e2ee.SAS) {
 			a.log.Info().Str("user", s.User).Strs("emojis", s.Emojis).Ints("numbers", s.Decimals).
 				Msg("verification: the person must see the same emojis")
 		},
-		KeyCame: a.cfg.KeyCame,
+		KeyArrived: a.cfg.KeyArrived,
 	}
 }
 
-// openCrypt opens the encryption of the session that is logged in, anew where it
-// was open: the homeserver forgets the keys of a session that was ended.
+// openCrypt opens the encryption of the current session and closes one that is
+// open, because the homeserver forgets the keys of a session that was logged out.
 func (a *Account) openCrypt(ctx context.Context) error {
 	a.cryptMu.Lock()
 	defer a.cryptMu.Unlock()
@@ -48,16 +48,16 @@ func (a *Account) openCrypt(ctx context.Context) error {
 		return err
 	}
 	if a.client.DeviceID == "" {
-		a.log.Warn().Msg("MATRIX_ACCESS_TOKEN belongs to no session of the account, and only a session can have keys: encrypted rooms cannot be read, and nothing is said in them. Set MATRIX_PASSWORD instead, or the token of a session that was made for the bot. Rooms in clear work")
+		a.log.Warn().Msg("MATRIX_ACCESS_TOKEN belongs to no session of the account, so the bot has no keys and cannot read or write in encrypted rooms. Set MATRIX_PASSWORD instead, or the token of a session made for the bot. Unencrypted rooms work")
 	}
 	if machine.RecoveryKey() != "" {
-		a.log.Info().Str("file", "recovery-key").Msg("a recovery key for the account's keys was made and is in this file of the state folder: keep a copy")
+		a.log.Info().Str("file", "recovery-key").Msg("created a recovery key for the account's keys in this file of the state directory: keep a copy")
 	}
 	a.machine = machine
 	return nil
 }
 
-// Close ends the encryption; nobody uses the account any more.
+// Close closes the encryption. The account must not be used afterwards.
 func (a *Account) Close() {
 	a.cryptMu.Lock()
 	defer a.cryptMu.Unlock()
@@ -69,21 +69,21 @@ func (a *Account) closeMachine() {
 		return
 	}
 	if err := a.machine.Close(); err != nil {
-		a.log.Warn().Err(err).Msg("close encryption")
+		a.log.Warn().Err(err).Msg("cannot close the encryption")
 	}
 	a.machine = nil
 }
 
-// TakeKeys gives the encryption what a sync brought, before its events are
-// looked at and before its token is kept.
-func (a *Account) TakeKeys(ctx context.Context, resp *Sync) error {
+// ProcessKeys passes the keys and state events of a sync to the encryption. Call it
+// before decrypting the events and before storing the sync token.
+func (a *Account) ProcessKeys(ctx context.Context, resp *Sync) error {
 	return a.use(func(m *e2ee.Machine) error {
-		if err := m.TakeSync(ctx, resp.keys, resp.Since == ""); err != nil {
+		if err := m.ProcessSync(ctx, resp.keys, resp.Since == ""); err != nil {
 			return err
 		}
 		for name, joined := range resp.Joined {
 			events := slices.Concat(joined.State, joined.Timeline)
-			if err := m.TakeState(ctx, name, joined.Limited, events); err != nil {
+			if err := m.ProcessState(ctx, name, joined.Limited, events); err != nil {
 				return err
 			}
 		}
@@ -91,17 +91,17 @@ func (a *Account) TakeKeys(ctx context.Context, resp *Sync) error {
 	})
 }
 
-// Tend gives the homeserver what a sync says it lacks of our keys, once the
-// batch is committed.
-func (a *Account) Tend(ctx context.Context, resp *Sync) error {
+// AfterCommit uploads the keys that the homeserver needs according to a sync. Call
+// it after the batch is committed.
+func (a *Account) AfterCommit(ctx context.Context, resp *Sync) error {
 	return a.use(func(m *e2ee.Machine) error {
-		m.Tend(ctx, resp.keys)
+		m.AfterCommit(ctx, resp.keys)
 		return nil
 	})
 }
 
-// KnownEncrypted tells of each joined room of a sync whether it is known to be
-// encrypted, without asking the homeserver.
+// KnownEncrypted reports which of a sync's joined rooms are known to be encrypted,
+// without asking the homeserver.
 func (a *Account) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bool, error) {
 	known := map[string]bool{}
 	err := a.use(func(m *e2ee.Machine) error {
@@ -117,7 +117,8 @@ func (a *Account) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bo
 	return known, err
 }
 
-// IsEncrypted tells whether what is said in a room must be encrypted.
+// IsEncrypted reports whether messages to a room must be encrypted. It may ask the
+// homeserver.
 func (a *Account) IsEncrypted(ctx context.Context, room string) (yes bool, err error) {
 	err = a.use(func(m *e2ee.Machine) error {
 		yes, err = m.IsEncrypted(ctx, room)
@@ -126,36 +127,27 @@ func (a *Account) IsEncrypted(ctx context.Context, room string) (yes bool, err e
 	return yes, err
 }
 
-// Decrypt gives an encrypted event in plain; the errors are those of
-// [e2ee.Machine.Decrypt].
-func (a *Account) Decrypt(ctx context.Context, room string, raw json.RawMessage) (plain json.RawMessage, err error) {
-	err = a.use(func(m *e2ee.Machine) error {
-		plain, err = m.Decrypt(ctx, room, raw)
-		return err
-	})
-	return plain, err
-}
-
-// RequestKey asks the sender's devices, and our own others, for a key.
+// RequestKey requests a key from the sender's devices and from the account's other
+// devices.
 func (a *Account) RequestKey(ctx context.Context, sender string, key e2ee.Key) error {
 	return a.use(func(m *e2ee.Machine) error { return m.RequestKey(ctx, key.Room, sender, key.Session) })
 }
 
-// TakeVerification gives the encryption an event of a verification of this
-// device.
-func (a *Account) TakeVerification(ctx context.Context, room string, raw json.RawMessage) error {
+// ProcessVerification passes an event of a device verification to the encryption,
+// decrypted if it was encrypted. It ignores other events.
+func (a *Account) ProcessVerification(ctx context.Context, e event.Event) error {
 	return a.use(func(m *e2ee.Machine) error {
-		m.TakeVerification(ctx, room, raw)
+		m.ProcessVerification(ctx, e)
 		return nil
 	})
 }
 
-// notEncrypted is a message that could not be encrypted for now.
+// notEncrypted means that a message cannot be encrypted at the moment.
 type notEncrypted struct{ err error }
 
 func (e *notEncrypted) Error() string { return fmt.Sprintf("encrypt message: %v", e.err) }
 func (e *notEncrypted) Unwrap() error { return e.err }
 
-// IsNotEncrypted tells a message that was not sent, because it could not be
-// encrypted for now.
+// IsNotEncrypted reports whether a message was not sent because it cannot be
+// encrypted at the moment.
 func IsNotEncrypted(err error) bool { return errors.As(err, new(*notEncrypted)) }

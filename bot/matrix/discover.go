@@ -8,7 +8,7 @@ import (
 	"maunium.net/go/mautrix"
 )
 
-// Discover asks a server where its client-server API is, by its .well-known
+// Discover returns the address of a server's client-server API from its .well-known
 // (https://spec.matrix.org/v1.11/client-server-api/#well-known-uri).
 func Discover(ctx context.Context, server string) (address string, err error) {
 	known, err := mautrix.DiscoverClientAPI(ctx, server)
@@ -16,7 +16,7 @@ func Discover(ctx context.Context, server string) (address string, err error) {
 		return "", fmt.Errorf("discover homeserver of %s: %w", server, err)
 	}
 	if known == nil || known.Homeserver.BaseURL == "" {
-		return "", errors.New("it has no .well-known/matrix/client")
+		return "", errors.New("no .well-known/matrix/client found")
 	}
 	return known.Homeserver.BaseURL, nil
 }

@@ -8,7 +8,8 @@ import (
 	"maunium.net/go/mautrix"
 )
 
-// Transient tells an answer that may be another one later from a refusal.
+// Transient reports whether a request failed for a reason that may go away: no
+// answer, a rate limit or a server error.
 func Transient(err error) bool {
 	var answer mautrix.HTTPError
 	if !errors.As(err, &answer) {
@@ -21,14 +22,14 @@ func Transient(err error) bool {
 	return code == http.StatusTooManyRequests || code >= 500
 }
 
-// Ambiguous tells a request without an answer: it may have been done.
+// Ambiguous reports whether a failed request may have been carried out.
 func Ambiguous(err error) bool {
 	var answer mautrix.HTTPError
 	return errors.As(err, &answer) && (answer.Response == nil || answer.Response.StatusCode >= 500)
 }
 
-// RetryAfter is how long the homeserver asks us to wait, at most five minutes,
-// or the default.
+// RetryAfter returns how long the homeserver asks us to wait, at most five minutes,
+// or else otherwise.
 func RetryAfter(err error, otherwise time.Duration) time.Duration {
 	var resp mautrix.RespError
 	if errors.As(err, &resp) && resp.ErrCode == mautrix.MLimitExceeded.ErrCode {
@@ -39,22 +40,22 @@ func RetryAfter(err error, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// IsAnswer tells an error that came by HTTP, as an answer or for want of one.
+// IsAnswer reports whether an error comes from an HTTP request, answered or not.
 func IsAnswer(err error) bool { return errors.As(err, new(mautrix.HTTPError)) }
 
-// IsTooLarge tells that the homeserver does not take so much.
+// IsTooLarge reports whether the homeserver rejected a request as too large.
 func IsTooLarge(err error) bool { return errors.Is(err, mautrix.MTooLarge) }
 
-// IsForbidden tells that the account may not do that.
+// IsForbidden reports whether the account lacks permission.
 func IsForbidden(err error) bool { return errors.Is(err, mautrix.MForbidden) }
 
-// IsNotFound tells that there is no such thing.
+// IsNotFound reports whether the homeserver did not find what was requested.
 func IsNotFound(err error) bool { return errors.Is(err, mautrix.MNotFound) }
 
-// IsUnknownToken tells that the session was ended.
+// IsUnknownToken reports whether the access token is not valid any more.
 func IsUnknownToken(err error) bool { return errors.Is(err, mautrix.MUnknownToken) }
 
-// IsGone tells that a file is no longer there, whoever says so.
+// IsGone reports whether a file no longer exists, even if a proxy says so.
 func IsGone(err error) bool {
 	var answer mautrix.HTTPError
 	return IsNotFound(err) || errors.As(err, &answer) && (answer.IsStatus(http.StatusNotFound) || answer.IsStatus(http.StatusGone))

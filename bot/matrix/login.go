@@ -19,8 +19,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// session is what account.json keeps (mode 0600): the login, made once. The
-// device must stay the same, because transaction IDs are the device's own.
+// session is the content of account.json (mode 0600). The device must stay the
+// same, because transaction IDs belong to a device.
 type session struct {
 	Homeserver  string      `json:"homeserver"`
 	UserID      id.UserID   `json:"user_id"`
@@ -28,9 +28,9 @@ type session struct {
 	AccessToken string      `json:"access_token"`
 }
 
-// Login takes the stored token, or the given one, or logs in with the
-// password, and opens the encryption; while the homeserver does not answer it
-// waits. It may be called again when the token is no longer good.
+// Login uses the configured token or the stored one, or logs in with the password,
+// and opens the encryption. It retries while the homeserver does not answer. It may
+// be called again when the token is no longer valid.
 func (a *Account) Login(ctx context.Context) error {
 	stored := a.loadAccount()
 	for again := retry.New(time.Second, 30*time.Second); ; {
@@ -46,7 +46,7 @@ func (a *Account) Login(ctx context.Context) error {
 				stored = a.leaveDevice(ctx, err)
 				continue
 			case IsUnknownToken(err) && a.cfg.Password != "":
-				what = "the session was ended while it began"
+				what = "the session ended during the login"
 			case !Transient(err):
 				return err
 			}
@@ -79,7 +79,7 @@ func (a *Account) tryLogin(ctx context.Context, stored session) error {
 		if a.cfg.Password == "" || !IsUnknownToken(err) {
 			return err
 		}
-		a.log.Warn().Msg("the stored token is no longer good: logging in again")
+		a.log.Warn().Msg("the stored token is no longer valid: logging in again")
 	}
 	resp, err := a.client.Login(ctx, &mautrix.ReqLogin{
 		Type:                     mautrix.AuthTypePassword,
@@ -95,21 +95,21 @@ func (a *Account) tryLogin(ctx context.Context, stored session) error {
 	return a.saveAccount(session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken})
 }
 
-// tryCrypt opens the encryption of the device that is logged in.
+// tryCrypt is openCrypt with a timeout.
 func (a *Account) tryCrypt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	return a.openCrypt(ctx)
 }
 
-// leaveDevice ends a session whose keys are not ours. The next login makes
-// another one.
+// leaveDevice logs out a session whose keys we do not have. The next login creates a
+// new one.
 func (a *Account) leaveDevice(ctx context.Context, why error) session {
 	a.log.Warn().Err(why).Msg("the keys of this session are lost: logging in as a new one")
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if _, err := a.client.Logout(ctx); err != nil {
-		a.log.Warn().Err(err).Msg("the old session could not be ended")
+		a.log.Warn().Err(err).Msg("cannot log out the old session")
 	}
 	a.client.AccessToken, a.client.DeviceID = "", ""
 	return session{}
@@ -117,7 +117,7 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 
 func (a *Account) accountFile() string { return filepath.Join(a.cfg.StateDir, "account.json") }
 
-// loadAccount returns the stored login when it is this account's.
+// loadAccount returns the stored login if it belongs to this account.
 func (a *Account) loadAccount() session {
 	var s session
 	data, err := os.ReadFile(a.accountFile())
@@ -125,7 +125,7 @@ func (a *Account) loadAccount() session {
 		err = json.Unmarshal(data, &s)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.log.Warn().Err(err).Msg("the stored login cannot be read: logging in anew")
+		a.log.Warn().Err(err).Msg("cannot read the stored login: logging in again")
 	}
 	if s.Homeserver != a.cfg.Homeserver || (a.cfg.User != s.UserID.String() && a.cfg.User != s.UserID.Localpart()) {
 		return session{}
@@ -139,14 +139,13 @@ func (a *Account) saveAccount(s session) error {
 		return err
 	}
 	if err := renameio.WriteFile(a.accountFile(), data, 0o600); err != nil {
-		return fmt.Errorf("save the login: %w", err)
+		return fmt.Errorf("save login: %w", err)
 	}
 	return nil
 }
 
-// Try proves that the account could log in and read its keys, in a copy of the
-// state folder: the token is shown to the homeserver, and nothing else is said or
-// asked there.
+// Try checks, with a copy of the state directory, that the account could log in and
+// read its keys. Its only request to the homeserver is whoami.
 func (a *Account) Try(ctx context.Context) error {
 	token := a.cfg.AccessToken
 	if token == "" {
@@ -163,7 +162,7 @@ func (a *Account) Try(ctx context.Context) error {
 	case IsUnknownToken(err):
 		return sentence.New(fmt.Errorf("log in: %w", err), "The homeserver does not know the stored login.")
 	case err != nil:
-		return fmt.Errorf("show the token to %s: %w", a.cfg.Homeserver, err)
+		return fmt.Errorf("check the token with %s: %w", a.cfg.Homeserver, err)
 	}
 	a.client.UserID, a.client.DeviceID = who.UserID, who.DeviceID
 	return e2ee.Try(ctx, a.e2eeConfig())

@@ -5,16 +5,16 @@ import "encoding/json"
 // Types of messages (msgtype) that we send.
 const (
 	MsgText   = "m.text"
-	MsgNotice = "m.notice" // no bot answers it and no phone rings for it
+	MsgNotice = "m.notice" // notifies nobody, and bots ignore it
 	MsgFile   = "m.file"
 )
 
 // FormatHTML is the format of a formatted body.
 const FormatHTML = "org.matrix.custom.html"
 
-// Message is the content of an m.room.message that we send. It carries its
-// transaction ID, so that it is known again when it comes back by /sync, even
-// from a homeserver that has forgotten which transactions it has seen.
+// Message is the content of an m.room.message that we send. It carries its own
+// transaction ID, so that we recognise it when it comes back by /sync, even if the
+// homeserver has forgotten the transaction.
 type Message struct {
 	MsgType       string          `json:"msgtype"`
 	Body          string          `json:"body"`
@@ -24,7 +24,7 @@ type Message struct {
 	File          json.RawMessage `json:"file,omitempty"` // EncryptedFile of the specification
 	FileName      string          `json:"filename,omitempty"`
 	Info          *FileInfo       `json:"info,omitempty"`
-	Mentions      *Mentions       `json:"m.mentions,omitempty"` // never nil in what is sent: nobody is {}
+	Mentions      *Mentions       `json:"m.mentions,omitempty"` // never nil in a message; {} if nobody is mentioned
 	RelatesTo     *RelatesTo      `json:"m.relates_to,omitempty"`
 	NewContent    *Message        `json:"m.new_content,omitempty"`
 	Txn           string          `json:"io.matrix-tui.txn,omitempty"`
@@ -36,12 +36,12 @@ type FileInfo struct {
 	Size     int    `json:"size,omitempty"` // bytes
 }
 
-// Mentions are the users whose clients notify them.
+// Mentions lists the users to notify.
 type Mentions struct {
 	UserIDs []string `json:"user_ids,omitempty"`
 }
 
-// RelatesTo is what a message says about another event.
+// RelatesTo is a message's relation to another event.
 type RelatesTo struct {
 	RelType       string     `json:"rel_type,omitempty"`
 	EventID       string     `json:"event_id,omitempty"`

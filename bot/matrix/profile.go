@@ -10,13 +10,14 @@ import (
 	"image/draw"
 	"image/png"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/state/event"
 )
 
-// DisplayName is what the account is called where nobody has given it a name.
+// DisplayName is the account's display name unless somebody sets another one.
 const DisplayName = "matrix-tui"
 
-// avatar is a picture of a terminal that waits for a word, as PNG.
+// avatar returns a picture of a terminal prompt as PNG.
 func avatar() ([]byte, error) {
 	const size = 192
 	back, ink := color.RGBA{0x12, 0x1a, 0x24, 0xff}, color.RGBA{0x5c, 0xe0, 0x8a, 0xff}
@@ -37,9 +38,9 @@ func avatar() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Introduce gives the account a name and a picture where it has none, and returns
-// the name. A person may change both; they stay.
-func (a *Account) Introduce(ctx context.Context) (string, error) {
+// SetProfile gives the account a display name and an avatar if it has none, and
+// returns the name. It never replaces what a person has set.
+func (a *Account) SetProfile(ctx context.Context) (string, error) {
 	name, picture, err := a.profile(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read own profile: %w", err)
@@ -59,12 +60,12 @@ func (a *Account) Introduce(ctx context.Context) (string, error) {
 	return name, errors.Join(err, drawn)
 }
 
-// RoomName is what people call a room, "" where it has no name.
+// RoomName returns a room's name, or "" if it has none.
 func (a *Account) RoomName(ctx context.Context, room string) (string, error) {
 	raw, err := a.State(ctx, room, event.TypeName)
 	if err != nil {
 		return "", err
 	}
-	named, err := event.StateContent(event.TypeName, raw)
-	return named.RoomName(), err
+	named, err := decode.State(event.TypeName, raw)
+	return named.Body.Name, err
 }

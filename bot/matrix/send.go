@@ -14,9 +14,9 @@ import (
 	"matrix-tui/bot/matrix/e2ee"
 )
 
-// Send sends an event as the room wants it, encrypted or in clear, and returns
-// its ID. Sent again with the same transaction ID it is one event. An empty txn
-// makes a new transaction.
+// Send sends an event, encrypted if the room is, and returns its ID. Sending again
+// with the same transaction ID creates no second event. An empty txn stands for a
+// new transaction.
 func (a *Account) Send(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
 	data, err := json.Marshal(content)
 	if err != nil {
@@ -37,8 +37,7 @@ func (a *Account) Send(ctx context.Context, room, eventType, txn string, content
 	return a.SendClear(ctx, room, eventType, txn, out)
 }
 
-// SendClear is Send for what must be readable for everybody, also in an
-// encrypted room.
+// SendClear is Send without encryption, even in an encrypted room.
 func (a *Account) SendClear(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
 	resp, err := a.client.SendMessageEvent(ctx, id.RoomID(room), mautrixevent.NewEventType(eventType), content, mautrix.ReqSendEvent{TransactionID: txn})
 	if err != nil {
@@ -47,7 +46,7 @@ func (a *Account) SendClear(ctx context.Context, room, eventType, txn string, co
 	return resp.EventID.String(), nil
 }
 
-// Redact takes an event back, and returns the ID of the redaction.
+// Redact redacts an event and returns the ID of the redaction.
 func (a *Account) Redact(ctx context.Context, room, txn, target string) (eventID string, err error) {
 	resp, err := a.client.RedactEvent(ctx, id.RoomID(room), id.EventID(target), mautrix.ReqRedact{TxnID: txn})
 	if err != nil {
@@ -56,7 +55,7 @@ func (a *Account) Redact(ctx context.Context, room, txn, target string) (eventID
 	return resp.EventID.String(), nil
 }
 
-// Type shows that the account is typing, for a time; 0 ends it.
+// Type shows the typing notification for a time; 0 ends it.
 func (a *Account) Type(ctx context.Context, room string, d time.Duration) error {
 	_, err := a.client.UserTyping(ctx, id.RoomID(room), d > 0, d)
 	return err
@@ -67,7 +66,7 @@ func (a *Account) MarkRead(ctx context.Context, room, eventID string) error {
 	return a.client.MarkRead(ctx, id.RoomID(room), id.EventID(eventID))
 }
 
-// LinkTo is a matrix.to link to an event, by way of servers that are in the room.
+// LinkTo returns a matrix.to link to an event; via names servers in the room.
 func LinkTo(room, eventID string, via ...string) string {
 	return id.RoomID(room).EventURI(id.EventID(eventID), via...).MatrixToURL()
 }

@@ -11,14 +11,14 @@ import (
 
 	"maunium.net/go/mautrix"
 
+	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/matrix/e2ee"
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/state/event"
 )
 
-// The filters ask for what we read and nothing more; events stay raw, so that
-// one malformed event cannot spoil a batch. The first sync does without members
-// who say nothing; later ones name those who change, and to leave others out is
-// several times the work for Dendrite where there are hundreds of rooms.
+// The filters request only what we read. The first sync loads members lazily. Later
+// syncs do not: they contain only members who changed anyway, and lazy loading makes
+// them several times slower on a Dendrite with hundreds of rooms.
 const (
 	firstFilter = `{` + filterHead + `"state":{` + filterState + `,"lazy_load_members":true},"timeline":{"limit":50,"lazy_load_members":true}}}`
 	laterFilter = `{` + filterHead + `"state":{` + filterState + `},"timeline":{"limit":50}}}`
@@ -26,28 +26,29 @@ const (
 	filterState = `"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"]`
 )
 
-// ErrHurried is a sync that [Account.Hurry] has ended.
-var ErrHurried = errors.New("the sync was ended early")
+// ErrInterrupted means that [Account.SyncNow] ended a sync.
+var ErrInterrupted = errors.New("sync interrupted")
 
-// Sync is the part of a /sync answer that we read. Malformed events are left out
+// Sync is the part of a /sync response that we use, without malformed events
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
 type Sync struct {
-	Since, Next string // sync tokens; Since is "" the first time
+	Since, Next string // sync tokens; Since is "" for the first sync
 	AccountData []event.Event
 	Joined      map[string]Room
-	Invited     map[string]event.Event // the membership event that invites
+	Invited     map[string]event.Event // by room: the membership event of the invitation
 	Left        []string
 	keys        e2ee.Sync
 }
 
-// Room is what is new in a joined room.
+// Room holds the new events of a joined room.
 type Room struct {
 	State, Timeline []event.Event
-	Limited         bool   // events before those of Timeline are missing
-	PrevBatch       string // where they can be asked for
+	Limited         bool   // there is a gap before the events in Timeline
+	PrevBatch       string // token for requesting the missing events
 }
 
-// syncAnswer is the answer as it is on the wire.
+// syncAnswer is the response as it is on the wire. Events stay raw, so that a
+// malformed one does not invalidate the batch.
 type syncAnswer struct {
 	NextBatch string `json:"next_batch"`
 	e2ee.Sync
@@ -72,7 +73,8 @@ type rawEvents struct {
 	Events []json.RawMessage `json:"events"`
 }
 
-// Sync asks once. hold is how long the homeserver may wait for something to tell.
+// Sync makes one /sync request. hold is how long the homeserver may keep the request
+// open while there is nothing new.
 func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*Sync, error) {
 	ctx, cancel := context.WithTimeout(ctx, hold+time.Minute)
 	defer cancel()
@@ -91,29 +93,29 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*
 		ResponseJSON: &answer,
 		MaxAttempts:  1,
 	})
-	if errors.Is(context.Cause(ctx), ErrHurried) {
-		return nil, ErrHurried
+	if errors.Is(context.Cause(ctx), ErrInterrupted) {
+		return nil, ErrInterrupted
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sync: %w", err)
 	}
 	if answer.NextBatch == "" {
-		return nil, errors.New("sync: the answer has no next_batch")
+		return nil, errors.New("sync: no next_batch in the response")
 	}
 	return a.decode(since, &answer), nil
 }
 
-// decode makes a batch of an answer. Nothing above looks at its bytes again.
+// decode decodes a response.
 func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	batch := &Sync{Since: since, Next: s.NextBatch, keys: s.Sync, Joined: map[string]Room{}, Invited: map[string]event.Event{}}
 	for _, raw := range s.AccountData.Events {
-		if e, err := event.AccountData(raw); err == nil {
+		if e, err := decode.AccountData(raw); err == nil {
 			batch.AccountData = append(batch.AccountData, e)
 		}
 	}
 	for name, r := range s.Rooms.Join {
 		batch.Joined[name] = Room{
-			State: event.Timeline(r.State.Events, a.reject(name)), Timeline: event.Timeline(r.Timeline.Events, a.reject(name)),
+			State: decode.Timeline(name, r.State.Events, a.reject(name)), Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
 			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch,
 		}
 	}
@@ -130,25 +132,24 @@ func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	return batch
 }
 
-// invitation finds the event that invites user. The state that comes with an
-// invitation is what the inviter's server chose to send, and may hold memberships
-// that never were. The homeserver adds the membership event itself, behind all of
-// it: that one alone says who invites.
+// invitation returns the membership event that invites user. The inviter's server
+// chooses the state that comes with an invitation and may forge memberships in it.
+// Our homeserver appends the real membership event, so only the last event counts.
 func invitation(stripped []json.RawMessage, user string) (event.Event, error) {
 	if len(stripped) == 0 {
-		return event.Event{}, fmt.Errorf("%w: an invitation without events", event.ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: invitation without events", decode.ErrMalformed)
 	}
-	e, err := event.FromServer(stripped[len(stripped)-1])
+	e, err := decode.FromServer(stripped[len(stripped)-1])
 	if err != nil {
 		return event.Event{}, err
 	}
 	if whose, m, ok := e.Member(); !ok || whose != user || m.Membership != "invite" {
-		return event.Event{}, fmt.Errorf("%w: an invitation whose last event does not invite", event.ErrMalformed)
+		return event.Event{}, fmt.Errorf("%w: the last event of an invitation does not invite us", decode.ErrMalformed)
 	}
 	return e, nil
 }
 
-// reject counts an event of a room that is left out, and logs why.
+// reject returns a function that counts and logs a rejected event of a room.
 func (a *Account) reject(room string) func(error) {
 	return func(err error) {
 		if a.cfg.Rejected != nil {
@@ -158,13 +159,13 @@ func (a *Account) reject(room string) func(error) {
 	}
 }
 
-// Hurry ends the /sync that is held open, so that the next one tells at once
-// what the homeserver has.
-func (a *Account) Hurry() {
+// SyncNow ends the /sync request that is waiting for events, so that the next one
+// starts now.
+func (a *Account) SyncNow() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cutSync != nil {
-		a.cutSync(ErrHurried)
+		a.cutSync(ErrInterrupted)
 	}
 }
 
@@ -174,9 +175,9 @@ func (a *Account) setCut(cut context.CancelCauseFunc) {
 	a.cutSync = cut
 }
 
-// Messages are at most limit events of a room before a token, newest first, and
-// the token before them. all is how many there were with those that are left out
-// because they are malformed.
+// Messages returns at most limit events of a room before a token, newest first, and
+// the token of the page before. all is the number of events including malformed ones,
+// which chunk leaves out.
 func (a *Account) Messages(ctx context.Context, room, from string, limit int) (chunk []event.Event, all int, end string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -195,5 +196,5 @@ func (a *Account) Messages(ctx context.Context, room, from string, limit int) (c
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("read messages of %s: %w", room, err)
 	}
-	return event.Timeline(answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
+	return decode.Timeline(room, answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
 const self = "@bot:here"
 
-// What the inviter's server chose to send says nothing about who invites: the
-// homeserver's own event does, which stands last.
+// The state that the inviter's server sent does not say who invites. The homeserver's own
+// event, which is last, does.
 func TestForgedStrippedState(t *testing.T) {
 	forged := json.RawMessage(`{"type":"m.room.member","sender":"@owner:y","state_key":"@bot:here","content":{"membership":"invite","is_direct":true}}`)
 	invite := json.RawMessage(`{"event_id":"$1","type":"m.room.member","sender":"@mallory:x","state_key":"@bot:here","content":{"membership":"invite"}}`)
@@ -29,13 +29,13 @@ func TestForgedStrippedState(t *testing.T) {
 		"no invite":         {json.RawMessage(`{"type":"m.room.member","sender":"@mallory:x","state_key":"@bot:here","content":{"membership":"join"}}`)},
 		"not a state event": {json.RawMessage(`{"type":"m.room.member","sender":"@mallory:x","content":{"membership":"invite"}}`)},
 	} {
-		if e, err := invitation(stripped, self); !errors.Is(err, event.ErrMalformed) {
+		if e, err := invitation(stripped, self); !errors.Is(err, decode.ErrMalformed) {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
 }
 
-// A batch has the events that can be trusted, and counts the others.
+// A batch contains the valid events, and the others are counted.
 func TestSyncRejects(t *testing.T) {
 	rejected := 0
 	a, err := New(Config{Homeserver: "http://127.0.0.1:1", User: self, Rejected: func() { rejected++ }, Log: zerolog.Nop()})

@@ -10,9 +10,9 @@ import (
 	"matrix-tui/bot/matrix/e2ee"
 )
 
-// UploadText gives the homeserver a text as a file, encrypted where the room is,
-// and returns the message that refers to it. Of an encrypted one neither the
-// name nor the kind is told outside of that message.
+// UploadText uploads a text as a file, encrypted if the room is, and returns the
+// message that refers to it. The homeserver learns neither the name nor the type of
+// an encrypted file.
 func (a *Account) UploadText(ctx context.Context, room, name, text string) (*Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -14,16 +14,16 @@ type Limits struct {
 	Files int   // files and folders within one folder; 1,000
 	Depth int   // folders within folders; 16
 	Item  int64 // bytes of a file, or of all files of a folder; 50 MiB
-	Total int64 // bytes of all that is taken; 100 MiB
-	// Dir is where the temporary files are made; "" = the system's.
+	Total int64 // bytes of everything collected; 100 MiB
+	// Dir is where temporary files are created; "" = the system's.
 	Dir string
-	// Begin is called before anything is read, when something is there; nil = it
-	// need not be. Its error ends the Collect.
+	// Begin is called before anything is read, if there is something to collect; it may be nil. Its error ends the
+	// Collect.
 	Begin func(context.Context) error
 }
 
-// collectPatience bounds a Collect.
-const collectPatience = 3 * time.Minute
+// collectTimeout bounds a Collect.
+const collectTimeout = 3 * time.Minute
 
 func (l Limits) orDefaults() Limits {
 	l.Items = cmp.Or(l.Items, 20)
@@ -37,18 +37,17 @@ func (l Limits) orDefaults() Limits {
 
 // Item is a file to send, decrypted, in a temporary file on this side.
 type Item struct {
-	// Name is clean; Type is a media type, by the bytes.
+	// Name is clean; Type is a media type, detected from the bytes.
 	Name, Type string
 	// Path is a temporary file of mode 0600.
 	Path string
 	Size int64
-	// Width and Height are those of an image, in pixels; 0 = not known.
+	// Width and Height are those of an image, in pixels; 0 = unknown.
 	Width, Height int
-	// Thumb is a smaller image, nil where there is none.
+	// Thumb is a smaller image, nil if there is none.
 	Thumb *Thumb
-	// Key is the same whenever the same file, or folder, is collected: one that
-	// could not be moved when it was sent is known by it. One that was written
-	// anew has another key, even with the same name and bytes.
+	// Key is the same each time the same file or folder is collected, so that one that could not be moved after sending
+	// is recognised. A file that was written again has another key, even with the same name and bytes.
 	Key string
 
 	source found
@@ -58,12 +57,12 @@ type Item struct {
 // "is empty".
 type Refusal struct{ Name, Why string }
 
-// Batch is what was found in an outbox.
+// Batch is the content of an outbox.
 type Batch struct {
 	Items   []*Item
 	Refused []Refusal
 
-	aside []found // refused for good: it goes out of the way
+	aside []found // refused for good: moved out of the way
 }
 
 // Close removes the temporary files.

@@ -35,7 +35,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(parent, collectPatience)
+	ctx, cancel := context.WithTimeout(parent, collectTimeout)
 	defer cancel()
 	sortByPath(entries)
 	left := limits.Total
@@ -61,7 +61,7 @@ func Collect(parent context.Context, container Container, limits Limits) (*Batch
 	return b, nil
 }
 
-// more says that some stay: n, or of a list that was cut off even more.
+// more says that some files stay: n, or more than n if the list was cut.
 func more(n int, cut bool) string {
 	switch {
 	case cut && n == 0:
@@ -88,7 +88,7 @@ func sortByPath(entries []entry) {
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
 }
 
-// refuse records what is not sent.
+// refuse records something that is not sent.
 func (b *Batch) refuse(name, why string) {
 	if name != "" {
 		name = CleanName(name)
@@ -108,8 +108,7 @@ func (b *Batch) Refuse(item *Item, why string, final bool) {
 	os.Remove(item.Path)
 }
 
-// refusal is an error for people that ends one item only. A final one will not go away
-// by itself.
+// refusal is an error for people that ends only one item. A final one will not go away by itself.
 type refusal struct {
 	why   string
 	final bool

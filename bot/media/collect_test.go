@@ -13,7 +13,7 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// TestOutbox is one container, that things are put into again and again.
+// TestOutbox uses one container for all steps.
 func TestOutbox(t *testing.T) {
 	container := realContainer(t)
 	t.Run("none", func(t *testing.T) {
@@ -44,7 +44,7 @@ printf y > $'\u202egnp.exe'; printf z > $'\xff\xfe'; printf w > -rf; mkdir sent;
 				t.Errorf("%s got another key", again.Items[n].Name)
 			}
 		}
-		sh(t, container, "echo more >> -rf") // this one must not go away unseen
+		sh(t, container, "echo more >> -rf") // this change must not be missed
 		for range 2 {
 			if err := MarkSent(t.Context(), container, b); err != nil {
 				t.Fatal(err)
@@ -202,7 +202,7 @@ d=deep; for i in $(seq 20); do d=$d/x; done; mkdir -p $d; echo x > $d/file`)
 	})
 }
 
-// TestCollectEnds: a caller who leaves gets an error, and no file stays behind.
+// TestCollectEnds: a caller who cancels gets an error, and no file is left behind.
 func TestCollectEnds(t *testing.T) {
 	container := realContainer(t)
 	sh(t, container, "head -c 1000 /dev/zero > a")
@@ -223,8 +223,7 @@ func TestCollectEnds(t *testing.T) {
 	}
 }
 
-// TestPipeInItsPlace: a file that is exchanged for a pipe after the listing does
-// not hold up anybody.
+// TestPipeInItsPlace: a file that is replaced by a pipe after the listing blocks nobody.
 func TestPipeInItsPlace(t *testing.T) {
 	container := realContainer(t)
 	sh(t, container, "echo x > a; echo y > b")
@@ -237,12 +236,12 @@ func TestPipeInItsPlace(t *testing.T) {
 		return container.Exec(ctx, cmd)
 	}), Limits{})
 	items, refused := brief(b)
-	if diff := cmp.Diff([]string{"b"}, items); diff != "" || refused["a"] != errChanged.why || time.Since(begun) > readPatience {
+	if diff := cmp.Diff([]string{"b"}, items); diff != "" || refused["a"] != errChanged.why || time.Since(begun) > readTimeout {
 		t.Errorf("collected (-want +got):\n%s, refused %v", diff, refused)
 	}
 }
 
-// containerFunc looks over the shoulder of who uses a container.
+// containerFunc runs a function on every use of a container.
 type containerFunc func(context.Context, sandbox.Cmd) (sandbox.Result, error)
 
 func (f containerFunc) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error) {

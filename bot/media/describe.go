@@ -1,13 +1,13 @@
 package media
 
 import (
-	"encoding/json"
 	"mime"
 	"strings"
 
 	"maunium.net/go/mautrix/crypto/attachment"
 
 	"matrix-tui/bot/text"
+	"matrix-tui/state/event"
 )
 
 // Kind is how a file was sent.
@@ -20,10 +20,10 @@ const (
 	Video   Kind = "video"
 	Plain   Kind = "file"
 	Sticker Kind = "sticker"
-	Voice   Kind = "voice" // audio with the mark of MSC3245
+	Voice   Kind = "voice" // audio marked by MSC3245
 )
 
-// placeholders stand for a file in a line of text.
+// placeholders represent a file in a line of text.
 var placeholders = map[Kind]string{
 	Image: "[Image]", Audio: "[Audio]", Video: "[Video]", Plain: "[File]",
 	Sticker: "[Sticker]", Voice: "[Voice Message]",
@@ -32,70 +32,60 @@ var placeholders = map[Kind]string{
 // File is what a message says about its file. All of it is the sender's claim.
 type File struct {
 	Kind Kind
-	// URL is where the server has it, mxc://server/id; "" where the message names
-	// no place that could be one.
+	// URL is where the server has the file, mxc://server/id; "" if the message has no valid one.
 	URL string
-	// Secret is how it is encrypted; nil = it is not.
+	// Secret is the encryption key; nil = not encrypted.
 	Secret *attachment.EncryptedFile
-	// Size in bytes; 0 = not said.
+	// Size in bytes; 0 = unknown.
 	Size int64
-	// Type is a media type such as image/png, in lower case; "" = not said.
+	// Type is a media type such as image/png, in lower case; "" = unknown.
 	Type string
-	// Name is the file's name as the sender wrote it; never show or use it unclean.
+	// Name is the file's name as the sender wrote it; clean it before you show or use it.
 	Name string
 	// Caption is the text that was sent with it.
 	Caption string
 }
 
-// Describe reads the content of a message with a file. It accepts any JSON: fields of
-// the wrong type count as missing. ok is false for an event without a file.
-func Describe(content json.RawMessage, eventType string) (f File, ok bool) {
-	fields := object(content)
-	if f.Kind, ok = kindOf(fields, eventType); !ok {
+// Describe gives what a message says about its file; ok is false for a message
+// without one.
+func Describe(m event.Message) (f File, ok bool) {
+	if m.File == nil {
 		return File{}, false
 	}
-	f.URL = contentURI(str(fields["url"]))
-	if file := object(fields["file"]); file != nil {
-		f.URL = ""
-		var secret attachment.EncryptedFile
-		if json.Unmarshal(fields["file"], &secret) == nil {
-			f.URL, f.Secret = contentURI(str(file["url"])), &secret
-		}
+	f = File{Kind: kindOf(m), URL: contentURI(m.File.URL), Size: m.File.Size, Type: mediaType(m.File.MimeType), Name: m.FileName, Caption: m.Caption()}
+	if f.Name == "" {
+		f.Name = m.Body
 	}
-	info := object(fields["info"])
-	f.Size = count(info["size"])
-	f.Type = mediaType(str(info["mimetype"]))
-	body := str(fields["body"])
-	if f.Name = str(fields["filename"]); f.Name == "" {
-		f.Name = body
-	} else if body != f.Name {
-		f.Caption = body
+	if secret := m.File.Secret; secret != nil {
+		f.Secret = &attachment.EncryptedFile{
+			Key: attachment.JSONWebKey{
+				Key: secret.Key.K, Algorithm: secret.Key.Alg, Extractable: secret.Key.Ext, KeyType: secret.Key.Kty, KeyOps: secret.Key.KeyOps,
+			},
+			InitVector: secret.IV, Hashes: attachment.EncryptedFileHashes{SHA256: secret.SHA256}, Version: secret.Version,
+		}
+		if secret.Key.K == "" { // nobody could decrypt it
+			f.URL, f.Secret = "", nil
+		}
 	}
 	return f, true
 }
 
-// kindOf tells by which kind of message a file came.
-func kindOf(fields map[string]json.RawMessage, eventType string) (Kind, bool) {
-	if eventType == "m.sticker" {
-		return Sticker, fields != nil
-	}
-	if eventType != "m.room.message" {
-		return "", false
-	}
-	switch str(fields["msgtype"]) {
+// kindOf returns the kind of a file's message.
+func kindOf(m event.Message) Kind {
+	switch m.MsgType {
+	case event.TypeSticker:
+		return Sticker
 	case "m.image":
-		return Image, true
-	case "m.file":
-		return Plain, true
+		return Image
 	case "m.video":
-		return Video, true
+		return Video
 	case "m.audio":
-		if object(fields["org.matrix.msc3245.voice"]) != nil || object(fields["m.voice"]) != nil {
-			return Voice, true
+		if m.File.Voice {
+			return Voice
 		}
-		return Audio, true
+		return Audio
 	}
-	return "", false
+	return Plain
 }
 
 // Placeholder represents the file in a line of text, as in "[Voice Message]".
@@ -113,13 +103,12 @@ func (f File) FileName(event, contentType string) string {
 	return SafeName(event, shorten(name, maxName/3)+extensions[contentType])
 }
 
-// Line is what a prompt says about the file at path, such as "[Image]
-// /workspace/inbox/e-cat.png (image/png, 12 kB)".
+// Line describes the file at path in a prompt, such as "[Image] /workspace/inbox/e-cat.png (image/png, 12 kB)".
 func (f File) Line(path, contentType string, size int64) string {
 	return f.Placeholder() + " " + path + " (" + contentType + ", " + text.Size(size) + ")"
 }
 
-// contentURI gives back an mxc URI that names a server and a file, else "".
+// contentURI returns a valid mxc URI unchanged, or "".
 func contentURI(uri string) string {
 	rest, ok := strings.CutPrefix(uri, "mxc://")
 	server, file, both := strings.Cut(rest, "/")
@@ -140,7 +129,7 @@ func only(s, others string) bool {
 	return s != ""
 }
 
-// mediaType is the type without its parameters, "" where it is none.
+// mediaType returns the type without its parameters, "" if it is invalid.
 func mediaType(s string) string {
 	kind, _, err := mime.ParseMediaType(s)
 	major, minor, ok := strings.Cut(kind, "/")
@@ -148,29 +137,4 @@ func mediaType(s string) string {
 		return ""
 	}
 	return kind
-}
-
-// object is the fields of a JSON object, nil for anything else.
-func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
-	if json.Unmarshal(raw, &fields) != nil {
-		return nil
-	}
-	return fields
-}
-
-// str is a JSON string, "" for anything else.
-func str(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// count is a JSON number that counts something, 0 for anything else.
-func count(raw json.RawMessage) int64 {
-	var n float64
-	if json.Unmarshal(raw, &n) != nil || n < 0 || n > 1<<53 {
-		return 0
-	}
-	return int64(n)
 }

@@ -8,7 +8,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// What may be wrong with a file. Errors that wrap them have a sentence.
+// What can be wrong with a file. Errors that wrap them have a sentence.
 var (
 	// ErrTooLarge: the file has more bytes than allowed.
 	ErrTooLarge = errors.New("file is too large")

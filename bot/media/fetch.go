@@ -15,9 +15,9 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// fetchPatience bounds fetching one file from the homeserver, or copying it into a
+// fetchTimeout bounds fetching one file from the homeserver, or copying it into a
 // container.
-const fetchPatience = 5 * time.Minute
+const fetchTimeout = 5 * time.Minute
 
 // Getter opens the content of an mxc URI.
 type Getter func(ctx context.Context, uri string) (io.ReadCloser, error)
@@ -27,7 +27,7 @@ type Fetched struct {
 	// Path is a temporary file of mode 0600.
 	Path string
 	Size int64
-	// Type is the media type that its bytes have.
+	// Type is the media type detected from its bytes.
 	Type string
 }
 
@@ -51,7 +51,7 @@ func Fetch(ctx context.Context, get Getter, f File, dir string, max int64) (*Fet
 	if f.Size > max {
 		return nil, tooLarge(name, max, nil)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	body, err := get(ctx, f.URL)
 	if err != nil {
@@ -90,7 +90,7 @@ func take(tmp *os.File, body io.Reader, f File, max int64) (*Fetched, error) {
 	if size > max {
 		return nil, ErrTooLarge
 	}
-	if err := source.Close(); err != nil { // here the hash is compared
+	if err := source.Close(); err != nil { // this compares the hash
 		return nil, err
 	}
 	head := make([]byte, sniffed)
@@ -112,8 +112,7 @@ func failed(name string, max int64, err error) error {
 	return fmt.Errorf("fetch a file: %w", err)
 }
 
-// Container is what this package needs of a room's container; [sandbox.Container]
-// implements it.
+// Container is what this package needs from a room's container; [sandbox.Container] implements it.
 type Container interface {
 	Exec(context.Context, sandbox.Cmd) (sandbox.Result, error)
 }
@@ -122,7 +121,7 @@ type Container interface {
 // SafeName, and returns its path. It may be repeated. It removes the oldest files in
 // the inbox above the limits, except those in keep: files of unfinished tasks.
 func Deliver(ctx context.Context, container Container, name string, f *Fetched, keep []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	data, err := os.Open(f.Path)
 	if err != nil {

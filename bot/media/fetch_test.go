@@ -15,19 +15,19 @@ import (
 	"maunium.net/go/mautrix/crypto/attachment"
 )
 
-// stored is a message of a file that some bytes are given for.
+// stored is a message with a file of the given bytes.
 func stored(data []byte) (File, Getter) {
 	return File{Kind: Plain, URL: "mxc://a/b", Name: "a.bin"}, func(context.Context, string) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(data)), nil
 	}
 }
 
-// locked is a message of an encrypted file.
+// locked is a message with an encrypted file.
 func locked(data []byte) (File, []byte) {
 	secret, sealed := attachment.NewEncryptedFile(), bytes.Clone(data)
 	secret.EncryptInPlace(sealed)
 	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &EncryptedFile{EncryptedFile: *secret, URL: "mxc://a/b"}})
-	f, _ := Describe(raw, "m.room.message")
+	f, _ := Describe(said(raw, "m.room.message"))
 	return f, sealed
 }
 
@@ -45,7 +45,7 @@ func TestFetch(t *testing.T) {
 		{"just not too large", exact, nil, nil, ""},
 		{"empty", []byte{}, nil, nil, ""},
 		{"too large", over, nil, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
-		{"says that it is too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
+		{"claims to be too large", some, func(f *File, _ *[]byte) { f.Size = max + 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
 		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
 		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived damaged. Please send it again."},
 	} {
@@ -66,7 +66,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// checkFetch fetches, and compares the bytes or the error and what is left.
+// checkFetch fetches, and compares the bytes or the error, and the files left behind.
 func checkFetch(t *testing.T, get Getter, f File, max int64, data []byte, want error, said string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -118,7 +118,7 @@ func TestFetchForged(t *testing.T) {
 	checkFetch(t, get, f, 100, nil, ErrBroken, said)
 }
 
-// TestInboxOfAContainer: what was fetched lies in the container, as it was.
+// TestInboxOfAContainer: a fetched file arrives in the container unchanged.
 func TestInboxOfAContainer(t *testing.T) {
 	container := realContainer(t)
 	data := make([]byte, 3<<20)
@@ -130,12 +130,12 @@ func TestInboxOfAContainer(t *testing.T) {
 	}
 	defer got.Close()
 	for range 2 {
-		path, err := Deliver(t.Context(), container, f.FileName(event, got.Type), got, nil)
+		path, err := Deliver(t.Context(), container, f.FileName(anEvent, got.Type), got, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := InboxDir + "/" + event[1:] + "-a.bin"; path != want {
-			t.Errorf("it lies at %s, want %s", path, want)
+		if want := InboxDir + "/" + anEvent[1:] + "-a.bin"; path != want {
+			t.Errorf("it is at %s, want %s", path, want)
 		}
 		if sum := sh(t, container, "sha256sum < "+path+" | cut -c1-64; ls ../inbox | wc -l"); sum != hashOf(string(data))+"\n1" {
 			t.Errorf("the container has %s", sum)

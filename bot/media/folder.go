@@ -5,14 +5,13 @@ import (
 	"os"
 )
 
-// EmptyDir makes the folder of temporary files anew: what a former life left there
-// is in the clear.
+// EmptyDir empties the folder of temporary files: an earlier process may have left decrypted files there.
 func EmptyDir(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("empty folder of temporary files: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make folder of temporary files: %w", err)
+		return fmt.Errorf("create folder of temporary files: %w", err)
 	}
 	return nil
 }

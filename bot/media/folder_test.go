@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a former life left in the clear goes.
+// Decrypted files that an earlier process left behind are removed.
 func TestEmptyDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tmp")
 	for range 2 {

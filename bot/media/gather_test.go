@@ -30,7 +30,7 @@ func gather(t *testing.T, container Container, limits Limits) *Batch {
 	return b
 }
 
-// brief is what a test compares of a batch: names of items, and refusals.
+// brief is the part of a batch that a test compares: names of items, and refusals.
 func brief(b *Batch) (items []string, refused map[string]string) {
 	refused = map[string]string{}
 	for _, i := range b.Items {
@@ -51,7 +51,7 @@ func bytesOf(t *testing.T, i *Item) string {
 	return string(data)
 }
 
-// archive is what a .tar.gz holds: bytes by name, folders with "/" at the end.
+// archive returns the contents of a .tar.gz: bytes by name, folders with "/" at the end.
 func archive(t *testing.T, i *Item) map[string]string {
 	t.Helper()
 	f, err := os.Open(i.Path)

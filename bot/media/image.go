@@ -16,22 +16,21 @@ import (
 // Thumb is a thumbnail of an image.
 type Thumb struct {
 	Data          []byte
-	Type          string // image/jpeg, or image/png for what can be seen through
+	Type          string // image/jpeg, or image/png if it has transparency
 	Width, Height int    // pixels
 }
 
 const (
 	thumbWidth, thumbHeight = 800, 600
-	// maxPixels bounds the images that are decoded: a 4K screen. A small file can
-	// hold a huge image.
+	// maxPixels bounds the images that are decoded: a 4K screen. A small file can contain a huge image.
 	maxPixels = 3840 * 2160
-	// maxSide bounds what is believed of an image's width and height.
+	// maxSide bounds the plausible width and height of an image.
 	maxSide = 65535
 	// maxThumb bounds a thumbnail, in bytes.
 	maxThumb = 1 << 20
 )
 
-// shown are the types that Matrix clients show as images.
+// shown lists the types that Matrix clients show as images.
 var shown = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // dimensions reads an image's size from its header; 0, 0 if it is not an image or the

@@ -28,7 +28,7 @@ func encoded(t testing.TB, kind string, img image.Image) []byte {
 	return out.Bytes()
 }
 
-// halves is red to the left, and to the right what is given.
+// halves is an image that is red on the left, and of the given colour on the right.
 func halves(width, height int, right color.Color) image.Image {
 	img := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for y := range height {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// entry is one line of a listing: what the container says lies in its outbox.
+// entry is one line of a listing: what the container says about a file in its outbox.
 type entry struct {
 	path string // below the outbox, without "./" before it; any bytes but NUL
-	meta string // all of stat's answer; another one means another file
-	mode uint64 // the type and the permissions, as the kernel writes them
+	meta string // stat's whole answer; a different one means a different file
+	mode uint64 // type and permissions, in the kernel's encoding
 	size int64
-	link uint64 // how many names it has
+	link uint64 // number of hard links
 	time time.Time
 }
 
@@ -28,19 +28,17 @@ const (
 func (e entry) isFile() bool { return e.mode&modeType == modeFile }
 func (e entry) isDir() bool  { return e.mode&modeType == modeDir }
 
-// depth is 1 for what lies directly in the outbox.
+// depth is 1 for what is directly in the outbox.
 func (e entry) depth() int { return 1 + strings.Count(e.path, "/") }
 
-// metaFormat is what stat is to say of a file: mode, links, size, place, seconds,
-// and both times to the nanosecond.
+// metaFormat is the format for stat: mode, links, size, device and inode, seconds, and both times to the nanosecond.
 const metaFormat = "%f %h %s %d:%i %Y %y|%z"
 
-// lineFormat is a listing's line. A path of find has no "//" in it, whatever the
-// files are called: what stands between two of them is one thing.
+// lineFormat is the format of a listing's line. A path from find never contains "//", whatever the files are called, so
+// "//" separates the parts.
 const lineFormat = "//" + metaFormat + "//%n"
 
-// parseListing reads a listing. The last entry of one that was cut is left out;
-// so is what does not look like an entry.
+// parseListing reads a listing. It drops the last entry of a listing that was cut, and invalid entries.
 func parseListing(out []byte, cut bool) (entries []entry) {
 	parts := strings.Split(string(out), "//")
 	for i := 1; i+1 < len(parts); i += 2 {
@@ -56,7 +54,7 @@ func parseListing(out []byte, cut bool) (entries []entry) {
 	return entries
 }
 
-// parseEntry reads one line's two halves.
+// parseEntry parses the two halves of a line.
 func parseEntry(meta, name string) (e entry, ok bool) {
 	path, below := strings.CutPrefix(name, "./")
 	if !below || path == "" || len(path) > maxPath || strings.ContainsRune(path, 0) {
@@ -72,7 +70,7 @@ func parseEntry(meta, name string) (e entry, ok bool) {
 	return e, ok
 }
 
-// parseMeta reads what stat says.
+// parseMeta parses stat's answer.
 func parseMeta(meta string) (e entry, ok bool) {
 	fields := strings.Fields(meta)
 	if len(fields) < 5 || len(meta) > 300 {
@@ -99,9 +97,8 @@ type piece struct {
 	length int64
 }
 
-// parsePieces reads an answer to a request for pieces: for each of them stat's
-// word, its bytes, and stat's word again. It returns the bytes of as many pieces,
-// from the first on, as are what was asked for; the first that is not has changed.
+// parsePieces parses the response to a request for pieces: for each, stat's answer, the bytes, and stat's answer again.
+// It returns the bytes of all pieces up to the first one that has changed.
 func parsePieces(out []byte, want []piece) (data [][]byte) {
 	for _, p := range want {
 		head := []byte(p.entry.meta + "\n")
@@ -116,7 +113,7 @@ func parsePieces(out []byte, want []piece) (data [][]byte) {
 	return data
 }
 
-// escape writes any bytes for printf's %b.
+// escape encodes any bytes for printf's %b.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

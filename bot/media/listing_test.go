@@ -52,8 +52,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestPiecesThatShrank: a file that became shorter takes the next one's bytes for
-// its own, and must not pass for that.
+// TestPiecesThatShrank: after a file became shorter, the next one's bytes must not count as its own.
 func TestPiecesThatShrank(t *testing.T) {
 	e := entry{meta: "m", size: 8}
 	pieces := []piece{{e, 0, 8}, {e, 0, 8}}

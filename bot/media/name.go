@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// maxName bounds a file's name, in bytes; file systems take 255.
+	// maxName bounds a file's name, in bytes; file systems allow 255.
 	maxName = 120
-	// maxEvent is the length of an event ID of today's rooms without its $; longer
-	// ones are cut.
+	// maxEvent is the length of an event ID in current rooms without its $; longer ones are cut.
 	maxEvent = 43
 	// maxExt bounds an extension that is kept when a name is cut, with its dot.
 	maxExt = 16
-	// maxRaw bounds how much of a name is looked at, in bytes.
+	// maxRaw bounds the part of a name that is used, in bytes.
 	maxRaw = 4096
 )
 
@@ -35,8 +34,7 @@ func SafeName(event, name string) string {
 // characters that SafeName allows. It is never empty.
 func CleanName(name string) string { return clean(name, maxName) }
 
-// safeEvent makes an event ID fit for a name. IDs that lose characters get a hash, so
-// that they remain distinct.
+// safeEvent turns an event ID into a part of a name. IDs that lose characters get a hash, so that they remain distinct.
 func safeEvent(event string) string {
 	raw := strings.TrimPrefix(event, "$")
 	kept := strings.Map(func(r rune) rune {
@@ -58,7 +56,7 @@ func safeEvent(event string) string {
 	return kept + "-" + hex.EncodeToString(sum[:hashed/2])
 }
 
-// clean makes a name of at most max bytes; max is 20 or more.
+// clean returns a valid name of at most max bytes; max is at least 20.
 func clean(name string, max int) string {
 	name = strings.TrimRight(name, `/\`)
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -71,7 +69,7 @@ func clean(name string, max int) string {
 		switch {
 		case r == '.', r == '-', unicode.IsLetter(r), unicode.IsDigit(r), unicode.Is(unicode.M, r):
 			return r
-		case unicode.Is(unicode.Cf, r): // bidi marks, joiners: nobody sees that they are gone
+		case unicode.Is(unicode.Cf, r): // bidi marks and joiners are invisible
 			return -1
 		}
 		return '_'
@@ -81,7 +79,7 @@ func clean(name string, max int) string {
 			name = strings.ReplaceAll(name, double+double, double)
 		}
 	}
-	// A mark needs a letter before it.
+	// A combining mark needs a letter before it.
 	name = strings.TrimLeftFunc(name, func(r rune) bool {
 		return strings.ContainsRune("._-", r) || unicode.Is(unicode.M, r)
 	})
@@ -108,8 +106,7 @@ func shorten(name string, max int) string {
 	return stem + ext
 }
 
-// extension is the end of a name from its last dot on, "" where that does not
-// look like one.
+// extension returns the end of a name from its last dot on, "" if that does not look like an extension.
 func extension(name string) string {
 	dot := strings.LastIndexByte(name, '.')
 	if dot <= 0 || len(name)-dot > maxExt || dot == len(name)-1 {

@@ -13,21 +13,20 @@ import (
 const (
 	// maxPath bounds a path below the outbox, in bytes.
 	maxPath = 1024
-	// maxListing bounds one listing, in bytes: some 2,000 files.
+	// maxListing bounds one listing, in bytes: about 2,000 files.
 	maxListing = 256 << 10
-	// block is what pieces begin at a multiple of, in bytes.
+	// block is the alignment of pieces, in bytes.
 	block = 64 << 10
-	// chunk is how many bytes of files one command brings.
+	// chunk is how many bytes of files one command returns.
 	chunk = 4 << 20
-	// chunkFiles is of how many files.
+	// chunkFiles is how many files one command reads.
 	chunkFiles = 100
-	// readPatience is how long one command in the container may take: a file that was
-	// exchanged for a pipe just now blocks its reader.
-	readPatience = 30 * time.Second
+	// readTimeout bounds one command in the container: a file that was just replaced by a pipe blocks its reader.
+	readTimeout = 30 * time.Second
 )
 
-// enter goes into the outbox, if it is a folder and not a way to somewhere else.
-// Exit code 3: there is none; 4: it is something else.
+// enter changes to the outbox, if it is a folder and not a link. Exit code 3: it does not exist; 4: it is something
+// else.
 const enter = `cd /workspace 2>/dev/null || exit 3
 [ -L outbox ] && exit 4
 [ -e outbox ] || exit 3
@@ -36,13 +35,12 @@ cd outbox 2>/dev/null || exit 4
 path() { f=$(printf '%b.' "$1"); f=${f%.}; }
 `
 
-// listScript lists what lies below $1, $2 levels deep, at most $3 bytes.
+// listScript lists what is below $1, $2 levels deep, at most $3 bytes.
 const listScript = enter + `path "$1"
 find ".${f:+/$f}" -mindepth 1 -maxdepth "$2" ! -path ./sent ! -path ./refused \
 	-exec stat -c "$4" -- {} + 2>/dev/null | head -c "$3"`
 
-// readScript writes the pieces of files: path, first block and length, again and
-// again. The file that is open is the one that stat speaks of.
+// readScript writes pieces of files: path, first block and length, repeated. stat describes the file that is open.
 const readScript = enter + `stat=$1; shift
 while [ $# -ge 3 ]; do
 	path "$1"; skip=$2 n=$3; shift 3
@@ -64,7 +62,7 @@ var (
 
 // script runs one of the scripts in the container. Its output is at most max bytes.
 func script(ctx context.Context, container Container, max int64, text string, args ...string) (sandbox.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	result, err := container.Exec(ctx, sandbox.Cmd{
 		Argv: append([]string{"/bin/sh", "-c", text, "outbox"}, args...), Dir: "/", MaxOutput: max,
@@ -93,9 +91,8 @@ func list(ctx context.Context, container Container, below string, levels int) (e
 	return parseListing(result.Stdout, cut), cut, nil
 }
 
-// read brings the pieces, as few or as many as one answer may hold. Those that
-// are missing at the end of its answer, beginning with the first missing one,
-// are not what they were.
+// read returns the pieces, as many as fit into one response. Pieces missing at the end, beginning with the first
+// missing one, have changed.
 func read(ctx context.Context, container Container, pieces []piece) ([][]byte, error) {
 	args := []string{metaFormat}
 	room := int64(1 << 10)

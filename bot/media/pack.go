@@ -25,8 +25,8 @@ func fetchFile(ctx context.Context, container Container, e entry, w io.Writer) e
 	})
 }
 
-// fetchAll reads files one after the other and gives their bytes to use, part by
-// part. An empty file comes as one part of no bytes.
+// fetchAll reads files one after the other and passes their bytes to use, part by part. An empty file has one part of
+// no bytes.
 func fetchAll(ctx context.Context, container Container, files []entry, use func(entry, []byte) error) error {
 	for _, request := range requests(files) {
 		data, err := read(ctx, container, request)
@@ -45,8 +45,8 @@ func fetchAll(ctx context.Context, container Container, files []entry, use func(
 	return nil
 }
 
-// late returns a refusal for a command that took too long while there is time left for
-// others, or for an outbox that is gone.
+// late returns a refusal for a command that took too long although there is time for others, or for an outbox that is
+// gone.
 func late(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &refusal{why: "could not be read in time", final: true}
@@ -133,9 +133,8 @@ func pack(ctx context.Context, container Container, f found, w io.Writer) error 
 	return errors.Join(archive.Close(), zip.Close())
 }
 
-// archived is a path in an archive: unchanged, because programs look for their files by
-// name, except for invisible characters and anything another system would read as a
-// path upwards.
+// archived returns a path for an archive: unchanged, because programs find their files by name, except for invisible
+// characters and anything that another system would read as a path upwards.
 func archived(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r == '\\' || !unicode.IsPrint(r) {
@@ -145,7 +144,7 @@ func archived(path string) string {
 	}, strings.ToValidUTF8(path, "_"))
 }
 
-// examine finds out what a collected file is.
+// examine detects what a collected file is.
 func (i *Item) examine(data *os.File) error {
 	sum := sha256.New()
 	_, _ = io.WriteString(sum, i.Name+"\x00"+i.source.identity()+"\x00")

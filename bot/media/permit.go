@@ -12,17 +12,17 @@ import (
 type found struct {
 	entry  entry
 	within []entry
-	cut    bool // there is more within
-	levels int  // how deep it was looked into
+	cut    bool // it contains more
+	levels int  // the depth of the listing
 }
 
-// sign is the same as long as nothing in it has changed.
+// sign stays the same as long as nothing in it changes.
 func (f found) sign() string { return f.sum(func(e entry) string { return e.meta }) }
 
-// identity is that of the file, or of the folder and all that is in it.
+// identity identifies the file, or the folder and everything in it.
 func (f found) identity() string { return f.sum(entry.identity) }
 
-// sum is of the paths in it, and what each is.
+// sum hashes the paths in it and one property of each.
 func (f found) sum(is func(entry) string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\x00%s\x00%v\x00", f.entry.path, is(f.entry), f.cut)
@@ -32,7 +32,7 @@ func (f found) sum(is func(entry) string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// size is the bytes of all its files; of what is permitted it cannot overflow.
+// size adds up the bytes of all its files; below the limits it cannot overflow.
 func (f found) size() int64 {
 	if !f.entry.isDir() {
 		return f.entry.size

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// What the inbox, outbox/sent and outbox/refused hold at most, each; the oldest
-// goes first. What belongs to the present task stays in any case.
+// Limits of the inbox, outbox/sent and outbox/refused, each; the oldest files are removed first. Files of the current
+// task are kept in any case.
 const (
 	keptFiles = 200       // files and folders
-	keptBytes = 500 << 20 // bytes, with all that is in the folders
+	keptBytes = 500 << 20 // bytes, including everything in folders
 )
 
 // pruneScript declares prune: it keeps the newest $1 entries of the current folder, of
@@ -28,30 +28,28 @@ const pruneScript = `prune() {
 } </dev/null >/dev/null 2>&1
 `
 
-// bringScript prunes the inbox for a file that comes, of $2 bytes, and writes
-// that to $1; $3 and $4 are prune's, less the new file. The files named behind
-// them stay. An inbox that is no folder of its own is left alone.
+// bringScript makes room in the inbox for a file of $2 bytes and writes it to $1; $3 and $4 are prune's limits without
+// the new file. The remaining arguments are files to keep. An inbox that is a link is left alone.
 const bringScript = pruneScript + `to=$1 size=$2 files=$3 bytes=$4; shift 4
 (cd /workspace/inbox && [ "$(pwd -P)" = /workspace/inbox ] &&
 	prune "$files" "$bytes" "$(stat -c %i -- "$@" | tr '\n' ' ')") 2>/dev/null
 exec /usr/bin/boxinit write "$to" "$size"`
 
-// bringArgs are the arguments of bringScript.
+// bringArgs returns the arguments of bringScript.
 func bringArgs(to string, size int64, keep []string) []string {
 	args := []string{to, strconv.FormatInt(size, 10), strconv.Itoa(keptFiles - 1), strconv.FormatInt(keptBytes-size, 10)}
 	return append(args, keep...)
 }
 
-// inode is the number of a thing's inode, as stat has it behind the device.
+// inode returns the inode in a stat answer, where it follows the device.
 func (e entry) inode() string {
 	fields := append(strings.Fields(e.meta), "", "", "", "")
 	_, inode, _ := strings.Cut(fields[3], ":")
 	return inode
 }
 
-// identity is the same as long as the file is, in whatever container, and
-// after a reboot, which may number devices and inodes anew. A file that was
-// written anew, moved away and back, or changed, has another one.
+// identity stays the same as long as the file exists, in any container, and after a reboot, which may renumber devices
+// and inodes. A file that was written again, moved away and back, or changed has another one.
 func (e entry) identity() string {
 	fields := strings.Fields(e.meta)
 	if len(fields) > 3 {

@@ -13,11 +13,11 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// tick is a command that ends when a file made next is younger than all others:
-// file systems date them by the tick of a clock.
+// tick is a command that ends when the next file created is younger than all others: file systems date files by the
+// tick of a clock.
 const tick = "tick() { touch /tmp/a; until touch /tmp/b; [ /tmp/b -nt /tmp/a ]; do :; done; }; "
 
-// TestPrune has a container's folders hold only so much, by bounds of the test's own.
+// TestPrune uses limits of its own.
 func TestPrune(t *testing.T) {
 	container := realContainer(t)
 	prune := func(t *testing.T, files, bytes int, keep string) {
@@ -37,7 +37,7 @@ func TestPrune(t *testing.T) {
 	}
 	t.Run("count", func(t *testing.T) {
 		fresh(t, container)
-		sh(t, container, tick+"for i in e d c b a; do echo $i > $i; tick; done; touch -d 2001-01-01 a") // what a file says of itself is not believed
+		sh(t, container, tick+"for i in e d c b a; do echo $i > $i; tick; done; touch -d 2001-01-01 a") // a file's own timestamp is not trusted
 		prune(t, 3, 1<<20, "")
 		check(t, "a b c")
 	})
@@ -64,7 +64,7 @@ printf x > $'a\nb 1 2 3'; printf x > '$(reboot)'; printf x > '*'; printf x > $'\
 		prune(t, 1, 1<<20, "")
 		check(t, "z")
 		if got := sh(t, container, "cat ../precious/y"); got != "x" {
-			t.Errorf("behind the links is %q", got)
+			t.Errorf("the links' targets contain %q", got)
 		}
 	})
 	t.Run("very many", func(t *testing.T) {
@@ -81,7 +81,7 @@ printf x > $'a\nb 1 2 3'; printf x > '$(reboot)'; printf x > '*'; printf x > $'\
 	})
 }
 
-// TestFullInbox: the oldest files go for a new one, but none that is kept.
+// TestFullInbox: the oldest files are removed for a new one, but none that must be kept.
 func TestFullInbox(t *testing.T) {
 	container := realContainer(t)
 	path := filepath.Join(t.TempDir(), "a")
@@ -105,7 +105,7 @@ func TestFullInbox(t *testing.T) {
 	if got := sh(t, container, "cd ../inbox; ls | wc -l; ls f1 new newer f200 f291; ls f7 f290 2>/dev/null || echo gone"); got != "14\nf1\nf200\nf291\nnew\nnewer\ngone" {
 		t.Errorf("in the inbox: %q", got)
 	}
-	// An inbox that leads elsewhere is not looked into.
+	// An inbox that is a link is left alone.
 	sh(t, container, "rm -rf ../inbox; mkdir ../work; for i in $(seq 300); do echo > ../work/$i; done; ln -s work ../inbox")
 	_, err := Deliver(t.Context(), container, "third", f, nil)
 	if got := sh(t, container, "cd ../work; ls | wc -l"); got != "300" && got != "301" {
@@ -113,8 +113,7 @@ func TestFullInbox(t *testing.T) {
 	}
 }
 
-// TestSentIsBounded: what was sent goes, the oldest first; what was sent just now
-// stays, and what is still to be sent.
+// TestSentIsBounded: of the sent files the oldest are removed; those just sent, and those still to be sent, are kept.
 func TestSentIsBounded(t *testing.T) {
 	container := realContainer(t)
 	sh(t, container, "mkdir sent refused; (cd sent; for i in $(seq 300); do echo $i > f$i; done; "+tick+"tick; echo > f300); (cd refused; seq 300 | xargs touch); ln -s /etc/hosts link; for i in 1 2 3 4; do echo $i > n$i; done")
@@ -127,8 +126,7 @@ func TestSentIsBounded(t *testing.T) {
 	}
 }
 
-// TestSentWhileAway: what could not be moved when it was sent is known again,
-// what is written anew is new.
+// TestSentWhileAway: a file that could not be moved after sending is recognised, a rewritten one is new.
 func TestSentWhileAway(t *testing.T) {
 	container := realContainer(t)
 	sh(t, container, "echo x > a; mkdir d; echo x > d/x; echo x > b")

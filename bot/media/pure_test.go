@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"maunium.net/go/mautrix/crypto/attachment"
+
+	"matrix-tui/bot/matrix/decode"
+	"matrix-tui/state/event"
 )
 
 func hashOf(s string) string {
@@ -19,39 +22,39 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-const event = "$Woq2vwLy8mNukf7e8oz61GxT5gpMmr_asdo-rzeYbg8"
+const anEvent = "$Woq2vwLy8mNukf7e8oz61GxT5gpMmr_asdo-rzeYbg8"
 
 func TestSafeName(t *testing.T) {
-	id := event[1:]
+	id := anEvent[1:]
 	for _, c := range []struct{ event, name, want string }{
-		{event, "cat.png", id + "-cat.png"},
-		{event, "my cat (1).png", id + "-my_cat_1_.png"},
-		{event, "../../etc/passwd", id + "-passwd"},
-		{event, `C:\windows\system.ini`, id + "-system.ini"},
-		{event, "", id + "-file"},
-		{event, "...", id + "-file"},
-		{event, ".bashrc", id + "-bashrc"},
-		{event, "-rf", id + "-rf"},
-		{event, "--..--__x", id + "-x"},
-		{event, "a\nb\x00c\td", id + "-a_b_c_d"},
-		{event, "a\u202egnp.exe", id + "-agnp.exe"},
-		{event, "Отчёт.pdf", id + "-Отчёт.pdf"},
-		{event, "e\u0301te\u0301.txt", id + "-été.txt"},
-		{event, "हिन्दी.txt", id + "-हिन्दी.txt"},
-		{event, "ｆｕｌｌ／ｗｉｄｔｈ．ｔｘｔ", id + "-full_width.txt"},
-		{event, "a\u2024\u2024/b", id + "-b"},
-		{event, "\u0301\u0301x", id + "-x"},
-		{event, "bad\xff\xfename", id + "-bad_name"},
-		{event, "@file ~$(rm)`;|&.sh", id + "-file_rm_.sh"},
-		{event, strings.Repeat("a", 300) + ".tar", id + "-" + strings.Repeat("a", 72) + ".tar"},
-		{event, strings.Repeat("é", 300) + ".jpg", id + "-" + strings.Repeat("é", 36) + ".jpg"},
-		{event, "x." + strings.Repeat("e", 300), id + "-x." + strings.Repeat("e", 74)},
+		{anEvent, "cat.png", id + "-cat.png"},
+		{anEvent, "my cat (1).png", id + "-my_cat_1_.png"},
+		{anEvent, "../../etc/passwd", id + "-passwd"},
+		{anEvent, `C:\windows\system.ini`, id + "-system.ini"},
+		{anEvent, "", id + "-file"},
+		{anEvent, "...", id + "-file"},
+		{anEvent, ".bashrc", id + "-bashrc"},
+		{anEvent, "-rf", id + "-rf"},
+		{anEvent, "--..--__x", id + "-x"},
+		{anEvent, "a\nb\x00c\td", id + "-a_b_c_d"},
+		{anEvent, "a\u202egnp.exe", id + "-agnp.exe"},
+		{anEvent, "Отчёт.pdf", id + "-Отчёт.pdf"},
+		{anEvent, "e\u0301te\u0301.txt", id + "-été.txt"},
+		{anEvent, "हिन्दी.txt", id + "-हिन्दी.txt"},
+		{anEvent, "ｆｕｌｌ／ｗｉｄｔｈ．ｔｘｔ", id + "-full_width.txt"},
+		{anEvent, "a\u2024\u2024/b", id + "-b"},
+		{anEvent, "\u0301\u0301x", id + "-x"},
+		{anEvent, "bad\xff\xfename", id + "-bad_name"},
+		{anEvent, "@file ~$(rm)`;|&.sh", id + "-file_rm_.sh"},
+		{anEvent, strings.Repeat("a", 300) + ".tar", id + "-" + strings.Repeat("a", 72) + ".tar"},
+		{anEvent, strings.Repeat("é", 300) + ".jpg", id + "-" + strings.Repeat("é", 36) + ".jpg"},
+		{anEvent, "x." + strings.Repeat("e", 300), id + "-x." + strings.Repeat("e", 74)},
 		{"$12345:example.org", "a", "12345-example-org-2fbffff39c-a"},
 		{"", "a", "event-e3b0c44298-a"},
 		{"$-x", "a", "x-6b0c5a5f45-a"},
 	} {
 		got := SafeName(c.event, c.name)
-		if c.event != event { // the hash is what it is
+		if c.event != anEvent { // the hash is what it is
 			head, tail := c.want[:strings.LastIndex(strings.TrimSuffix(c.want, "-a"), "-")], "-a"
 			if !strings.HasPrefix(got, head+"-") || !strings.HasSuffix(got, tail) || len(got) != len(c.want) {
 				t.Errorf("SafeName(%q, %q) = %q, want %s-<hash>-a", c.event, c.name, got, head)
@@ -62,27 +65,27 @@ func TestSafeName(t *testing.T) {
 			t.Errorf("SafeName(%q, %q)\n got %q\nwant %q", c.event, c.name, got, c.want)
 		}
 	}
-	if SafeName("$a.b", "x") == SafeName("$a:b", "x") || SafeName(event+"1", "x") == SafeName(event+"2", "x") {
-		t.Error("files of two events have one name")
+	if SafeName("$a.b", "x") == SafeName("$a:b", "x") || SafeName(anEvent+"1", "x") == SafeName(anEvent+"2", "x") {
+		t.Error("files of two events share a name")
 	}
 }
 
 func FuzzSafeName(f *testing.F) {
 	for _, name := range []string{"", "..", "a/b", "x.tar.gz", "\u202e", strings.Repeat("\ufdfa", 300), "\xff"} {
-		f.Add(event, name)
+		f.Add(anEvent, name)
 	}
-	f.Fuzz(func(t *testing.T, event, name string) {
-		got := SafeName(event, name)
+	f.Fuzz(func(t *testing.T, anEvent, name string) {
+		got := SafeName(anEvent, name)
 		if got == "" || len(got) > maxName || !utf8.ValidString(got) || strings.ContainsAny(got[:1], ".-") {
-			t.Errorf("SafeName(%q, %q) = %q", event, name, got)
+			t.Errorf("SafeName(%q, %q) = %q", anEvent, name, got)
 		}
 		for _, r := range got {
 			if r != '.' && r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
-				t.Errorf("SafeName(%q, %q) = %q has %U", event, name, got, r)
+				t.Errorf("SafeName(%q, %q) = %q has %U", anEvent, name, got, r)
 			}
 		}
-		if strings.Contains(got, "..") || SafeName(event, name) != got {
-			t.Errorf("SafeName(%q, %q) = %q", event, name, got)
+		if strings.Contains(got, "..") || SafeName(anEvent, name) != got {
+			t.Errorf("SafeName(%q, %q) = %q", anEvent, name, got)
 		}
 		if again := CleanName(CleanName(name)); again != CleanName(name) {
 			t.Errorf("CleanName(%q) is %q, and of that %q", name, CleanName(name), again)
@@ -123,7 +126,7 @@ func TestDescribe(t *testing.T) {
 		{"m.sticker", `null`, File{}, false},
 		{"m.reaction", `{"msgtype":"m.image","url":"mxc://a/b"}`, File{}, false},
 	} {
-		got, ok := Describe(json.RawMessage(c.content), c.kind)
+		got, ok := Describe(said(json.RawMessage(c.content), c.kind))
 		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(attachment.EncryptedFile{})); diff != "" || ok != c.ok {
 			t.Errorf("Describe(%s) is %v (-want +got):\n%s", c.content, ok, diff)
 		}
@@ -134,11 +137,11 @@ func FuzzDescribe(f *testing.F) {
 	f.Add([]byte(`{"msgtype":"m.image","body":"a","url":"mxc://a/b","info":{"size":1,"mimetype":"a/b"},"file":{"url":"mxc://a/b"}}`), "m.room.message")
 	f.Add([]byte(`{"file":{"key":{"key_ops":{}}}}`), "m.sticker")
 	f.Fuzz(func(t *testing.T, content []byte, kind string) {
-		file, ok := Describe(content, kind)
+		file, ok := Describe(said(content, kind))
 		if ok != (file.Placeholder() != "") || file.Size < 0 {
 			t.Errorf("Describe(%q) = %+v, %v", content, file, ok)
 		}
-		if name := file.FileName(event, "image/png"); len(name) > maxName || !strings.HasPrefix(name, event[1:]+"-") {
+		if name := file.FileName(anEvent, "image/png"); len(name) > maxName || !strings.HasPrefix(name, anEvent[1:]+"-") {
 			t.Errorf("FileName of %q is %q", content, name)
 		}
 	})
@@ -155,7 +158,7 @@ func TestFileName(t *testing.T) {
 		{File{Kind: Plain, Name: "///"}, "application/x-odd", "file"},
 		{File{Kind: Sticker, Name: strings.Repeat("long ", 99)}, "image/png", "long_long_long_long_long_long_long_long.png"},
 	} {
-		if got, want := c.file.FileName(event, c.kind), event[1:]+"-"+c.want; got != want {
+		if got, want := c.file.FileName(anEvent, c.kind), anEvent[1:]+"-"+c.want; got != want {
 			t.Errorf("file %+v is called %q, want %q", c.file, got, want)
 		}
 	}
@@ -198,4 +201,15 @@ func TestSniff(t *testing.T) {
 			t.Errorf("Sniff(%q, %q) = %q, want %q", c.head, c.claimed, got, c.want)
 		}
 	}
+}
+
+// said is the message of an event with this content; one that is rejected says
+// nothing.
+func said(content json.RawMessage, eventType string) event.Message {
+	frame := append([]byte(`{"event_id":"$1","type":"`+eventType+`","sender":"@ann:x","content":`), content...)
+	e, err := decode.FromServer(append(frame, '}'))
+	if err != nil || e.Body.Message == nil {
+		return event.Message{}
+	}
+	return *e.Body.Message
 }

@@ -21,7 +21,7 @@ import (
 // Putter uploads a file and returns its mxc URI. The name may be "".
 type Putter func(ctx context.Context, data io.ReadSeeker, size int64, contentType, name string) (string, error)
 
-// Location is where the homeserver has a file: URL, or File if it is encrypted.
+// Location is where the homeserver stores a file: URL, or File if it is encrypted.
 type Location struct {
 	URL  string         `json:"url,omitempty"`
 	File *EncryptedFile `json:"file,omitempty"`
@@ -33,13 +33,13 @@ type EncryptedFile struct {
 	URL string `json:"url"`
 }
 
-// Uploaded is where an item is, and its thumbnail if it has one.
+// Uploaded is where the homeserver stores an item, and its thumbnail if it has one.
 type Uploaded struct {
 	Location
 	Thumb *Location `json:"thumbnail,omitempty"`
 }
 
-// unknown is the type of all encrypted files, for the server.
+// unknown is the type that the server sees for encrypted files.
 const unknown = "application/octet-stream"
 
 // Upload uploads an item and its thumbnail. For an encrypted room it encrypts both; the
@@ -81,7 +81,7 @@ func sealed(ctx context.Context, put Putter, data *os.File) (*EncryptedFile, err
 	file := &EncryptedFile{EncryptedFile: *attachment.NewEncryptedFile()}
 	source := file.EncryptStream(io.NopCloser(data))
 	size, err := io.Copy(tmp, source)
-	if err := errors.Join(err, source.Close()); err != nil { // here the hash is noted
+	if err := errors.Join(err, source.Close()); err != nil { // this computes the hash
 		return nil, err
 	}
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {

@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// moveScript moves things out of the outbox's way: folder, name, new name, again
-// and again. What lies there already stays, as far as prune lets it: $2 and $3 are
-// prune's, $4 the inodes of what is moved. Exit code 5: something is still there.
+// moveScript moves entries out of the outbox: folder, name, new name, repeated. Existing files in the target stay
+// within prune's limits: $2 and $3 are those, $4 the inodes of what is moved. Exit code 5: something is still there.
 const moveScript = enter + pruneScript + `now=$1 files=$2 bytes=$3 moved=$4 failed=0; shift 4
 while [ $# -ge 3 ]; do
 	to=$1; path "$3"; name=$f; path "$2"; shift 3
@@ -31,10 +30,9 @@ for f in sent refused; do
 done
 exit "$failed"`
 
-// MarkSent moves what was collected to outbox/sent/ in the container, and what was
-// refused for good to outbox/refused/, under unused names. Anything that has changed
-// since it was collected stays, to be collected again. The oldest sent or refused files
-// are deleted above the limits. It may be repeated.
+// MarkSent moves collected files to outbox/sent/ in the container, and those refused for good to outbox/refused/, under
+// unused names. Anything that has changed since it was collected stays, to be collected again. The oldest sent or
+// refused files are deleted above the limits. It may be repeated.
 func MarkSent(ctx context.Context, container Container, b *Batch) error {
 	if len(b.Items) == 0 && len(b.aside) == 0 {
 		return nil
@@ -78,12 +76,12 @@ func MarkSent(ctx context.Context, container Container, b *Batch) error {
 		moved = fmt.Errorf("exit code %d", result.Code)
 	}
 	if moved != nil {
-		moved = fmt.Errorf("move what was sent: %w", moved)
+		moved = fmt.Errorf("move sent files: %w", moved)
 	}
 	return errors.Join(err, moved)
 }
 
-// movedName is the name it keeps, unless a number would make that too long.
+// movedName returns the name after the move, cut if a number would make it too long.
 func movedName(name string) string {
 	if len(name) > 200 || !utf8.ValidString(name) {
 		return CleanName(name)

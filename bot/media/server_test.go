@@ -22,23 +22,23 @@ import (
 	"maunium.net/go/mautrix"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/sandbox/sandboxtest"
 	"matrix-tui/state/sentence"
 )
 
-// account is an account on a Dendrite of the test's own, with another client of
-// it that looks at the server.
+// account is an account on a Dendrite of the test's own, with a second client of it that checks the server.
 func account(t *testing.T) (*matrix.Account, *mautrix.Client) {
 	t.Helper()
 	bins := os.Getenv("MATRIX_TUI_DENDRITE")
 	if bins == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			skip(t, err)
+			sandboxtest.Skip(t, err)
 		}
 		bins = filepath.Join(cache, "matrix-tui", "bin")
 	}
 	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {
-		skip(t, err)
+		sandboxtest.Skip(t, err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,8 +95,7 @@ func account(t *testing.T) (*matrix.Account, *mautrix.Client) {
 	return a, client
 }
 
-// TestThereAndBack sends an image as the bot would and fetches it as the bot
-// would, in the clear and encrypted.
+// TestThereAndBack sends an image as the bot would and fetches it as the bot would, in clear and encrypted.
 func TestThereAndBack(t *testing.T) {
 	own, client := account(t)
 	data := encoded(t, "image/png", halves(1000, 500, color.White))
@@ -123,13 +122,13 @@ func TestThereAndBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, ok := Describe(raw, "m.room.message")
+			f, ok := Describe(said(raw, "m.room.message"))
 			if !ok || f.Kind != Image || f.Name != "chart.png" || f.Caption != "" || f.Type != "image/png" || f.Size != int64(len(data)) || (f.Secret != nil) != encrypted {
 				t.Errorf("the message describes %+v", f)
 			}
 			checkFetch(t, own.Download, f, 1<<20, data, nil, "")
 			checkFetch(t, own.Download, f, int64(len(data))-1, nil, ErrTooLarge, sentence.Text(tooLarge("chart.png", int64(len(data))-1, nil)))
-			// The thumbnail is as well hidden as the image.
+			// The thumbnail is encrypted too.
 			var c struct {
 				Info map[string]any `json:"info"`
 			}
@@ -143,7 +142,7 @@ func TestThereAndBack(t *testing.T) {
 				thumb["url"] = c.Info["thumbnail_url"]
 			}
 			text, _ := json.Marshal(thumb)
-			small, ok := Describe(text, "m.room.message")
+			small, ok := Describe(said(text, "m.room.message"))
 			if !ok || small.URL == "" || small.URL == f.URL || strings.Contains(string(raw), `"url":""`) || encrypted == (c.Info["thumbnail_url"] != nil) {
 				t.Fatalf("message %s", raw)
 			}
@@ -162,7 +161,7 @@ func TestThereAndBack(t *testing.T) {
 	checkFetch(t, own.Download, f, 100, nil, ErrGone, "The homeserver no longer has the file x.png. Please send it again.")
 }
 
-// serverHas checks that the server was given something else than data.
+// serverHas checks that the server has something else than data.
 func serverHas(t *testing.T, client *mautrix.Client, uri string, data []byte, kind string) {
 	t.Helper()
 	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet,

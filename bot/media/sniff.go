@@ -10,7 +10,7 @@ import (
 // sniffed is how many bytes are enough to detect a file's type.
 const sniffed = 4096
 
-// magic are beginnings that net/http does not know.
+// magic lists signatures that net/http does not know.
 var magic = []struct {
 	at          int
 	begin, kind string
@@ -36,24 +36,22 @@ var magic = []struct {
 	{257, "ustar", "application/x-tar"},
 }
 
-// textual are types of text whose names do not begin with "text/".
+// textual lists text types whose names do not begin with "text/".
 var textual = []string{
 	"application/json", "application/ld+json", "application/xml", "application/yaml", "application/x-yaml",
 	"application/toml", "application/javascript", "application/x-sh", "application/sql", "application/x-ndjson",
 	"image/svg+xml",
 }
 
-// known are types that have a beginning of their own: bytes without it are
-// something else, whatever a message claims.
+// known lists types with a signature of their own: bytes without it are something else, whatever a message claims.
 var known = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/avif",
 	"application/pdf", "application/zip", "application/gzip", "application/x-gzip", "audio/wave", "audio/wav",
 	"audio/flac", "audio/ogg", "video/ogg", "video/mp4", "video/webm", "audio/mp4", "audio/webm", "video/quicktime",
 }
 
-// Sniff detects the media type of a file from its first bytes (4096 are enough). The
-// claimed type only decides what the bytes leave open: which kind of text, what a ZIP
-// contains, whether a container format has audio only.
+// Sniff detects the media type of a file from its first bytes (4096 are enough). The claimed type only decides what the
+// bytes leave open: which kind of text, what a ZIP contains, whether a container format has only audio.
 func Sniff(head []byte, claimed string) string {
 	claimed = mediaType(claimed)
 	kind := byMagic(head)
@@ -91,7 +89,7 @@ func isText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || slices.Contains(textual, kind)
 }
 
-// byMagic knows the beginnings that net/http does not.
+// byMagic detects types by the signatures that net/http does not know.
 func byMagic(head []byte) string {
 	for _, m := range magic {
 		if len(head) > m.at && bytes.HasPrefix(head[m.at:], []byte(m.begin)) {
@@ -119,7 +117,7 @@ func byMagic(head []byte) string {
 	return ""
 }
 
-// extensions are the endings for files that came without one.
+// extensions are for files that came without one.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
 	"image/heic": ".heic", "image/avif": ".avif", "image/tiff": ".tiff", "image/bmp": ".bmp",
@@ -130,8 +128,7 @@ var extensions = map[string]string{
 	"application/json": ".json", "text/plain": ".txt", "text/html": ".html", "text/markdown": ".md", "text/csv": ".csv",
 }
 
-// ours are the types that an extension says, for files out of a container whose bytes
-// are text.
+// ours maps extensions to types, for text files from a container.
 var ours = map[string]string{
 	".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".yaml": "application/yaml",
 	".yml": "application/yaml", ".toml": "application/toml", ".html": "text/html", ".css": "text/css", ".svg": "image/svg+xml",

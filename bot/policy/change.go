@@ -16,10 +16,10 @@ import (
 // Keys are the keys for Set, in the order in which they are shown.
 var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "approvals"}
 
-// Values of Set that are no values.
+// Values of Set with a special meaning.
 const (
-	valueDefault = "default" // nothing is said any more
-	valueNone    = "none"    // an empty list, no persona, the model of the settings
+	valueDefault = "default" // removes the setting
+	valueNone    = "none"    // an empty list, no persona, or the model of the settings
 )
 
 // Set changes a setting of a room, or of all rooms with room "" or "defaults". Lists of
@@ -161,15 +161,14 @@ func place(room string) string {
 	return room
 }
 
-// write edits the file as it is now, again when somebody else has just changed
-// it.
+// write applies an edit to the current file, and repeats it if somebody else changed the file in the meantime.
 func (s *Source) write(edit func(data []byte) ([]byte, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range 3 {
 		path := s.path
 		if target, err := filepath.EvalSymlinks(path); err == nil {
-			path = target // a link to the file stays one
+			path = target // a link to the file stays a link
 		}
 		before, _ := os.Stat(path)
 		data, err := readBytes(path)

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// folder makes a state folder with a policy file, "" for none.
+// folder creates a state folder with a policy file, or without one for "".
 func folder(t *testing.T, file string) (s *Source, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func TestAllowAndBlock(t *testing.T) {
 	for _, c := range []struct {
 		name, before string
 		do           func(*Source) error
-		after        string // "" when nothing may be written
+		after        string // "" if nothing may be written
 		wrong        string
 	}{
 		{"the first goes on from the settings", "", allow("@a:x", ""), "defaults:\n  allow:\n    - \"@set:x\"\n    - \"@a:x\"\n", ""},
@@ -107,8 +107,7 @@ func TestAllowAndBlock(t *testing.T) {
 	}
 }
 
-// What is changed by hand between two commands stays, and what is changed by a
-// command counts at once.
+// Manual changes between two commands are kept, and changes by command apply at once.
 func TestChangeKeepsHandEdits(t *testing.T) {
 	s, path := folder(t, "")
 	if err := s.Allow("@a:x", "", nil); err != nil {
@@ -135,7 +134,7 @@ func TestChangeKeepsHandEdits(t *testing.T) {
 	}
 }
 
-// A hand that saves while the bot edits wins its race: the edit begins anew.
+// Somebody who saves the file while the bot edits it wins: the edit starts again.
 func TestChangeBeginsAnewWhenTheFileChanged(t *testing.T) {
 	s, path := folder(t, "defaults: {reply: all}\n")
 	tries := 0
@@ -162,7 +161,7 @@ func TestChangeBeginsAnewWhenTheFileChanged(t *testing.T) {
 		return []byte("defaults: {}\n"), nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "someone else") {
-		t.Errorf("a file that never stands still: %v", err)
+		t.Errorf("a file that changes all the time: %v", err)
 	}
 }
 
@@ -184,7 +183,7 @@ func TestChangesFromManySides(t *testing.T) {
 	}
 }
 
-// A link to the file stays a link, and the bound of the file holds.
+// A link to the file stays a link, and the size limit of the file is enforced.
 func TestChangeOfLinkAndBound(t *testing.T) {
 	s, path := folder(t, "")
 	real := filepath.Join(t.TempDir(), "real.yaml")

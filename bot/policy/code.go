@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A pairing code is codeLength letters of the alphabet, which has none that
-// look like another: 40 bits.
+// A pairing code has codeLength letters of an alphabet without letters that look alike: 40 bits.
 const (
 	alphabet   = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 	codeLength = 8

@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// Reply says which of the heard messages are answered.
+// Reply says which messages are answered.
 type Reply string
 
 const (
@@ -14,8 +14,8 @@ const (
 
 var replies = []Reply{All, MentionOnly, OwnerOnly, Off}
 
-// In returns the rule if the file leaves it open: nobody has to mention the bot
-// while it is alone with one other person.
+// In returns the rule, or the default for this kind of room if the file has none: nobody has to mention the bot while
+// it is alone with one other person.
 func (r Reply) In(alone bool) Reply {
 	switch {
 	case r != "":
@@ -30,37 +30,35 @@ func (r Reply) In(alone bool) Reply {
 type Query struct {
 	Room, Sender string   // full IDs
 	Owners       []string // of the settings: full user IDs
-	Allow        []string // of the settings: user IDs and globs; counts where the file has no list
+	Allow        []string // of the settings: user IDs and globs; used if the file has no list
 	Direct       bool     // a direct chat, by m.direct or the invite
 	Alone        bool     // the bot and one other person are the only members
-	Mentioned    bool     // it mentions the bot, or replies to a message of the bot's
-	Command      bool     // it is a !word of ours
+	Mentioned    bool     // it mentions the bot, or replies to one of the bot's messages
+	Command      bool     // it is one of the bot's !commands
 }
 
-// Reasons of a decision.
+// Reasons for a decision.
 const (
-	ReasonOwner        = "owner"         // all that owners say is answered here
-	ReasonAll          = "all"           // all that is heard is answered here
-	ReasonMentioned    = "mentioned"     // it speaks to the bot
-	ReasonCommand      = "command"       // it is a command of somebody who may
+	ReasonOwner        = "owner"         // owners are always answered here
+	ReasonAll          = "all"           // everyone who is heard is answered here
+	ReasonMentioned    = "mentioned"     // it addresses the bot
+	ReasonCommand      = "command"       // it is a command of somebody who may use it
 	ReasonBlocked      = "blocked"       // not heard: the sender is blocked
 	ReasonUnknown      = "unknown"       // not heard: the sender is in no list
-	ReasonNotMentioned = "not_mentioned" // heard, and not for the bot
-	ReasonOwnerOnly    = "owner_only"    // heard, and only owners are answered here
-	ReasonOff          = "off"           // heard, and nothing is answered here
+	ReasonNotMentioned = "not_mentioned" // heard, but not addressed to the bot
+	ReasonOwnerOnly    = "owner_only"    // heard, but only owners are answered here
+	ReasonOff          = "off"           // heard, but nothing is answered here
 )
 
-// Decision is what happens to a message. One that is not heard must leave no visible
-// trace.
+// Decision says what happens to a message. One that is not heard must leave no visible trace.
 type Decision struct {
 	Heard  bool   // it is context for the agent, and its sender may use the bot
 	Reply  bool   // it is a task or a command, and is answered
-	Pair   bool   // not heard, and its sender is to get a pairing code
+	Pair   bool   // not heard, and its sender gets a pairing code
 	Reason string // one of the Reasons
 }
 
-// Decide decides about a message. Owners are always heard; for others, blocking wins
-// over allowing.
+// Decide decides about a message. Owners are always heard; for everyone else, blocking wins over allowing.
 func (p *Policy) Decide(q Query) Decision {
 	r := p.room(q.Room)
 	reply := r.Reply.In(q.Alone)

@@ -53,13 +53,13 @@ func TestDecide(t *testing.T) {
 		{"!owner:x", "@both:x", "---- ----"},
 		{"!owner:x", "@stranger:x", "---- ----"},
 
-		{"!off:x", "@owner:x", "hhRR hhRR"}, // else nobody could turn it on again
+		{"!off:x", "@owner:x", "hhRR hhRR"}, // otherwise nobody could turn it on again
 		{"!off:x", "@owner2:x", "hhRR hhRR"},
 		{"!off:x", "@friend:x", "hhhh hhhh"},
 		{"!off:x", "@both:x", "---- ----"},
 		{"!off:x", "@stranger:x", "---- ----"},
 
-		// Nothing but the full ID counts, in its own case.
+		// Only the full ID counts, in its exact case.
 		{"!all:x", "@Owner:x", "---- pppp"},
 		{"!all:x", "@owner:x.evil", "---- pppp"},
 		{"!all:x", "@owner:x:8448", "---- pppp"},
@@ -70,7 +70,7 @@ func TestDecide(t *testing.T) {
 		{"!all:x", "@a:Good.org", "---- pppp"},
 		{"!all:x", "a:good.org", "---- pppp"},
 		{"!all:x", "good.org", "---- pppp"},
-		{"!all:x", "@*:good.org", "RRRR RRRR"}, // an odd user, of that server
+		{"!all:x", "@*:good.org", "RRRR RRRR"}, // an odd user of that server
 		{"!all:x", "", "---- pppp"},
 	} {
 		var got strings.Builder
@@ -79,7 +79,7 @@ func TestDecide(t *testing.T) {
 				got.WriteByte(' ')
 			}
 			q := Query{Room: c.room, Sender: c.sender, Owners: []string{"@owner:x", "@owner2:x"},
-				Allow:  []string{"@stranger:x", "@*:*"}, // does not count beside the file's list
+				Allow:  []string{"@stranger:x", "@*:*"}, // ignored because the file has a list
 				Direct: i >= 4, Alone: i >= 4, Command: i&2 != 0, Mentioned: i&1 != 0}
 			got.WriteString(letter(p.Decide(q)))
 		}
@@ -103,7 +103,7 @@ func letter(d Decision) string {
 	return fmt.Sprint(d)
 }
 
-// Where the file has no list, the settings say who is heard.
+// Without a list in the file, the settings say who is heard.
 func TestDecideBySettings(t *testing.T) {
 	for _, c := range []struct {
 		file, sender string
@@ -176,7 +176,7 @@ func TestDecideTellsWhy(t *testing.T) {
 	}
 }
 
-// No file at all, and the zero value, hear whom the settings allow.
+// Without a file, and with the zero value, the settings say who is heard.
 func TestDecideWithoutFile(t *testing.T) {
 	for _, p := range []*Policy{nil, {}} {
 		if d := p.Decide(Query{Room: "!r:x", Sender: "@a:x", Allow: []string{"@a:x"}, Direct: true, Alone: true}); !d.Reply {

@@ -52,8 +52,7 @@ func reset(data []byte, where string) ([]byte, error) {
 	})
 }
 
-// load parses a valid file. A file with only comments has no document: they are the
-// head.
+// load parses a valid file. A file with only comments has no document: the comments become its head.
 func load(data []byte) (doc *yaml.Node, head []byte, err error) {
 	doc = &yaml.Node{}
 	err = yaml.Unmarshal(data, doc)
@@ -115,7 +114,7 @@ func finish(data, head []byte, doc *yaml.Node, where string) ([]byte, error) {
 	return out, nil
 }
 
-// meaning is the content of a file by section, without empty sections.
+// meaning returns the content of a file by section, without empty sections.
 func meaning(data []byte) (map[string]any, error) {
 	var f struct {
 		Defaults map[string]any            `yaml:"defaults"`

@@ -28,7 +28,7 @@ rooms:
 # The end.
 `
 
-// A change is that change: comments, order and ways of writing stay.
+// An edit changes only what it must: comments, order and style are kept.
 func TestSetKeepsTheRest(t *testing.T) {
 	for _, c := range []struct {
 		where, key, value string
@@ -47,7 +47,7 @@ func TestSetKeepsTheRest(t *testing.T) {
 		{"!den:x", "persona", "p/pirate.md", "# short\n", "# short\n    persona: \"p/pirate.md\"\n"},
 		{"!den:x", "persona", "none", "# short\n", "# short\n    persona: \"\"\n"},
 		{"!attic:x", "block", "@b:x", "{reply: off}", "{reply: off, block: [\"@b:x\"]}"},
-		{"!attic:x", "reply", "default", "  '!attic:x': {reply: off} # dusty\n", ""}, // nothing more is said of it
+		{"!attic:x", "reply", "default", "  '!attic:x': {reply: off} # dusty\n", ""}, // an empty section
 		{"!new:x", "reply", "off", "# dusty\n", "# dusty\n  \"!new:x\":\n    reply: off\n"},
 	} {
 		got, err := edit([]byte(byHand), c.where, func(section *yaml.Node) error { return set(section, c.key, c.value) })
@@ -64,7 +64,7 @@ func TestSetKeepsTheRest(t *testing.T) {
 	}
 }
 
-// Whatever there is, a file comes out that says what was asked for.
+// Whatever the file contains, the result has the requested setting.
 func TestSetInSmallFiles(t *testing.T) {
 	for _, c := range []struct{ file, where, want string }{
 		{"", "defaults", "defaults:\n  reply: off\n"},
@@ -148,7 +148,7 @@ func TestReset(t *testing.T) {
 		}
 	}
 	if got, err := reset([]byte(byHand), "!other:x"); got != nil || err != nil {
-		t.Errorf("a room of which nothing is said: %q, %v", got, err)
+		t.Errorf("a room without settings: %q, %v", got, err)
 	}
 	got, err := reset([]byte(byHand), "defaults")
 	if err != nil {
@@ -159,8 +159,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Whatever stands in the file, an edit says nothing else than it should, and
-// what it writes can be read.
+// Whatever the file contains, an edit changes nothing else, and its result is valid.
 func FuzzEdit(f *testing.F) {
 	for _, file := range []string{byHand, "", "# c", "null", "rooms: {'!r:x': {}}", "defaults: {allow: [ # x\n]}", "? defaults\n: {reply: all}\n", "%YAML 1.1\n---\ndefaults: {reply: |-\n  all}", "\ufeffdefaults: {}\r\n"} {
 		f.Add([]byte(file), "!r:x", "allow", "@a:x, @*:y")
@@ -174,7 +173,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		before, err := Parse(data)
 		if err != nil {
-			t.Fatalf("a wrong file was changed: %v", err)
+			t.Fatalf("an invalid file was changed: %v", err)
 		}
 		after, err := Parse(got)
 		if err != nil {

@@ -7,8 +7,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// sayf is what somebody is told who wants to change the policy: nothing was
-// changed, and what would be right.
+// sayf returns a sentence for somebody who wants to change the policy: nothing was changed, and what would be valid.
 func sayf(format string, args ...any) error {
 	said := fmt.Sprintf(format, args...)
 	return sentence.New(errors.New(said), said)

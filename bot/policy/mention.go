@@ -1,47 +1,35 @@
 package policy
 
 import (
-	"encoding/json"
 	"html"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"matrix-tui/state/event"
 )
 
 // Mentioned reports whether a message addresses the bot: by m.mentions if the sender's
 // client sets it, otherwise by the bot's full ID or display name as separate words of
 // the text, or by a link to it. Quoted text of a reply fallback does not count, and
-// neither does @room. For an edit, pass m.new_content. The content may be anything.
-func Mentioned(content json.RawMessage, bot, displayname string) bool {
-	var c map[string]json.RawMessage // not a struct: those match keys of another case too
-	if json.Unmarshal(content, &c) != nil || bot == "" {
+// neither does @room.
+func Mentioned(m event.Message, bot, displayname string) bool {
+	if bot == "" {
 		return false
 	}
-	var mentions map[string]json.RawMessage
-	if json.Unmarshal(c["m.mentions"], &mentions) == nil && mentions != nil {
-		var users []json.RawMessage
-		_ = json.Unmarshal(mentions["user_ids"], &users)
-		return slices.ContainsFunc(users, func(user json.RawMessage) bool { return text(user) == bot })
+	if m.Mentions != nil {
+		return slices.Contains(m.Mentions, bot)
 	}
-	body := text(c["body"])
-	if c["m.relates_to"] != nil && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
+	body := m.Body
+	if m.RelatesTo != (event.Relation{}) && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
 		body = afterQuote(body)
 	}
-	return spokenTo(body, bot, false) || spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true) ||
-		text(c["format"]) == "org.matrix.custom.html" && linked(text(c["formatted_body"]), bot)
+	return spokenTo(body, bot, false) || spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true) || linked(m.FormattedBody, bot)
 }
 
-// text is a JSON string, "" for anything else.
-func text(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// afterQuote is what follows the lines of a reply fallback.
+// afterQuote returns the text after the lines of a reply fallback.
 func afterQuote(body string) string {
 	for strings.HasPrefix(body, ">") {
 		_, rest, _ := strings.Cut(body, "\n")
@@ -95,7 +83,7 @@ func closes(after string, id bool) bool {
 	return true
 }
 
-// inWord tells whether a rune makes a word longer; no rune at all does not.
+// inWord reports whether a rune continues a word; the absence of a rune does not.
 func inWord(r rune) bool {
 	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
@@ -138,7 +126,7 @@ func linked(formatted, user string) bool {
 	}
 }
 
-// linkedUser is the user that a link leads to, "" for none.
+// linkedUser returns the user that a link points to, or "".
 func linkedUser(link string) string {
 	target, sigil := "", ""
 	if rest, ok := strings.CutPrefix(link, "https://matrix.to/#/"); ok {

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// valueAt is what stands at a key of a mapping, nil for nothing.
+// valueAt returns the value of a key in a mapping, or nil.
 func valueAt(mapping *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -16,7 +16,7 @@ func valueAt(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// putAt puts a value at a key of a mapping, behind the others when it is new.
+// putAt sets the value of a key in a mapping; a new key comes last.
 func putAt(mapping *yaml.Node, key string, value *yaml.Node) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -26,12 +26,12 @@ func putAt(mapping *yaml.Node, key string, value *yaml.Node) {
 		}
 	}
 	if len(mapping.Content) == 0 {
-		mapping.Style &^= yaml.FlowStyle // {} grows into lines
+		mapping.Style &^= yaml.FlowStyle // {} becomes a block of lines
 	}
 	mapping.Content = append(mapping.Content, scalar(key, quoting(key)), value)
 }
 
-// removeAt takes a key out of a mapping.
+// removeAt removes a key from a mapping.
 func removeAt(mapping *yaml.Node, key string) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -41,7 +41,7 @@ func removeAt(mapping *yaml.Node, key string) {
 	}
 }
 
-// mappingAt is the mapping at a key, made when it is missing or null.
+// mappingAt returns the mapping at a key, and creates it if it is missing or null.
 func mappingAt(mapping *yaml.Node, key string) *yaml.Node {
 	value := valueAt(mapping, key)
 	if value == nil {
@@ -53,8 +53,7 @@ func mappingAt(mapping *yaml.Node, key string) *yaml.Node {
 	return value
 }
 
-// emptyMapping turns a null into a mapping, whose comment cannot stand behind
-// it any more.
+// emptyMapping turns a null into a mapping, and moves its comment, which cannot follow a mapping.
 func emptyMapping(n *yaml.Node) {
 	if n.HeadComment == "" {
 		n.HeadComment = n.LineComment
@@ -66,7 +65,7 @@ func scalar(value string, style yaml.Style) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: style}
 }
 
-// quoting is how a text is written: words of the schema stand bare.
+// quoting returns the style of a text: words of the schema are not quoted.
 func quoting(text string) yaml.Style {
 	for _, r := range text {
 		if (r < 'a' || r > 'z') && r != '_' {
@@ -76,8 +75,7 @@ func quoting(text string) yaml.Style {
 	return 0
 }
 
-// putList puts a list at a key. Entries that were there keep how they are
-// written, and their comments.
+// putList sets the list at a key. Existing entries keep their style and comments.
 func putList(mapping *yaml.Node, key string, list []string) {
 	old := valueAt(mapping, key)
 	if old == nil || old.Kind != yaml.SequenceNode {
@@ -100,7 +98,7 @@ func putList(mapping *yaml.Node, key string, list []string) {
 	}
 }
 
-// listAt is the list at a key; nil is none.
+// listAt returns the list at a key; nil means none.
 func listAt(mapping *yaml.Node, key string) []string {
 	node := valueAt(mapping, key)
 	if node == nil || node.Kind != yaml.SequenceNode {

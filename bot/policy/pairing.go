@@ -9,18 +9,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Bounds of pairing.
+// Limits of pairing.
 const (
 	CodeLifetime      = time.Hour
-	MaxCodesPerUser   = 3   // codes that wait, of one user
-	MaxCodesPerServer = 20  // of one server: who can make accounts there must not use up all
-	MaxCodes          = 100 // in all
+	MaxCodesPerUser   = 3   // pending codes per user
+	MaxCodesPerServer = 20  // per server: whoever can create accounts there must not use up all codes
+	MaxCodes          = 100 // in total
 	MaxWrongAttempts  = 10  // within CodeLifetime
 )
 
-// Errors of pairing. Those of Accept are for the owner who typed the code.
+// Errors of pairing. Those of Accept are shown to the owner who entered the code.
 var (
-	ErrTooManyCodes    = errors.New("too many pending pairing codes") // be silent
+	ErrTooManyCodes    = errors.New("too many pending pairing codes") // send no answer
 	ErrWrongCode       = sayf("That pairing code is not valid. Codes have %d letters and digits and expire after one hour.", codeLength)
 	ErrTooManyAttempts = sayf("There were %d wrong pairing codes within an hour, so I accept none for a while. `!policy allow @user:server` works without a code.", MaxWrongAttempts)
 )
@@ -102,13 +102,13 @@ func (p *Pairing) Accept(code string, now time.Time) (user, room string, err err
 	}
 	code = tidyCode(code)
 	found := -1
-	for i := range codes { // all of them, so that time tells nothing
+	for i := range codes { // compare with all of them, so that the time reveals nothing
 		if sameCode(codes[i].Code, code) {
 			found = i
 		}
 	}
 	if found < 0 {
-		p.kept = kept{Codes: codes, Wrong: append(wrong, now.UTC())} // counts even when the disk is full
+		p.kept = kept{Codes: codes, Wrong: append(wrong, now.UTC())} // counts even if the disk is full
 		if err := p.kept.write(p.path); err != nil {
 			return "", "", err
 		}

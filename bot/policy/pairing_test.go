@@ -34,7 +34,7 @@ func giveCode(t *testing.T, p *Pairing, user, room string, at time.Time) string 
 	return code
 }
 
-// wants is what Accept should give.
+// wants is the expected result of Accept.
 func wants(t *testing.T, p *Pairing, code string, at time.Time, user string, want error) {
 	t.Helper()
 	got, room, err := p.Accept(code, at)
@@ -51,10 +51,10 @@ func TestPairing(t *testing.T) {
 		t.Errorf("code %q", code)
 	}
 	if again, err := p.Code("@a:x", "!a:x", noon.Add(59*time.Minute)); again != code || err != nil {
-		t.Errorf("%q, %v: not the code that waits", again, err)
+		t.Errorf("%q, %v: not the pending code", again, err)
 	}
 	if other := giveCode(t, p, "@a:x", "!b:x", noon); other == code {
-		t.Error("two rooms have one code")
+		t.Error("two rooms share a code")
 	}
 	if info, err := os.Stat(filepath.Join(dir, "pairing.json")); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
@@ -65,11 +65,11 @@ func TestPairing(t *testing.T) {
 	wants(t, p, "", noon, "", ErrWrongCode)
 	wants(t, p, code[:7], noon, "", ErrWrongCode)
 	wants(t, p, " "+strings.ToLower(code[:4])+"-"+code[4:], noon, "@a:x", nil)
-	wants(t, openPairing(t, dir), code, noon.Add(time.Minute), "@a:x", nil) // the command is done again after a crash
+	wants(t, openPairing(t, dir), code, noon.Add(time.Minute), "@a:x", nil) // the command is repeated after a crash
 	wants(t, p, code, noon.Add(time.Hour), "", ErrWrongCode)
 
 	if again := giveCode(t, p, "@a:x", "!a:x", noon.Add(time.Minute)); again == code {
-		t.Error("an accepted code is given again")
+		t.Error("an accepted code was given out again")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestPairingCodesEnd(t *testing.T) {
 	later := giveCode(t, p, "@b:x", "!b:x", noon)
 	wants(t, p, later, noon.Add(time.Hour), "", ErrWrongCode)
 	if next := giveCode(t, p, "@b:x", "!b:x", noon.Add(time.Hour)); next == later {
-		t.Error("a code that is over is given again")
+		t.Error("an expired code was given out again")
 	}
 	ahead := giveCode(t, p, "@c:x", "!c:x", noon.Add(48*time.Hour)) // the clock was wrong
 	wants(t, p, ahead, noon, "", ErrWrongCode)
@@ -97,7 +97,7 @@ func TestPairingTooManyAttempts(t *testing.T) {
 	p = openPairing(t, dir)
 	wants(t, p, code, noon.Add(59*time.Minute), "", ErrTooManyAttempts)
 	code = giveCode(t, p, "@b:x", "!b:x", noon.Add(time.Hour))
-	wants(t, p, code, noon.Add(time.Hour), "@b:x", nil) // the first try is an hour ago
+	wants(t, p, code, noon.Add(time.Hour), "@b:x", nil) // the first attempt was an hour ago
 	wants(t, p, "WRONGONE", noon.Add(time.Hour), "", ErrWrongCode)
 	wants(t, p, code, noon.Add(time.Hour), "", ErrTooManyAttempts)
 }
@@ -125,10 +125,10 @@ func TestPairingBounds(t *testing.T) {
 	full("@more:more", "!r:x")
 	full("@"+strings.Repeat("a", 300)+":y", "!r:x")
 	if _, err := p.Code("@u:s7", "!r:x", noon); err != nil {
-		t.Errorf("a code that waits is not found any more: %v", err)
+		t.Errorf("a pending code is no longer found: %v", err)
 	}
 
-	// Accepted ones make room, and are bounded themselves.
+	// Accepted codes make room, and are limited too.
 	for round := range 3 {
 		for _, c := range p.kept.current(noon) {
 			wants(t, p, c.Code, noon, c.User, nil)
@@ -150,7 +150,7 @@ func TestPairingBounds(t *testing.T) {
 	}
 }
 
-// What cannot be kept is not given out.
+// A code that cannot be stored is not given out.
 func TestPairingWithoutDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	p := openPairing(t, dir)
@@ -167,11 +167,11 @@ func TestPairingWithoutDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenPairing(dir, zerolog.Nop()); err == nil {
-		t.Error("a folder in the place of the file is taken for none")
+		t.Error("a folder at the path of the file counts as no file")
 	}
 }
 
-// A file that is not ours is begun anew.
+// A file with unexpected content is replaced.
 func TestPairingFileBroken(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", "{}{}", `{"codes":[{"code":"AAAA"}]}`, `{"codes":[{"code":"aaaaaaaa","user":"@a:x","room":"!a:x"}]}`,
 		`{"other":1}`, `{"codes":[` + strings.Repeat(`{"code":"AAAAAAAA","user":"@a:x","room":"!a:x"},`, 2*MaxCodes) + `{"code":"AAAAAAAA","user":"@a:x","room":"!a:x"}]}`} {
@@ -187,7 +187,7 @@ func TestPairingFileBroken(t *testing.T) {
 	}
 }
 
-// Each letter of the alphabet comes up, and no other.
+// All letters of the alphabet occur, and no others.
 func TestNewCode(t *testing.T) {
 	seen := map[rune]int{}
 	const codes = 4000

@@ -14,10 +14,10 @@ import (
 // kept is pairing.json, oldest first.
 type kept struct {
 	Codes []pending   `json:"codes"`
-	Wrong []time.Time `json:"wrong"` // when codes were wrong
+	Wrong []time.Time `json:"wrong"` // times of wrong codes
 }
 
-// brokenError says that the file is there and is not ours.
+// brokenError says that the file exists but was not written by this package.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string { return e.err.Error() }
@@ -39,7 +39,7 @@ func (k *kept) read(path string) error {
 	return nil
 }
 
-// parse takes nothing that this package has not written.
+// parse accepts only what this package writes.
 func (k *kept) parse(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -71,16 +71,16 @@ func (k *kept) write(path string) error {
 	return nil
 }
 
-// current copies the codes that are good now.
+// current returns the codes that are valid now.
 func (k *kept) current(now time.Time) []pending {
 	return slices.DeleteFunc(slices.Clone(k.Codes), func(c pending) bool { return over(c.Made, now) })
 }
 
-// wrong copies the times of wrong tries that count now.
+// wrong returns the times of wrong attempts that count now.
 func (k *kept) wrong(now time.Time) []time.Time {
 	return slices.DeleteFunc(slices.Clone(k.Wrong), func(t time.Time) bool { return over(t, now) })
 }
 
-// over tells whether an hour has passed since; a time that is far ahead comes
-// from a clock that was wrong, and is over too.
+// over reports whether an hour has passed since. A time far in the future comes from a clock that was wrong, and counts
+// as past.
 func over(since, now time.Time) bool { return now.Sub(since).Abs() >= CodeLifetime }

@@ -51,7 +51,7 @@ func isUser(user string) bool {
 		isWord(user) && !strings.ContainsAny(user, ",*")
 }
 
-// has tells whether the list means a user.
+// has reports whether the list includes a user.
 func (p *people) has(user string) bool {
 	if p == nil {
 		return false
@@ -72,8 +72,7 @@ func (p *people) has(user string) bool {
 	return ok
 }
 
-// listHas is has for a list that did not come from the file, such as that in the
-// settings.
+// listHas is has for a list from elsewhere, such as the settings.
 func listHas(list []string, user string) bool {
 	server, ok := serverOf(user)
 	return slices.ContainsFunc(list, func(entry string) bool {

@@ -1,10 +1,8 @@
-// Package policy holds what people decide by hand: policy.yaml, which says who
-// may use the bot, when it answers and with what limits, and the pairing codes
-// that let strangers in.
+// Package policy holds what people decide by hand: policy.yaml, which says who may use the bot, when it answers and
+// with which limits, and the pairing codes for new people.
 //
-// Decisions are pure functions; a thin layer around them reads and writes the
-// two files in the state directory. The package never talks to a homeserver and
-// knows nothing about podman.
+// Decisions are pure functions; a thin layer around them reads and writes the two files in the state directory. The
+// package never talks to a homeserver and knows nothing about podman.
 package policy
 
 import (
@@ -19,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of what the file may say.
+// Limits on the file.
 const (
 	MaxFile      = 1 << 20 // bytes
 	MaxApprovals = 100     // of a room
@@ -43,19 +41,19 @@ type Room struct {
 	Persona string
 	// Model is the agent's model; "" means the one in the settings.
 	Model string
-	// Timeout bounds one run of the agent, QuestionTimeout the wait for an answer from
-	// when the question is in the room; 0 means as in the settings.
+	// Timeout bounds one run of the agent, QuestionTimeout how long a question waits for an answer once it is in the
+	// room; 0 means as in the settings.
 	Timeout, QuestionTimeout time.Duration
 
-	allow *people   // who is heard besides the owners; nil is who the settings say
-	block []*people // who is not: of all rooms, and of this one
+	allow *people   // who is heard besides the owners; nil: as in the settings
+	block []*people // who is blocked: in all rooms, and in this one
 }
 
 // Policy is a parsed file. The zero value and nil mean that there is no file.
 type Policy struct {
 	defaults Room
 	rooms    map[string]*Room
-	said     file // as it was written
+	said     file // as written
 }
 
 // nothingSaid is the policy without a file.
@@ -127,8 +125,7 @@ func (p *Policy) room(id string) *Room {
 	return &p.defaults
 }
 
-// ownersOnly applies while there is a file that was never valid: nobody whom it may
-// block is heard.
+// ownersOnly applies while there is a file that was never valid: it may block people, so only owners are heard.
 func ownersOnly() *Policy {
 	r := nothingSaid
 	r.allow = &people{}

@@ -14,14 +14,14 @@ import (
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		room, den  []string // what holds elsewhere, and in !den:x
+		room, den  []string // the approvals elsewhere, and in !den:x
 	}{
 		{"nothing", "", DefaultApprovals, DefaultApprovals},
 		{"a comment", "# later\n", DefaultApprovals, DefaultApprovals},
 		{"defaults", "defaults:\n  approvals: [terraform apply]\n", []string{"terraform apply"}, []string{"terraform apply"}},
 		{"a room", "rooms:\n  '!den:x':\n    approvals: [rm]\n", DefaultApprovals, []string{"rm"}},
 		{"none in a room", "rooms: {'!den:x': {approvals: []}}", DefaultApprovals, []string{}},
-		{"a room that says nothing", "defaults: {approvals: [a]}\nrooms: {'!den:x': {}}", []string{"a"}, []string{"a"}},
+		{"a room without settings", "defaults: {approvals: [a]}\nrooms: {'!den:x': {}}", []string{"a"}, []string{"a"}},
 	} {
 		p, err := Parse([]byte(c.text))
 		if err != nil {
@@ -92,7 +92,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// The file counts from when it is changed; a wrong one changes nothing.
+// A change of the file applies at once; an invalid file changes nothing.
 func TestSource(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "policy.yaml")
@@ -102,7 +102,7 @@ func TestSource(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		at = at.Add(time.Second) // whatever the file system's clock can tell apart
+		at = at.Add(time.Second) // a difference that every file system's clock shows
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestSource(t *testing.T) {
 	expect(DefaultApprovals, false)
 }
 
-// What a room does not say holds as for all rooms.
+// A room inherits what it does not set.
 func TestRoom(t *testing.T) {
 	p, err := Parse([]byte(`
 defaults: {reply: all, persona: a.md, model: m, limits: {timeout_seconds: 60, question_minutes: 5}}
@@ -154,8 +154,7 @@ rooms:
 	}
 }
 
-// Who starts the bot with a wrong file is not to find that it lets in whom the
-// file keeps out.
+// A bot that starts with an invalid file must not let in people whom the file may block.
 func TestSourceBeginsWrong(t *testing.T) {
 	s, path := folder(t, "defaults: {block: ['@bad:x'")
 	q := Query{Room: "!r:x", Sender: "@bad:x", Owners: []string{"@owner:x"}, Allow: []string{"@*:x"}}

@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of the limits: those of the settings of the same meaning.
+// Limits of the values: the same as for the settings of that meaning.
 const (
 	maxTimeout  = 30 * 24 * time.Hour
 	maxQuestion = 30 * 24 * time.Hour
 )
 
-// section is what can be said of all rooms, or of one; nil is nothing said.
+// section contains the settings of all rooms, or of one; nil is not set.
 type section struct {
 	Allow     yaml.Node `yaml:"allow"`
 	Block     *[]string `yaml:"block"`
@@ -36,8 +36,8 @@ type limits struct {
 	QuestionMinutes *float64 `yaml:"question_minutes"`
 }
 
-// allowed gives the list, nil for nothing said. A key with nothing after it is
-// neither: who takes all entries out of the list must not let everybody in.
+// allowed returns the list, nil if it is not set. A key without a value is an error: removing all entries from the list
+// must not let everybody in.
 func (s *section) allowed() (*[]string, error) {
 	if s.Allow.Kind == 0 {
 		return nil, nil
@@ -52,8 +52,7 @@ func (s *section) allowed() (*[]string, error) {
 	return list, nil
 }
 
-// over puts what the section says in the place of what r says. Blocked people
-// add up: those of all rooms are blocked in each.
+// over applies the section's settings on top of r. Blocked people add up: those of all rooms are blocked in each.
 func (s *section) over(r *Room, where string) error {
 	allow, err := s.allowed()
 	if err != nil {
@@ -114,30 +113,30 @@ func (s *section) overApprovals(r *Room, where string) error {
 	return nil
 }
 
-// length reads a number of units, nil for nothing said.
+// length reads a number of units, nil if it is not set.
 func length(to *time.Duration, n *float64, unit, most time.Duration) error {
 	if n == nil {
 		return nil
 	}
-	if *n != math.Trunc(*n) || *n < 1 || *n > float64(most/unit) { // a float, for YAML cuts 1.5 to fit an int
+	if *n != math.Trunc(*n) || *n < 1 || *n > float64(most/unit) { // a float, because YAML truncates 1.5 to fit an int
 		return fmt.Errorf("%v is not a whole number from 1 to %d", *n, most/unit)
 	}
 	*to = time.Duration(*n) * unit
 	return nil
 }
 
-// isPersona holds personas to text files: nothing else of the state folder,
-// where keys and tokens lie, may come into a prompt.
+// isPersona limits personas to text files: nothing else in the state folder, which contains keys and tokens, may get
+// into a prompt.
 func isPersona(name string) bool {
 	return len(name) <= MaxWord && isGraphic(name) && !strings.Contains(name, `\`) &&
 		name == path.Clean(name) && !path.IsAbs(name) && name != ".." && !strings.HasPrefix(name, "../") &&
 		!strings.HasPrefix(path.Base(name), ".") && (path.Ext(name) == ".md" || path.Ext(name) == ".txt")
 }
 
-// isWord tells whether s has no white space and nothing that cannot be seen.
+// isWord reports whether s contains neither white space nor invisible characters.
 func isWord(s string) bool { return isGraphic(s) && !strings.ContainsFunc(s, unicode.IsSpace) }
 
-// isGraphic tells whether all of s can be seen, or is a plain space.
+// isGraphic reports whether all of s is visible, or a plain space.
 func isGraphic(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

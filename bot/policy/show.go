@@ -11,8 +11,8 @@ import (
 // maxShown is how many entries of a list are shown.
 const maxShown = 20
 
-// Show tells people in Markdown what holds in a room, and where it is said;
-// room "" or "defaults" is what holds in all rooms.
+// Show lists in Markdown the settings that apply in a room, and where each is set; room "" or "defaults" means all
+// rooms.
 func (s *Source) Show(room string) string {
 	text := s.Now().Show(room)
 	if err := s.Err(); err != nil {
@@ -50,7 +50,7 @@ func (p *Policy) Show(room string) string {
 	return out.String()
 }
 
-// says tells whether a section has a key.
+// says reports whether a section sets a key.
 func (s *section) says(key string) bool {
 	return map[string]bool{
 		"allow":            s.Allow.Kind != 0,
@@ -64,7 +64,7 @@ func (s *section) says(key string) bool {
 	}[key]
 }
 
-// show is what holds for a key.
+// show formats the value of a key.
 func (r *Room) show(key string) string {
 	switch key {
 	case "allow":
@@ -123,7 +123,7 @@ func shown(list []string, otherwise string) string {
 	return strings.Join(out, ", ")
 }
 
-// code writes a text as Markdown code, on one line, whatever stands in it.
+// code formats a text as Markdown code on one line, whatever it contains.
 func code(text string) string {
 	text = clean.Line(text, 300)
 	fence := "`"

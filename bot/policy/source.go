@@ -13,28 +13,27 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Source is the policy file of a state folder. It is read again when it has
-// changed; a file that is wrong leaves the policy as it was. Until a file that
-// is there was right once, only owners are heard. All methods can be called
-// from any goroutine.
+// Source is the policy file of a state folder. It is read again when it has changed; an invalid file leaves the policy
+// unchanged. Until an existing file was valid once, only owners are heard. All methods can be called from any
+// goroutine.
 type Source struct {
 	path string
 	log  zerolog.Logger
 
 	mu    sync.Mutex
 	now   *Policy
-	seen  fs.FileInfo // the file that was read last, nil for none
+	seen  fs.FileInfo // the file that was read last, or nil
 	wrong error
 }
 
-// Open reads policy.yaml in a folder; a missing file is no error.
+// Open reads policy.yaml in a folder; a missing file is not an error.
 func Open(dir string, log zerolog.Logger) *Source {
 	s := &Source{path: filepath.Join(dir, "policy.yaml"), log: log}
 	s.refresh()
 	return s
 }
 
-// Now returns the current policy. It does not change afterwards.
+// Now returns the current policy, which never changes.
 func (s *Source) Now() *Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,13 +41,13 @@ func (s *Source) Now() *Policy {
 	return s.now
 }
 
-// Room is what holds in a room now.
+// Room returns the current settings of a room.
 func (s *Source) Room(id string) Room { return s.Now().Room(id) }
 
-// Decide is [Policy.Decide] by what holds now.
+// Decide is [Policy.Decide] with the current policy.
 func (s *Source) Decide(q Query) Decision { return s.Now().Decide(q) }
 
-// Err says what is wrong with the file; nil if nothing is.
+// Err returns what is wrong with the file, or nil.
 func (s *Source) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,13 +109,12 @@ func readBytes(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, MaxFile+1))
 }
 
-// sameFile tells whether a file is as it was; was may be nil.
+// sameFile reports whether a file is unchanged; was may be nil.
 func sameFile(is, was fs.FileInfo) bool {
 	return was != nil && os.SameFile(is, was) && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
 }
 
-// writeBytes replaces a file in one step: the old one or the new one is there,
-// for its owner's eyes only.
+// writeBytes replaces a file atomically; only its owner can read it.
 func writeBytes(path string, data []byte) error {
 	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
 	if err != nil {

@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// Gate lets waiters through each time that something has happened again, such
-// as a sync that was committed.
+// Gate releases its waiters each time something has happened, such as a committed sync.
 type Gate struct {
 	mu   *sync.Mutex
 	next *chan struct{}
 	at   *time.Time // of the last opening
 }
 
-// NewGate was never opened.
+// NewGate returns a gate that has never been opened.
 func NewGate() Gate {
 	next := make(chan struct{})
 	return Gate{mu: &sync.Mutex{}, next: &next, at: &time.Time{}}
 }
 
-// Open lets everybody through who waits now.
+// Open releases everyone who is waiting now.
 func (g Gate) Open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +34,7 @@ func (g Gate) Coming() <-chan struct{} {
 	return *g.next
 }
 
-// Last is when it was opened last; zero when it never was.
+// Last returns the time of the last opening; zero if there was none.
 func (g Gate) Last() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()

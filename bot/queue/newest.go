@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// Newest holds the newest value of each key until somebody takes it out; at any
-// time at most one goroutine does.
+// Newest holds the newest value of each key until it is taken; at most one goroutine takes values at any time.
 type Newest struct {
 	mu     sync.Mutex
 	values map[string]string
-	busy   bool // somebody takes them out
+	busy   bool // a goroutine is taking values
 }
 
-// Add replaces values, and tells whether the caller has to have them taken out.
+// Add replaces values, and reports whether the caller must start taking them.
 func (n *Newest) Add(values map[string]string) (begin bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -26,7 +25,7 @@ func (n *Newest) Add(values map[string]string) (begin bool) {
 	return begin
 }
 
-// Next takes one out and tells how many there were; without any, it is over.
+// Next takes one value and returns how many there were. Without any, it returns all = 0 and the caller must stop.
 func (n *Newest) Next() (key, value string, all int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,24 +1,21 @@
-// Package queue holds the small tools with which the bot's goroutines wait for
-// work and for each other: a [Worker] processes what the journal holds, a [Gate]
-// lets waiters through when the next of something happens, and [Newest] keeps only
-// the newest of what can be sent later. It knows nothing about rooms and stores
-// nothing.
+// Package queue contains small tools with which the bot's goroutines wait for work and for each other: a [Worker]
+// processes the journal's entries, a [Gate] releases waiters at the next occurrence of an event, and [Newest] keeps
+// only the newest of several values to send. It knows nothing about rooms and stores nothing.
 package queue
 
 import "sync"
 
-// Worker runs a goroutine only while there is work: Wake starts it, or makes it
-// look once more before it ends. The queue itself is in the journal, so a worker
-// holds nothing that could be lost.
+// Worker runs a goroutine only while there is work: Wake starts it, or makes it check again before it ends. The queue
+// itself is in the journal, so a worker has nothing to lose.
 type Worker struct {
 	Start func(func()) bool
-	Work  func() // does all there is, then returns
+	Work  func() // does all work there is, then returns
 
 	mu           sync.Mutex
 	alive, again bool
 }
 
-// Wake has the worker look for work.
+// Wake makes the worker look for work.
 func (l *Worker) Wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

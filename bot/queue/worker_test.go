@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// However often a worker is woken, and by whom: one worker at a time, and none
-// of the work stays undone.
+// However often a worker is woken, and by whomever, one goroutine works at a time, and no work is left undone.
 func TestLane(t *testing.T) {
 	var group sync.WaitGroup
 	var queue, done, workers atomic.Int64

@@ -12,7 +12,7 @@ import (
 )
 
 // Resume binds an answer and has the task go on, in one transaction; closes are
-// the rows that it ends, and busy tells whether the worker has another task. The
+// the rows that it ends, and busy reports whether the worker has another task. The
 // caller wakes the worker. It is a *agent.TransitionError when the task does not
 // wait, and agent.ErrLimit for an answer that is none.
 func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy func(key string) bool, closes ...string) (*Task, error) {
@@ -30,7 +30,7 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 		return t, err
 	}
 	t.plan(agent.NeedsInput)
-	going := t.notice(goingOn(t.exec.Answers[len(t.exec.Answers)-1], busy(key)))
+	going := t.Voice().notice(goingOn(t.Given(), busy(key)))
 	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, going), closes...); err != nil {
 		return t, fmt.Errorf("bind answer: %w", err)
 	}
@@ -44,15 +44,8 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 
 // NoteAnswer puts the newest answer into the transcript and into state.json.
 func (t *Task) NoteAnswer(ctx context.Context) {
-	t.noteAnswer()
-	t.ProjectSoon(ctx)
-}
-
-// noteAnswer puts the newest answer into the transcript.
-func (t *Task) noteAnswer() {
-	last := len(t.exec.Answers) - 1
-	a := t.exec.Answers[last]
-	t.noteOnce(state.Line{Kind: state.KindUser, Room: t.env.ID, Event: answerEvent(t.rec.Key, last, a), Text: a.Answer})
+	transcriptOf(t).once(state.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
+	t.env.ProjectSoon(ctx, t.rec.Key)
 }
 
 // answerEvent names an answer: its message, or what stands for it.
@@ -71,7 +64,7 @@ func (t *Task) Given() agent.Answer {
 	return agent.Answer{}
 }
 
-// WentOn tells whether a run was started, or a command, after the newest answer.
+// WentOn reports whether a run was started, or a command, after the newest answer.
 func (t *Task) WentOn() bool { return t.rec.Container != "" || t.rec.Approved != nil }
 
 // Amend changes the newest answer of a task that has not gone on with it, and
@@ -81,10 +74,10 @@ func (t *Task) Amend(ctx context.Context, edited, text string) error {
 	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {
 		return err
 	}
-	if err := t.Note(ctx); err != nil {
+	if err := t.env.Note(ctx, t.Row()); err != nil {
 		return fmt.Errorf("note the changed answer: %w", err)
 	}
-	t.ProjectSoon(ctx)
+	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 
@@ -101,9 +94,9 @@ func Unheard(rec state.Task, event, sender string) int {
 
 // goingOn is what the room is told when a task goes on with an answer.
 func goingOn(a agent.Answer, busy bool) string {
-	note := "⏳ Going on with the answer that came by HTTP: " + text.Code(a.Answer)
+	note := "⏳ Continuing with the answer received over HTTP: " + text.Code(a.Answer)
 	if a.By != "" {
-		note = "⏳ Going on with " + Localpart(a.By) + "'s answer"
+		note = "⏳ Continuing with " + Localpart(a.By) + "'s answer"
 		if a.Event == "" {
 			note += ": " + text.Code(a.Answer)
 		}

@@ -27,13 +27,6 @@ const maxApproved = 16 << 10
 // it must be seen before the yes.
 const maxShown = 32 << 10
 
-// IsHeld tells whether the newest question is about a command.
-func (t *Task) IsHeld() bool { return t.rec.HeldCommand != "" }
-
-func (t *Task) held() agent.Held {
-	return agent.Held{Command: t.rec.HeldCommand, Dir: t.rec.HeldDir}
-}
-
 // approvalQuestion asks for a yes to a command.
 func approvalQuestion(h agent.Held) string {
 	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(h.Dir), text.Fence(text.Reveal(h.Command)))
@@ -46,12 +39,12 @@ func IsYes(answer string) bool {
 }
 
 // verdictOn is what the agent is told of a person's answer about a command.
-func (t *Task) verdictOn(a agent.Answer) string {
+func verdictOn(a agent.Answer, approved *state.Command) string {
 	switch {
-	case t.rec.Approved != nil:
-		return "yes. The command was run for you, once: do not run it again. " + t.rec.Approved.Result + "\n" + t.rec.Approved.Output
+	case approved != nil:
+		return "yes. The command was run for you, once: do not run it again. " + approved.Result + "\n" + approved.Output
 	case a.Answer == NoKey || strings.EqualFold(a.Answer, "no"):
-		return "no: the command was not run. Do not run it, nor do the same in another way; say what is left undone."
+		return "no: the command was not run. Do not run it, and do not do the same in another way; say what is left undone."
 	}
 	return "the command was not run, because the answer is not a plain yes: " + a.Answer
 }
@@ -59,20 +52,22 @@ func (t *Task) verdictOn(a agent.Answer) string {
 // approval is a command that somebody was asked to allow, in the container that it
 // is run in.
 type approval struct {
-	work *Work
-	box  *sandbox.Container
+	t         *Task
+	stop      *interrupt
+	shown     *progress
+	container *sandbox.Container
 }
 
 // run runs the command that somebody has said yes to, exactly once,
 // and keeps what came of it in the record. An outcome is returned when the task
 // was told to stop.
 func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
-	w, box := a.work, a.box
-	answers := w.exec.Answers
-	if !w.IsHeld() || len(answers) == 0 || w.rec.Approved != nil && w.rec.Approved.Over {
+	t, rec := a.t, &a.t.rec
+	answers := t.exec.Answers
+	if !t.Question().IsHeld() || len(answers) == 0 || rec.Approved != nil && rec.Approved.Over {
 		return agent.Outcome{}, nil
 	}
-	if w.rec.Approved == nil {
+	if rec.Approved == nil {
 		run, err := a.claim(ctx)
 		if errors.Is(err, errStopped) {
 			return stoppedEarly(), nil
@@ -81,12 +76,13 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 			return agent.Outcome{}, err
 		}
 	}
-	id := w.question(len(answers)-1) + "-run"
-	w.shown.tool("approved", w.rec.HeldCommand)
+	id := questionTxn(rec.Key, len(answers)-1) + "-run"
+	a.shown.tool("approved", rec.HeldCommand)
 	output := &tail{max: maxApproved}
 	status := sandbox.RunStatus{State: sandbox.RunNone}
-	if w.rec.Approved.Container == box.ID {
-		_, err := box.StartRun(ctx, agent.ApprovedRun(id, w.held(), gateway.Placeholder))
+	if rec.Approved.Container == a.container.ID {
+		held := agent.Held{Command: rec.HeldCommand, Dir: rec.HeldDir}
+		_, err := a.container.StartRun(ctx, agent.ApprovedRun(id, held, gateway.Placeholder))
 		if err == nil {
 			crash.At("approved")
 			status, err = a.follow(ctx, id, output)
@@ -98,64 +94,51 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 			return agent.Outcome{}, &lostRun{err}
 		}
 	}
-	w.rec.Approved.Over, w.rec.Approved.Output, w.rec.Approved.Result = true, output.String(), approvedResult(status)
-	if err := a.note(ctx); err != nil && !errors.Is(err, errStopped) {
-		return agent.Outcome{}, err
-	} else if err != nil {
-		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the command that was allowed. " + w.rec.Approved.Result}, nil
+	rec.Approved.Over, rec.Approved.Output, rec.Approved.Result = true, output.String(), approvedResult(status)
+	err := t.decide(ctx, func() error { return t.env.Note(ctx, t.Row()) })
+	if errors.Is(err, errStopped) {
+		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped after the approved command. " + rec.Approved.Result}, nil
 	}
-	if err := box.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
-		w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("tidy up after a command")
+	if err != nil {
+		return agent.Outcome{}, err
+	}
+	if err := a.container.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
+		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("tidy up after a command")
 	}
 	return agent.Outcome{}, nil
 }
 
 // claim writes down that the command is about to be run in the container, if
 // the newest answer is a yes.
-func (a *approval) claim(ctx context.Context) (bool, error) {
-	w := a.work
-	w.env.Books.Lock()
-	defer w.env.Books.Unlock()
-	if err := w.reread(ctx); err != nil {
-		return false, err
-	}
-	answers := w.exec.Answers
-	if !IsYes(answers[len(answers)-1].Answer) {
-		return false, nil
-	}
-	w.rec.Approved = &state.Command{Container: a.box.ID}
-	return true, w.Note(ctx)
-}
-
-// note stores the record as it stands.
-func (a *approval) note(ctx context.Context) error {
-	w := a.work
-	w.env.Books.Lock()
-	defer w.env.Books.Unlock()
-	if err := w.reread(ctx); err != nil {
-		return err
-	}
-	return w.Note(ctx)
+func (a *approval) claim(ctx context.Context) (yes bool, err error) {
+	t := a.t
+	err = t.decide(ctx, func() error {
+		if yes = IsYes(t.Given().Answer); !yes {
+			return nil
+		}
+		t.rec.Approved = &state.Command{Container: a.container.ID}
+		return t.env.Note(ctx, t.Row())
+	})
+	return yes, err
 }
 
 // follow reads the command's run to its end, or ends it when the task's
 // time is over or somebody wants it to stop.
 func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox.RunStatus, error) {
-	w, box := a.work, a.box
-	reading, cancel := w.stoppable(ctx)
+	reading, cancel := a.stop.within(ctx)
 	defer cancel()
-	reading, timer := context.WithTimeout(reading, w.runTime())
+	reading, timer := context.WithTimeout(reading, a.t.env.rules().Timeout)
 	defer timer()
-	status, err := box.FollowRun(reading, id, 0, output)
+	status, err := a.container.FollowRun(reading, id, 0, output)
 	if err == nil || reading.Err() == nil || ctx.Err() != nil {
 		return status, err
 	}
 	ending, done := context.WithTimeout(ctx, 90*time.Second)
 	defer done()
-	if err := box.StopRun(ending, id); err != nil {
+	if err := a.container.StopRun(ending, id); err != nil {
 		return status, err
 	}
-	return box.RunStatus(ending, id)
+	return a.container.RunStatus(ending, id)
 }
 
 // approvedResult says how an approved command ended.

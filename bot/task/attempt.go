@@ -5,82 +5,82 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
+	"matrix-tui/state"
 	"matrix-tui/workspace"
 )
 
-// attempt brings the container up and has the run of the present attempt done in it:
-// started if it never was, followed if it was. Errors of podman and the agent
-// become an outcome with a sentence; an error is returned for our own books.
-func (w *Work) attempt(ctx context.Context) (agent.Outcome, error) {
-	if w.rec.Attempt == 0 {
-		w.plan("")
+// attempt is one try at a task: the container comes up, and the run of the present
+// attempt is done in it.
+type attempt struct {
+	task  *Task
+	shown *progress
+	stop  *interrupt
+	acted *atomic.Bool // set when the agent calls a tool
+
+	container *sandbox.Container
+	quoted    *workspace.Quote
+	who       []workspace.Text // the agent's persona
+	noted     int              // tool calls that a former life has put into the transcript
+}
+
+// do starts the run if it never was, and follows it if it was. Errors of podman and
+// the agent become an outcome with a sentence; an error is returned for our own
+// books.
+func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
+	t, rec, env := a.task, &a.task.rec, a.task.env
+	if rec.Attempt == 0 {
+		t.plan("")
 	}
-	if w.rec.Begun.IsZero() {
-		w.rec.Begun = time.Now().UTC()
+	if rec.Begun.IsZero() {
+		rec.Begun = time.Now().UTC()
 	}
-	begun := w.rec.Container != ""
-	stoppable, cancel := w.stoppable(ctx)
+	begun := rec.Container != ""
+	stoppable, cancel := a.stop.within(ctx)
 	defer cancel()
 	if begun {
 		stoppable = ctx // its run must be stopped in the container
 	}
-	w.fresh = !begun && w.rec.Tries <= 1 && (w.rec.Approved == nil || w.rec.Approved.Over) // between two tasks, never within one
-	box, err := w.ensure(stoppable, begun)
-	w.fresh = false
+	container, err := a.ensure(stoppable, begun)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
 	if err != nil {
-		return w.trouble(ctx, err)
+		return trouble(ctx, env, err)
 	}
+	a.container = container
 	crash.At("ensured")
 	attached := false
 	if begun {
-		if box.ID != w.rec.Container {
+		if container.ID != rec.Container {
 			return agent.Outcome{Ended: agent.Interrupted, Detail: interruptedOften}, nil
 		}
-		status, err := w.runStatus(ctx, box)
+		status, err := a.status(ctx)
 		if err != nil {
-			return w.trouble(ctx, err)
+			return trouble(ctx, env, err)
 		}
 		attached = status.State != sandbox.RunNone
 	}
 	if !attached {
-		if w.quoted, err = w.quote(ctx); err != nil {
-			return agent.Outcome{}, err
-		}
-		w.who = w.persona(ctx, box)
-		if out, err := (&approval{w, box}).run(ctx); err != nil || out.Ended != "" {
+		if out, err := a.prepare(ctx, stoppable); err != nil || out.Ended != "" {
 			return out, err
-		}
-		if err := (&filesIn{w, box}).bring(stoppable); stoppable.Err() != nil && ctx.Err() == nil {
-			return stoppedEarly(), nil
-		} else if err != nil {
-			return agent.Outcome{}, err
-		}
-		err := w.claim(ctx, box.ID)
-		if errors.Is(err, errStopped) {
-			return stoppedEarly(), nil
-		}
-		if err != nil {
-			return agent.Outcome{}, err
 		}
 	}
 	saved := make(chan struct{})
-	go func() { defer close(saved); w.ProjectSoon(ctx) }() // beside the run
+	go func() { defer close(saved); env.ProjectSoon(ctx, rec.Key) }() // beside the run
 	defer func() { <-saved }()
 	if attached {
-		w.noted, err = w.countTools()
-		if err != nil {
+		if a.noted, err = transcriptOf(t).tools(); err != nil {
 			return agent.Outcome{}, err
 		}
 	}
-	out, err := w.run(ctx, box, attached)
+	out, err := a.run(ctx, attached)
 	if err != nil && ctx.Err() == nil {
 		return agent.Outcome{}, &lostRun{err}
 	}
@@ -91,92 +91,109 @@ func (w *Work) attempt(ctx context.Context) (agent.Outcome, error) {
 	return out, nil
 }
 
-// run has the agent do the attempt. A container that has bootstrap files, against what
-// was known, does not start it: they are read first.
-func (w *Work) run(ctx context.Context, box *sandbox.Container, attached bool) (agent.Outcome, error) {
-	job := w.agentTask(attached)
-	if !w.env.bootstrap.Load() {
-		job.Without = bootstrapPaths()
+// prepare readies the container for a new run, and claims the run. An outcome is
+// returned when the task was told to stop: stoppable has ended then.
+func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, err error) {
+	t := a.task
+	if about := cmp.Or(t.rec.ReplyTo, t.rec.Thread); about != "" {
+		if a.quoted, err = t.env.Room.Quote(ctx, t.rec.Home, about); err != nil {
+			return out, err
+		}
 	}
-	out, err := w.env.Agent.Run(ctx, crashing{box}, job, w.event)
-	if !errors.Is(err, sandbox.ErrFileExists) {
+	a.who = persona(ctx, t.env, a.container)
+	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
-	w.env.bootstrap.Store(true)
-	w.who = w.persona(ctx, box)
-	return w.env.Agent.Run(ctx, crashing{box}, w.agentTask(attached), w.event)
-}
-
-const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
-
-// trouble makes an outcome of an error that is not our own books'.
-func (w *Work) trouble(ctx context.Context, err error) (agent.Outcome, error) {
-	if ctx.Err() != nil {
-		return agent.Outcome{}, ctx.Err()
+	err = (&filesIn{t, a.shown, a.container}).bring(stoppable)
+	if stoppable.Err() != nil && ctx.Err() == nil {
+		return stoppedEarly(), nil
 	}
-	return agent.Outcome{Ended: agent.Crashed, Detail: w.env.Sentence(err)}, nil
+	if err != nil {
+		return out, err
+	}
+	if err = a.claim(ctx); errors.Is(err, errStopped) {
+		return stoppedEarly(), nil
+	}
+	return out, err
 }
 
 // claim writes down which run is about to be started, and where, before it is.
 // What the room said about the task until now counts; what it says later does
 // not. It is errStopped when that is to stop.
-func (w *Work) claim(ctx context.Context, boxID string) error {
-	w.env.Books.Lock()
-	defer w.env.Books.Unlock()
-	if err := w.reread(ctx); err != nil {
-		return err
-	}
-	if w.stopping.Err() != nil { // there is something new: it goes into this run, with its files
-		return errStopped
-	}
-	w.begin()
-	w.rec.Given = len(w.rec.Said)
-	w.rec.Container = boxID
-	w.rec.Deadline = time.Now().UTC().Add(w.runTime()) // the wait for a slot and the container is not the agent's time
-	if w.rec.Attempt == 1 {
-		if err := w.env.Transcripts.Begin(w.env.Container(), w.rec.Event, w.text); err != nil {
-			return fmt.Errorf("begin transcript: %w", err)
+func (a *attempt) claim(ctx context.Context) error {
+	t, rec, env := a.task, &a.task.rec, a.task.env
+	return t.decide(ctx, func() error {
+		if a.stop.now.Err() != nil { // there is something new: it goes into this run, with its files
+			return errStopped
 		}
-	}
-	if err := w.env.Journal.Claim(ctx, w.Row()); err != nil {
-		return fmt.Errorf("claim task: %w", err)
-	}
-	crash.At("claimed")
-	return nil
+		start(t.exec)
+		rec.Given = len(rec.Said)
+		rec.Container = a.container.ID
+		rec.Deadline = time.Now().UTC().Add(env.rules().Timeout) // the wait for a slot and the container is not the agent's time
+		if rec.Attempt == 1 {
+			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
+				return fmt.Errorf("begin transcript: %w", err)
+			}
+		}
+		if err := env.Journal.Claim(ctx, t.Row()); err != nil {
+			return fmt.Errorf("claim task: %w", err)
+		}
+		crash.At("claimed")
+		return nil
+	})
 }
 
-// reread takes over what others have written into the task's record. The
-// caller holds the books.
-func (w *Work) reread(ctx context.Context) error {
-	row, err := w.env.Journal.Task(ctx, w.rec.Key)
-	if err != nil {
-		return fmt.Errorf("read task again: %w", err)
+// run has the agent do the attempt. A container that has bootstrap files, against what
+// was known, does not start it: they are read first.
+func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
+	env, job := a.task.env, a.agentTask(attached)
+	if !env.bootstrap.Load() {
+		job.Without = bootstrapPaths()
 	}
-	if row.StopBy != "" {
-		w.rec.StopBy, w.rec.Withdrawn = row.StopBy, row.Withdrawn
-		return errStopped
+	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
+	if !errors.Is(err, sandbox.ErrFileExists) {
+		return out, err
 	}
-	now := w.env.Task(row)
-	w.exec.Answers, w.rec.Said = now.exec.Answers, row.Said
-	w.rec.Text, w.rec.Edited, w.text = row.Text, row.Edited, now.text
-	w.exec.Transcript = now.exec.Transcript
-	return nil
+	env.bootstrap.Store(true)
+	a.who = persona(ctx, env, a.container)
+	return env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
+}
+
+// event shows a step of the run, and puts it into the transcript, unless a former
+// life has.
+func (a *attempt) event(e agent.Event) {
+	a.shown.event(a.task.rec.Run, e)
+	switch e.Kind {
+	case agent.EventTool:
+		a.acted.Store(true)
+		if a.noted > 0 {
+			a.noted--
+			break
+		}
+		transcriptOf(a.task).add(state.Line{Kind: state.KindTool, Event: a.task.rec.Event, Tool: e.Tool, Text: e.Detail})
+	case agent.EventText:
+		a.shown.set("")
+	case agent.EventSlow:
+		a.shown.set(fmt.Sprintf("the model is slow: no output for %s", text.Duration(e.Quiet)))
+	}
+	crash.At("streaming")
+}
+
+const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
+
+// trouble makes an outcome of an error that is not our own books'.
+func trouble(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
+	if ctx.Err() != nil {
+		return agent.Outcome{}, ctx.Err()
+	}
+	return agent.Outcome{Ended: agent.Crashed, Detail: env.Sentence(err)}, nil
 }
 
 // crashing is a container with a crash point behind the start of a run.
-type crashing struct{ *sandbox.Container }
+type crashing struct{ agent.Container }
 
 func (c crashing) StartRun(ctx context.Context, spec sandbox.RunSpec) (bool, error) {
 	existed, err := c.Container.StartRun(ctx, spec)
 	crash.At("started")
 	return existed, err
-}
-
-// quote is the message that the task replies to, nil for none.
-func (w *Work) quote(ctx context.Context) (*workspace.Quote, error) {
-	about := cmp.Or(w.rec.ReplyTo, w.rec.Thread)
-	if about == "" {
-		return nil, nil
-	}
-	return w.env.Room.Quote(ctx, w.rec.Home, about)
 }

@@ -12,17 +12,19 @@ import (
 
 // ensure brings the room's container up. Podman's service may just be restarting:
 // it is waited for, longer when a run of ours is in there.
-func (w *Work) ensure(ctx context.Context, begun bool) (*sandbox.Container, error) {
+func (a *attempt) ensure(ctx context.Context, begun bool) (*sandbox.Container, error) {
+	rec := &a.task.rec
+	fresh := !begun && rec.Tries <= 1 && (rec.Approved == nil || rec.Approved.Over) // between two tasks, never within one
 	patience := time.Now().Add(30 * time.Second)
-	if begun && w.rec.Deadline.After(patience) {
-		patience = w.rec.Deadline
+	if begun && rec.Deadline.After(patience) {
+		patience = rec.Deadline
 	}
 	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(patience); ; {
-		box, err := w.env.Ensure(ctx, w.fresh)
+		container, err := a.task.env.Ensure(ctx, fresh)
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
-			return box, err
+			return container, err
 		}
-		w.shown.set("podman does not answer, retrying")
+		a.shown.set("podman does not answer, retrying")
 		if err := again.Wait(ctx, err); err != nil {
 			return nil, err
 		}
@@ -37,25 +39,25 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 		return nil, fmt.Errorf("open gateway: %w", err)
 	}
 	name := e.Store.Container(e.ID)
-	box, err := e.Podman.Ensure(ctx, sandbox.Spec{
+	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
 		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs,
 		Gateway: dir, Version: e.Version, Fresh: fresh,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ensure box: %w", err)
+		return nil, fmt.Errorf("ensure container: %w", err)
 	}
 	if name == "" {
-		if err := e.Store.SetContainer(ctx, e.ID, box.Name); err != nil {
+		if err := e.Store.SetContainer(ctx, e.ID, container.Name); err != nil {
 			e.Log.Warn().Err(err).Str("room", e.ID).Msg("save container name") // goes with the next write
 		}
 	}
-	return box, nil
+	return container, nil
 }
 
-// runStatus asks the container for the run, over a restart of podman's service.
-func (w *Work) runStatus(ctx context.Context, box *sandbox.Container) (sandbox.RunStatus, error) {
-	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(w.rec.Deadline); ; {
-		status, err := box.RunStatus(ctx, w.rec.Run)
+// status asks the container for the run, over a restart of podman's service.
+func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(a.task.rec.Deadline); ; {
+		status, err := a.container.RunStatus(ctx, a.task.rec.Run)
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return status, err
 		}

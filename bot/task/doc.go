@@ -2,8 +2,8 @@
 // task.go is that life from top to bottom; the other files are its steps.
 //
 //	state      what happens next                 what is durable               after a crash
-//	claimed    a slot; the room sees a notice    the task: queued              begins anew
-//	container  it is made or started, files are  files that are in it, once    begins anew; files that are
+//	claimed    a slot; the room sees a notice    the task: queued              starts again
+//	container  it is made or started, files are  files that are in it, once    starts again; files that are
 //	           brought, a command that was       the run is claimed            there are not brought again
 //	           allowed is run, the run is
 //	           claimed
@@ -16,7 +16,7 @@
 //	           reminds, and ends it in time      waiting                       same deadline
 //	answered   [Env.Resume] plans the next run;  the answer, the next run:     as running, without a
 //	           claimed again                     running                       container
-//	result     [Task.settle]: transcript and     result and its messages:      settles again; each step may
+//	result     settlement: transcript and        result and its messages:      settles again; each step may
 //	           state.json, files are sent        answered                      be repeated
 //	finished   nothing                           done                          nothing
 //
@@ -26,6 +26,12 @@
 // something new (it then runs again with the same session); see [Work.Stop].
 // agent.Execution is the state machine that the HTTP API shows; state.json is
 // brought up to it after the journal, and is never read to go on.
+//
+// [Task] is the record with its execution, and [Work] a task in the hands of a
+// worker. The steps are types of their own, each around the Task that it moves on:
+// attempt is one try in the container, [Question] is asked and waited for, ending is
+// the outcome and what is told of it, settlement is what the task leaves behind.
+// [Voice] makes the messages of them all.
 //
 // A task knows its room through [Room] and nothing about Matrix: it says what a
 // message is about, in Markdown, and the room makes an event of it. It never sends

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,7 @@ import (
 // Agent does one task in a container. [agent.Gemini] is the one there is; its
 // makers may replace it, and others speak ACP.
 type Agent interface {
-	Run(ctx context.Context, box agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
+	Run(ctx context.Context, container agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
 }
 
 // Counter counts what tasks do.
@@ -85,17 +86,11 @@ type Env struct {
 	bootstrap atomic.Bool
 }
 
-// rules are the room's policy.
-func (e *Env) rules() policy.Room { return e.Policy.Room(e.ID) }
-
-// carry waits for a task's turn to carry files, and calls waits where that is not
-// now. The caller calls done in the end.
-func (e *Env) carry(ctx context.Context, waits func()) (done func(), err error) {
-	if !e.Carrying.TryAcquire(1) {
-		waits()
-		if err := e.Carrying.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-	}
-	return func() { e.Carrying.Release(1) }, nil
+// rules are the room's policy, and the settings where it says nothing.
+func (e *Env) rules() policy.Room {
+	r := e.Policy.Room(e.ID)
+	r.Model = cmp.Or(r.Model, e.Model)
+	r.Timeout = cmp.Or(r.Timeout, e.CodingTimeout)
+	r.QuestionTimeout = cmp.Or(r.QuestionTimeout, e.ExecutionTimeout)
+	return r
 }

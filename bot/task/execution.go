@@ -19,16 +19,16 @@ func (e *Env) project(ctx context.Context, key string) error {
 	if err != nil {
 		return fmt.Errorf("read task: %w", err)
 	}
-	return e.Task(rec).put(ctx)
+	return e.put(ctx, executionOf(rec))
 }
 
-// put writes the task's execution into state.json.
-func (t *Task) put(ctx context.Context) error {
-	data, err := json.Marshal(t.exec)
+// put writes an execution into state.json. The caller holds projecting.
+func (e *Env) put(ctx context.Context, execution *agent.Execution) error {
+	data, err := json.Marshal(execution)
 	if err != nil {
 		return fmt.Errorf("marshal execution: %w", err)
 	}
-	if err := t.env.Store.PutExecution(ctx, t.env.ID, data); err != nil {
+	if err := e.Store.PutExecution(ctx, e.ID, data); err != nil {
 		return fmt.Errorf("save execution: %w", err)
 	}
 	return nil
@@ -36,16 +36,16 @@ func (t *Task) put(ctx context.Context) error {
 
 // ProjectSoon is project where the walk does not depend on it: what could not
 // be written goes with the next write, or is made up at the next start.
-func (t *Task) ProjectSoon(ctx context.Context) {
-	if err := t.env.project(ctx, t.rec.Key); err != nil && ctx.Err() == nil {
-		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("execution is saved later")
+func (e *Env) ProjectSoon(ctx context.Context, key string) {
+	if err := e.project(ctx, key); err != nil && ctx.Err() == nil {
+		e.Log.Warn().Err(err).Str("room", e.ID).Msg("execution is saved later")
 	}
 }
 
 // executionOf is a task as state.json and the HTTP API show it.
 func executionOf(rec state.Task) *agent.Execution {
 	e := &agent.Execution{
-		ID: rec.Execution, State: executionState(rec), Transcript: transcript(rec), Commands: append([]string{}, rec.Commands...),
+		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec), Commands: append([]string{}, rec.Commands...),
 		Results: []agent.Result{}, CurrentQuestion: rec.Question, QuestionContext: rec.QuestionContext,
 		Answers: []agent.Answer{}, Topics: []string{}, ErrorMessage: rec.Error,
 		Room: rec.Room, QuestionEvent: rec.QuestionEvent, Deadline: rec.QuestionDeadline,
@@ -80,10 +80,6 @@ func executionState(rec state.Task) agent.State {
 	}
 	return agent.Failed
 }
-
-// Note stores the task as it stands, which has no result yet. The caller holds the
-// books.
-func (t *Task) Note(ctx context.Context) error { return t.env.Note(ctx, t.Row()) }
 
 // Note stores a task that has no result yet. The caller holds the books.
 func (e *Env) Note(ctx context.Context, rec state.Task) error {

@@ -35,13 +35,13 @@ func TestPromptFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			task := &Task{exec: c.asked, rec: state.Task{Event: "$e1", HasFile: true, Details: c.rec}}
 			var got []string
-			for _, f := range task.promptFiles(c.resumed) {
+			for _, f := range promptFiles(task, c.resumed) {
 				got = append(got, f.Path)
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]string{"$e1", "$a", "$b"}, task.fileEvents()[:3]); diff != "" {
+			if diff := cmp.Diff([]string{"$e1", "$a", "$b"}, fileEvents(task)[:3]); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -52,7 +52,7 @@ func TestSpokenWithFiles(t *testing.T) {
 	task := &Task{text: FileCame, rec: state.Task{Details: state.Details{Said: []state.Said{
 		{File: true, Joined: true}, {Text: "look at both", Joined: true}, {File: true},
 	}}}}
-	text, later := task.spoken()
+	text, later := spoken(task)
 	if diff := cmp.Diff("A file came.\nlook at both", text); diff != "" {
 		t.Error(diff)
 	}

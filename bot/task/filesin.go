@@ -37,7 +37,7 @@ func FileAnswer(f media.File, event, words string) string {
 // fileEvents are the events that the task's files may have come by, in order:
 // its own, the one that it replies to, those of what was said to it, and those of
 // answers.
-func (t *Task) fileEvents() []string {
+func fileEvents(t *Task) []string {
 	var events []string
 	if t.rec.HasFile {
 		events = append(events, t.rec.Event)
@@ -58,27 +58,40 @@ func (t *Task) fileEvents() []string {
 	return events
 }
 
+// carry waits for a task's turn to carry files, and calls waits where that is not
+// now. The caller calls done in the end.
+func carry(ctx context.Context, env *Env, waits func()) (done func(), err error) {
+	if !env.Carrying.TryAcquire(1) {
+		waits()
+		if err := env.Carrying.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+	}
+	return func() { env.Carrying.Release(1) }, nil
+}
+
 // filesIn brings a task's files into its container.
 type filesIn struct {
-	work *Work
-	box  media.Container
+	t         *Task
+	shown     *progress
+	container media.Container
 }
 
 // bring puts the task's files into the container's inbox, those that are not there. A
 // file that cannot be brought is told of, and the task goes on without it. An
 // error is one of the container's, of ctx, or of our own books.
 func (i *filesIn) bring(ctx context.Context) error {
-	w := i.work
+	rec, env := &i.t.rec, i.t.env
 	var keep []string
-	for _, event := range w.fileEvents() {
-		if slices.ContainsFunc(w.rec.Files, func(f state.File) bool { return f.Event == event }) {
+	for _, event := range fileEvents(i.t) {
+		if slices.ContainsFunc(rec.Files, func(f state.File) bool { return f.Event == event }) {
 			continue
 		}
-		room := w.env.ID
-		if event == w.rec.Event {
-			room = w.rec.Home
+		room := env.ID
+		if event == rec.Event {
+			room = rec.Home
 		}
-		f, ok, err := w.env.Room.File(ctx, room, event)
+		f, ok, err := env.Room.File(ctx, room, event)
 		if err != nil {
 			return err
 		}
@@ -86,7 +99,6 @@ func (i *filesIn) bring(ctx context.Context) error {
 			continue
 		}
 		if keep == nil {
-			var err error
 			if keep, err = i.kept(ctx); err != nil {
 				return err
 			}
@@ -95,16 +107,16 @@ func (i *filesIn) bring(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.rec.Files = append(w.rec.Files, brought)
+		rec.Files = append(rec.Files, brought)
 		keep = append(keep, path.Base(brought.Path))
 		if brought.Missing == "" {
 			continue
 		}
-		m := w.bare(state.KindFileNote, w.rec.Key+"-i"+Hash(event), brought.Missing)
-		if room == w.env.ID {
+		m := i.t.Voice().bare(state.KindFileNote, "-i"+Hash(event), brought.Missing)
+		if room == env.ID {
 			m.About = event
 		}
-		if err := w.env.Room.Queue(ctx, m); err != nil {
+		if err := env.Room.Queue(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -114,12 +126,11 @@ func (i *filesIn) bring(ctx context.Context) error {
 // kept are the names of the files in the inbox that are not for a newer one
 // to push out: those of the task, and of the room's tasks that wait for answers.
 func (i *filesIn) kept(ctx context.Context) ([]string, error) {
-	w := i.work
-	waiting, err := w.env.Journal.WaitingIn(ctx, w.env.ID)
+	waiting, err := i.t.env.Journal.WaitingIn(ctx, i.t.env.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting tasks: %w", err)
 	}
-	names := baseNames(w.rec.Files)
+	names := baseNames(i.t.rec.Files)
 	for _, other := range waiting {
 		names = append(names, baseNames(other.Files)...)
 	}
@@ -140,23 +151,23 @@ func baseNames(files []state.File) []string {
 // one fetches a file and puts it into the container; the files that keep names
 // stay there.
 func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []string) (state.File, error) {
-	w := i.work
+	env := i.t.env
 	is := state.File{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
 	}
-	done, err := w.env.carry(ctx, func() { w.shown.set("waiting for other rooms' file transfers") })
+	done, err := carry(ctx, env, func() { i.shown.set("waiting for other rooms' file transfers") })
 	if err != nil {
 		return is, err
 	}
 	defer done()
-	w.shown.set("fetching a file")
-	defer w.shown.set("")
+	i.shown.set("fetching a file")
+	defer i.shown.set("")
 	var fetched *media.Fetched
-	if fetched, err = w.env.Room.Fetch(ctx, f); err == nil {
+	if fetched, err = env.Room.Fetch(ctx, f); err == nil {
 		defer fetched.Close()
 		is.Type, is.Size = fetched.Type, fetched.Size
-		is.Path, err = media.Deliver(ctx, i.box, inboxName(f, event), fetched, keep)
+		is.Path, err = media.Deliver(ctx, i.container, inboxName(f, event), fetched, keep)
 	}
 	switch {
 	case err == nil:
@@ -166,6 +177,6 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	case errors.Is(err, sandbox.ErrUnreachable):
 		return is, &lostRun{err}
 	}
-	is.Missing = w.env.Sentence(err)
+	is.Missing = env.Sentence(err)
 	return is, nil
 }

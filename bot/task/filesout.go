@@ -14,26 +14,33 @@ import (
 	"matrix-tui/state"
 )
 
-// sendFiles sends what the agent has left in the outbox of the container, behind the
-// result, and moves it out of the way. A message's transaction ID is made of the
-// file as it lies there, so that nothing is sent twice, however often this is
-// done: by this task, or by later ones where the container was away before the move.
-func (t *Task) sendFiles(ctx context.Context, box media.Container) error {
+// outbox is the folder of a container in which the agent leaves files for the room.
+type outbox struct {
+	t         *Task
+	container media.Container
+}
+
+// send sends what is in the outbox, behind the result, and moves it out of the way.
+// A message's transaction ID is made of the file as it lies there, so that nothing
+// is sent twice, however often this is done: by this task, or by later ones where
+// the container was away before the move.
+func (o outbox) send(ctx context.Context) error {
+	t, env := o.t, o.t.env
 	if t.rec.Ended != string(agent.Completed) {
 		return nil
 	}
 	done := func() {}
 	defer func() { done() }()
-	batch, err := media.Collect(ctx, box, media.Limits{Item: t.env.MediaMax, Total: 2 * t.env.MediaMax, Dir: t.env.Tmp,
-		Begin: func(ctx context.Context) (err error) {
-			turn, err := t.env.carry(ctx, func() {})
+	batch, err := media.Collect(ctx, o.container, media.Limits{Item: env.MediaMax, Total: 2 * env.MediaMax, Dir: env.Tmp,
+		Begin: func(ctx context.Context) error {
+			turn, err := carry(ctx, env, func() {})
 			if err == nil {
 				done = turn
 			}
 			return err
 		}})
 	if err != nil {
-		return errors.Join(fmt.Errorf("collect files: %w", err), t.filesLater(ctx))
+		return errors.Join(fmt.Errorf("collect files: %w", err), filesLater(ctx, t))
 	}
 	defer batch.Close()
 	if len(batch.Items)+len(batch.Refused) == 0 {
@@ -45,13 +52,13 @@ func (t *Task) sendFiles(ctx context.Context, box media.Container) error {
 			batch.Refuse(item, away.Said, false)
 			continue
 		}
-		err := t.sendFile(ctx, item)
+		err := o.one(ctx, item)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		var why *RefusedFile
 		if errors.As(err, &why) {
-			t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("upload a file")
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("upload a file")
 			batch.Refuse(item, why.Said, why.Final)
 			if !why.Final {
 				away = why
@@ -61,32 +68,32 @@ func (t *Task) sendFiles(ctx context.Context, box media.Container) error {
 		}
 	}
 	if text := refusedText(batch.Refused); text != "" {
-		if err := t.env.Room.Queue(ctx, t.bare(state.KindFileNote, t.rec.Key+"-or", text)); err != nil {
+		if err := env.Room.Queue(ctx, t.Voice().bare(state.KindFileNote, "-or", text)); err != nil {
 			return err
 		}
 	}
 	crash.At("collected")
-	return media.MarkSent(ctx, box, batch)
+	return media.MarkSent(ctx, o.container, batch)
 }
 
 // filesLater tells that nobody could look for files, where there may be some.
-func (t *Task) filesLater(ctx context.Context) error {
+func filesLater(ctx context.Context, t *Task) error {
 	if t.rec.Ended != string(agent.Completed) {
 		return nil
 	}
 	text := "I could not read the outbox because the container cannot be reached. Files in it will be sent after the next task."
-	return t.env.Room.Queue(ctx, t.bare(state.KindFileNote, t.rec.Key+"-ol", text))
+	return t.env.Room.Queue(ctx, t.Voice().bare(state.KindFileNote, "-ol", text))
 }
 
-// sendFile uploads a file and queues its message, unless that was done before.
-func (t *Task) sendFile(ctx context.Context, item *media.Item) error {
+// one uploads a file and queues its message, unless that was done before.
+func (o outbox) one(ctx context.Context, item *media.Item) error {
 	txn := "o" + item.Key
-	if _, err := t.env.Journal.Message(ctx, txn); err == nil {
+	if _, err := o.t.env.Journal.Message(ctx, txn); err == nil {
 		return nil
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return fmt.Errorf("look up a file's message: %w", err)
 	}
-	return t.env.Room.Send(ctx, t.rec.Key, txn, item)
+	return o.t.env.Room.Send(ctx, o.t.rec.Key, txn, item)
 }
 
 // refusedText tells which files were not sent, and why; "" for none.

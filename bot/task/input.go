@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -12,33 +11,34 @@ import (
 )
 
 // agentTask is the attempt as the agent gets it.
-func (w *Work) agentTask(attached bool) agent.Task {
-	text, later := w.spoken()
+func (a *attempt) agentTask(attached bool) agent.Task {
+	t, rec, env := a.task, &a.task.rec, a.task.env
+	text, later := spoken(t)
 	in := workspace.Input{
-		Task: text, Asker: Localpart(w.Asker()), Interrupted: w.rec.Interrupted,
-		Instruction: agent.Instruction, Answers: w.answered(), Resumed: w.rec.Resume && len(w.exec.Answers)+len(later) > 0,
+		Task: text, Asker: Localpart(AskerOf(*rec)), Interrupted: rec.Interrupted, Persona: a.who, Quote: a.quoted,
+		Instruction: agent.Instruction, Answers: exchanges(t), Resumed: rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
 		in.Steer = append(in.Steer, workspace.Message{Sender: Localpart(one.By), Text: WordsOf(one)})
 	}
-	in.Persona, in.Quote = w.who, w.quoted
-	in.Files = w.promptFiles(in.Resumed)
-	history := w.env.Store.History(w.env.ID)
-	if !w.rec.Resume {
+	in.Files = promptFiles(t, in.Resumed)
+	history := env.Store.History(env.ID)
+	if !rec.Resume {
 		for _, turn := range history {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
 		}
 	} else if last := len(history) - 1; last >= 0 && ours(history[last].Content) {
 		in.Ended = history[last].Content
 	}
+	rules := env.rules()
 	return agent.Task{
-		Run: w.rec.Run, Session: w.rec.Session, Resume: w.rec.Resume,
-		Prompt: workspace.Prompt(in), Model: cmp.Or(w.env.rules().Model, w.env.Model), Deadline: w.rec.Deadline,
+		Run: rec.Run, Session: rec.Session, Resume: rec.Resume,
+		Prompt: workspace.Prompt(in), Model: rules.Model, Deadline: rec.Deadline,
 		Files:     workspaceFiles(text),
 		Watch:     []string{workspace.StatusPath},
 		Attached:  attached,
-		Stop:      w.stopping.Done(),
-		Approvals: w.env.rules().Approvals,
+		Stop:      a.stop.now.Done(),
+		Approvals: rules.Approvals,
 	}
 }
 
@@ -52,13 +52,13 @@ func workspaceFiles(text string) []sandbox.File {
 	return files
 }
 
-// answered is what the agent is told of its questions.
-func (t *Task) answered() []workspace.Answered {
+// exchanges are what the agent is told of its questions.
+func exchanges(t *Task) []workspace.Answered {
 	var out []workspace.Answered
 	for i, a := range t.exec.Answers {
 		text := a.Answer
-		if i == len(t.exec.Answers)-1 && t.IsHeld() {
-			text = t.verdictOn(a)
+		if i == len(t.exec.Answers)-1 && t.Question().IsHeld() {
+			text = verdictOn(a, t.rec.Approved)
 		}
 		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: Localpart(a.By)})
 	}
@@ -67,7 +67,7 @@ func (t *Task) answered() []workspace.Answered {
 
 // spoken are the task as the agent is to hear it now, with the parts that came
 // right behind it, and what was said later.
-func (t *Task) spoken() (text string, later []state.Said) {
+func spoken(t *Task) (text string, later []state.Said) {
 	text = t.text
 	for i, one := range t.rec.Said {
 		switch {
@@ -105,7 +105,7 @@ const (
 
 // promptFiles are the files that the agent is to hear of; with resumed, those
 // that its session was not told of.
-func (t *Task) promptFiles(resumed bool) []workspace.File {
+func promptFiles(t *Task, resumed bool) []workspace.File {
 	fresh := map[string]bool{}
 	answers := t.exec.Answers
 	if len(answers) > 0 {

@@ -25,31 +25,31 @@ const personaBytes = "8192" // workspace.MaxPersonaFile
 
 // persona is who the agent is in this room: the policy's persona file and the
 // bootstrap files, as they are now.
-func (w *Work) persona(ctx context.Context, box *sandbox.Container) []workspace.Text {
+func persona(ctx context.Context, env *Env, container *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text
-	root, err := os.OpenRoot(w.env.StateDir) // a link that leads out of it is refused
+	root, err := os.OpenRoot(env.StateDir) // a link that leads out of it is refused
 	if err == nil {
 		defer root.Close()
 		for _, name := range workspace.BootstrapFiles() {
-			own[name] = w.readPersona(root, name)
+			own[name] = readPersona(env, root, name)
 		}
-		if name := w.env.Policy.Room(w.env.ID).Persona; name != "" {
-			first = workspace.Text{Name: path.Base(name), Content: w.readPersona(root, name)}
+		if name := env.rules().Persona; name != "" {
+			first = workspace.Text{Name: path.Base(name), Content: readPersona(env, root, name)}
 		}
 	}
-	if !w.env.bootstrap.Load() {
+	if !env.bootstrap.Load() {
 		return workspace.Persona(first, nil, own)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	res, err := box.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
 	if err != nil {
-		w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("read bootstrap files")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("read bootstrap files")
 		return workspace.Persona(first, nil, own)
 	}
 	files := personaFiles(res.Stdout)
-	w.env.bootstrap.Store(len(files) > 0)
+	env.bootstrap.Store(len(files) > 0)
 	return workspace.Persona(first, files, own)
 }
 
@@ -84,20 +84,20 @@ func personaFiles(out []byte) map[string]string {
 }
 
 // readPersona reads a file of the state folder; "" for what is none.
-func (w *Work) readPersona(root *os.Root, name string) string {
+func readPersona(env *Env, root *os.Root, name string) string {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		w.env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
+		env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
 		return ""
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, workspace.MaxPersonaFile))
 	if err != nil {
-		w.env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
+		env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
 	}
 	return string(data)
 }

@@ -39,7 +39,7 @@ type progress struct {
 // Progress is how far a task at work is.
 type Progress struct {
 	InLine  bool          // it waits for its turn
-	Step    string        // that runs, in Markdown; "" when none does
+	Step    string        // that runs, in Markdown ("step 3: run_shell_command `ls`"); "" when none does
 	Elapsed time.Duration // since it began
 }
 
@@ -49,21 +49,24 @@ const TurnNote = "waiting for other rooms' tasks to end"
 // showProgress queues the notice and keeps it up to date until stop. While the
 // task waits for its turn, until resume, that one message is all there is: with
 // hundreds of rooms in line, more would keep the homeserver busy.
-func (w *Work) showProgress(ctx context.Context, waits bool) (*progress, error) {
-	since := w.rec.Begun
+func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, error) {
+	since := t.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
 	}
-	p := &progress{env: w.env, begun: w.begun(), fits: w.env.Room.Fits, life: w.life, txn: w.noticeTxn(len(w.exec.Answers)), since: since, waits: waits, done: make(chan struct{})}
+	p := &progress{
+		env: t.env, begun: t.Voice().begun(), fits: t.env.Room.Fits, life: life, txn: noticeTxn(t.rec.Key, len(t.exec.Answers)),
+		since: since, waits: waits, done: make(chan struct{}),
+	}
 	text := "⏳ Working on it …"
 	if waits {
-		text = "⏳ In line: " + TurnNote + " …"
+		text = "⏳ Queued: " + TurnNote + " …"
 	}
 	var said []Message
 	if !waits {
 		said = append(said, p.begun...)
 	}
-	if err := w.env.Room.Queue(ctx, append(said, w.notice(text))...); err != nil {
+	if err := t.env.Room.Queue(ctx, append(said, t.Voice().notice(text))...); err != nil {
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
@@ -99,13 +102,11 @@ func (p *progress) event(run string, e agent.Event) {
 	}
 }
 
-// now is the step that runs, in markdown ("step 3: run_shell_command `ls`"; ""
-// when none does), and how long the task has been at work. It may be called at
-// any time.
-func (p *progress) now() (step string, elapsed time.Duration) {
+// now is how far the task is. It may be called at any time.
+func (p *progress) now() Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.steps.Now(), time.Since(p.since)
+	return Progress{p.waits, p.steps.Now(), time.Since(p.since)}
 }
 
 // failed is how many steps have failed.
@@ -130,13 +131,6 @@ func (p *progress) resume(ctx context.Context) error {
 	p.waits, p.changed = false, true
 	p.mu.Unlock()
 	return p.env.Room.Queue(ctx, p.begun...)
-}
-
-// inLine tells whether the task waits for its turn.
-func (p *progress) inLine() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waits
 }
 
 func (p *progress) run() {
@@ -165,7 +159,7 @@ func (p *progress) run() {
 
 // showTyping renews the typing sign when it is about to end, at work only.
 func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
-	if p.inLine() || time.Since(last) < typingTime*2/3 {
+	if p.now().InLine || time.Since(last) < typingTime*2/3 {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -219,13 +213,4 @@ func (p *progress) farewell() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
 	defer cancel()
 	p.edit(ctx, "🔄 Restarting. The task keeps running, and I will be back in a moment.")
-}
-
-// untype takes the typing sign back; the answer does not wait for it.
-func (w *Work) untype() {
-	w.env.Start(func() {
-		ctx, cancel := context.WithTimeout(w.life, 5*time.Second)
-		defer cancel()
-		_ = w.env.Room.Type(ctx, 0)
-	})
 }

@@ -52,8 +52,8 @@ func TestTaskSummary(t *testing.T) {
 				c.shown.event("run", called(fmt.Sprint(i), shell, "false"))
 				c.shown.event("run", broke(fmt.Sprint(i), shell, "no"))
 			}
-			task := &Work{Task: &Task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}}, shown: c.shown}
-			if diff := cmp.Diff(c.want, task.summary(c.out)); diff != "" {
+			e := ending{&Task{rec: state.Task{Begun: time.Now().Add(-5500 * time.Millisecond)}}, c.out}
+			if diff := cmp.Diff(c.want, e.summary(c.shown)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -100,13 +100,13 @@ func TestProgressNowWhileRunning(t *testing.T) {
 	})
 	both.Go(func() {
 		for range 1000 {
-			if step, elapsed := p.now(); elapsed < time.Minute || step != "" && !strings.HasSuffix(step, ": run_shell_command `ls`") {
-				t.Errorf("%q after %s", step, elapsed)
+			if now := p.now(); now.Elapsed < time.Minute || now.Step != "" && !strings.HasSuffix(now.Step, ": run_shell_command `ls`") {
+				t.Errorf("%q after %s", now.Step, now.Elapsed)
 			}
 		}
 	})
 	both.Wait()
-	if step, _ := p.now(); step != "" || p.steps.Total() != 1000 {
-		t.Errorf("%q of %d steps", step, p.steps.Total())
+	if now := p.now(); now.Step != "" || p.steps.Total() != 1000 {
+		t.Errorf("%q of %d steps", now.Step, p.steps.Total())
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,15 +14,47 @@ import (
 	"matrix-tui/state/sentence"
 )
 
+// Question is what a task asks: its present question, or else its next one.
+type Question struct{ t *Task }
+
+// Txn is the transaction ID of the question.
+func (q Question) Txn() string { return questionTxn(q.t.rec.Key, len(q.t.exec.Answers)) }
+
+// IsHeld reports whether the newest question is about a command that needs a yes.
+func (q Question) IsHeld() bool { return q.t.rec.HeldCommand != "" }
+
+// Options are what can be chosen by reaction.
+func (q Question) Options() []agent.Option {
+	if q.IsHeld() {
+		return []agent.Option{{Key: YesKey, Answer: YesKey}, {Key: NoKey, Answer: NoKey}}
+	}
+	return agent.Options(q.t.exec.CurrentQuestion)
+}
+
+// Line is the first line of the question, with a link to it.
+func (q Question) Line(ctx context.Context) string {
+	first, _, _ := strings.Cut(q.t.exec.CurrentQuestion, "\n")
+	return text.Code(first) + " " + link(ctx, q.t, q.Txn())
+}
+
+// link is a matrix.to link to a message of ours; "" while it is not in the room.
+func link(ctx context.Context, t *Task, txn string) string {
+	sent, err := t.env.Journal.Message(ctx, txn)
+	if err != nil || sent.Event == "" {
+		return ""
+	}
+	return t.env.Room.Link(sent.Room, sent.Event, AskerOf(t.rec))
+}
+
 // ask has the task wait for an answer; where that cannot be, the outcome is
 // why, and otherwise empty.
-func (w *Work) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
+func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
 	if out.Held != nil && len(out.Held.Command) > maxShown {
 		out.Ended, out.Text = agent.Crashed, ""
 		out.Detail = fmt.Sprintf("The agent wanted to run a command that needs approval but is too long to show (%s). Split the task into smaller steps.", text.Size(int64(len(out.Held.Command))))
 		return out, nil
 	}
-	err := w.pose(ctx, out)
+	err := q.pose(ctx, out)
 	switch {
 	case errors.Is(err, agent.ErrLimit):
 		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
@@ -39,88 +70,64 @@ func (w *Work) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error
 // task's new state: from here on the task waits, and holds nothing but its
 // record. It is agent.ErrLimit when the task has asked too often, and
 // errStopped or errSteered when somebody has told it to stop, or something new.
-func (w *Work) pose(ctx context.Context, out agent.Outcome) error {
+func (q Question) pose(ctx context.Context, out agent.Outcome) error {
+	t, rec, env := q.t, &q.t.rec, q.t.env
 	question, about := out.Signal.Question, out.Signal.Context
-	w.rec.HeldCommand, w.rec.HeldDir = "", ""
+	rec.HeldCommand, rec.HeldDir = "", ""
 	if out.Held != nil {
-		w.rec.HeldCommand, w.rec.HeldDir = out.Held.Command, out.Held.Dir
+		rec.HeldCommand, rec.HeldDir = out.Held.Command, out.Held.Dir
 	}
 	if out.Ended == agent.NeedsApproval {
-		question = approvalQuestion(*out.Held)
-		about = Localpart(w.Asker()) + "'s task needs it"
-		if w.Asker() == "" {
-			about = "the task needs it"
+		question, about = approvalQuestion(*out.Held), "the task needs it"
+		if asker := AskerOf(*rec); asker != "" {
+			about = Localpart(asker) + "'s task needs it"
 		}
 	}
 	now := time.Now()
-	n := len(w.exec.Answers)
-	begun := w.rec.Begun
-	if err := w.exec.Ask(question, about, now.Add(w.patience()), now); err != nil {
+	if err := t.exec.Ask(question, about, now.Add(env.rules().QuestionTimeout), now); err != nil {
 		return err
 	}
-	if w.rec.Resumable = out.Session != ""; w.rec.Resumable {
-		w.rec.Session = out.Session
+	if rec.Resumable = out.Session != ""; rec.Resumable {
+		rec.Session = out.Session
 	}
-	w.rec.Used = state.Usage(used(w.rec.Used).with(begun, out))
-	w.rec.Approved = nil
-	said := w.asking(ctx, out.Signal.Before, out.Signal.After)
-	said = append(said, w.closing(n, fmt.Sprintf("❓ I asked a question after %s", text.Duration(time.Since(begun)))))
-	if err := w.wait(ctx, w.env.Room.Render(ctx, said...)); err != nil {
-		return err
-	}
-	crash.At("asked")
-	w.waitUntil(w.due())
-	w.env.Room.Wake()
-	w.env.Count.Asked()
-	w.env.Log.Info().Str("room", w.env.ID).Str("event", w.rec.Event).Str("execution", w.exec.ID).Msg("question asked")
-	return w.pause(ctx)
-}
-
-// wait stores the question, unless somebody has told the task to stop.
-func (w *Work) wait(ctx context.Context, rows []state.Message) error {
-	w.env.Books.Lock()
-	defer w.env.Books.Unlock()
-	if err := w.reread(ctx); err != nil {
-		return err
-	}
-	if len(w.rec.Said) > w.rec.Given {
-		return errSteered
-	}
-	if err := w.env.Journal.Wait(ctx, w.Row(), rows); err != nil {
+	rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
+	rec.Approved = nil
+	said := append(q.messages(ctx, out.Signal.Before, out.Signal.After),
+		t.Voice().closing(len(t.exec.Answers), "❓ I asked a question after "+text.Duration(time.Since(rec.Begun))))
+	rows := env.Room.Render(ctx, said...)
+	if err := t.decide(ctx, func() error {
+		if len(rec.Said) > rec.Given {
+			return errSteered
+		}
+		return env.Journal.Wait(ctx, t.Row(), rows)
+	}); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
+	crash.At("asked")
+	q.lookAt(q.due())
+	env.Room.Wake()
+	env.Count.Asked()
+	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("execution", t.exec.ID).Msg("question asked")
+	settlement{t}.pause(ctx)
 	return nil
 }
 
-// pause writes down what a task leaves behind while it waits. Where it is cut
-// short, [Env.TakeUp] makes up for it.
-func (w *Work) pause(ctx context.Context) error {
-	w.noteOnce(state.Line{Kind: state.KindAssistant, Room: w.env.ID, Event: w.question(len(w.exec.Answers)), Text: w.exec.CurrentQuestion})
-	w.ProjectSoon(ctx)
-	if err := w.keepSession(ctx); err != nil && ctx.Err() == nil {
-		w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("session is saved later")
-	}
-	if err := w.removeRun(ctx); err != nil && ctx.Err() == nil {
-		w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("tidy up after a question")
-	}
-	return nil
-}
-
-// asking are the messages of the present question: the first is what answers
-// reply to, and carries the options.
-func (t *Task) asking(ctx context.Context, before, after string) []Message {
-	n := len(t.exec.Answers)
-	byReply := t.IsHeld() && !t.env.Room.ReactionsProve(ctx)
-	text := questionText(t.exec, answering(t.Options(), t.IsHeld(), byReply), t.patience(), before, after)
-	m := t.long("question", text, t.env.NotifyQuestion)
-	m.Kind, m.Number, m.Txn = state.KindQuestion, n, t.question(n)
-	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, t.question(n)+"-"
+// messages are those of the question: the first is what answers reply to, and
+// carries the options. Before and after is what the agent said around it.
+func (q Question) messages(ctx context.Context, before, after string) []Message {
+	txn, n, env := q.Txn(), len(q.t.exec.Answers), q.t.env
+	byReply := q.IsHeld() && !env.Room.ReactionsProve(ctx)
+	text := questionText(q.t.exec, answering(q.Options(), q.IsHeld(), byReply), env.rules().QuestionTimeout, before, after)
+	m := q.t.Voice().long("question", text, env.NotifyQuestion)
+	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
+	m.Long.Kind, m.Long.Txn = state.KindQuestionPart, txn+"-"
 	said := []Message{m}
-	for i, o := range t.Options() {
+	for i, o := range q.Options() {
 		if byReply && o.Key == YesKey {
 			continue
 		}
-		said = append(said, t.reaction(state.KindOption, n, fmt.Sprintf("%s-r%d", t.question(n), i), state.AboutRef(t.question(n)), o.Key))
+		said = append(said, Message{Kind: state.KindOption, Task: m.Task, Number: n, Txn: fmt.Sprintf("%s-r%d", txn, i),
+			About: state.AboutRef(txn), Reaction: o.Key})
 	}
 	return said
 }
@@ -166,34 +173,3 @@ func labelsOf(options []agent.Option) string {
 	last, _, _ := strings.Cut(options[len(options)-1].Answer, ".")
 	return first + "–" + last
 }
-
-// Options are what can be chosen by reaction for the present question.
-func (t *Task) Options() []agent.Option {
-	if t.IsHeld() {
-		return []agent.Option{{Key: YesKey, Answer: YesKey}, {Key: NoKey, Answer: NoKey}}
-	}
-	return agent.Options(t.exec.CurrentQuestion)
-}
-
-// link is a matrix.to link to a message of ours; "" while it is not in the room.
-func (t *Task) link(ctx context.Context, txn string) string {
-	sent, err := t.env.Journal.Message(ctx, txn)
-	if err != nil || sent.Event == "" {
-		return ""
-	}
-	return t.env.Room.Link(sent.Room, sent.Event, t.Asker())
-}
-
-// QuestionTxn is the transaction ID of the present question, or of the next one.
-func (t *Task) QuestionTxn() string { return t.question(len(t.exec.Answers)) }
-
-// Line is the first line of the present question, with a link to it.
-func (t *Task) Line(ctx context.Context) string {
-	first, _, _ := strings.Cut(t.exec.CurrentQuestion, "\n")
-	return text.Code(first) + " " + t.link(ctx, t.QuestionTxn())
-}
-
-// question is the transaction ID of the task's question after n answers. What
-// does not fit into one message goes on as …-qN-1 and so on; the options are
-// …-qN-rI, the reminder is …-qN-w.
-func (t *Task) question(n int) string { return t.rec.Key + "-q" + strconv.Itoa(n) }

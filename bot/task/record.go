@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,10 +22,10 @@ func ExecutionID(room, event string) string {
 }
 
 // New completes a task that an event, or what stands for one, asks for.
-func New(rec state.Task, row state.Inbound) (state.Task, error) {
-	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row), row.Room, row.Event, row.Sender, row.Time
+func New(rec state.Task, row state.Event) (state.Task, error) {
+	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
-	e, err := agent.NewExecution(agent.ExecutionSpec{ID: rec.Execution, Transcript: transcript(rec), Commands: rec.Commands}, time.Now())
+	e, err := agent.NewExecution(agent.ExecutionSpec{ID: rec.Execution, Transcript: inputOf(rec), Commands: rec.Commands}, time.Now())
 	if err != nil {
 		return rec, err
 	}
@@ -34,39 +33,42 @@ func New(rec state.Task, row state.Inbound) (state.Task, error) {
 	return rec, nil
 }
 
-// Task is a stored task, with its execution.
+// Task is a stored task, with its execution. It belongs to one goroutine. What it
+// says is made by its [Voice] and its [Question].
 type Task struct {
-	env   *Env
-	taken state.Task       // as it was when it was taken up: it never changes, so that others may read it
-	rec   state.Task       // as it is to be stored, with what Row adds; its own worker's alone
-	exec  *agent.Execution // its state machine
-	text  string           // as the agent reads it
+	env  *Env
+	rec  state.Task       // as it is to be stored, with what Row adds
+	exec *agent.Execution // its state machine
+	text string           // as the agent reads it
 }
 
 // Task is a stored task.
 func (e *Env) Task(rec state.Task) *Task {
-	return &Task{env: e, taken: rec, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
+	return &Task{env: e, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
 }
 
 // Key names the task.
-func (t *Task) Key() string { return t.taken.Key }
-
-// Text is the task as the agent reads it.
-func (t *Task) Text() string { return t.text }
+func (t *Task) Key() string { return t.rec.Key }
 
 // Execution is the task as state.json and the HTTP API show it.
 func (t *Task) Execution() *agent.Execution { return t.exec }
 
+// Question is what the task asks.
+func (t *Task) Question() Question { return Question{t} }
+
+// Voice is what the task says.
+func (t *Task) Voice() Voice { return Voice{t} }
+
 // taskToDo is the task as the agent reads it. Source: seed 000, "Plan to execute".
 func taskToDo(rec state.Task) string {
-	parts := transcript(rec)
+	parts := inputOf(rec)
 	if len(rec.Commands) > 0 {
 		parts = append(parts, "Plan to execute:\n"+strings.Join(rec.Commands, "\n"))
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-func transcript(rec state.Task) []string {
+func inputOf(rec state.Task) []string {
 	if rec.Text == "" {
 		return []string{}
 	}
@@ -88,38 +90,16 @@ func (t *Task) Row() state.Task {
 	return rec
 }
 
-// Asker is the user ID of who gave the task; "" when a program did.
-func (t *Task) Asker() string { return asker(&t.taken) }
-
 // AskerOf is the user ID of who gave a task; "" when a program did.
-func AskerOf(rec state.Task) string { return asker(&rec) }
-
-func asker(rec *state.Task) string {
+func AskerOf(rec state.Task) string {
 	if rec.Source == state.FromHTTP {
 		return ""
 	}
 	return rec.Requester
 }
 
-// anchor is the event that the task's messages reply to: the task itself, or
-// the notice of one that came by HTTP.
-func (t *Task) anchor() string {
-	if t.rec.Source == state.FromHTTP {
-		return state.AboutRef(t.rec.Key + "-t")
-	}
-	return t.rec.Event
-}
-
-// Moved tells whether the task was asked for in a room before this one.
+// Moved reports whether the task was asked for in a room before this one.
 func (t *Task) Moved() bool { return t.rec.Home != t.rec.Room }
-
-// runTime is how long one run may take.
-func (t *Task) runTime() time.Duration { return cmp.Or(t.env.rules().Timeout, t.env.CodingTimeout) }
-
-// patience is how long a question of the task waits.
-func (t *Task) patience() time.Duration {
-	return cmp.Or(t.env.rules().QuestionTimeout, t.env.ExecutionTimeout)
-}
 
 // plan makes the record of the next attempt from the end of the last one.
 func (t *Task) plan(last agent.Ended) {
@@ -128,7 +108,7 @@ func (t *Task) plan(last agent.Ended) {
 	t.rec.Tries++
 	t.rec.Run = fmt.Sprintf("%s-%d", t.rec.Key, t.rec.Attempt)
 	t.rec.Container = ""
-	t.rec.Deadline = now.Add(t.runTime())
+	t.rec.Deadline = now.Add(t.env.rules().Timeout)
 	switch last {
 	case agent.SessionGone:
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false
@@ -157,4 +137,4 @@ func Hash(s string) string {
 
 // KeyOf names what belongs to a row: its runs and its messages. The same
 // row has the same key in each life of the bot.
-func KeyOf(row state.Inbound) string { return Hash(row.Room + "\x00" + row.Event) }
+func KeyOf(room, event string) string { return Hash(room + "\x00" + event) }

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -11,51 +10,33 @@ import (
 	"matrix-tui/state"
 )
 
-// final is the message of the result.
-func (t *Task) final(text string) Message {
-	m := t.long("answer", text, t.env.NotifyComplete)
-	m.Kind, m.Txn = state.KindFinal, t.rec.Key+"-f0"
-	m.Long.Kind, m.Long.Txn = state.KindFinal, t.rec.Key+"-f"
-	return m
-}
-
-// long is a text in reply to the task, loud or as a notice that no phone rings
-// for. Name is what it is called as a file.
-func (t *Task) long(name, text string, loud bool) Message {
-	m := t.message(0, text)
-	m.Notice, m.Long = !loud, &Long{Name: name, Before: t.reminder()}
-	if loud {
-		m.Mention = t.Asker()
-	}
-	return m
-}
-
-// finalText is what the room is told at the end.
-func (t *Task) finalText(out agent.Outcome) string {
+// text is what the room is told at the end, before the outcome is entered.
+func (e ending) text() string {
+	waited := e.t.exec.State == agent.Failed // and nobody answered
 	switch {
-	case out.Ended == agent.Stopped && t.rec.StopBy != "":
-		return t.stoppedText(out)
-	case t.exec.State == agent.Failed: // it waited, and nobody answered
-		text := "⚠️ " + out.Detail + "\n\n"
-		if t.IsHeld() {
+	case e.out.Ended == agent.Stopped && e.t.rec.StopBy != "":
+		return stoppedText(e.t, waited)
+	case waited:
+		text := "⚠️ " + e.out.Detail + "\n\n"
+		if e.t.Question().IsHeld() {
 			text += "The command was not run. "
 		}
-		return text + "What was done so far is in /workspace: send the task again, and I begin from there."
+		return text + "The work so far is in /workspace: send the task again, and I will continue from there."
 	}
-	return finalText(out)
+	return finalText(e.out)
 }
 
 // stoppedText is what the room is told when a task was stopped.
-func (t *Task) stoppedText(out agent.Outcome) string {
-	by := Localpart(t.rec.StopBy)
+func stoppedText(t *Task, waited bool) string {
+	rec := &t.rec
+	by, begun := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
 	switch {
-	case t.exec.State == agent.Failed, // before this outcome: it waited
-		t.rec.Container == "" && t.rec.Approved == nil && len(t.exec.Answers) > 0:
-		return "🛑 Given up, as " + by + " asked. What was changed so far stays in /workspace."
-	case t.rec.Container == "" && t.rec.Approved == nil:
+	case waited, !begun && len(t.exec.Answers) > 0:
+		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."
+	case !begun:
 		return "🛑 Stopped, as " + by + " asked, before it began."
 	}
-	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; what it changed stays in /workspace."
+	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; its changes stay in /workspace."
 }
 
 // ours tells a result that the bot has written itself, so that the agent's
@@ -70,7 +51,7 @@ func finalText(out agent.Outcome) string {
 	switch {
 	case out.Ended == agent.Completed && said != "":
 		if out.Truncated {
-			said += "\n\n… I cut the answer here: it was longer than I can keep."
+			said += "\n\n… The answer is cut here because it is too long to store."
 		}
 		return said
 	case out.Ended == agent.Interrupted:
@@ -86,48 +67,49 @@ func finalText(out agent.Outcome) string {
 	return "⚠️ " + detail
 }
 
-// cost is what the whole task has used, with the run that came to out.
-func (t *Task) cost(out agent.Outcome) used {
-	if t.exec.State == agent.Done || out.Usage.Total > 0 || len(out.Tools) > 0 {
-		return used(t.rec.Used).with(t.rec.Begun, out)
-	}
-	return used(t.rec.Used) // it ended without a run, or while it waited
-}
-
 // footer is the last line of a result: how long it took, what it used, and the
 // way to the task. Without NOTIFY_ON_COMPLETE, and where nothing ran, there is
 // none.
-func (t *Task) footer(ctx context.Context, out agent.Outcome) string {
-	total := t.cost(out)
-	if !t.env.NotifyComplete || total == (used{}) {
+func (e ending) footer(ctx context.Context) string {
+	rec, env, total := &e.t.rec, e.t.env, e.cost()
+	if !env.NotifyComplete || total == (used{}) {
 		return ""
 	}
 	parts := append([]string{text.Duration(total.Time)}, total.words()...)
-	link := ""
-	if t.rec.Source != state.FromHTTP {
-		link = t.env.Room.Link(t.rec.Home, t.rec.Event, t.rec.Requester)
+	to := ""
+	if rec.Source != state.FromHTTP {
+		to = env.Room.Link(rec.Home, rec.Event, rec.Requester)
 	} else {
-		link = t.link(ctx, t.rec.Key+"-t")
+		to = link(ctx, e.t, arrivalTxn(rec.Key))
 	}
-	if link != "" {
-		parts = append(parts, "[the task]("+link+")")
+	if to != "" {
+		parts = append(parts, "[the task]("+to+")")
 	}
 	return "\n\n_" + strings.Join(parts, " · ") + "_"
 }
 
-// maxReminder bounds what a text reminds of a task in another room, in bytes.
-const maxReminder = 200
+// summary is the last word on the notice, with how many steps of the run failed.
+func (e ending) summary(shown *progress) string {
+	head := "✅ Done in "
+	if e.out.Ended != agent.Completed {
+		head = "❌ Ended after "
+	}
+	cost := used{}.with(e.t.rec.Begun, e.out)
+	words := append([]string{text.Duration(cost.Time)}, cost.words()...)
+	if shown != nil {
+		if n := shown.failed(); n > 0 {
+			words = append(words, text.Plural(n, "step", "steps")+" failed")
+		}
+	}
+	return head + strings.Join(words, " · ")
+}
 
-// reminder stands before a text that cannot reply to what it is about.
-func (t *Task) reminder() string {
-	if !t.Moved() {
-		return ""
+// cost is what the whole task has used.
+func (e ending) cost() used {
+	if e.t.exec.State == agent.Done || e.out.Usage.Total > 0 || len(e.out.Tools) > 0 {
+		return used(e.t.rec.Used).with(e.t.rec.Begun, e.out)
 	}
-	about := text.Cut(strings.Join(strings.Fields(t.text), " "), maxReminder)
-	if asker := t.Asker(); asker != "" {
-		about = Localpart(asker) + ": " + about
-	}
-	return "> " + about + "\n\n"
+	return used(e.t.rec.Used) // it ended without a run, or while it waited
 }
 
 // used is what a task has cost.
@@ -143,38 +125,10 @@ func (u used) with(begun time.Time, out agent.Outcome) used {
 	return u
 }
 
-// summary is the notice at the end.
-func summary(begun time.Time, out agent.Outcome) string {
-	head := "✅ Done in "
-	if out.Ended != agent.Completed {
-		head = "❌ Ended after "
-	}
-	cost := used{}.with(begun, out)
-	return head + strings.Join(append([]string{text.Duration(cost.Time)}, cost.words()...), " · ")
-}
-
-// summary is the notice at the end, with how many steps of the run failed.
-func (w *Work) summary(out agent.Outcome) string {
-	text := summary(w.rec.Begun, out)
-	if w.shown == nil {
-		return text
-	}
-	switch n := w.shown.failed(); n {
-	case 0:
-		return text
-	case 1:
-		return text + " · 1 step failed"
-	default:
-		return text + fmt.Sprintf(" · %d steps failed", n)
-	}
-}
-
 // words are the steps and tokens, where there are any.
 func (u used) words() (words []string) {
-	if u.Steps == 1 {
-		words = append(words, "1 step")
-	} else if u.Steps > 1 {
-		words = append(words, fmt.Sprintf("%d steps", u.Steps))
+	if u.Steps > 0 {
+		words = append(words, text.Plural(u.Steps, "step", "steps"))
 	}
 	if u.Tokens > 0 {
 		words = append(words, text.Thousands(u.Tokens)+" tokens")

@@ -22,11 +22,11 @@ func TestInvisibleAnswer(t *testing.T) {
 // A result in a room that the task was not asked for in says what it is about.
 func TestReminder(t *testing.T) {
 	moved := (&Env{}).Task(state.Task{Room: "!b:x", Home: "!a:x", Requester: "@ann:y", Text: "paint\nthe shed"})
-	if got := moved.reminder(); got != "> ann: paint the shed\n\n" {
+	if got := moved.Voice().reminder(); got != "> ann: paint the shed\n\n" {
 		t.Errorf("%q", got)
 	}
 	moved.rec.Room = "!a:x"
-	if got := moved.reminder(); got != "" {
+	if got := moved.Voice().reminder(); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -38,9 +38,10 @@ func TestKinds(t *testing.T) {
 	asked := env.Task(state.Task{Key: "0123456789abcdef0123", Event: "$1", State: state.TaskWaiting, Details: state.Details{
 		Answers: []state.Answer{{Answer: "yes"}}, Commands: nil,
 	}, Question: "Which?\n1. one\n2. two"})
-	said := append(asked.asking(t.Context(), "", ""), asked.final("done"))
-	said = append(append(said, asked.begun()...), asked.ended(agent.Completed)...)
-	said = append(said, asked.InLine(), asked.notice("x"), asked.closing(1, "x"), asked.closing(0, "x"), asked.Arrival())
+	says := asked.Voice()
+	said := append(asked.Question().messages(t.Context(), "", ""), says.final("done", true))
+	said = append(append(said, says.begun()...), says.ended(agent.Completed)...)
+	said = append(said, says.InLine(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
 	if len(said) < 13 {
 		t.Errorf("only %d messages", len(said))
 	}

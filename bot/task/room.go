@@ -22,13 +22,13 @@ type Room interface {
 	// Edit changes the notice that was sent with a transaction ID, at once and at
 	// best. It is false while the notice is not in the room.
 	Edit(ctx context.Context, txn, text string) bool
-	// Fits tells whether a text is short enough for Edit.
+	// Fits reports whether a text is short enough for Edit.
 	Fits(text string) bool
 	// Type shows for a time that the bot is typing; 0 ends that.
 	Type(ctx context.Context, d time.Duration) error
 	// Link is a link to an event of a room, for a person who may be on another server.
 	Link(room, event, user string) string
-	// ReactionsProve tells whether a reaction proves who sent it.
+	// ReactionsProve reports whether a reaction proves who sent it.
 	ReactionsProve(ctx context.Context) bool
 	// Quote is a message of a room, with a few before it, nil when it has no words
 	// or cannot be had.

@@ -15,106 +15,127 @@ import (
 	"matrix-tui/workspace"
 )
 
-// settle writes down what came of an answered task, and is done with it. Each step
-// may be repeated.
-func (t *Task) settle(ctx context.Context) error {
-	t.env.Room.Wake()
-	if err := t.endTranscript(); err != nil {
+// settlement writes down what a task leaves behind. Each step may be repeated.
+type settlement struct{ t *Task }
+
+// finish is for an answered task, and is done with it.
+func (s settlement) finish(ctx context.Context) error {
+	t, env := s.t, s.t.env
+	env.Room.Wake()
+	if err := transcriptOf(t).end(t.rec.Result, t.rec.Ended); err != nil {
 		return fmt.Errorf("end transcript: %w", err)
 	}
-	if err := t.remember(ctx); err != nil {
+	if err := s.remember(ctx); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
 	crash.At("saved")
-	if err := t.tidy(ctx); err != nil {
+	if err := s.tidy(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("tidy up after a task")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a task")
 	}
-	if err := t.env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
 		return fmt.Errorf("finish task: %w", err)
 	}
 	crash.At("finished")
 	return nil
 }
 
+// pause is for a task that has asked and waits. Where it is cut short,
+// [Env.TakeUp] makes up for it.
+func (s settlement) pause(ctx context.Context) {
+	t, env := s.t, s.t.env
+	transcriptOf(t).once(state.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)
+	env.ProjectSoon(ctx, t.rec.Key)
+	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("session is saved later")
+	}
+	container, err := env.Ensure(ctx, false)
+	if err == nil {
+		err = s.removeRun(ctx, container)
+	}
+	if err != nil && ctx.Err() == nil {
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a question")
+	}
+}
+
 // remember puts session and history into state.json, at once, so that they can
 // share a write.
-func (t *Task) remember(ctx context.Context) error {
+func (s settlement) remember(ctx context.Context) error {
+	env := s.t.env
 	var both errgroup.Group
-	both.Go(func() error { return t.keepSession(ctx) })
-	both.Go(func() error { return t.env.Store.AppendHistory(ctx, t.env.ID, t.remembered()...) })
-	both.Go(func() error { return t.env.project(ctx, t.rec.Key) })
+	both.Go(func() error { return s.keepSession(ctx) })
+	both.Go(func() error { return env.Store.AppendHistory(ctx, env.ID, turns(s.t)...) })
+	both.Go(func() error { return env.project(ctx, s.t.rec.Key) })
 	return both.Wait()
 }
 
 // keepSession makes the task's session the room's, unless somebody has had the
 // room begin anew since the task began.
-func (t *Task) keepSession(ctx context.Context) error {
-	now := t.env.Store.Session(t.env.ID)
-	if !t.rec.Resumable || now != t.rec.BaseSession && now != t.rec.Session {
+func (s settlement) keepSession(ctx context.Context) error {
+	rec, env := &s.t.rec, s.t.env
+	now := env.Store.Session(env.ID)
+	if !rec.Resumable || now != rec.BaseSession && now != rec.Session {
 		return nil
 	}
-	return t.env.Store.SetSession(ctx, t.env.ID, t.rec.Session)
+	return env.Store.SetSession(ctx, env.ID, rec.Session)
 }
 
-// remembered are the turns of the task for the room's history: what was asked
-// for, each question with its answer, and the result.
-func (t *Task) remembered() []state.Turn {
+// turns are those of the task for the room's history: what was asked for, each
+// question with its answer, and the result.
+func turns(t *Task) []state.Turn {
 	turns := []state.Turn{{Role: "user", Content: t.text, Event: t.rec.Event}}
 	for _, said := range t.rec.Said {
 		turns = append(turns, state.Turn{Role: "user", Content: WordsOf(said), Event: said.Event})
 	}
 	for i, a := range t.exec.Answers {
 		turns = append(turns,
-			state.Turn{Role: "assistant", Content: a.Question, Event: t.question(i)},
+			state.Turn{Role: "assistant", Content: a.Question, Event: questionTxn(t.rec.Key, i)},
 			state.Turn{Role: "user", Content: a.Answer, Event: answerEvent(t.rec.Key, i, a)})
 	}
 	return append(turns, state.Turn{Role: "assistant", Content: text.Cut(t.rec.Result, historyText), Event: t.rec.Event})
 }
 
 // tidy sends what lies in the outbox of the container, leaves the line in status.md
-// that the agent forgot, and removes the run's output from the container. It does not wait for a container that is not there.
-func (t *Task) tidy(ctx context.Context) error {
+// that the agent forgot, and removes the run's output. It does not wait for a
+// container that is not there.
+func (s settlement) tidy(ctx context.Context) error {
+	t, env := s.t, s.t.env
 	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
 	}
-	box, err := t.env.Ensure(ctx, false)
+	container, err := env.Ensure(ctx, false)
 	if err != nil {
-		return errors.Join(err, t.filesLater(ctx))
+		return errors.Join(err, filesLater(ctx, t))
 	}
-	if err := t.sendFiles(ctx, box); err != nil {
+	if err := (outbox{t, container}).send(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("send files")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("send files")
 	}
 	if t.rec.StatusLine != "" {
-		if err := appendLine(ctx, box, t.rec.StatusLine, t.rec.StatusSize); err != nil {
+		if err := appendLine(ctx, container, t.rec.StatusLine, t.rec.StatusSize); err != nil {
 			return err
 		}
 	}
-	if box.ID != t.rec.Container {
-		return nil
-	}
-	return box.RemoveRun(ctx, t.rec.Run)
+	return s.removeRun(ctx, container)
 }
 
 // removeRun removes the output of a run that has been read.
-func (t *Task) removeRun(ctx context.Context) error {
-	box, err := t.env.Ensure(ctx, false)
-	if err != nil || box.ID != t.rec.Container {
-		return err
+func (s settlement) removeRun(ctx context.Context, container *sandbox.Container) error {
+	if container.ID != s.t.rec.Container {
+		return nil
 	}
-	return box.RemoveRun(ctx, t.rec.Run)
+	return container.RemoveRun(ctx, s.t.rec.Run)
 }
 
 // appendLine adds to status.md, unless a former life has done it: then the file
 // has grown beyond the size it had after the run, or, where that is -1, has the
 // line at its end. The file is the agent's, and may be anything: only a regular
 // one is written to.
-func appendLine(ctx context.Context, box *sandbox.Container, line string, after int64) error {
+func appendLine(ctx context.Context, container *sandbox.Container, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0
@@ -122,7 +143,7 @@ else
 	[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
 fi
 printf %s "$2" >> "$1"`
-	res, err := box.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, line, strconv.FormatInt(after, 10)}})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, line, strconv.FormatInt(after, 10)}})
 	if err != nil {
 		return fmt.Errorf("append to status.md: %w", err)
 	}

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"matrix-tui/agent"
@@ -10,59 +11,90 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// steered tells whether the task was told something that no run has heard, and
-// readies it for the run that does. The caller has ended the last one.
-func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
-	w.env.Books.Lock()
-	err := w.reread(ctx)
-	w.env.Books.Unlock()
-	if errors.Is(err, errStopped) || err == nil && len(w.rec.Said) == w.rec.Given {
-		return false, nil
-	}
+var (
+	errStopped = errors.New("the task was told to stop")
+	errSteered = errors.New("the task was told something new")
+)
+
+// reread takes over what others have written into the task's record. It is
+// errStopped when that is to stop. The caller holds the books.
+func (t *Task) reread(ctx context.Context) error {
+	row, err := t.env.Journal.Task(ctx, t.rec.Key)
 	if err != nil {
-		return false, err
+		return fmt.Errorf("read task again: %w", err)
 	}
-	w.rearm()
-	if w.rec.Container != "" { // a run has heard what came before
-		w.rec.Told = w.rec.Given
-		w.rec.Used = state.Usage(used(w.rec.Used).with(w.rec.Begun, out))
-		if w.rec.Resumable = out.Session != "" && (w.rec.Resume || w.acted.Load()); w.rec.Resumable {
-			w.rec.Session = out.Session
-		} else {
-			w.rec.Told = 0 // a session that has hardly begun is begun anew, with everything
-		}
-		w.plan(agent.NeedsInput)
+	if row.StopBy != "" {
+		t.rec.StopBy, t.rec.Withdrawn = row.StopBy, row.Withdrawn
+		return errStopped
 	}
-	return true, w.settleDown(ctx)
+	now := t.env.Task(row)
+	t.exec.Answers, t.rec.Said = now.exec.Answers, row.Said
+	t.rec.Text, t.rec.Edited, t.text = row.Text, row.Edited, now.text
+	t.exec.Transcript = now.exec.Transcript
+	return nil
 }
 
-// unlessSteered writes down how a run came out, unless the task was told
-// something that the run has not heard: then it is errSteered.
-func (w *Work) unlessSteered(ctx context.Context, write func() error) error {
-	w.env.Books.Lock()
-	defer w.env.Books.Unlock()
-	if err := w.reread(ctx); err != nil && !errors.Is(err, errStopped) {
+// decide has write store a decision about the task, by what people have said to it
+// until now. It is errStopped, and nothing is written, when that was to stop.
+func (t *Task) decide(ctx context.Context, write func() error) error {
+	t.env.Books.Lock()
+	defer t.env.Books.Unlock()
+	if err := t.reread(ctx); err != nil {
 		return err
-	} else if err == nil && len(w.rec.Said) > w.rec.Given {
+	}
+	return write()
+}
+
+// unlessSteered has write store how a run came out, unless the task was told
+// something that the run has not heard: then it is errSteered.
+func (t *Task) unlessSteered(ctx context.Context, write func() error) error {
+	t.env.Books.Lock()
+	defer t.env.Books.Unlock()
+	if err := t.reread(ctx); err != nil && !errors.Is(err, errStopped) {
+		return err
+	} else if err == nil && len(t.rec.Said) > t.rec.Given {
 		return errSteered
 	}
 	return write()
 }
 
+// steered reports whether the task was told something that no run has heard, and
+// readies it for the run that does. The caller has ended the last one.
+func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
+	t, rec := w.task, &w.task.rec
+	err := t.decide(ctx, func() error { return nil })
+	if errors.Is(err, errStopped) || err == nil && len(rec.Said) == rec.Given {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	w.stop.rearm()
+	if rec.Container != "" { // a run has heard what came before
+		rec.Told = rec.Given
+		rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
+		if rec.Resumable = out.Session != "" && (rec.Resume || w.acted.Load()); rec.Resumable {
+			rec.Session = out.Session
+		} else {
+			rec.Told = 0 // a session that has hardly begun is begun anew, with everything
+		}
+		t.plan(agent.NeedsInput)
+	}
+	return true, settleDown(ctx, t)
+}
+
 // settleDown waits until nobody adds to the task any more, where the newest
 // text is a part of it.
-func (w *Work) settleDown(ctx context.Context) error {
-	last := w.rec.Said[len(w.rec.Said)-1]
+func settleDown(ctx context.Context, t *Task) error {
+	last := t.rec.Said[len(t.rec.Said)-1]
 	if !last.Joined {
 		return nil
 	}
-	if wait := time.Until(last.At.Add(w.env.Debounce)); wait > 0 && wait <= w.env.Debounce {
+	if wait := time.Until(last.At.Add(t.env.Debounce)); wait > 0 && wait <= t.env.Debounce {
 		return retry.Sleep(ctx, wait)
 	}
 	return nil
 }
-
-var errSteered = errors.New("the task was told something new")
 
 // newestPart is when the newest message that belongs to the task was written.
 func newestPart(rec state.Task) time.Time {
@@ -75,13 +107,13 @@ func newestPart(rec state.Task) time.Time {
 	return at
 }
 
-var errStopped = errors.New("the task was told to stop")
-
-// Joins tells whether a message is a part of a task that has not begun: by the
+// Joins reports whether a message is a part of a task that has not begun: by the
 // same person, right behind its newest part.
-func (t *Task) Joins(row state.Inbound) bool { return t.joins(row, newestPart(t.rec)) }
+func (t *Task) Joins(row state.Event) bool {
+	return joins(&t.rec, row, newestPart(t.rec), t.env.Debounce)
+}
 
-func (t *Task) joins(row state.Inbound, newest time.Time) bool {
+func joins(rec *state.Task, row state.Event, newest time.Time, debounce time.Duration) bool {
 	gap := row.Time.Sub(newest)
-	return t.Asker() == row.Sender && t.taken.Seq < row.Seq && gap >= 0 && gap <= t.env.Debounce
+	return AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
 }

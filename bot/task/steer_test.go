@@ -25,7 +25,7 @@ func TestSpoken(t *testing.T) {
 		{"told already", state.Task{Resume: true, Details: state.Details{Told: 2, Said: []state.Said{part, later}}}, "write", nil},
 	} {
 		task := &Task{text: "write", rec: c.rec}
-		text, said := task.spoken()
+		text, said := spoken(task)
 		var words []string
 		for _, one := range said {
 			words = append(words, one.Text)

@@ -3,15 +3,12 @@ package task
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
-	"matrix-tui/workspace"
 )
 
 // maxAttempts bounds how often a task is begun again because its session was
@@ -20,28 +17,6 @@ const maxAttempts = 5
 
 // errRoomGone is why a task is left without a word: see [Work.Abandon].
 var errRoomGone = errors.New("the bot is no longer in the room")
-
-// Work is one task that the room's worker has taken up.
-type Work struct {
-	*Task
-	life   context.Context // ends with the bot
-	quoted *workspace.Quote
-	who    []workspace.Text // the agent's persona
-	fresh  bool             // the container is replaced where there is a newer image
-	noted  int              // tool calls that a former life has put into the transcript
-
-	acted    atomic.Bool   // the agent has called a tool
-	lastPart atomic.Int64  // when the newest message that belongs to the task was written, ms
-	left     chan struct{} // closed when the worker is done with it
-
-	// stopping ends when somebody wants the task to end, or to hear something new.
-	stopping context.Context
-
-	mu      sync.Mutex
-	stopNow context.CancelFunc
-	abandon context.CancelCauseFunc // nil unless it is worked on
-	shown   *progress               // what the room sees of it, nil before it sees anything
-}
 
 // next is where a task stands after a run.
 type next int
@@ -58,21 +33,22 @@ const (
 // could not be written, or that ctx has ended; all else is a result.
 func (w *Work) Do(ctx context.Context) error {
 	crash.At("picked")
-	if w.rec.State == state.TaskAnswered { // in a former life
-		return w.settle(ctx)
+	t := w.task
+	if t.rec.State == state.TaskAnswered { // in a former life
+		return settlement{t}.finish(ctx)
 	}
-	if w.withdrawn() {
-		return w.giveUp(ctx, takenBack)
+	if withdrawn(t) {
+		return giveUp(ctx, t, takenBack)
 	}
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w.setAbandon(cancel)
-	defer w.setAbandon(nil)
+	w.abandon.Store(&cancel)
+	defer w.abandon.Store(nil)
 
 	for {
 		out, err := w.perform(working)
 		if errors.Is(context.Cause(working), errRoomGone) {
-			return w.giveUp(ctx, "The room was left while the task ran.")
+			return giveUp(ctx, t, "The bot left the room while the task was running.")
 		}
 		if err != nil {
 			return err
@@ -84,7 +60,7 @@ func (w *Work) Do(ctx context.Context) error {
 		case stands == again:
 			continue
 		case stands == answered:
-			return w.settle(ctx)
+			return settlement{t}.finish(ctx)
 		}
 		return nil
 	}
@@ -93,22 +69,23 @@ func (w *Work) Do(ctx context.Context) error {
 // perform has the task done, in as many attempts as it takes, while the room
 // sees how far it is.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
-	free := w.env.Slots.TryAcquire(1)
+	t, env := w.task, w.task.env
+	free := env.Slots.TryAcquire(1)
 	if free {
-		defer w.env.Slots.Release(1)
+		defer env.Slots.Release(1)
 	}
-	shown, err := w.showProgress(ctx, !free)
+	shown, err := showProgress(ctx, w.life, t, !free)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	w.show(shown)
+	w.shown.Store(shown)
 	defer shown.stop()
-	stoppable, cancel := w.stoppable(ctx)
+	stoppable, cancel := w.stop.within(ctx)
 	defer cancel()
 	if !free {
-		switch err := w.env.Slots.Acquire(stoppable, 1); {
+		switch err := env.Slots.Acquire(stoppable, 1); {
 		case err == nil:
-			defer w.env.Slots.Release(1)
+			defer env.Slots.Release(1)
 			if err := shown.resume(ctx); err != nil {
 				return agent.Outcome{}, err
 			}
@@ -117,70 +94,79 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		} // else it was told to stop: that takes no slot
 	}
 	for lost := 0; ; {
-		out, err := w.attempt(ctx)
+		out, err := (&attempt{task: t, shown: shown, stop: w.stop, acted: &w.acted}).do(ctx)
 		var gone *lostRun
 		if errors.As(err, &gone) {
 			if lost++; lost < maxAttempts {
-				w.env.Log.Warn().Err(err).Str("room", w.env.ID).Msg("looking for the run again")
+				env.Log.Warn().Err(err).Str("room", env.ID).Msg("looking for the run again")
 				if err := retry.Sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
 					return out, err
 				}
 				continue
 			}
-			return w.trouble(ctx, gone.err)
+			return trouble(ctx, env, gone.err)
 		}
 		if err != nil {
 			return out, err
 		}
 		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted
-		if !another || w.rec.Tries >= maxAttempts {
+		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
 		}
-		w.env.Log.Info().Str("room", w.env.ID).Str("run", w.rec.Run).Str("ended", string(out.Ended)).Msg("another attempt")
-		w.plan(out.Ended)
+		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("another attempt")
+		t.plan(out.Ended)
 	}
 }
 
 // end stores what came of a run: a question, or the result. Nothing is stored
 // when the task was told something that the run has not heard.
 func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
+	t := w.task
 	for {
 		steered, err := w.steered(ctx, out)
 		if err != nil || steered {
 			return again, err
 		}
-		rec, execution := w.rec, *w.exec
+		rec, execution := t.rec, *t.exec
 		stands, err := w.conclude(ctx, out)
 		if !errors.Is(err, errSteered) {
 			return stands, err
 		}
-		w.rec, w.exec = rec, &execution // told in the last moment
+		t.rec, t.exec = rec, &execution // told in the last moment
 	}
 }
 
 // conclude is end, once. It is errSteered when the task was told something new.
 func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
-	w.untype()
-	if w.withdrawn() {
-		if err := w.env.Room.Queue(ctx, w.closing(0, "🗑 Taken back before it began.")); err != nil {
+	t, room := w.task, w.task.env.Room
+	t.env.Start(func() { // the answer does not wait for it
+		ctx, cancel := context.WithTimeout(w.life, 5*time.Second)
+		defer cancel()
+		_ = room.Type(ctx, 0)
+	})
+	if withdrawn(t) {
+		if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Taken back before it began.")); err != nil {
 			return finished, err
 		}
-		return finished, w.giveUp(ctx, takenBack)
+		return finished, giveUp(ctx, t, takenBack)
 	}
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval {
-		refused, err := w.ask(ctx, out)
+		refused, err := t.Question().ask(ctx, out)
 		if err != nil || refused.Ended == "" {
 			return waits, err
 		}
 		out = refused
 	}
-	return answered, w.answer(ctx, out)
+	e := ending{t, out}
+	last := t.Voice().closing(len(t.exec.Answers), e.summary(w.shown.Load()))
+	rows := room.Render(ctx, e.messages(ctx, last)...)
+	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
 }
 
-const takenBack = "The message was taken back before the task began."
+const takenBack = "The message was deleted before the task started."
 
 // withdrawn tells a task whose message was taken back before it began.
-func (w *Work) withdrawn() bool { return w.rec.Withdrawn && w.rec.Container == "" }
+func withdrawn(t *Task) bool { return t.rec.Withdrawn && t.rec.Container == "" }
 
 // lostRun is a run that could not be followed to its end: its container may be
 // gone, or only podman's answer.

@@ -14,23 +14,25 @@ import (
 
 // due is when a waiting task is to be looked at first: when half of its time is
 // over, for the reminder, or at the deadline when nobody wants one.
-func (t *Task) due() time.Time {
-	if t.env.NotifyQuestion {
-		return t.exec.Deadline.Add(-t.patience() / 2)
+func (q Question) due() time.Time {
+	if env := q.t.env; env.NotifyQuestion {
+		return q.t.exec.Deadline.Add(-env.rules().QuestionTimeout / 2)
 	}
-	return t.exec.Deadline
+	return q.t.exec.Deadline
 }
 
-// waitUntil has the task looked at at a time.
-func (t *Task) waitUntil(due time.Time) {
-	t.env.Waits.Set(t.rec.Key, Wait{t.env.ID, t.Asker(), t.rec.Thread, due, t.exec.QuestionEvent != ""})
+// lookAt has [Env.Look] called at a time.
+func (q Question) lookAt(due time.Time) {
+	rec := &q.t.rec
+	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, AskerOf(*rec), rec.Thread, due, q.t.exec.QuestionEvent != ""})
 }
 
-// TakeUp has a task wait again that waited in a former life. It tells whether
+// TakeUp has a task wait again that waited in a former life. It reports whether
 // state.json is to be written.
 func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error) {
 	t := e.Task(rec)
-	t.waitUntil(t.due())
+	q := t.Question()
+	q.lookAt(q.due())
 	switch {
 	case t.exec.Room != rec.Room: // the room has moved, and its questions have not
 		return false, e.AskAgain(ctx)
@@ -38,11 +40,13 @@ func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error)
 		_, err := e.Look(ctx, rec.Key)
 		return false, err
 	}
-	return t.differs(), nil
+	data, err := json.Marshal(t.exec)
+	_, stored, ok := e.Store.Execution(t.exec.ID)
+	return !ok || err != nil || string(stored) != string(data), nil
 }
 
 // Look does what is due for one waiting task: its question is pinned, reminded
-// of, or given up. It tells whether the task has ended: the caller then wakes the
+// of, or given up. It reports whether the task has ended: the caller then wakes the
 // worker.
 func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 	e.Books.Lock()
@@ -55,77 +59,78 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 		return false, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	now := time.Now()
+	q, now := t.Question(), time.Now()
 	if t.exec.QuestionEvent == "" {
-		sent, err := e.Journal.Message(ctx, t.QuestionTxn())
+		sent, err := e.Journal.Message(ctx, q.Txn())
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
 			return false, fmt.Errorf("look up question: %w", err)
 		}
 		if err == nil && sent.Status != state.Refused {
-			return false, t.posted(ctx, sent.Event, now) // its time begins when people can see it
+			return false, q.posted(ctx, sent.Event, now) // its time begins when people can see it
 		}
 	}
 	deadline := t.exec.Deadline
 	switch {
 	case !now.Before(deadline):
-		if err := t.exec.Expire(t.patience(), time.Now()); err != nil {
+		if err := t.exec.Expire(e.rules().QuestionTimeout, time.Now()); err != nil {
 			return false, err
 		}
-		err := t.expire(ctx, agent.TimedOut)
+		err := q.end(ctx, agent.TimedOut)
 		return err == nil, err
-	case now.Before(t.due()):
-		t.waitUntil(t.due())
+	case now.Before(q.due()):
+		q.lookAt(q.due())
 		return false, nil
 	}
-	t.waitUntil(deadline)
-	return false, t.remind(ctx, now)
+	q.lookAt(deadline)
+	return false, q.remind(ctx, now)
 }
 
 // posted pins the question to its event and has its time begin. The caller
 // holds the books.
-func (t *Task) posted(ctx context.Context, event string, now time.Time) error {
-	t.exec.Deadline = now.Add(t.patience()).UTC()
+func (q Question) posted(ctx context.Context, event string, now time.Time) error {
+	t := q.t
+	t.exec.Deadline = now.Add(t.env.rules().QuestionTimeout).UTC()
 	if event == "" {
-		t.waitUntil(t.due())
+		q.lookAt(q.due())
 		return nil // not yet: the next look will tell
 	}
 	if err := t.exec.Posted(event, now); err != nil {
 		return err
 	}
-	t.waitUntil(t.due())
+	q.lookAt(q.due())
 	if err := t.env.Journal.Wait(ctx, t.Row(), nil); err != nil {
 		return fmt.Errorf("pin question: %w", err)
 	}
-	t.ProjectSoon(ctx)
+	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 
-// remind queues the reminder of the present question, once.
-func (t *Task) remind(ctx context.Context, now time.Time) error {
-	n := len(t.exec.Answers)
-	txn := t.question(n)
-	m := t.message(n, fmt.Sprintf("⏰ I am still waiting for your input: %s\n\nI will give up in %s.", t.link(ctx, txn), text.Duration(t.exec.Deadline.Sub(now))))
-	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(txn), t.Asker()
+// remind queues the reminder of the question, once.
+func (q Question) remind(ctx context.Context, now time.Time) error {
+	t, txn := q.t, q.Txn()
+	m := t.Voice().reply(len(t.exec.Answers), fmt.Sprintf("⏰ I am still waiting for your input: %s\n\nI will give up in %s.",
+		link(ctx, t, txn), text.Duration(t.exec.Deadline.Sub(now))))
+	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(txn), AskerOf(t.rec)
 	return t.env.Room.Queue(ctx, m)
 }
 
 // Refuse ends a task that waits, by order of a person; closes are rows that this
 // ends too. The caller holds the books, and wakes the worker.
-func (t *Task) Refuse(ctx context.Context, by string, closes ...string) error {
-	if err := t.exec.Fail("Given up by "+by+".", time.Now()); err != nil {
+func (q Question) Refuse(ctx context.Context, by string, closes ...string) error {
+	if err := q.t.exec.Fail("Cancelled by "+by+".", time.Now()); err != nil {
 		return err
 	}
-	return t.expire(ctx, agent.Stopped, closes...)
+	return q.end(ctx, agent.Stopped, closes...)
 }
 
-// expire stores the end of a task that waits, and whose execution has failed.
-func (t *Task) expire(ctx context.Context, how agent.Ended, closes ...string) error {
-	out := agent.Outcome{Ended: how, Detail: t.exec.ErrorMessage}
-	rows := t.env.Room.Render(ctx, t.result(ctx, out)...)
-	if err := t.store(ctx, out, rows, closes...); err != nil {
+// end stores the end of a task that waits, and whose execution has failed.
+func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) error {
+	e := ending{q.t, agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
+	rows := q.t.env.Room.Render(ctx, e.messages(ctx)...)
+	if err := e.store(ctx, rows, closes...); err != nil {
 		return err
 	}
-	t.env.Waits.Drop(t.rec.Key)
+	q.t.env.Waits.Drop(q.t.rec.Key)
 	return nil
 }
 
@@ -138,7 +143,7 @@ func (e *Env) GiveUpWaiting(ctx context.Context) error {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
 	for _, rec := range tasks {
-		if err := e.Task(rec).giveUp(ctx, "The room was left while the task waited for an answer."); err != nil {
+		if err := giveUp(ctx, e.Task(rec), "The bot left the room while the task was waiting for an answer."); err != nil {
 			return err
 		}
 		e.Waits.Drop(rec.Key)
@@ -161,19 +166,13 @@ func (e *Env) AskAgain(ctx context.Context) error {
 			continue
 		}
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
-		t.exec.Deadline = time.Now().Add(t.patience()).UTC()
-		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, t.asking(ctx, "", "")...)); err != nil {
+		t.exec.Deadline = time.Now().Add(e.rules().QuestionTimeout).UTC()
+		q := t.Question()
+		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
-		t.waitUntil(t.due())
-		t.ProjectSoon(ctx)
+		q.lookAt(q.due())
+		e.ProjectSoon(ctx, rec.Key)
 	}
 	return nil
-}
-
-// differs tells whether state.json has the execution otherwise.
-func (t *Task) differs() bool {
-	_, stored, ok := t.env.Store.Execution(t.exec.ID)
-	data, err := json.Marshal(t.exec)
-	return !ok || err != nil || string(stored) != string(data)
 }

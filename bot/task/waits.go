@@ -87,7 +87,7 @@ func (w *Waits) Count(room string) int {
 	return w.rooms[room]
 }
 
-// AskedOf tells whether a task of a user waits in a room, or one in a thread.
+// AskedOf reports whether a task of a user waits in a room, or one in a thread.
 func (w *Waits) AskedOf(room, user, thread string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *Waits) Total() int {
 	return len(w.tasks)
 }
 
-// Overdue tells whether something in the room is due.
+// Overdue reports whether something in the room is due.
 func (w *Waits) Overdue(room string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

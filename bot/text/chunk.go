@@ -5,14 +5,12 @@ import (
 	"strings"
 )
 
-// Split cuts markdown into parts of at most max bytes, at the emptiest place
-// there is: between paragraphs, else between lines, else anywhere between two
-// characters. A code fence is kept whole where it fits; where it does not, it
-// is closed at the end of a part and opened again in the next. A table that is cut
-// between two rows goes on with its head once more.
+// Split cuts markdown into parts of at most max bytes, at the best place there is: between paragraphs, else between
+// lines, else between any two characters. A code fence is kept whole if it fits; otherwise it is closed at the end of a
+// part and opened again in the next. A table that is cut between two rows repeats its header.
 func Split(text string, max int) []string {
 	var parts []string
-	fence, head := "", "" // the line that opened the fence we are in; what the next part begins with
+	fence, head := "", "" // the line that opened the current fence; what the next part begins with
 	for len(text) > 0 {
 		if len(head)+len(text) <= max {
 			return append(parts, head+text)
@@ -34,9 +32,8 @@ func Split(text string, max int) []string {
 	return parts
 }
 
-// Fit splits text, without what nobody sees, into parts of at most size bytes that
-// fits accepts. A part that it refuses is split again, down to 512 bytes. There is
-// at least one part, and none is blank.
+// Fit splits text, without invisible characters, into parts of at most size bytes that fits accepts. A part that it
+// rejects is split again, down to 512 bytes. There is at least one part, and none is blank.
 func Fit(text string, size int, fits func(part string) bool) []string {
 	var out []string
 	for _, part := range Split(Visible(text), size) {
@@ -44,7 +41,7 @@ func Fit(text string, size int, fits func(part string) bool) []string {
 			continue
 		}
 		if len(part) > 512 && !fits(part) {
-			out = append(out, Fit(part, len(part)*11/20, fits)...) // in two, about as large as each other
+			out = append(out, Fit(part, len(part)*11/20, fits)...) // in two parts of about equal size
 			continue
 		}
 		out = append(out, part)
@@ -59,8 +56,7 @@ func Fit(text string, size int, fits func(part string) bool) []string {
 // (https://github.github.com/gfm/#delimiter-row).
 var delimiter = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
-// tableHead is the two lines that the table begins with which is cut at the end
-// of part, "" for none.
+// tableHead returns the two header lines of the table that is cut at the end of part, or "".
 func tableHead(part, rest string) string {
 	first, _, _ := strings.Cut(rest, "\n")
 	if !strings.HasSuffix(part, "\n") || !strings.Contains(first, "|") || delimiter.MatchString(first) {
@@ -79,8 +75,8 @@ func tableHead(part, rest string) string {
 	return ""
 }
 
-// cutAt finds the best place at or before limit to cut text, which begins
-// inside of fence if that is not empty, and tells which fence is open there.
+// cutAt finds the best place at or before limit to cut text, which begins inside fence if that is not empty, and
+// returns the fence that is open there.
 func cutAt(text string, limit int, fence string) (cut int, open string) {
 	type place struct {
 		at    int
@@ -128,7 +124,7 @@ func cutAt(text string, limit int, fence string) (cut int, open string) {
 	return cut, fence
 }
 
-// next is the fence that is open after a line.
+// next returns the fence that is open after a line.
 func next(fence, line string) string {
 	trimmed := strings.TrimLeft(line, " ")
 	if len(line)-len(trimmed) > 3 {
@@ -137,7 +133,7 @@ func next(fence, line string) string {
 	if fence == "" {
 		if m := marker(trimmed); len(m) >= 3 && !(m[0] == '`' && strings.Contains(trimmed[len(m):], "`")) {
 			if len(trimmed) > 100 {
-				return m // an info string that long is none of ours to repeat
+				return m // too long an info string to repeat
 			}
 			return trimmed
 		}
@@ -150,8 +146,7 @@ func next(fence, line string) string {
 	return fence
 }
 
-// marker is the run of backticks or tildes that a line begins with, of at most
-// seven; longer runs count as seven.
+// marker returns the run of backticks or tildes that a line begins with, of at most seven; longer runs count as seven.
 func marker(line string) string {
 	if line == "" || line[0] != '`' && line[0] != '~' {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Duration writes a duration as people say it: "8 s", "3 min 5 s", "2 h 4 min".
+// Duration writes a duration for people: "8 s", "3 min 5 s", "2 h 4 min".
 func Duration(d time.Duration) string {
 	s := int(d.Seconds())
 	switch {
@@ -22,7 +22,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
 }
 
-// Size writes a size for people: "512 B", "1.4 kB", "50 MB", by 1024.
+// Size writes a size for people, by 1024: "512 B", "1.4 kB", "50 MB".
 func Size(n int64) string {
 	const units = "kMGTPE"
 	if n < 1024 {
@@ -38,7 +38,7 @@ func Size(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + fmt.Sprintf(" %cB", units[unit])
 }
 
-// Thousands writes a number with a comma between each three digits.
+// Thousands writes a number with a comma between groups of three digits.
 func Thousands(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// allowed are the tags that clients are to show, of those that we make, with
-// their attributes
+// allowed lists the tags that clients should show, among those that we produce, with their attributes
 // (https://spec.matrix.org/v1.11/client-server-api/#mroommessage-msgtypes).
 var allowed = map[string][]string{
 	"a": {"href"}, "code": {"class"}, "ol": {"start"},
@@ -24,7 +23,7 @@ var allowed = map[string][]string{
 	"table": nil, "thead": nil, "tbody": nil, "tr": nil, "th": nil, "td": nil,
 }
 
-// checkHTML tells what is wrong with a formatted body, "" for nothing.
+// checkHTML returns what is wrong with a formatted body, or "".
 func checkHTML(formatted string) (wrong, shown string) {
 	var open []string
 	var words strings.Builder
@@ -77,10 +76,10 @@ func checkHTML(formatted string) (wrong, shown string) {
 	}
 }
 
-// partSize and maxEvent are what a bot on Matrix asks of Fit.
+// partSize and maxEvent are the limits that a Matrix bot passes to Fit.
 const partSize, maxEvent = 16 << 10, 44 << 10
 
-// fits is about what a message takes in JSON.
+// fits estimates the size of a message as JSON.
 func fits(part string) bool {
 	data, err := json.Marshal([]string{part, HTML(part)})
 	return err == nil && len(data) <= maxEvent
@@ -101,7 +100,7 @@ func TestHTML(t *testing.T) {
 			`<a href="https://e.f">🖼 build</a> 🖼 <a href="https://f.g">a b e</a>`},
 		{"data", "![x](data:image/png;base64,iVBO)", "🖼 x (data:image/png;base64,iVBO)"},
 		{"table", "|a|b|\n|:-|-:|\n|1|2|", "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>"},
-		{"what shells say is no spoiler", "*a* || b || c", "<em>a</em> || b || c"},
+		{"a shell's || is not a spoiler", "*a* || b || c", "<em>a</em> || b || c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, HTML(c.text)); diff != "" {
@@ -111,8 +110,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// FuzzHTML: whatever the agent says, each part of it is one that clients show, and
-// that fits.
+// FuzzHTML: whatever the agent says, every part can be shown by clients, and fits.
 func FuzzHTML(f *testing.F) {
 	for _, text := range bombs() {
 		f.Add(text[:min(len(text), 4<<10)])
@@ -139,7 +137,7 @@ func FuzzHTML(f *testing.F) {
 				t.Fatalf("part %d of %d does not fit", i, len(parts))
 			}
 			if part != Visible(part) || !utf8.ValidString(part) {
-				t.Fatalf("the part is not what can be seen: %q", part)
+				t.Fatalf("the part contains invisible characters: %q", part)
 			}
 			if strings.TrimSpace(part) == "" {
 				t.Fatalf("part %d of %d is empty", i, len(parts))
@@ -159,8 +157,8 @@ func FuzzHTML(f *testing.F) {
 	})
 }
 
-// beyond are the letters in shown that there are not as many of in body: what one
-// client shows and another does not. Entities make letters.
+// beyond returns the letters that occur more often in shown than in body: what one client shows and another does not.
+// Entities make letters.
 func beyond(shown, body string) string {
 	if strings.Contains(body, "&") {
 		return ""
@@ -178,7 +176,7 @@ func beyond(shown, body string) string {
 	return string(more)
 }
 
-// bombs are texts of up to 16 KiB that are made to become much more.
+// bombs are texts of up to 16 KiB that try to become much larger.
 func bombs() []string {
 	const n = 16 << 10
 	wide := strings.Repeat("|a", 2000) + "|\n" + strings.Repeat("|-", 2000) + "|\n"
@@ -199,8 +197,7 @@ func bombs() []string {
 	}
 }
 
-// spent is the processor's time that something takes: on a host that has much
-// else to do, the clock says little.
+// spent measures processor time: on a busy host the clock says little.
 func spent(t *testing.T, do func()) time.Duration {
 	t.Helper()
 	runtime.LockOSThread()
@@ -217,7 +214,7 @@ func spent(t *testing.T, do func()) time.Duration {
 	return now() - begun
 }
 
-// A text that is made to be a burden is one no more than another.
+// A text made to be expensive costs no more than any other.
 func TestBombs(t *testing.T) {
 	for _, text := range bombs() {
 		var parts []string

@@ -17,24 +17,23 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep one thing stands in another. The specification has
-	// clients cut at 100 tags
+	// maxDepth bounds nesting. The specification has clients cut at 100 tags
 	// (https://spec.matrix.org/v1.11/client-server-api/#mroommessage-msgtypes).
 	maxDepth = 40
-	// maxCells bounds the cells of the tables of a text, counted as if it were one
-	// table: a short text can say that it has very many.
+	// maxCells bounds the cells of all tables in a text, counted as if they were one table: a short text can declare
+	// very many.
 	maxCells = 20_000
 )
 
-// markdown renders what the agent wrote, of tags and attributes that the
-// specification lets clients show. HTML in it is shown, not obeyed.
+// markdown renders the agent's text with the tags and attributes that the specification allows. HTML in it is shown as
+// text.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
 	goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 0))),
 )
 
-// HTML renders markdown that is [Visible]; "" where its source says it as well,
-// or where it is built so that HTML of it would be a burden.
+// HTML renders markdown that is [Visible]. It returns "" if the source says the same, or if rendering would be too
+// expensive.
 func HTML(text string) string {
 	if cells(text) > maxCells || nesting(text) > maxDepth {
 		return ""
@@ -59,7 +58,7 @@ func HTML(text string) string {
 	}
 	rendered := strings.TrimRight(out.String(), "\n")
 	if inner, ok := strings.CutPrefix(rendered, "<p>"); ok && strings.HasSuffix(inner, "</p>") && !strings.Contains(inner, "<p>") {
-		rendered = strings.TrimSuffix(inner, "</p>") // one paragraph alone needs no tags
+		rendered = strings.TrimSuffix(inner, "</p>") // a single paragraph needs no tags
 	}
 	if rendered == string(util.EscapeHTML(source)) {
 		return ""
@@ -67,7 +66,7 @@ func HTML(text string) string {
 	return rendered
 }
 
-// cells is how many cells the tables of a text can have at most.
+// cells returns the maximum number of cells that the tables of a text can have.
 func cells(text string) int {
 	lines, widest := 0, 0
 	for line := range strings.Lines(text) {
@@ -79,8 +78,7 @@ func cells(text string) int {
 	return widest * lines
 }
 
-// nesting is how many quotations and lists the lines of a text begin, at most, in
-// each other: to read very many takes longer than they are worth.
+// nesting returns the maximum depth of quotations and lists in a text: deep nesting takes too long to parse.
 func nesting(text string) (most int) {
 	for line := range strings.Lines(text) {
 		n := 0
@@ -98,9 +96,8 @@ func nesting(text string) (most int) {
 	return most
 }
 
-// safe renders links, images and HTML. Matrix clients show no images from
-// elsewhere, so that an image is a link to it; what is no address for a client to
-// open is shown as what it is, and so is HTML.
+// safe renders links, images and HTML. Matrix clients do not show images from other servers, so an image becomes a
+// link. A link that a client should not open is shown as text, and so is HTML.
 type safe struct{}
 
 func (s safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
@@ -128,7 +125,7 @@ func (safe) htmlBlock(w util.BufWriter, source []byte, node ast.Node, entering b
 	return ast.WalkContinue, nil
 }
 
-// writeEscaped shows a piece of the source as it stands there.
+// writeEscaped writes a piece of the source, escaped.
 func writeEscaped(w util.BufWriter, source []byte, segments *gmtext.Segments) {
 	for i := range segments.Len() {
 		segment := segments.At(i)
@@ -168,8 +165,8 @@ func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) 
 	return ast.WalkContinue, nil
 }
 
-// tag writes the begin or the end of a link; of one that cannot be opened, its
-// target behind its words, and of one without words its target alone.
+// tag writes the start or the end of a link. For a target that cannot be opened, it writes the target after the text;
+// without text, the target alone.
 func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
 	open := opens(target)
 	href := within(n, open)
@@ -188,14 +185,14 @@ func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
 	}
 }
 
-// begin writes the begin of a link that leads somewhere.
+// begin writes the start of a link that can be opened.
 func begin(w util.BufWriter, href []byte) {
 	if href != nil {
 		_, _ = w.WriteString(`<a href="` + string(util.EscapeHTML(href)) + `">`)
 	}
 }
 
-// within is href, or nil for what stands in another link: there it cannot be one.
+// within returns href, or nil inside another link, where links are not allowed.
 func within(n ast.Node, href []byte) []byte {
 	for up := n.Parent(); up != nil; up = up.Parent() {
 		if up.Kind() == ast.KindLink || up.Kind() == ast.KindImage {
@@ -205,8 +202,7 @@ func within(n ast.Node, href []byte) []byte {
 	return href
 }
 
-// opens is a link's target as an attribute, before it is escaped; nil for one of
-// a kind that clients are not to open.
+// opens returns a link's target as an attribute, before it is escaped; nil if clients should not open it.
 func opens(target []byte) []byte {
 	href := util.URLEscape(target, true)
 	parsed, err := url.Parse(string(href))

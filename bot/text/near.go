@@ -1,8 +1,7 @@
 package text
 
-// Nearest is the word of a list that a mistyped one most likely means: one with at
-// most a third of its letters wrong, and no more than two; "" when there is
-// none.
+// Nearest returns the word of a list that a mistyped one most likely means: one with at most a third of its letters
+// wrong, and no more than two; "" if there is none.
 func Nearest(word string, list []string) string {
 	best, least := "", 3
 	for _, candidate := range list {
@@ -13,8 +12,7 @@ func Nearest(word string, list []string) string {
 	return best
 }
 
-// Distance counts the slips (a letter too much, too few, another one, two
-// swapped) between two names.
+// Distance counts the typing errors (a letter added, missing, replaced, or two swapped) between two names.
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -9,24 +9,23 @@ import (
 )
 
 const (
-	// shownSteps is how many steps the notice shows, and how many are kept.
+	// shownSteps is how many steps are kept and shown in the notice.
 	shownSteps = 10
-	// detailSize and faultSize bound what is kept of a step's argument and of
-	// its error, noteSize what is shown of a note, in bytes.
+	// detailSize and faultSize bound a step's argument and error, noteSize a note, in bytes.
 	detailSize, faultSize, noteSize = 200, 80, 200
 )
 
-// stepState says how a step stands.
+// stepState is the state of a step.
 type stepState int
 
 const (
 	stepRunning stepState = iota
 	stepDone
 	stepFailed
-	stepOver // how it ended is not known
+	stepOver // its end is unknown
 )
 
-// step is one call of a tool. Its words are fit to be shown; see [OneLine].
+// step is one tool call. Its text is safe to show; see [OneLine].
 type step struct {
 	number              int
 	id                  string
@@ -34,18 +33,17 @@ type step struct {
 	state               stepState
 }
 
-// Steps is what a run has done so far: its newest steps, and how many there
-// were. The zero value is a run that has done nothing.
+// Steps is the progress of a run: its newest steps, and their total number. The zero value is a run without steps.
 type Steps struct {
-	run    string // the run whose steps these are; "" before one has begun
+	run    string // the run of these steps; "" before one has started
 	first  string // ID of its first call
 	newest []step
 	total  int
 	failed int
 }
 
-// Begin says that a run goes on: what went before another one is forgotten, as
-// a restart of the bot would. What the bot did itself before the run is over.
+// Begin says which run is active. If another run was active before, its steps are dropped, as a restart of the bot
+// would do. Steps of the bot itself before the run are finished.
 func (l *Steps) Begin(run string) {
 	switch l.run {
 	case run:
@@ -61,8 +59,7 @@ func (l *Steps) Begin(run string) {
 	}
 }
 
-// Call adds a step. The ID of the run's first call, once more, is a run that
-// is read from its beginning again.
+// Call adds a step. If the ID is that of the run's first call, the run is being read from its beginning again.
 func (l *Steps) Call(id, tool, detail string) {
 	if id != "" && id == l.first {
 		*l = Steps{run: l.run}
@@ -71,7 +68,7 @@ func (l *Steps) Call(id, tool, detail string) {
 		l.first = id
 	}
 	if id != "" && slices.ContainsFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning }) {
-		return // told twice
+		return // reported twice
 	}
 	if len(l.newest) == shownSteps {
 		l.newest = append(l.newest[:0], l.newest[1:]...)
@@ -80,11 +77,10 @@ func (l *Steps) Call(id, tool, detail string) {
 	l.newest = append(l.newest, step{number: l.total, id: id, tool: OneLine(tool, 64), detail: OneLine(detail, detailSize)})
 }
 
-// Result ends a step, with what went wrong if it failed, and tells whether that is
-// news.
+// Result ends a step, with an error if it failed, and reports whether anything changed.
 func (l *Steps) Result(id, tool, fault string, failed bool) bool {
 	at := slices.IndexFunc(l.newest, func(s step) bool { return s.id == id && s.state == stepRunning })
-	lost := at < 0 && tool != "" // of a step that is not kept any more
+	lost := at < 0 && tool != "" // of a step that is no longer kept
 	if failed && (at >= 0 || lost) {
 		l.failed++
 	}
@@ -98,8 +94,7 @@ func (l *Steps) Result(id, tool, fault string, failed bool) bool {
 	return true
 }
 
-// Now is the newest step that runs, as in the notice but without its icon;
-// "" when none does.
+// Now returns the newest running step, as in the notice but without its icon; "" if there is none.
 func (l *Steps) Now() string {
 	for _, s := range slices.Backward(l.newest) {
 		if s.state == stepRunning {
@@ -109,21 +104,20 @@ func (l *Steps) Now() string {
 	return ""
 }
 
-// Total is how many steps there were.
+// Total returns the number of steps.
 func (l *Steps) Total() int { return l.total }
 
-// Failed is how many of them failed.
+// Failed returns how many of them failed.
 func (l *Steps) Failed() int { return l.failed }
 
-// Clone is a copy that no longer changes.
+// Clone returns a copy that no longer changes.
 func (l *Steps) Clone() Steps {
 	c := *l
 	c.newest = slices.Clone(l.newest)
 	return c
 }
 
-// lines are the newest steps, at most so many; width bounds what each shows of
-// others' words, in bytes.
+// lines returns the newest steps, at most the given number; width bounds the text that others wrote in each, in bytes.
 func (l *Steps) lines(most, width int) (lines []string) {
 	shown := l.newest[max(0, len(l.newest)-most):]
 	switch earlier := l.total - len(shown); earlier {
@@ -148,7 +142,7 @@ func (s step) words(width int) string {
 	return words
 }
 
-// line is the step in the notice: its icon, its words, and how it stands.
+// line is the step in the notice: its icon, name and state.
 func (s step) line(width int) string {
 	line := toolIcon(s.tool) + " " + s.words(width)
 	switch s.state {
@@ -162,10 +156,10 @@ func (s step) line(width int) string {
 	return line
 }
 
-// markdownSafe is a name in which markdown finds nothing.
+// markdownSafe matches names that Markdown does not change.
 var markdownSafe = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 
-// toolName is a tool's name in markdown; width is for what is no plain name.
+// toolName returns a tool's name as Markdown; width limits an unusual one.
 func toolName(name string, width int) string {
 	switch {
 	case name == "":
@@ -176,7 +170,7 @@ func toolName(name string, width int) string {
 	return Code(Cut(name, width))
 }
 
-// toolIcon is the sign of a tool. Source: the built-in tools of Gemini CLI.
+// toolIcon returns a tool's icon. Source: the built-in tools of Gemini CLI.
 func toolIcon(name string) string {
 	switch name {
 	case "run_shell_command", "approved":
@@ -195,7 +189,7 @@ func toolIcon(name string) string {
 	return "🔧"
 }
 
-// Progress is the notice while the task runs: as much of it as fits accepts.
+// Progress returns the notice of a running task: as much of it as fits accepts.
 func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice string) bool) string {
 	head := "⏳ Working on it · " + Duration(elapsed)
 	if l.total > 0 {

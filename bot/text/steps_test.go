@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// toolEvent is what a run tells of a call or its result.
+// toolEvent is a call or its result, as a run reports it.
 type toolEvent struct {
 	id, tool, detail string
 	result, failed   bool
@@ -26,7 +26,7 @@ func returned(id, tool string) toolEvent { return toolEvent{id, tool, "output", 
 
 func broke(id, tool, detail string) toolEvent { return toolEvent{id, tool, detail, true, true} }
 
-// take gives the list what happens in a run.
+// take applies the events of a run to the list.
 func (l *Steps) take(run string, e toolEvent) {
 	if l.Begin(run); e.result {
 		l.Result(e.id, e.tool, e.detail, e.failed)
@@ -37,8 +37,7 @@ func (l *Steps) take(run string, e toolEvent) {
 
 const shell = "run_shell_command"
 
-// fitsNotice is about what an edit of a message takes in JSON: all of it is in
-// there twice.
+// fitsNotice estimates the size of an edit as JSON, which contains the text twice.
 func fitsNotice(notice string) bool {
 	data, err := json.Marshal([]string{notice, HTML(notice), notice, HTML(notice)})
 	return err == nil && len(data) <= 13<<10
@@ -61,7 +60,7 @@ func TestProgressText(t *testing.T) {
 		{"one runs", []toolEvent{called("a", shell, "ls -l")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `ls -l` …"},
 		{"each kind of tool", []toolEvent{
 			called("a", "write_file", "/workspace/a"), called("b", "replace", "/workspace/a"), called("c", "read_file", "a"), called("d", "glob", "*.go"),
-			called("e", "web_fetch", "https://a.example"), called("f", "save_memory", ""), called("g", "mcp__box__open", "x"), called("h", "approved", "git push"),
+			called("e", "web_fetch", "https://a.example"), called("f", "save_memory", ""), called("g", "mcp__shelf__open", "x"), called("h", "approved", "git push"),
 		}, "", `⏳ Working on it · 12 s · step 8
 ✏️ step 1: write_file ` + "`/workspace/a`" + ` …
 ✏️ step 2: replace ` + "`/workspace/a`" + ` …
@@ -69,18 +68,18 @@ func TestProgressText(t *testing.T) {
 🔎 step 4: glob ` + "`*.go`" + ` …
 🌐 step 5: web_fetch ` + "`https://a.example`" + ` …
 🧠 step 6: save_memory …
-🔧 step 7: mcp__box__open ` + "`x`" + ` …
+🔧 step 7: mcp__shelf__open ` + "`x`" + ` …
 💻 step 8: approved ` + "`git push`" + ` …`},
 		{"side by side, ended in another order", []toolEvent{
 			called("a", shell, "sleep 9"), called("b", "read_file", "/nowhere"), broke("b", "read_file", "File not found"), returned("a", shell), called("c", "glob", "*"),
 		}, "still slow", "⏳ Working on it · 12 s · step 3\n💻 step 1: run_shell_command `sleep 9` ✓\n📖 step 2: read_file `/nowhere` ✗ `File not found`\n🔎 step 3: glob `*` …\n\nstill slow"},
-		{"an error without words", []toolEvent{called("a", shell, "false"), broke("a", shell, " ")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `false` ✗"},
+		{"an error without a message", []toolEvent{called("a", shell, "false"), broke("a", shell, " ")}, "", "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `false` ✗"},
 		{"results of nothing", []toolEvent{returned("a", ""), broke("b", "", "x")}, "", "⏳ Working on it · 12 s"},
 		{"eleven", many[:22], "", "⏳ Working on it · 12 s · step 11\n… 1 earlier step\n" + lines(2, 11)},
 		{"fifteen", many, "", "⏳ Working on it · 12 s · step 15\n… 5 earlier steps\n" + lines(6, 15)},
 		{"a name that is markdown", []toolEvent{called("a", "__init__", ""), called("b", "[x](https://a.example)", "y"), called("c", "", "")}, "",
 			"⏳ Working on it · 12 s · step 3\n🔧 step 1: `__init__` …\n🔧 step 2: `[x](https://a.example)` `y` …\n🔧 step 3: a tool …"},
-		{"text that hides and turns", []toolEvent{called("a", shell, "echo \u202egnp.exe\u2066\u200b\n\x1b[31m\u2028# x\u00a0\xff")}, "",
+		{"invisible and reordering characters", []toolEvent{called("a", shell, "echo \u202egnp.exe\u2066\u200b\n\x1b[31m\u2028# x\u00a0\xff")}, "",
 			"⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `echo gnp.exe # x �` …"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,7 +99,7 @@ func lines(from, to int) string {
 	return strings.Join(all, "\n")
 }
 
-// told is the list of steps after these events of one run.
+// told returns the list of steps after these events of one run.
 func told(events ...toolEvent) *Steps {
 	p := &Steps{}
 	for _, e := range events {
@@ -109,7 +108,7 @@ func told(events ...toolEvent) *Steps {
 	return p
 }
 
-// What is told again is not shown twice, and another run begins anew.
+// Repeated events are not shown twice, and another run starts a new list.
 func TestStepListRuns(t *testing.T) {
 	p := &Steps{}
 	has := func(what string, total, failed int, now string) {
@@ -125,9 +124,9 @@ func TestStepListRuns(t *testing.T) {
 	has("before anything", 0, 0, "")
 	p.Call("approved", "approved", "git push")
 	p.Call("approved", "approved", "git push")
-	has("the bot's own, told twice", 1, 0, "step 1: approved `git push`")
+	has("the bot's own, reported twice", 1, 0, "step 1: approved `git push`")
 	p.Begin("k-1")
-	has("the run has begun", 1, 0, "")
+	has("the run has started", 1, 0, "")
 	run := []toolEvent{called("a", shell, "ls"), broke("a", shell, "no"), called("b", shell, "pwd")}
 	for _, e := range run {
 		p.take("k-1", e)

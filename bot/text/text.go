@@ -1,7 +1,6 @@
-// Package text prepares what a room is shown: it renders Markdown as the HTML
-// that Matrix clients support, splits long answers into parts that fit, removes
-// from other people's text what could hide or disguise something, and writes
-// numbers as words. Everything is pure: no Matrix types, no files, no clock.
+// Package text prepares what a room is shown: it renders Markdown as the HTML that Matrix clients support, splits long
+// answers into parts that fit, removes characters from other people's text that could hide or disguise something, and
+// formats numbers. Everything is pure: no Matrix types, no files, no clock.
 package text
 
 import (
@@ -11,11 +10,11 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// Cut keeps at most max bytes of s, and says when there was more.
+// Cut keeps at most max bytes of s, and says if there was more.
 func Cut(s string, max int) string { return clean.Cut(s, max) }
 
-// Code quotes one line of somebody else's text, at most 200 bytes of it, so that
-// Markdown leaves it alone; "" for an empty one.
+// Code quotes one line of somebody else's text, at most 200 bytes of it, so that Markdown does not change it; "" for an
+// empty one.
 func Code(s string) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "�"))
 	if s == "" {
@@ -29,7 +28,7 @@ func Code(s string) string {
 	return ticks + s + ticks
 }
 
-// longestRun is the length of the longest run of one character.
+// longestRun returns the length of the longest run of one character.
 func longestRun(s string, of byte) (longest int) {
 	run := 0
 	for i := range len(s) {
@@ -41,7 +40,7 @@ func longestRun(s string, of byte) (longest int) {
 	return longest
 }
 
-// Fence shows s as a code block, whatever is in it.
+// Fence shows s as a code block, whatever it contains.
 func Fence(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -56,8 +55,7 @@ func OneLine(s string, max int) string {
 	return clean.Rules{OneLine: true, Invisible: true, Bytes: max}.Text(s)
 }
 
-// Plural writes a number with the right word behind it: "No task", "1 task",
-// "2 tasks".
+// Plural writes a number with the right form of the word: "No task", "1 task", "2 tasks".
 func Plural(n int, one, many string) string {
 	switch n {
 	case 0:

@@ -8,11 +8,11 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// Visible is text without what nobody sees; see package clean.
+// Visible returns text without invisible characters; see package clean.
 func Visible(text string) string { return clean.Text(text) }
 
-// Reveal is text with the code points of all that nobody sees in it, as in
-// "\\u{202E}": who says yes to a command is to know the whole of it.
+// Reveal returns text with the code points of all invisible characters, as in "\\u{202E}": whoever approves a command
+// must see all of it.
 func Reveal(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Who says yes to a command sees all of it.
+// Whoever approves a command sees all of it.
 func TestReveal(t *testing.T) {
 	got := Reveal("echo \u202Eoh\u2069 \x1b]0;\r\n\trm\u200B é 好\u00A0x")
 	if diff := cmp.Diff(`echo \u{202E}oh\u{2069} \u{001B}]0;\u{000D}`+"\n\t"+`rm\u{200B} é 好\u{00A0}x`, got); diff != "" {
@@ -34,11 +34,11 @@ func TestTableGoesOn(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	for name, c := range map[string]struct{ part, rest string }{
-		"behind the table":    {head + row + "\n", "text | more"},
-		"no table":            {"a | b\nc | d\n", "e | f"},
-		"before the table":    {"text\n| a | b |\n", "|---|---|\n| 1 | 2 |"},
-		"in a line":           {head + "| a", " | b |\n"},
-		"a table is over now": {head + row, "text"},
+		"behind the table":  {head + row + "\n", "text | more"},
+		"no table":          {"a | b\nc | d\n", "e | f"},
+		"before the table":  {"text\n| a | b |\n", "|---|---|\n| 1 | 2 |"},
+		"in a line":         {head + "| a", " | b |\n"},
+		"a table has ended": {head + row, "text"},
 	} {
 		if got := tableHead(c.part, c.rest); got != "" {
 			t.Errorf("%s: %q", name, got)

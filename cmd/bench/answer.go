@@ -10,23 +10,15 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// measureAnswer has questions answered: by the bot, from the answer in the room
-// to the model's next request, and in turns with that a bare `podman exec` of
-// the CLI in the same box, with the argv and the environment with which the bot
-// goes on, in a session of its own.
+// measureAnswer measures the time from an answer in the room to the model's next request. In turns with that it
+// measures a bare `podman exec` of the CLI in the same container, with the argv and the environment that the bot uses,
+// in a separate session.
 func measureAnswer(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "answer")
+	s, room, err := b.openRoom(ctx, "answer")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
-	room, err := s.room(ctx)
-	if err != nil {
-		return err
-	}
 	task, err := s.question(ctx, room, "1000")
 	if err != nil {
 		return fmt.Errorf("first question: %w", err)
@@ -78,15 +70,14 @@ func measureAnswer(ctx context.Context, b *bench) (err error) {
 		ours, beyond = append(ours, ms(answer-alone)), append(beyond, ms(answer-cli))
 	}
 	b.table.add("answer sent → the model's next request", "ms", 0, asked...)
-	b.table.add("the same argv by bare podman exec → the model is asked", "ms", 0, bares...)
+	b.table.add("the same argv by bare podman exec → model request", "ms", 0, bares...)
 	b.table.add("answer → next request minus bare podman exec (pair by pair)", "ms", 200, ours...)
-	b.table.add("  the CLI alone: its start in the box → the model is asked", "ms", 0, clis...)
+	b.table.add("  the CLI alone: its start in the container → model request", "ms", 0, clis...)
 	b.table.add("  answer → next request minus the CLI alone", "ms", 200, beyond...)
 	return nil
 }
 
-// question gives a task that asks, and waits for the question. It returns the
-// task's event.
+// question gives a task that asks a question, and waits for it. It returns the task's event.
 func (s *scene) question(ctx context.Context, room, number string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -101,8 +92,7 @@ func (s *scene) question(ctx context.Context, room, number string) (string, erro
 	return task, err
 }
 
-// answer says something while a task waits, has the task answer with want and
-// returns when it was said.
+// answer sends a message while a task waits, expects want as the result and returns the time at which it was sent.
 func (s *scene) answer(ctx context.Context, room, task, text, want string) (begun time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

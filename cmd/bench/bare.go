@@ -15,31 +15,31 @@ import (
 
 // bareRun is the CLI as the bot starts it, to be started without the bot.
 type bareRun struct {
-	box       string
+	container string
 	argv, env []string
-	held      string // what the prompt of argv says
+	held      string // the text in argv's prompt
 	begun     bool   // its session
-	clocked   bool   // it tells when it starts in the box
+	clocked   bool   // it reports its start in the container
 }
 
-// look prints the command lines and environments of the processes in a box.
+// look prints the command lines and environments of the processes in a container.
 const look = `for d in /proc/[0-9]*; do echo "$(base64 -w0 $d/cmdline 2>/dev/null) $(base64 -w0 $d/environ 2>/dev/null)"; done`
 
-// capture looks at the CLI while the bot has it wait for the model; do has the
-// bot start it with held in its prompt.
-func (s *scene) capture(ctx context.Context, box, held string, do func() error) (*bareRun, error) {
+// capture reads the CLI's command line and environment while the model keeps it waiting; do makes the bot start it with
+// held in its prompt.
+func (s *scene) capture(ctx context.Context, container, held string, do func() error) (*bareRun, error) {
 	answered := make(chan error, 1)
 	go func() { answered <- do() }()
-	bare := &bareRun{box: box, held: held}
+	bare := &bareRun{container: container, held: held}
 	for bare.argv == nil {
 		select {
 		case err := <-answered:
-			return nil, errors.Join(errors.New("the CLI was not seen in the box"), err)
+			return nil, errors.Join(errors.New("the CLI was not seen in the container"), err)
 		default:
 		}
-		out, err := exec.CommandContext(ctx, "podman", "exec", box, "sh", "-c", look).Output()
+		out, err := exec.CommandContext(ctx, "podman", "exec", container, "sh", "-c", look).Output()
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("look into box %s: %w", box, err), <-answered)
+			return nil, errors.Join(fmt.Errorf("look into container %s: %w", container, err), <-answered)
 		}
 		bare.find(out)
 	}
@@ -73,25 +73,25 @@ func words(encoded []byte) []string {
 
 // bareTime is how long one bare run took.
 type bareTime struct {
-	begun, inside time.Time // of podman exec, and of the CLI in the box
+	begun, inside time.Time // start of podman exec, and of the CLI in the container
 	took          time.Duration
 }
 
-// clock tells in the box when the CLI starts, and becomes the CLI.
+// clock prints the time in the container and then becomes the CLI.
 const clock = `date +%s%N >&2; exec "$@"`
 
 // run starts the CLI with text in its prompt.
 func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err error) {
 	const session = "11111111-2222-4333-8444-555555555555"
-	// A lock that is left behind costs twelve seconds; the bot removes it, too.
-	if out, err := exec.CommandContext(ctx, "podman", "exec", r.box, "rm", "-f", "/root/.gemini/projects.json.lock").CombinedOutput(); err != nil {
+	// A lock left behind costs twelve seconds; the bot removes it, too.
+	if out, err := exec.CommandContext(ctx, "podman", "exec", r.container, "rm", "-f", "/root/.gemini/projects.json.lock").CombinedOutput(); err != nil {
 		return t, fmt.Errorf("remove lock: %w: %s", err, out)
 	}
 	argv := []string{"exec", "--workdir", "/workspace"}
 	for _, v := range r.env {
 		argv = append(argv, "--env", v)
 	}
-	argv = append(argv, r.box)
+	argv = append(argv, r.container)
 	if r.clocked {
 		argv = append(argv, "sh", "-c", clock, "sh")
 	}
@@ -120,14 +120,14 @@ func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err e
 		line, _, _ := strings.Cut(stderr.String(), "\n")
 		ns, err := strconv.ParseInt(line, 10, 64)
 		if err != nil {
-			return t, fmt.Errorf("read the clock of the box: %w", err)
+			return t, fmt.Errorf("read the clock of the container: %w", err)
 		}
 		t.inside = time.Unix(0, ns)
 	}
 	return t, nil
 }
 
-// warmUp begins the session, and goes on with it once.
+// warmUp starts the session, and continues it once.
 func (r *bareRun) warmUp(ctx context.Context, text, want string) error {
 	for range 2 {
 		if _, err := r.run(ctx, text, want); err != nil {

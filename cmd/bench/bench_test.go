@@ -35,12 +35,12 @@ func TestProcessorTime(t *testing.T) {
 	before := own()
 	got, err := processorTime(os.Getpid())
 	after := own()
-	const step = time.Millisecond // getrusage tells whole microseconds of each part
+	const step = time.Millisecond // getrusage reports whole microseconds
 	if err != nil || got < before-step || got > after+step || got < step {
 		t.Errorf("%s, %v; want %s to %s", got, err, before, after)
 	}
 	// Linux has no process ID above 1 << 22.
 	if _, err := processorTime(1 << 23); err == nil {
-		t.Error("a process that is not there has a processor time")
+		t.Error("a process that does not exist has processor time")
 	}
 }

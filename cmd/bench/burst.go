@@ -12,7 +12,7 @@ import (
 
 const many = 20 // rooms, and messages
 
-// measureRooms has many rooms say one message each, all at once.
+// measureRooms sends one message in each of many rooms at once.
 func measureRooms(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "rooms")
 	if err != nil {
@@ -49,24 +49,17 @@ func measureRooms(ctx context.Context, b *bench) (err error) {
 		b.say("%d rooms at once: %.1f s", many, walls[round])
 	}
 	b.table.add("20 rooms at once, one message each → all answered", "s", 12, walls[1:]...)
-	b.table.add("the same with the first message of each (boxes are made)", "s", 0, walls[0])
+	b.table.add("the same with the first message of each (containers are created)", "s", 0, walls[0])
 	return nil
 }
 
-// measureBurst says many messages in one room as fast as the server takes them.
+// measureBurst sends many messages in one room as fast as the server accepts them.
 func measureBurst(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "burst")
+	s, room, err := b.openRoom(ctx, "burst")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
-	room, err := s.room(ctx)
-	if err != nil {
-		return err
-	}
 	if _, err := s.ask(ctx, room, "number 1", "got 1"); err != nil {
 		return err
 	}
@@ -87,8 +80,8 @@ func measureBurst(ctx context.Context, b *bench) (err error) {
 	return nil
 }
 
-// burst says many messages and waits for their answers. It returns the time of
-// all of it and how many of the bot's answers are the right one at their place.
+// burst sends many messages and waits for the answers. It returns the total time and how many of the bot's answers are
+// the right one in their place.
 func (s *scene) burst(ctx context.Context, room string, from int) (time.Duration, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -106,7 +99,7 @@ func (s *scene) burst(ctx context.Context, room string, from int) (time.Duration
 		return 0, 0, err
 	}
 	wall := time.Since(begun)
-	if err := s.settle(ctx); err != nil { // what comes too often, or late
+	if err := s.settle(ctx); err != nil { // answers that come twice, or late
 		return 0, 0, err
 	}
 	right := 0
@@ -118,7 +111,7 @@ func (s *scene) burst(ctx context.Context, room string, from int) (time.Duration
 	return wall, right, nil
 }
 
-// finals are the bot's answers in the room, in their order.
+// finals are the bot's answers in the room, in order.
 func (s *scene) finals(room string) []person.Msg {
 	var finals []person.Msg
 	for _, m := range s.alice.Messages(room) {

@@ -14,18 +14,17 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-const crowd = 200 // rooms that say something at the same moment
+const crowd = 200 // rooms that send a message at the same moment
 
-// measureCrowd has very many rooms say one message each, all at once, to a bot
-// that has no container for any of them. Acknowledged is a message when its room
-// has a word of the bot's about it, as a person sees it.
+// measureCrowd sends one message in each of very many rooms at once, to a bot that has no container for any of them. A
+// message counts as acknowledged when a person sees the bot's first reaction to it in the room.
 func measureCrowd(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "crowd")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	// The first start gives the bot its name: with rooms it would be changed in each of them.
+	// The bot sets its display name at the first start; with rooms it would change in each of them.
 	if _, err := s.start(ctx); err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func measureCrowd(ctx context.Context, b *bench) (err error) {
 	for _, room := range rooms {
 		s.Own(room)
 	}
-	// The rooms are no direct chats: without this the bot wants to be mentioned.
+	// The rooms are not direct chats: without this the bot would want a mention.
 	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: all}\n"), 0o600); err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func measureCrowd(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	b.say("%d rooms made", crowd)
+	b.say("%d rooms created", crowd)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	begun := time.Now()
@@ -90,12 +89,12 @@ func measureCrowd(ctx context.Context, b *bench) (err error) {
 	}
 	b.table.add("200 rooms at once, one message each → the last one acknowledged", "s", 5, slices.Max(acknowledged))
 	b.table.add("the same with a client in the bot's place that does nothing else", "s", 0, slices.Max(echoed))
-	b.table.add("the same → the last one answered, containers made", "s", 0, slices.Max(answered))
+	b.table.add("the same → the last one answered, containers created", "s", 0, slices.Max(answered))
 	b.table.add("the same, the bot's memory at most", "MB", 120, peak)
 	return nil
 }
 
-// heard says something and waits for the bot's first word about it.
+// heard sends a message and waits for the bot's first reply.
 func (s *scene) heard(ctx context.Context, room, text string) (event string, err error) {
 	if event, err = s.alice.Say(ctx, room, text); err != nil {
 		return "", err
@@ -104,8 +103,8 @@ func (s *scene) heard(ctx context.Context, room, text string) (event string, err
 	return event, err
 }
 
-// echo is what the homeserver and the person's client need of the time: a bare
-// client of the bot's account replies to what is said in each room.
+// echo measures the share of the homeserver and the person's client: a bare client of the bot's account replies to
+// every message.
 func (s *scene) echo(ctx context.Context, b *bench, rooms []string) ([]float64, error) {
 	name, password := s.Login()
 	self, err := b.host.Person(ctx, name, password)
@@ -134,8 +133,7 @@ func (s *scene) echo(ctx context.Context, b *bench, rooms []string) ([]float64, 
 	return took, group.Wait()
 }
 
-// each does something in all rooms at once and returns the seconds from begun
-// until it was done in each.
+// each calls something for all rooms at once and returns, for each room, the seconds from begun until it returned.
 func each(ctx context.Context, begun time.Time, rooms []string, do func(ctx context.Context, i int) error) ([]float64, error) {
 	took := make([]float64, len(rooms))
 	group, ctx := errgroup.WithContext(ctx)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// measureIdle measures the memory of bots that know 1, 50 and many rooms and have
-// nothing to do, and then the start of the last one with many containers.
+// measureIdle measures the memory of idle bots with 1, 50 and many rooms, and then the start of the last one with many
+// containers.
 func measureIdle(ctx context.Context, b *bench) (err error) {
 	sizes := []int{1, 50, b.rooms}
 	goals := []float64{40, 40, 60}
@@ -32,7 +32,7 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 		if err := s.seed(all, nil); err != nil {
 			return err
 		}
-		// The first start takes the rooms into the journal.
+		// The first start adds the rooms to the journal.
 		if _, err := s.start(ctx); err != nil {
 			return err
 		}
@@ -42,12 +42,8 @@ func measureIdle(ctx context.Context, b *bench) (err error) {
 	}
 	memory, ready := make([][]float64, len(sizes)), make([][]float64, len(sizes))
 	for range b.n {
-		for i, s := range scenes { // one after the other to be ready, side by side to come to rest
-			took, err := s.start(ctx)
-			if err != nil {
-				return err
-			}
-			ready[i] = append(ready[i], ms(took))
+		if err := startEach(ctx, scenes, ready); err != nil {
+			return err
 		}
 		group, ctx := errgroup.WithContext(ctx)
 		for i, s := range scenes {
@@ -76,8 +72,8 @@ func rooms(n int) string {
 	return fmt.Sprint(n, " rooms")
 }
 
-// rested returns the resident memory of the bot in MB (10⁶ bytes) once it has
-// not changed by more than half of one for three seconds, or after twenty.
+// rested returns the resident memory of the bot in MB (10⁶ bytes) once it has stayed within half an MB for three
+// seconds, or after twenty.
 func (s *scene) rested(ctx context.Context) (float64, error) {
 	const step = 250 * time.Millisecond
 	low, high, still := 0.0, 0.0, time.Duration(0)
@@ -99,10 +95,10 @@ func (s *scene) rested(ctx context.Context) (float64, error) {
 	}
 }
 
-// resident is the memory of a process now, in MB.
+// resident returns the current memory of a process, in MB.
 func resident(pid int) (float64, error) { return memory(pid, "VmRSS") }
 
-// memory is a line of /proc/PID/status that counts kB, in MB.
+// memory returns a line of /proc/PID/status that counts kB, in MB.
 func memory(pid int, line string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

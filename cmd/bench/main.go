@@ -24,13 +24,13 @@ import (
 
 // bench is one run of the program.
 type bench struct {
-	host   *bottest.Host
-	n      int // samples of a number
-	rounds int // samples of what takes long
-	rooms  int // that the largest bot knows
-	boxes  int // that it has, at most one a room
-	begun  time.Time
-	table  table
+	host       *bottest.Host
+	n          int // samples of a number
+	rounds     int // samples of slow measurements
+	rooms      int // rooms of the largest bot
+	containers int // its containers, at most one per room
+	begun      time.Time
+	table      table
 }
 
 // section measures a few numbers that belong together.
@@ -54,20 +54,20 @@ var sections = []section{
 
 func main() {
 	var (
-		program = flag.String("program", "", "the bot's binary `file`, as users run it")
-		n       = flag.Int("n", 10, "samples of each number")
-		rounds  = flag.Int("rounds", 3, "samples of each number that takes long")
-		rooms   = flag.Int("rooms", 500, "rooms that the largest bot knows")
-		boxes   = flag.Int("boxes", 200, "containers that it has")
-		only    = flag.String("only", "", "measure the sections that fit this `regexp`: state message reply answer rooms crowd burst waiting idle")
-		limit   = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
+		program    = flag.String("program", "", "the bot's binary `file`, as users run it")
+		n          = flag.Int("n", 10, "samples of each number")
+		rounds     = flag.Int("rounds", 3, "samples of each slow measurement")
+		rooms      = flag.Int("rooms", 500, "rooms of the largest bot")
+		containers = flag.Int("containers", 200, "containers of the largest bot")
+		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply answer rooms crowd burst waiting idle")
+		limit      = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), boxes: max(10, *boxes), begun: time.Now()}
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), containers: max(10, *containers), begun: time.Now()}
 	err := b.run(ctx, *program, *only)
 	b.table.print(os.Stdout)
 	if err != nil {
@@ -76,8 +76,7 @@ func main() {
 	}
 }
 
-// run measures what fits only. What one section breaks is no reason to leave
-// the others out.
+// run runs the matching sections. A failing section does not stop the others.
 func (b *bench) run(ctx context.Context, program, only string) (err error) {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
@@ -105,7 +104,7 @@ func (b *bench) run(ctx context.Context, program, only string) (err error) {
 	return errors.Join(err, ctx.Err())
 }
 
-// say tells on stderr how far it is.
+// say prints progress on stderr.
 func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench: %4.0f s  %s\n", time.Since(b.begun).Seconds(), fmt.Sprintf(format, args...))
 }

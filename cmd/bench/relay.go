@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// relay stands before podman's socket and counts the requests that go through.
+// relay sits in front of podman's socket and counts requests.
 type relay struct {
 	path, to string
 	listener net.Listener
@@ -54,8 +54,8 @@ func (r *relay) serve() {
 	}
 }
 
-// counter counts the heads of requests. Each of them is short and comes in a
-// piece of its own, for the client waits for an answer before it asks again.
+// counter counts the headers of requests. Each is short and arrives in one piece, because the client waits for an
+// answer before the next request.
 type counter struct{ r *relay }
 
 func (c counter) Write(p []byte) (int, error) {

@@ -9,32 +9,24 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// rest is the pause before each sample: what the last one left goes on for a
-// moment in the background.
+// rest is the pause before each sample, for background work of the last one.
 const rest = 500 * time.Millisecond
 
-// measureReply has the same prompt answered in turns: by the bot in a warm room,
-// and by a bare `podman exec` of the CLI in the same box, with the argv and the
-// environment that the bot gives it, in a session of its own that grows alike.
+// measureReply measures the same prompt in turns: answered by the bot in a warm room, and by a bare `podman exec` of
+// the CLI in the same container, with the argv and the environment that the bot uses, in a separate session that grows
+// alike.
 func measureReply(ctx context.Context, b *bench) (err error) {
-	s, err := b.open(ctx, "reply")
+	s, room, err := b.openRoom(ctx, "reply")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
-	room, err := s.room(ctx)
-	if err != nil {
-		return err
-	}
-	box := sandbox.NameFor(room)
+	container := sandbox.NameFor(room)
 	cold, err := s.ask(ctx, room, "number 1000", "got 1000")
 	if err != nil {
 		return fmt.Errorf("first answer: %w", err)
 	}
-	bare, err := s.capture(ctx, box, "hold 1000", func() error {
+	bare, err := s.capture(ctx, container, "hold 1000", func() error {
 		_, err := s.ask(ctx, room, "hold 1000", "held 1000")
 		return err
 	})
@@ -79,15 +71,15 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 	b.table.add("send → reply, warm room", "ms", 1100, replies...)
 	b.table.add("the same prompt by bare podman exec … gemini -p", "ms", 0, bares...)
 	b.table.add("send → reply minus bare podman exec (pair by pair)", "ms", 150, ours...)
-	b.table.add("  send → the model is asked", "ms", 0, before...)
-	b.table.add("  podman exec → the model is asked", "ms", 0, bareBefore...)
+	b.table.add("  send → model request", "ms", 0, before...)
+	b.table.add("  podman exec → model request", "ms", 0, bareBefore...)
 	b.table.add("  the model has answered → reply", "ms", 0, after...)
 	b.table.add("  the model has answered → podman exec ends", "ms", 0, bareAfter...)
-	b.table.add("send → reply, first message of a room (its box is made)", "ms", 0, ms(cold))
+	b.table.add("send → reply, first message of a room (its container is created)", "ms", 0, ms(cold))
 	return nil
 }
 
-// settle waits until the bot has nothing left to do.
+// settle waits until the bot has no work left.
 func (s *scene) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -97,7 +89,7 @@ func (s *scene) settle(ctx context.Context) error {
 	return pause(ctx, rest)
 }
 
-// mark is the model's newest request.
+// mark returns the number of the model's newest request.
 func (s *scene) mark() int {
 	if all := s.Model().Requests(); len(all) > 0 {
 		return all[len(all)-1].Seq
@@ -105,7 +97,7 @@ func (s *scene) mark() int {
 	return 0
 }
 
-// asked tells when the model was asked what a person had said, first and last.
+// asked returns when the model first and last received a person's message.
 func (s *scene) asked(mark int, said string) (first, last time.Time, err error) {
 	for _, r := range s.Model().Requests() {
 		if r.Seq > mark && strings.Contains(r.User, said) {
@@ -115,7 +107,7 @@ func (s *scene) asked(mark int, said string) (first, last time.Time, err error) 
 		}
 	}
 	if first.IsZero() {
-		return first, last, fmt.Errorf("the model was not asked: %s", said)
+		return first, last, fmt.Errorf("no request to the model: %s", said)
 	}
 	return first, last, nil
 }

@@ -18,9 +18,8 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// rules are the model's: it answers at once, but for "hold" and "ponder", during
-// which the CLI can be looked at. What answers a question comes first: its
-// prompt tells of the task, too.
+// rules are the model's. It answers at once, except for "hold" and "ponder", during which the CLI can be inspected. The
+// rule for answers to questions comes first, because such a prompt also contains the task.
 const rules = `
 rules:
   - when: '\]: choice (\d+)'
@@ -43,7 +42,7 @@ type scene struct {
 	alice *person.Person
 }
 
-// open makes a bot, which is not launched yet, and its person.
+// open creates a bot, which is not launched yet, and its person.
 func (b *bench) open(ctx context.Context, name string) (*scene, error) {
 	script, err := agenttest.Load([]byte(rules))
 	if err != nil {
@@ -61,8 +60,34 @@ func (b *bench) open(ctx context.Context, name string) (*scene, error) {
 	return &scene{bot, alice}, nil
 }
 
-// close adds what goes wrong at the end to the error of the function that
-// defers it.
+// openRoom opens a scene, starts its bot and creates a room. The caller closes the scene.
+func (b *bench) openRoom(ctx context.Context, name string) (s *scene, room string, err error) {
+	if s, err = b.open(ctx, name); err != nil {
+		return nil, "", err
+	}
+	if _, err = s.start(ctx); err == nil {
+		room, err = s.room(ctx)
+	}
+	if err != nil {
+		s.close(&err)
+		return nil, "", err
+	}
+	return s, room, nil
+}
+
+// startEach starts the bots one after the other and adds the time that each took.
+func startEach(ctx context.Context, scenes []*scene, ready [][]float64) error {
+	for i, s := range scenes {
+		took, err := s.start(ctx)
+		if err != nil {
+			return err
+		}
+		ready[i] = append(ready[i], ms(took))
+	}
+	return nil
+}
+
+// close adds its errors to the error of the function that defers it.
 func (s *scene) close(err *error) {
 	s.alice.Close()
 	*err = errors.Join(*err, s.Bot.Close())
@@ -85,7 +110,7 @@ func (s *scene) start(ctx context.Context) (time.Duration, error) {
 	return time.Since(begun), nil
 }
 
-// room makes a room and waits until the running bot has said hello there.
+// room creates a room and waits until the running bot has said hello there.
 func (s *scene) room(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -98,8 +123,7 @@ func (s *scene) room(ctx context.Context) (string, error) {
 	return room, err
 }
 
-// ask says something and returns the time until its answer was seen, which has
-// to be want.
+// ask sends a message and returns the time until its answer, which must be want, was seen.
 func (s *scene) ask(ctx context.Context, room, text, want string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -116,8 +140,7 @@ func (s *scene) ask(ctx context.Context, room, text, want string) (time.Duration
 	return took, err
 }
 
-// says tells whether an answer is that, but for its last line, which tells what
-// it took.
+// says reports whether an answer is want, except for its last line about cost.
 func says(m person.Msg, want string) bool {
 	return m.Body == want || strings.HasPrefix(m.Body, want+"\n")
 }
@@ -127,8 +150,8 @@ func (s *scene) final(ctx context.Context, room, event string) (person.Msg, erro
 	return s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.Final() && m.ReplyTo == event })
 }
 
-// joined makes rooms in which the bot, and those of more scenes, are members,
-// while none of them runs: a second session of each account joins.
+// joined creates rooms with the bot as a member, and those of more scenes, while none of them runs: a second session of
+// each account joins.
 func (s *scene) joined(ctx context.Context, b *bench, n int, more ...*scene) (rooms []string, err error) {
 	var bots []string
 	var selves []*person.Person
@@ -164,8 +187,7 @@ func (s *scene) joined(ctx context.Context, b *bench, n int, more ...*scene) (ro
 	return rooms, group.Wait()
 }
 
-// seed writes a state.json that knows rooms with 50 turns of 200 characters
-// each, and the containers of some of them.
+// seed writes a state.json with rooms of 50 turns of 200 characters each, and the containers of some of them.
 func (s *scene) seed(rooms []string, containers map[string]string) error {
 	type turn struct {
 		Role    string `json:"role"`

@@ -23,7 +23,7 @@ func measureState(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// measureMessage runs the benchmark of what a message costs without its task.
+// measureMessage runs the benchmark of a message's cost without its task.
 func measureMessage(ctx context.Context, b *bench) error {
 	got, err := b.benchmarks(ctx, "matrix-tui/bot", "^BenchmarkMessage$", 1000)
 	b.table.add("one message: decided, and its answer formatted", "ms", 1, scaled(got["Message ns/op"], 1e-6)...)
@@ -44,8 +44,7 @@ func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations 
 	return parseBenchmarks(out), nil
 }
 
-// parseBenchmarks reads what `go test -bench` prints: the samples of each
-// "Name unit".
+// parseBenchmarks parses the output of `go test -bench`: the samples of each "Name unit".
 func parseBenchmarks(out []byte) map[string][]float64 {
 	got := map[string][]float64{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

@@ -20,17 +20,17 @@ import (
 type row struct {
 	what   string
 	unit   string  // ms, s, MB, "" for a count
-	goal   float64 // at most this much; 0 = none
+	goal   float64 // upper limit; 0 = none
 	values []float64
 }
 
-// table is all that was measured, in the order in which it was.
+// table is all results, in the order of measurement.
 type table struct {
 	host []string
 	rows []row
 }
 
-// add puts a row at the end.
+// add appends a row.
 func (t *table) add(what, unit string, goal float64, values ...float64) {
 	t.rows = append(t.rows, row{what, unit, goal, values})
 }
@@ -51,7 +51,7 @@ func (t *table) print(w io.Writer) {
 	_ = tab.Flush()
 }
 
-// line is the row with a tab behind each cell.
+// line is the row with a tab after each cell.
 func (r row) line() string {
 	if len(r.values) == 0 {
 		return r.what + "\tnot measured\t\t0\t\t\t"
@@ -78,7 +78,7 @@ func median(values []float64) float64 {
 
 func amount(v float64, unit string) string { return strings.TrimSpace(number(v) + " " + unit) }
 
-// number writes a value with three digits that count.
+// number writes a value with three significant digits.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) && a < 1000, a >= 100:
@@ -91,7 +91,7 @@ func number(v float64) string {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// describeHost says where and when it was measured.
+// describeHost describes the host and the time of measurement.
 func describeHost(ctx context.Context) []string {
 	var name syscall.Utsname
 	kernel := "?"

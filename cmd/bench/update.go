@@ -13,16 +13,15 @@ import (
 
 var awayFor = regexp.MustCompile(`I was away for (\S+?)\. `)
 
-// measureUpdate has the bot replace itself by other releases, which are built
-// already: how long it is away, how long somebody waits who writes meanwhile,
-// and what it takes before and after. Then by two that are not good.
+// measureUpdate makes the bot update itself to releases that are already built: how long it is away, how long a message
+// sent meanwhile waits, and its costs before and after. Then to two bad releases.
 func measureUpdate(ctx context.Context, b *bench) (err error) {
 	s, err := b.open(ctx, "update")
 	if err != nil {
 		return err
 	}
 	defer s.close(&err)
-	b.say("making releases")
+	b.say("building releases")
 	if err := s.Releases(ctx, "main", "early", "stuck"); err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func measureUpdate(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	back, err := s.failing(ctx, room) // behind it another process is the bot
+	back, err := s.failing(ctx, room) // after this another process is the bot
 	if err != nil {
 		return err
 	}
@@ -96,10 +95,10 @@ func measureUpdate(ctx context.Context, b *bench) (err error) {
 	return nil
 }
 
-// costs are what a release takes to start and to be there.
+// costs are a release's startup time and memory.
 type costs struct{ start, memory []float64 }
 
-// costs starts the bot a few times; it runs then.
+// costs starts the bot a few times; it is running afterwards.
 func (s *scene) costs(ctx context.Context, b *bench) (c costs, err error) {
 	for i := range b.rounds {
 		took, err := s.start(ctx)
@@ -118,7 +117,7 @@ func (s *scene) costs(ctx context.Context, b *bench) (c costs, err error) {
 	return c, nil
 }
 
-// update asks for a release and waits until it takes over.
+// update requests a release and waits until it takes over.
 func (s *scene) update(ctx context.Context, room, branch string) (event string, err error) {
 	if event, err = s.alice.Say(ctx, room, "!self_update "+branch); err != nil {
 		return "", err
@@ -127,8 +126,8 @@ func (s *scene) update(ctx context.Context, room, branch string) (event string, 
 	return event, err
 }
 
-// failing updates to a release that ends and to one that hangs, and returns the
-// seconds until the room was told that neither took place.
+// failing updates to a release that exits and to one that hangs, and returns the seconds until the room was told that
+// the update failed.
 func (s *scene) failing(ctx context.Context, room string) (took [2]float64, err error) {
 	for i, branch := range []string{"early", "stuck"} {
 		event, err := s.update(ctx, room, branch)
@@ -144,7 +143,7 @@ func (s *scene) failing(ctx context.Context, room string) (took [2]float64, err 
 	return took, nil
 }
 
-// after waits for the bot's first message behind an event that has a word in it.
+// after waits for the bot's first message after an event that contains a word.
 func (s *scene) after(ctx context.Context, room, event, word string) (person.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -155,7 +154,7 @@ func (s *scene) after(ctx context.Context, room, event, word string) (person.Msg
 	})
 }
 
-// awayTime reads how long the bot says it was away.
+// awayTime extracts how long the bot says it was away.
 func awayTime(told string) (time.Duration, error) {
 	found := awayFor.FindStringSubmatch(told)
 	if found == nil {

@@ -14,14 +14,13 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// patience is how long a question waits: so long that nothing is due while it
-// is measured.
-const patience = 24 * time.Hour
+// answerTime is how long a question waits: so long that nothing is due during the measurement.
+const answerTime = 24 * time.Hour
 
-// fillWaiting gives the bot, which must not run, a task in each room that has
-// asked and waits.
+// fillWaiting gives the bot, which must not be running, a waiting question in each room.
 func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 	store, err := state.OpenStore(s.StateDir(), zerolog.Nop())
 	if err != nil {
@@ -38,7 +37,7 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		if _, err := journal.Commit(ctx, "", []state.Inbound{w.row}); err != nil {
+		if _, err := journal.Commit(ctx, "", []state.Event{w.row}); err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		if err := errors.Join(journal.Enqueue(ctx, w.task), journal.Wait(ctx, w.task, []state.Message{w.question})); err != nil {
@@ -49,21 +48,20 @@ func (s *scene) fillWaiting(ctx context.Context, rooms []string) (err error) {
 	return group.Wait()
 }
 
-// waitingTask is a task that waits, in all the places where it stands.
+// waitingTask is a waiting task, in all the places where it is stored.
 type waitingTask struct {
-	row       state.Inbound
+	row       state.Event
 	task      state.Task
 	question  state.Message
 	execution json.RawMessage
 }
 
-// waitingTask makes the n-th: of some 2 KB, with a question that is in the room
-// and one that was answered before.
+// waitingTask creates the n-th: about 2 KB, with a question that is in the room and an earlier one that was answered.
 func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
-	now, event := time.Now(), fmt.Sprintf("$task%039d", n)
+	now, id := time.Now(), fmt.Sprintf("$task%039d", n)
 	task := strings.Repeat("Back up the production database to the other site. ", 8)
 	e, err := agent.NewExecution(agent.ExecutionSpec{
-		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: event, Asker: s.alice.ID(), Transcript: []string{task},
+		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Room: room, TaskEvent: id, Asker: s.alice.ID(), Transcript: []string{task},
 	}, now)
 	if err != nil {
 		return w, err
@@ -71,9 +69,9 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 	asked := fmt.Sprintf("$question%035d", n)
 	err = errors.Join(
 		e.Start(now),
-		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(patience), now),
+		e.Ask(strings.Repeat("Which of the databases shall it be? ", 8), "Several were found.", now.Add(answerTime), now),
 		e.Resume(agent.Answer{Answer: "the one of the shop", By: s.alice.ID(), Event: fmt.Sprintf("$answer%037d", n)}, now),
-		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(patience), now),
+		e.Ask(strings.Repeat("Where shall the copy of it be put? ", 8), strings.Repeat("There are three places. ", 8), now.Add(answerTime), now),
 		e.Posted(asked, now))
 	if err != nil {
 		return w, err
@@ -83,19 +81,14 @@ func (s *scene) waitingTask(room string, n int) (w waitingTask, err error) {
 		return w, err
 	}
 	w.task = state.Task{
-		Key: key, Room: room, Event: event, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(), Execution: e.ID, Text: task,
+		Key: key, Room: room, Event: id, Home: room, Source: state.FromRoom, Requester: s.alice.ID(), Time: now.UTC(), Execution: e.ID, Text: task,
 		Attempt: 2, Tries: 1, Run: key + "-2", Session: e.ID, Begun: now.UTC(), Deadline: now.Add(time.Hour).UTC(),
 		Question: e.CurrentQuestion, QuestionContext: e.QuestionContext, QuestionRoom: room, QuestionEvent: asked, QuestionDeadline: e.Deadline,
 		Resumable: true, Created: e.CreatedAt, Updated: e.UpdatedAt, Details: state.Details{Answers: []state.Answer{state.Answer(e.Answers[0])}},
 	}
-	raw, err := json.Marshal(map[string]any{
-		"event_id": event, "type": "m.room.message", "sender": s.alice.ID(), "origin_server_ts": now.UnixMilli(),
-		"content": map[string]any{"msgtype": "m.text", "body": task},
-	})
-	if err != nil {
-		return w, err
-	}
-	w.row = state.Inbound{Room: room, Event: event, Sender: s.alice.ID(), Type: "m.room.message", Time: now, Raw: raw, Status: state.Pending}
+	w.row = state.Event{Status: state.Pending, Event: event.Event{
+		Room: room, ID: id, Sender: s.alice.ID(), Type: event.TypeMessage, Time: now, Body: event.Body{Message: &event.Message{MsgType: "m.text", Body: task}},
+	}}
 	content, err := json.Marshal(map[string]any{"msgtype": "m.text", "body": e.CurrentQuestion})
 	w.question = state.Message{
 		Txn: key + "-q1", Room: room, Kind: state.KindQuestion, Number: 1, Task: key, Type: "m.room.message", Content: content, Event: asked, Status: state.Sent,

@@ -18,9 +18,8 @@ import (
 	"matrix-tui/bot/bottest/person"
 )
 
-// accounts is what the demo keeps between two starts, in accounts.json of its
-// folder (mode 0600): two accounts on a homeserver where anybody may register,
-// and the room they share.
+// accounts is accounts.json (mode 0600), the demo's memory between two starts: two accounts on a homeserver with open
+// registration, and the room they share.
 type accounts struct {
 	Bot  demoAccount `json:"bot"`
 	You  demoAccount `json:"you"`
@@ -34,7 +33,7 @@ type demoAccount struct {
 	Password string `json:"password"`
 }
 
-// loadAccounts reads the file, or begins a new one.
+// loadAccounts reads the file, or starts a new one.
 func loadAccounts(dir string) (*accounts, error) {
 	a := &accounts{path: filepath.Join(dir, "accounts.json")}
 	data, err := os.ReadFile(a.path)
@@ -61,8 +60,8 @@ func (a *accounts) save() error {
 	return nil
 }
 
-// enrol makes an account new, under name or, where that is taken, under a name
-// like it. The password is on the disk before the account is on the server.
+// enrol registers a new account, under name or, if that is taken, under a similar one. The password is on disk before
+// the account is on the server.
 func (a *accounts) enrol(account *demoAccount, name string, register func(demoAccount) error) error {
 	if account.Password != "" {
 		return register(*account)
@@ -80,8 +79,7 @@ func (a *accounts) enrol(account *demoAccount, name string, register func(demoAc
 	return err
 }
 
-// enter makes both accounts where they are missing, logs the person in and
-// returns the bot's user ID.
+// enter registers missing accounts, logs the person in and returns the bot's user ID.
 func (a *accounts) enter(ctx context.Context, homeserver string, log zerolog.Logger) (you *person.Person, bot string, err error) {
 	config := func(account demoAccount) person.Config {
 		return person.Config{Homeserver: homeserver, Name: account.Name, Password: account.Password, Device: "matrix-tui demo", Log: log.Level(zerolog.ErrorLevel)}
@@ -103,8 +101,7 @@ func (a *accounts) enter(ctx context.Context, homeserver string, log zerolog.Log
 	return you, bot, nil
 }
 
-// room gives the room of the last time, when both are still in it or the bot
-// can be invited again, and makes one otherwise.
+// room returns the previous room, if both are still in it or the bot can be invited again, and otherwise creates one.
 func (a *accounts) room(ctx context.Context, you *person.Person, bot string) (string, error) {
 	if a.Room != "" {
 		members, err := you.Members(ctx, a.Room)
@@ -123,5 +120,5 @@ func (a *accounts) room(ctx context.Context, you *person.Person, bot string) (st
 	return room, a.save()
 }
 
-// randomWord gives n letters and digits, five bits each.
+// randomWord returns n letters and digits, five bits each.
 func randomWord(n int) string { return strings.ToLower(rand.Text()[:n]) }

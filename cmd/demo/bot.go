@@ -19,13 +19,13 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// endTime is how long the bot may take to end in order.
+// endTime is how long the bot may take to shut down.
 const endTime = time.Minute
 
 // state is the bot's STATE_DIR.
 func (d *demo) state() string { return filepath.Join(d.dir, "state") }
 
-// logPath is where the bot's log goes; the one before is kept beside it.
+// logPath is the bot's log; the previous one is kept next to it.
 func (d *demo) logPath() string { return filepath.Join(d.dir, "bot.log") }
 
 func (d *demo) openLog() (*os.File, error) {
@@ -37,7 +37,7 @@ func (d *demo) openLog() (*os.File, error) {
 	return file, nil
 }
 
-// setting is the value of an environment variable, "" when it is not set.
+// setting returns an environment variable, "" if it is not set.
 func (d *demo) setting(name string) (value string) {
 	for _, pair := range d.environ {
 		if v, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -49,8 +49,8 @@ func (d *demo) setting(name string) (value string) {
 
 var keyLine = regexp.MustCompile(`(?m)^\s*(export\s+)?GEMINI_API_KEY(_FILE)?\s*=\s*[^\s#]`)
 
-// hasKey tells whether the bot finds a key for the Gemini API: in the
-// environment, or in a .env file here or in its state folder.
+// hasKey reports whether the bot finds a key for the Gemini API: in the environment, or in a .env file here or in its
+// state folder.
 func (d *demo) hasKey() bool {
 	if d.setting("GEMINI_API_KEY") != "" || d.setting("GEMINI_API_KEY_FILE") != "" {
 		return true
@@ -63,13 +63,13 @@ func (d *demo) hasKey() bool {
 	return false
 }
 
-// patience is how long an answer may take.
-func (d *demo) patience() time.Duration {
-	seconds, _ := strconv.Atoi(d.setting("CODING_TIMEOUT_SECONDS")) // the bot refuses what is no number
+// timeout is how long an answer may take.
+func (d *demo) timeout() time.Duration {
+	seconds, _ := strconv.Atoi(d.setting("CODING_TIMEOUT_SECONDS")) // the bot itself rejects invalid numbers
 	return time.Duration(cmp.Or(seconds, 2400))*time.Second + time.Minute
 }
 
-// serve runs the bot until ctx ends, and then until it has ended in order.
+// serve runs the bot until ctx ends, and then until it has shut down.
 func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 	set := map[string]string{
 		"STATE_DIR": d.state(), "MATRIX_HOMESERVER": d.homeserver, "MATRIX_USER": d.bot, "MATRIX_PASSWORD": known.Bot.Password,
@@ -89,7 +89,7 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // the terminal's signals go to the demo alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // the terminal's signals go only to the demo
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endTime
 	err := cmd.Run()
@@ -99,7 +99,7 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 	return fmt.Errorf("the bot has ended (its log is %s): %w", d.logPath(), errors.Join(err, lastWords(d.logPath())))
 }
 
-// lastWords is what the bot has told the operator before it ended.
+// lastWords is the bot's last message to the operator.
 func lastWords(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// chat is one room in a terminal: what is typed is said by a person, what
-// others say is shown.
+// chat is one room in a terminal: typed lines are sent as a person, other people's messages are shown.
 type chat struct {
 	me     *person.Person
 	room   string
@@ -22,10 +21,10 @@ type chat struct {
 	label  string // what it is called on the screen
 	screen screen
 
-	mu   sync.Mutex      // held while a message is sent, so that its answer finds it
-	mine map[string]bool // events sent from here that no answer has come to
-	seen map[string]bool // events that were shown, or were there before
-	calm chan struct{}   // gets a value whenever something was shown
+	mu   sync.Mutex      // locked while a message is sent, so that its answer finds it
+	mine map[string]bool // sent events without an answer
+	seen map[string]bool // events that were shown, or existed before
+	calm chan struct{}   // receives a value whenever something was shown
 }
 
 func newChat(me *person.Person, room, bot, label string, before []person.Msg, s screen) *chat {
@@ -46,26 +45,24 @@ func newChat(me *person.Person, room, bot, label string, before []person.Msg, s 
 	return c
 }
 
-// run sends and shows until the person leaves. At the end of an input that is
-// no terminal it first waits for the answers that are outstanding, at most for
-// patience.
-func (c *chat) run(ctx context.Context, patience time.Duration) error {
+// run sends and shows until the person leaves. At the end of input that is not a terminal it first waits for the
+// missing answers, at most for timeout.
+func (c *chat) run(ctx context.Context, timeout time.Duration) error {
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- c.watch(watching) }()
 	err := c.talk(ctx)
 	if err == nil && !c.screen.Interactive() {
-		err = c.await(ctx, patience)
+		err = c.await(ctx, timeout)
 	}
 	stop()
 	return errors.Join(err, <-done)
 }
 
-// errQuit is a person who left by /quit.
+// errQuit means that the person left with /quit.
 var errQuit = errors.New("quit")
 
-// talk sends what is typed until its end. errQuit is not passed on, but it
-// forgets the outstanding answers.
+// talk sends typed lines until the end. errQuit is not passed on, but drops the missing answers.
 func (c *chat) talk(ctx context.Context) error {
 	for {
 		text, err := c.screen.ReadMessage()
@@ -105,7 +102,7 @@ func (c *chat) say(ctx context.Context, text string) error {
 	return err
 }
 
-// watch shows what comes, until ctx ends.
+// watch shows new events until ctx ends.
 func (c *chat) watch(ctx context.Context) error {
 	for {
 		m, err := c.me.Wait(ctx, c.room, func(m person.Msg) bool { return !c.seen[m.Event] })
@@ -120,11 +117,10 @@ func (c *chat) watch(ctx context.Context) error {
 	}
 }
 
-// maxSeen is more than a person's client holds of a room.
+// maxSeen is more than a person's client keeps of a room.
 const maxSeen = 20_000
 
-// see notes that an event was shown. Now and then it forgets those that the
-// client has forgotten too.
+// see records that an event was shown, and from time to time drops those that the client has dropped too.
 func (c *chat) see(event string) {
 	if len(c.seen) >= maxSeen {
 		old := c.seen
@@ -138,10 +134,10 @@ func (c *chat) see(event string) {
 	c.seen[event] = true
 }
 
-// take shows one event and strikes the task that it answers off the list.
+// take shows one event and removes the task that it answers from the list.
 func (c *chat) take(m person.Msg) {
 	c.mu.Lock()
-	own := c.mine[m.Event] // it comes back before its answer does
+	own := c.mine[m.Event] // it arrives before its answer
 	if m.Final() && m.Sender == c.bot {
 		delete(c.mine, m.ReplyTo)
 	}
@@ -160,7 +156,7 @@ func (c *chat) take(m person.Msg) {
 	}
 }
 
-// progress tells whether m is the bot's notice about a task, or an edit of it.
+// progress recognises the bot's notice about a task, or an edit of it.
 func (c *chat) progress(m person.Msg) (id, line string) {
 	if m.Sender != c.bot || m.Kind != "m.notice" || m.ReplyTo == "" && m.EditOf == "" {
 		return "", ""
@@ -172,7 +168,7 @@ func (c *chat) progress(m person.Msg) (id, line string) {
 	return id, c.label + ": " + clean.Short(m.Body, 400)
 }
 
-// text is how an event reads in the chat, "" for what need not be shown.
+// text formats an event for the chat, "" if there is nothing to show.
 func (c *chat) text(m person.Msg) string {
 	who := c.label
 	if m.Sender != c.bot {
@@ -189,17 +185,17 @@ func (c *chat) text(m person.Msg) string {
 	return clean.Text(who + ": " + m.Body)
 }
 
-// outstanding counts the messages that no answer has come to yet.
+// outstanding counts the sent messages without an answer.
 func (c *chat) outstanding() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.mine)
 }
 
-// await returns once every message has its answer and nothing more comes: an
-// answer may have several parts, and the last word on its progress comes last.
-func (c *chat) await(ctx context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// await returns once every message has its answer and nothing more arrives: an answer may have several parts, and the
+// last edit of its progress comes last.
+func (c *chat) await(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	const quiet = time.Second
 	still := time.NewTimer(quiet)

@@ -57,7 +57,7 @@ func TestEnrol(t *testing.T) {
 		tried = append(tried, account.Name)
 		kept, err := loadAccounts(dir)
 		if err != nil || kept.You != account {
-			t.Errorf("the account is registered before it is kept: %+v, %v", kept, err)
+			t.Errorf("the account is registered before it is stored: %+v, %v", kept, err)
 		}
 		if account.Name == "you" {
 			return errors.New("taken")
@@ -75,7 +75,7 @@ func TestEnrol(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := again.enrol(&again.You, "you", register); err != nil || again.You != a.You || len(tried) != 3 {
-		t.Errorf("the account of the last time is not taken: %+v, %v, tried %q", again.You, err, tried)
+		t.Errorf("the previous account is not used: %+v, %v, tried %q", again.You, err, tried)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "accounts.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

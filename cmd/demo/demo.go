@@ -43,7 +43,7 @@ func (d *demo) play(parent context.Context) (err error) {
 		return err
 	}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
-		return fmt.Errorf("make the demo's folder: %w", err)
+		return fmt.Errorf("create the demo's folder: %w", err)
 	}
 	file, err := d.openLog()
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	if d.room, err = known.room(entering, d.you, d.bot); err != nil {
 		return err
 	}
-	d.before = d.you.Messages(d.room) // what comes from here on is shown, also what was left of the last time
+	d.before = d.you.Messages(d.room) // show everything from here on, including what was left from last time
 
 	ctx, stop := context.WithCancel(parent)
 	defer stop()
@@ -82,7 +82,7 @@ func (d *demo) play(parent context.Context) (err error) {
 	})
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) && parent.Err() != nil {
-		return nil // asked to end by a signal
+		return nil // ended by a signal
 	}
 	return err
 }
@@ -148,7 +148,7 @@ func (d *demo) chat(ctx context.Context) (err error) {
 	if d.model != nil {
 		label = "bot (scripted model)"
 	}
-	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, d.patience())
+	err = newChat(d.you, d.room, d.bot, label, d.before, d.screen).run(ctx, d.timeout())
 	err = errors.Join(err, d.screen.Close())
 	fmt.Fprintln(d.stdout, "  The bot is stopping. A running task continues in the room's container; the next start picks it up.")
 	return err

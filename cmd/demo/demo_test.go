@@ -18,7 +18,7 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// demo plays the demo with what r gives as its input, into out.
+// demo runs the demo with r as its input and out as its output.
 func (h *bench) demo(t *testing.T, ctx context.Context, r *os.File, out *output) int {
 	t.Helper()
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "CONTAINER_HOST=" + h.podman, "SANDBOX_IMAGE=" + h.image}
@@ -52,7 +52,7 @@ func TestDemo(t *testing.T) {
 	})
 	room := h.accounts(t).Room
 
-	t.Run("goes on in the same room", func(t *testing.T) {
+	t.Run("continues in the same room", func(t *testing.T) {
 		var out output
 		if code := h.demo(t, ctx, lines(t, "who are you?\n/quit\nnot said\n"), &out); code != 0 {
 			t.Fatalf("code %d:\n%s", code, out.String())
@@ -61,7 +61,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("room %s, before it was %s", got, room)
 		}
 		if text := out.String(); strings.Contains(text, "about cats") || strings.Contains(text, "not said") || !strings.Contains(text, "you: who are you?") {
-			t.Errorf("the chat shows what is old, or what came behind /quit:\n%s", text)
+			t.Errorf("the chat shows old messages, or messages after /quit:\n%s", text)
 		}
 	})
 
@@ -77,7 +77,7 @@ func TestDemo(t *testing.T) {
 		defer stop()
 		code := make(chan int, 1)
 		go func() { code <- h.demo(t, ctx, r, &out) }()
-		// The task of the time before was left without its answer: it comes now.
+		// The previous task was left without its answer: it arrives now.
 		if err := host.Poll(ctx, func() (bool, error) { return strings.Contains(out.String(), "so this is all I can say"), nil }); err != nil {
 			t.Errorf("the answer did not come: %v", err)
 		}
@@ -90,7 +90,7 @@ func TestDemo(t *testing.T) {
 	t.Run("operator", func(t *testing.T) { h.operator(t, ctx) })
 }
 
-// accounts are what the demo has kept.
+// accounts returns the demo's stored accounts.
 func (h *bench) accounts(t *testing.T) *accounts {
 	t.Helper()
 	path := filepath.Join(h.dir, "demo", "accounts.json")
@@ -108,10 +108,10 @@ func (h *bench) accounts(t *testing.T) *accounts {
 	return known
 }
 
-// hidden is a secret that nobody may print.
+// hidden is a secret that must not be printed.
 const hidden = "hunter2-hunter2"
 
-// operator asks doctor and rooms about the demo's bot.
+// operator runs doctor and rooms on the demo's bot.
 func (h *bench) operator(t *testing.T, ctx context.Context) {
 	model := agenttest.New(agenttest.Demo(), zerolog.Nop())
 	model.RequireKey(hidden)

@@ -17,14 +17,13 @@ import (
 	"matrix-tui/sandbox"
 )
 
-// bench is what the demo needs of a machine: the bot's program, a homeserver and
-// podman.
+// bench is what the demo needs from a machine: the bot's program, a homeserver and podman.
 type bench struct {
 	program, homeserver, podman, image string
-	dir                                string // short, because sockets lie below it
+	dir                                string // short, because it contains sockets
 }
 
-// need skips a test, or fails it where the real parts are required.
+// need skips a test, or fails it if the real parts are required.
 func need(t *testing.T, there bool, what string) {
 	t.Helper()
 	switch {
@@ -36,7 +35,7 @@ func need(t *testing.T, there bool, what string) {
 	}
 }
 
-// newBench starts the parts of its own and ends them with the test.
+// newBench starts parts of its own and stops them with the test.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	h := &bench{image: cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest"), podman: os.Getenv("CONTAINER_HOST")}
@@ -92,7 +91,7 @@ func begin(t *testing.T, part interface {
 	})
 }
 
-// ask runs a subcommand of the bot's program, with these settings alone.
+// ask runs a subcommand of the bot's program with only these settings.
 func (h *bench) ask(t *testing.T, ctx context.Context, environ []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -122,7 +121,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// lines is a pipe that holds these lines and has ended.
+// lines is a pipe that contains these lines and has ended.
 func lines(t *testing.T, text string) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -179,7 +178,7 @@ func (h *bench) removeContainer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := host.RemoveBoxes(ctx, []string{sandbox.NameFor(known.Room)}); err != nil {
+	if err := host.RemoveContainers(ctx, []string{sandbox.NameFor(known.Room)}); err != nil {
 		t.Error(err)
 	}
 }

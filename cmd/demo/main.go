@@ -1,12 +1,10 @@
-// Command demo is the chat of deploy/try: it starts a bot, makes an account for
-// it and one for the person at this terminal, and shows the room that the two
-// share. The homeserver must let anybody register.
+// Command demo is the chat of deploy/try: it starts a bot, registers an account for it and one for the person at this
+// terminal, and shows the room that the two share. The homeserver must allow open registration.
 //
 //	demo -program MATRIX-TUI -homeserver URL -dir FOLDER
 //
-// The bot is the real program in a process of its own. Without GEMINI_API_KEY a
-// scripted model answers in place of Gemini, and says so in each reply. The demo
-// never stores anything outside of FOLDER.
+// The bot is the real program in a separate process. Without GEMINI_API_KEY a scripted model answers instead of Gemini,
+// and says so in each reply. The demo stores nothing outside FOLDER.
 package main
 
 import (
@@ -28,8 +26,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run plays the demo and returns the exit code: 2 for a wrong command line, 1
-// for everything else that goes wrong.
+// run runs the demo and returns the exit code: 2 for an invalid command line, 1 for any other error.
 func run(ctx context.Context, args, environ []string, stdin *os.File, stdout, stderr io.Writer) int {
 	d := &demo{environ: environ, stdin: stdin, stdout: stdout}
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)

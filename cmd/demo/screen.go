@@ -14,22 +14,21 @@ import (
 	"matrix-tui/state/clean"
 )
 
-// screen is where a chat is typed and shown.
+// screen is where the chat is typed and shown.
 type screen interface {
-	// ReadMessage gives the next message a person wrote, io.EOF at the end.
+	// ReadMessage returns the next message, io.EOF at the end.
 	ReadMessage() (string, error)
-	// Show prints a text of its own, in whole lines.
+	// Show prints text, in whole lines.
 	Show(text string)
-	// Progress prints a line that replaces the former one of the same id,
-	// where the screen can do that.
+	// Progress prints a line that replaces the previous one with the same id, if the screen supports that.
 	Progress(id, line string)
-	// Interactive tells whether a person types and reads along.
+	// Interactive reports whether a person types and reads along.
 	Interactive() bool
-	// Close puts the terminal back as it was.
+	// Close restores the terminal.
 	Close() error
 }
 
-// newScreen takes the terminal when both ends are one, lines otherwise.
+// newScreen uses the terminal if both ends are one, lines otherwise.
 func newScreen(in *input, out io.Writer) (screen, error) {
 	if f, ok := out.(*os.File); ok && isTerminal(f) && isTerminal(in.file) {
 		return newTTY(in, f)
@@ -70,8 +69,8 @@ func (p *plain) Progress(_, line string) { p.Show(line) }
 func (p *plain) Interactive() bool       { return false }
 func (p *plain) Close() error            { return nil }
 
-// tty is a terminal with a line editor: what comes in does not disturb what is
-// being typed, and a paste of several lines is one message.
+// tty is a terminal with a line editor: output does not disturb what is being typed, and a paste of several lines is
+// one message.
 type tty struct {
 	file  *os.File
 	keys  *keys
@@ -79,13 +78,13 @@ type tty struct {
 	state *term.State
 
 	mu   sync.Mutex
-	live string // id of the progress line, when that is the last line shown
+	live string // id of the progress line, if that is the last line shown
 }
 
 func newTTY(in *input, out *os.File) (*tty, error) {
 	state, err := term.MakeRaw(int(in.file.Fd()))
 	if err != nil {
-		return nil, fmt.Errorf("take the terminal: %w", err)
+		return nil, fmt.Errorf("set up the terminal: %w", err)
 	}
 	k := &keys{in: in, out: out}
 	t := &tty{file: in.file, keys: k, term: term.NewTerminal(k, "> "), state: state}
@@ -94,7 +93,7 @@ func newTTY(in *input, out *os.File) (*tty, error) {
 	return t, nil
 }
 
-// fit takes over the size of the window and returns its width.
+// fit adopts the size of the window and returns its width.
 func (t *tty) fit() int {
 	width, height, err := term.GetSize(int(t.file.Fd()))
 	if err != nil || width < 20 {
@@ -104,7 +103,7 @@ func (t *tty) fit() int {
 	return width
 }
 
-// ReadMessage reads until Enter. An Enter inside of a paste belongs to the text.
+// ReadMessage reads until Enter. An Enter inside a paste belongs to the text.
 func (t *tty) ReadMessage() (string, error) {
 	var message strings.Builder
 	defer t.term.SetPrompt("> ")

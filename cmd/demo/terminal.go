@@ -9,11 +9,11 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal tells whether a person sits at the other end.
+// isTerminal reports whether a file is a terminal.
 func isTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
-// input reads a file so that the reading can be ended from outside: a read
-// from a terminal waits for ever otherwise, and its goroutine with it.
+// input reads a file so that the read can be cancelled: otherwise a read from a terminal waits forever, and its
+// goroutine with it.
 type input struct {
 	file       *os.File
 	wake, stop *os.File // the two ends of a pipe; closing stop wakes a read
@@ -27,7 +27,7 @@ func newInput(file *os.File) (*input, error) {
 	return &input{file, wake, stop}, nil
 }
 
-// Read waits for bytes, or for Stop, which makes it and all later ones io.EOF.
+// Read waits for bytes, or for Stop, after which it always returns io.EOF.
 func (in *input) Read(p []byte) (int, error) {
 	fds := []unix.PollFd{{Fd: int32(in.file.Fd()), Events: unix.POLLIN}, {Fd: int32(in.wake.Fd()), Events: unix.POLLIN}}
 	for {
@@ -43,7 +43,7 @@ func (in *input) Read(p []byte) (int, error) {
 	}
 }
 
-// Stop ends a read that waits; the file stays open.
+// Stop ends a waiting read; the file stays open.
 func (in *input) Stop() { _ = in.stop.Close() }
 
 // Close frees the pipe, after the last Read has returned.
@@ -56,13 +56,13 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// keys hands out what a terminal sends one byte at a time, and so knows at each
-// moment whether the byte belongs to a paste (bracketed paste mode).
+// keys returns a terminal's input one byte at a time, and therefore knows whether each byte belongs to a paste
+// (bracketed paste mode).
 type keys struct {
 	in      io.Reader
 	out     io.Writer
 	waiting []byte
-	last    string // the last six bytes handed out
+	last    string // the last six bytes returned
 	pasting bool
 }
 

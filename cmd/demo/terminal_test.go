@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// typing plays what a terminal sends and gives the messages that come of it.
+// typing plays a terminal's input and returns the resulting messages.
 func typing(t *testing.T, sent string) []string {
 	t.Helper()
 	k := &keys{in: strings.NewReader(sent), out: io.Discard}
@@ -35,16 +35,16 @@ func TestTypingAndPasting(t *testing.T) {
 		sent string
 		want []string
 	}{
-		"typed":                    {"one\rtwo\r", []string{"one", "two"}},
-		"backspace":                {"onx\x7fe\r", []string{"one"}},
-		"ctrl-D ends":              {"one\r\x04two\r", []string{"one"}},
-		"ctrl-C ends":              {"one\rtw\x03o\r", []string{"one"}},
-		"paste of one line":        {pasteBegins + "one" + pasteEnds + "\r", []string{"one"}},
-		"paste of several":         {pasteBegins + "one\rtwo" + pasteEnds + "\r", []string{"one\ntwo"}},
-		"paste with line end":      {pasteBegins + "one\rtwo\r" + pasteEnds + "\r", []string{"one\ntwo\n"}},
-		"typed before and behind":  {"see: " + pasteBegins + "one\rtwo" + pasteEnds + " ok?\r", []string{"see: one\ntwo ok?"}},
-		"two pastes":               {pasteBegins + "a\rb" + pasteEnds + pasteBegins + "c\rd" + pasteEnds + "\rnext\r", []string{"a\nbc\nd", "next"}},
-		"ctrl-D in a paste stands": {pasteBegins + "a\rb" + pasteEnds + "\r\x04", []string{"a\nb"}},
+		"typed":                     {"one\rtwo\r", []string{"one", "two"}},
+		"backspace":                 {"onx\x7fe\r", []string{"one"}},
+		"ctrl-D ends":               {"one\r\x04two\r", []string{"one"}},
+		"ctrl-C ends":               {"one\rtw\x03o\r", []string{"one"}},
+		"paste of one line":         {pasteBegins + "one" + pasteEnds + "\r", []string{"one"}},
+		"paste of several":          {pasteBegins + "one\rtwo" + pasteEnds + "\r", []string{"one\ntwo"}},
+		"paste with line end":       {pasteBegins + "one\rtwo\r" + pasteEnds + "\r", []string{"one\ntwo\n"}},
+		"typed before and behind":   {"see: " + pasteBegins + "one\rtwo" + pasteEnds + " ok?\r", []string{"see: one\ntwo ok?"}},
+		"two pastes":                {pasteBegins + "a\rb" + pasteEnds + pasteBegins + "c\rd" + pasteEnds + "\rnext\r", []string{"a\nbc\nd", "next"}},
+		"ctrl-D in a paste is text": {pasteBegins + "a\rb" + pasteEnds + "\r\x04", []string{"a\nb"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := typing(t, tt.sent); strings.Join(got, "|") != strings.Join(tt.want, "|") {
@@ -89,7 +89,7 @@ func TestInputIsStopped(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := in.Read(buf) // nothing is there: this waits
+		_, err := in.Read(buf) // there is no input: this waits
 		ended <- err
 	}()
 	in.Stop()

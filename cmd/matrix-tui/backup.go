@@ -109,12 +109,12 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 	}
 	tmp, err := os.MkdirTemp(beside, ".matrix-tui-backup-") // 0700: SQLite makes files that others may read
 	if err != nil {
-		return 0, fmt.Errorf("make a folder in %s: %w", beside, reason(err))
+		return 0, fmt.Errorf("create a folder in %s: %w", beside, reason(err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	out, err := os.OpenFile(filepath.Join(tmp, "backup"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return 0, fmt.Errorf("make backup: %w", err)
+		return 0, fmt.Errorf("create backup: %w", err)
 	}
 	defer out.Close()
 	archive := newPacker(out)
@@ -126,7 +126,7 @@ func (b *backup) write(ctx context.Context, file string) (size int64, err error)
 	}
 	info, err := out.Stat()
 	if err != nil {
-		return 0, fmt.Errorf("look at the backup: %w", err)
+		return 0, fmt.Errorf("inspect the backup: %w", err)
 	}
 	if b.out != nil {
 		_, err = io.Copy(b.out, io.NewSectionReader(out, 0, info.Size()))

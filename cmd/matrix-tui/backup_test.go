@@ -13,8 +13,7 @@ import (
 	"matrix-tui/state"
 )
 
-// keepMore adds to a state folder what a bot keeps beside its rooms, and what
-// is the host's.
+// keepMore adds files to a state folder: a bot's other files, and files of the host.
 func keepMore(t *testing.T, dir string) {
 	t.Helper()
 	for _, sub := range []string{"transcripts", "gateway/0123", "tmp"} {
@@ -31,7 +30,7 @@ func keepMore(t *testing.T, dir string) {
 	}
 }
 
-// members are the names in a backup.
+// members returns the names in a backup.
 func members(t *testing.T, file string) (names []string) {
 	t.Helper()
 	if err := eachMember(file, func(name string, _ int64, _ io.Reader) error { names = append(names, name); return nil }); err != nil {
@@ -42,7 +41,7 @@ func members(t *testing.T, file string) (names []string) {
 
 func TestBackupAndRestore(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
-	store, _ := keepRooms(t, dir) // open all the while, as with a bot that runs
+	store, _ := keepRooms(t, dir) // open throughout, as by a running bot
 	keepMore(t, dir)
 	file := filepath.Join(t.TempDir(), "one.tar.gz")
 	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 0 || !strings.Contains(got.stdout, ", 9 files\n") || leaks(got.stdout) {
@@ -52,7 +51,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("mode %v: %v", info.Mode(), err)
 	}
 	if beside, _ := os.ReadDir(filepath.Dir(file)); len(beside) != 1 {
-		t.Errorf("it leaves %v beside itself", beside)
+		t.Errorf("it leaves %v next to itself", beside)
 	}
 	want := []string{
 		"manifest.json", "state/journal.db", "state/.env", "state/account.json", "state/crypto.key", "state/pirate.md", "state/policy.yaml",
@@ -89,7 +88,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	}
 
-	// Again: only with -force, and what was there stays.
+	// Again: only with -force, and the existing state is kept.
 	write(t, filepath.Join(to, ".env"), "GEMINI_MODEL=of-this-host\n")
 	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 1 || !strings.Contains(got.stderr, "already contains a bot's state (account.json, ") {
 		t.Errorf("%+v", got)
@@ -100,13 +99,13 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	aside := must(filepath.Glob(filepath.Join(to, "before-restore-*", "policy.yaml")))
 	if len(aside) != 1 || string(must(os.ReadFile(aside[0]))) != "# mine\n" {
-		t.Errorf("what was there is not in %v", aside)
+		t.Errorf("the existing state is not in %v", aside)
 	}
 	if text := must(os.ReadFile(filepath.Join(to, ".env"))); !strings.Contains(string(text), "of-this-host") {
 		t.Errorf("the host's settings were overwritten by %s", text)
 	}
 
-	// Not under a bot that runs.
+	// Not while a bot is running.
 	lock, err := state.Lock(to)
 	if err != nil {
 		t.Fatal(err)

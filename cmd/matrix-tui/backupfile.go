@@ -114,7 +114,7 @@ func eachMember(file string, take func(name string, size int64, r io.Reader) err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("look at the backup: %w", err)
+		return fmt.Errorf("inspect the backup: %w", err)
 	}
 	limits := archive.Limits{Bytes: info.Size()*maxRatio + maxExtra, Members: maxMembers}
 	err = archive.Each(zip, limits, func(h *tar.Header, content io.Reader) error {

@@ -8,8 +8,7 @@ import (
 	"matrix-tui/bot/bottest"
 )
 
-// TestMain lets five conversations go on at once where nobody said otherwise: on
-// two cores that leaves little of them idle. It is also the process that
+// TestMain runs five conversations at once unless told otherwise: that keeps two cores busy. It is also the process that
 // TestSignals signals.
 func TestMain(m *testing.M) {
 	if os.Getenv(signalHelper) != "" {
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestConversations plays the scripts in testdata; package bottest has the verbs.
+// TestConversations runs the scripts in testdata; package bottest has the verbs.
 func TestConversations(t *testing.T) {
 	bottest.Run(t, "testdata")
 }

@@ -1,6 +1,6 @@
 package main
 
-// Those parts of the scripts in deploy that no conversation script comes to.
+// The parts of the scripts in deploy that no conversation script reaches.
 
 import (
 	"os"
@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bash runs a text as the shell does, in a folder and with a cache of its own, with
-// $deploy for the scripts' folder and nothing else of the tests' environment but PATH.
+// bash runs a text as the shell does, with its own folder and cache, with $deploy for the scripts' folder, and with
+// nothing else of the tests' environment but PATH.
 func bash(t *testing.T, text string, env ...string) (stdout, stderr string, ok bool) {
 	t.Helper()
 	here, err := filepath.Abs("../../deploy")
@@ -32,20 +32,20 @@ func bash(t *testing.T, text string, env ...string) (stdout, stderr string, ok b
 	return out.String(), errs.String(), err == nil
 }
 
-// parts is the beginning of a text that calls functions of the installer's.
+// parts is the beginning of a text that calls the installer's functions.
 const parts = `DRY=no BOT=matrix-tui ETC=$PWD/etc; . "$deploy/lib.sh"; for part in change answers release service; do . "$deploy/host/$part.sh"; done; `
 
-// TestKnowSource tells from which origins of a clone the bot updates itself.
+// TestKnowSource checks from which clone origins the bot updates itself.
 func TestKnowSource(t *testing.T) {
 	for origin, want := range map[string]string{
 		"https://git.example.org/team/bot.git":    "https://git.example.org/team/bot.git",
 		"https://git.example.org:8443/~me/b_o-t/": "https://git.example.org:8443/~me/b_o-t/",
 		"http://127.0.0.1:3000/bot":               "http://127.0.0.1:3000/bot",
 		"http://localhost/bot.git":                "http://localhost/bot.git",
-		"http://git.example.org/bot.git":          "", // anybody on the way could answer
+		"http://git.example.org/bot.git":          "", // not authenticated
 		"http://localhost.example.org/bot.git":    "",
 		"git://git.example.org/bot.git":           "",
-		"git@git.example.org:team/bot.git":        "", // takes a login
+		"git@git.example.org:team/bot.git":        "", // needs a login
 		"ssh://git@git.example.org/bot.git":       "",
 		"https://me:word@git.example.org/bot.git": "",
 		"https://word@git.example.org/bot.git":    "",
@@ -80,7 +80,7 @@ func TestAnswers(t *testing.T) {
 		"no end":  {"MATRIX_USER=@bot:example.org", `MATRIX_USER="@bot:example.org"`, ""},
 		"twice":   {"MATRIX_USER=@first:b.org\nMATRIX_USER=@second:b.org\n", `MATRIX_USER="@first:b.org"`, ""},
 		"empty":   {"MATRIX_USER=\n", "", ""},
-		"secrets": {"GEMINI_API_KEY=a\"b\\c$(reboot)`x`\n", "", ""}, // in a file of its own
+		"secrets": {"GEMINI_API_KEY=a\"b\\c$(reboot)`x`\n", "", ""}, // in a separate file
 		"own":     {"PODMAN=rootful\nMATRIX_TUI_HOME=/srv/bot\n", "", ""},
 		"no name": {"MATRIX_USER=@bot:example.org\nhello there\n", "", "answers:2: not an answer; write NAME=value, or start a comment with #."},
 		"code":    {"MATRIX_USER;reboot=x\n", "", "answers:1: not an answer"},
@@ -112,7 +112,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestTidy has upkeep remove images from a store of the test's own.
+// TestTidy lets upkeep remove images from a store of the test's own.
 func TestTidy(t *testing.T) {
 	if os.Getenv("MATRIX_TUI_E2E") == "none" {
 		t.Skip("NOT TESTED: MATRIX_TUI_E2E=none")

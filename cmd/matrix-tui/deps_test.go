@@ -18,47 +18,49 @@ import (
 
 const module = "matrix-tui"
 
-// arrows are the packages of this module that each of them may import: the
-// floors of the house. A package that is not here has no place in it yet.
+// arrows lists, for each package of this module, the packages that it may import. A package that is missing here has no
+// place in the design yet.
 var arrows = map[string][]string{
-	"agent":              {"sandbox"},
-	"agent/agenttest":    {},
-	"bot":                {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/event", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
-	"bot/alert":          {"bot/text"},
-	"bot/api":            {"agent", "bot"},
-	"bot/crash":          {},
-	"bot/bottest":        {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // of sandbox the names alone, of state what a script writes into a journal
-	"bot/bottest/host":   {},
-	"bot/bottest/person": {},
-	"bot/bottest/proxy":  {},
-	"bot/matrix":         {"bot/matrix/e2ee", "bot/matrix/event", "bot/text"},
-	"bot/matrix/e2ee":    {"bot/matrix/event"},
-	"bot/matrix/event":   {},
-	"bot/media":          {"bot/matrix", "bot/text", "sandbox"},
-	"bot/policy":         {},
-	"bot/task":           {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
-	"bot/queue":          {},
-	"bot/text":           {},
-	"cmd/bench":          {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
-	"cmd/boxinit":        {"sandbox/boxinit"},
-	"cmd/demo":           {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":     {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
-	"cmd/scripted-model": {"agent/agenttest"},
-	"deploy/release":     {"state"},
-	"sandbox":            {"sandbox/boxinit"},
-	"sandbox/boxinit":    {},
-	"sandbox/gateway":    {},
-	"state":              {},
-	"state/archive":      {},
-	"state/clean":        {},
-	"state/retry":        {},
-	"state/sentence":     {},
-	"workspace":          {},
+	"agent":               {"sandbox"},
+	"agent/agenttest":     {},
+	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/decode", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot/alert":           {"bot/text"},
+	"bot/api":             {"agent", "bot"},
+	"bot/crash":           {},
+	"bot/bottest":         {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest/host":    {},
+	"bot/bottest/person":  {},
+	"bot/bottest/proxy":   {},
+	"bot/matrix":          {"bot/matrix/decode", "bot/matrix/e2ee", "bot/text"},
+	"bot/matrix/decode":   {},
+	"bot/matrix/e2ee":     {"bot/matrix/decode"},
+	"bot/media":           {"bot/matrix", "bot/text", "sandbox"},
+	"bot/policy":          {},
+	"bot/task":            {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/queue":           {},
+	"bot/text":            {},
+	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/boxinit":         {"sandbox/boxinit"},
+	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/scripted-model":  {"agent/agenttest"},
+	"deploy/release":      {"state"},
+	"sandbox":             {"sandbox/boxinit"},
+	"sandbox/boxinit":     {},
+	"sandbox/gateway":     {},
+	"sandbox/sandboxtest": {"sandbox"},
+	"state":               {},
+	"state/archive":       {},
+	"state/clean":         {},
+	"state/event":         {},
+	"state/retry":         {},
+	"state/sentence":      {},
+	"workspace":           {},
 }
 
 // leaves are the packages that every other one may import. They import nothing of
 // ours.
-var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/retry", "state/sentence"}
+var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/event", "state/retry", "state/sentence"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{
@@ -70,10 +72,10 @@ var heavy = map[string][]string{
 	"github.com/prometheus/":        {"bot", "bot/api"},
 }
 
-// light may not even depend on heavy modules by way of others.
+// light must not depend on heavy modules even indirectly.
 var light = []string{"state", "workspace", "agent/agenttest", "sandbox/gateway", "sandbox/boxinit", "bot/bottest/person", "cmd/boxinit", "cmd/scripted-model"}
 
-// listed is what `go list` tells of a package.
+// listed is the output of `go list` for a package.
 type listed struct {
 	ImportPath                               string
 	Imports, TestImports, XTestImports, Deps []string
@@ -103,7 +105,7 @@ func goList(t *testing.T, args ...string) []listed {
 	}
 }
 
-// inside gives a package's folder in the module.
+// inside returns a package's folder in the module.
 func inside(importPath string) (folder string, ok bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
@@ -111,20 +113,20 @@ func inside(importPath string) (folder string, ok bool) {
 func TestArrows(t *testing.T) {
 	packages := goList(t, "./...")
 	if len(packages) < len(arrows) {
-		t.Errorf("only %d packages are there, %d are drawn", len(packages), len(arrows))
+		t.Errorf("there are only %d packages, but %d in the table", len(packages), len(arrows))
 	}
 	for _, p := range packages {
 		folder, _ := inside(p.ImportPath)
 		allowed, drawn := arrows[folder]
 		if !drawn {
-			t.Errorf("package %s is not in the drawing: add it to arrows, with what it may import", folder)
+			t.Errorf("package %s is not in the table: add it to arrows, with what it may import", folder)
 		}
 		if p.Doc == "" {
 			t.Errorf("package %s does not say what it is for", folder)
 		}
 		for _, imported := range p.Imports {
 			if to, ours := inside(imported); ours && !slices.Contains(allowed, to) && !slices.Contains(leaves, to) {
-				t.Errorf("%s imports %s: the house has no such arrow", folder, to)
+				t.Errorf("%s imports %s: not allowed by arrows", folder, to)
 			}
 		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
@@ -140,23 +142,21 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// testOnly are the packages, with all below them, that no program of a release
-// may hold.
-var testOnly = []string{"agent/agenttest", "bot/bottest"}
+// testOnly are the packages, with everything below them, that no program of a release may contain.
+var testOnly = []string{"agent/agenttest", "bot/bottest", "sandbox/sandboxtest"}
 
 func TestReleasesHoldNothingForTests(t *testing.T) {
 	for _, p := range goList(t, "-deps", "./cmd/matrix-tui", "./cmd/boxinit") {
 		folder, _ := inside(p.ImportPath)
 		for _, test := range testOnly {
 			if folder == test || strings.HasPrefix(folder, test+"/") {
-				t.Errorf("a program of a release holds %s", folder)
+				t.Errorf("a program of a release contains %s", folder)
 			}
 		}
 	}
 }
 
-// Two ends that share code share bugs: what plays the people holds nothing of
-// the bot's side of Matrix.
+// Two ends that share code share bugs: the test client contains nothing of the bot's side of Matrix.
 func TestTestsShareNothingWithTheBot(t *testing.T) {
 	for _, p := range goList(t, "-deps", "./bot/bottest/...") {
 		folder, ours := inside(p.ImportPath)
@@ -174,7 +174,7 @@ func TestLightPackagesStayLight(t *testing.T) {
 	for _, p := range goList(t, patterns...) {
 		folder, _ := inside(p.ImportPath)
 		if len(p.Deps) == 0 {
-			t.Errorf("go list knows no dependencies of %s", folder)
+			t.Errorf("go list reports no dependencies of %s", folder)
 		}
 		for _, dep := range p.Deps {
 			for prefix, importers := range heavy {
@@ -207,13 +207,12 @@ func TestTopLevel(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string(nil), strangers); diff != "" {
-		t.Errorf("the top level holds what it should not (-want +got):\n%s", diff)
+		t.Errorf("unexpected entries at the top level (-want +got):\n%s", diff)
 	}
 }
 
-// topLevel is what the project has at its top: of a git checkout what is
-// tracked (conmon, for one, drops files into the folder it was started from),
-// of a bare copy all that is there.
+// topLevel returns the entries at the project's top: tracked files in a git checkout (conmon, for example, leaves files
+// in its working directory), everything in a bare copy.
 func topLevel(t *testing.T) (names []string) {
 	t.Helper()
 	root := filepath.Join("..", "..")

@@ -15,7 +15,7 @@ import (
 	"unicode"
 )
 
-// maxReadme is how many words someone reads who wants the bot tonight.
+// maxReadme is how many words somebody reads who wants the bot tonight.
 const maxReadme = 1500
 
 var (
@@ -44,17 +44,17 @@ func TestDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(strings.Fields(string(readme))); n > maxReadme {
-		t.Errorf("README.md has %d words, at most %d are wanted: move details to the documents that it links to", n, maxReadme)
+		t.Errorf("README.md has %d words, at most %d are allowed: move details to the documents that it links to", n, maxReadme)
 	}
 }
 
-// TestDocumentedSettings holds the tables of deploy/README.md against the program.
+// TestDocumentedSettings compares the tables of deploy/README.md with the program.
 func TestDocumentedSettings(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "deploy", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(names ...string) (string, bool) { // that begins with a cell which has one of the names
+	row := func(names ...string) (string, bool) { // that begins with a cell containing one of the names
 		for line := range strings.Lines(string(data)) {
 			rest, isRow := strings.CutPrefix(line, "| ")
 			first, _, _ := strings.Cut(rest, " |")
@@ -103,7 +103,7 @@ func readDocs(t *testing.T, root string) map[string]doc {
 		t.Fatal(err)
 	}
 	if len(docs) < 6 {
-		t.Errorf("only %d documents are there", len(docs))
+		t.Errorf("there are only %d documents", len(docs))
 	}
 	return docs
 }
@@ -129,8 +129,7 @@ func parseDoc(path, text string) doc {
 	return d
 }
 
-// anchor is the name that Git hosts give a heading: in small letters, without
-// punctuation, spaces as hyphens.
+// anchor is the name that Git hosts give a heading: in lower case, without punctuation, spaces as hyphens.
 func anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/agent/agenttest"
 )
 
-// closedPort is a loopback address where nobody listens.
+// closedPort is a loopback address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -26,7 +26,7 @@ func closedPort(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// begins fails unless a finding has this word and beginning.
+// begins fails unless a finding has this state and prefix.
 func begins(t *testing.T, got finding, want string) {
 	t.Helper()
 	if !strings.HasPrefix(got.String(), want) {
@@ -104,7 +104,7 @@ func TestCheckModel(t *testing.T) {
 	cfg.GeminiKey = NewSecret(hidden + "-wrong")
 	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+api.URL+" rejects the key (400 ")
 
-	// An API that says the key aloud, and one that sends it elsewhere.
+	// An API that echoes the key, and one that redirects it elsewhere.
 	for status, want := range map[int]string{
 		http.StatusForbidden:           "rejects the key (403 the key redacted is not known): check GEMINI_API_KEY",
 		http.StatusNotFound:            "is unknown to",
@@ -132,7 +132,7 @@ func TestCheckModel(t *testing.T) {
 	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+string(cfg.GeminiURL)+" does not answer (")
 }
 
-// What answers at MATRIX_HOMESERVER need not be a homeserver at all.
+// What answers at MATRIX_HOMESERVER may not be a homeserver at all.
 func TestCheckHomeserverThatIsNone(t *testing.T) {
 	web := httptest.NewServer(http.FileServer(http.Dir(t.TempDir())))
 	defer web.Close()

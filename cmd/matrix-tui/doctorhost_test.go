@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// write makes a file of a test.
+// write creates a file of a test.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -68,7 +68,7 @@ func TestCheckAPI(t *testing.T) {
 	begins(t, checkAPI(t.Context(), &Config{APIListen: Listen(free)}), "skip HTTP API: nothing listens at "+free+" because the bot is not running")
 	begins(t, checkAPI(t.Context(), &Config{APIListen: "127.0.0.1:0"}), "skip HTTP API: API_LISTEN is 127.0.0.1:0, so the port is chosen at each start")
 
-	// A program that listens and does not speak HTTP.
+	// A program that listens but does not speak HTTP.
 	deaf := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer deaf.Close()
 	address := strings.TrimPrefix(deaf.URL, "http://")
@@ -86,8 +86,7 @@ func TestNearAddress(t *testing.T) {
 	}
 }
 
-// A service that takes the connection and says nothing is told of once, and what
-// it would have been asked is left out.
+// A service that accepts connections and says nothing is reported once, and the checks that depend on it are left out.
 func TestPodmanDoesNotAnswer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "podman.sock")
 	mute, err := net.Listen("unix", socket)

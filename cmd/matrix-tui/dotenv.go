@@ -31,12 +31,9 @@ func readDotenv(dir string) (settings map[string]string, problems []string) {
 	return settings, problems
 }
 
-// parseDotenv reads lines of the form NAME=value. Allowed are empty lines,
-// comments that start with #, `export ` before a name, a value in 'single
-// quotes' (taken as it stands) or in "double quotes" (\n \t \" \\ \$ are
-// escapes), and a comment after white space behind a value. Nothing is
-// expanded. Every line that is anything else is a problem of the form
-// `:LINE: sentence`.
+// parseDotenv reads lines of the form NAME=value. It allows empty lines, comments that start with #, `export ` before a
+// name, a value in 'single quotes' (taken literally) or in "double quotes" (\n \t \" \\ \$ are escapes), and a comment
+// after white space after a value. Nothing is expanded. Every other line is a problem of the form `:LINE: sentence`.
 func parseDotenv(text string) (settings map[string]string, problems []string) {
 	settings = map[string]string{}
 	for i, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
@@ -83,8 +80,7 @@ func parseDotenvLine(line string) (name, value string, err error) {
 
 func dotenvValue(raw string) (string, error) {
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
-		// A # starts a comment at the beginning or behind white space: a
-		// password may hold one elsewhere.
+		// A # starts a comment at the beginning or after white space: a password may contain one elsewhere.
 		for i := range len(raw) {
 			if raw[i] == '#' && (i == 0 || raw[i-1] == ' ' || raw[i-1] == '\t') {
 				raw = strings.TrimSpace(raw[:i])
@@ -124,7 +120,7 @@ func dotenvValue(raw string) (string, error) {
 	return "", errors.New("has no closing quote")
 }
 
-// isName tells whether s can be the name of an environment variable.
+// isName reports whether s can be the name of an environment variable.
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]

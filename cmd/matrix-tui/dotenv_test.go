@@ -19,7 +19,7 @@ func TestParseDotenv(t *testing.T) {
 		{name: "plain", in: "A=1\nB = two words \nC=\n", want: map[string]string{"A": "1", "B": "two words", "C": ""}},
 		{name: "export", in: "export A=1\nexport\tB=2", want: map[string]string{"A": "1", "B": "2"}},
 		{name: "windows", in: "\ufeffA=1\r\nB='x'\r\n", want: map[string]string{"A": "1", "B": "x"}},
-		{name: "comment behind", in: "A=1 # one\nB=a#b\nC=\"q\" # c\nD=# all", want: map[string]string{"A": "1", "B": "a#b", "C": "q", "D": ""}},
+		{name: "comment after a value", in: "A=1 # one\nB=a#b\nC=\"q\" # c\nD=# all", want: map[string]string{"A": "1", "B": "a#b", "C": "q", "D": ""}},
 		{name: "quotes", in: `A='$HOME \n "x"'` + "\n" + `B="a\"b\\c\n\$d # e"`, want: map[string]string{"A": `$HOME \n "x"`, "B": "a\"b\\c\n$d # e"}},
 		{name: "equals in value", in: "A=b=c==", want: map[string]string{"A": "b=c=="}},
 		{name: "nothing is expanded", in: "A=$HOME/x", want: map[string]string{"A": "$HOME/x"}},
@@ -75,8 +75,8 @@ func TestReadDotenvFile(t *testing.T) {
 	}
 }
 
-// FuzzParseDotenv holds that whatever stands in the file, each line is a
-// setting with a valid name, a comment, or exactly one problem with its number.
+// FuzzParseDotenv: whatever the file contains, each line is a setting with a valid name, a comment, or exactly one
+// problem with its number.
 func FuzzParseDotenv(f *testing.F) {
 	f.Add("A=1\nexport B='2' # c\nC=\"\\n\"\n")
 	f.Add("\ufeff=\r\n\x00\nA=\"\\")

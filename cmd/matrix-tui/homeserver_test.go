@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFindHomeserver asks a server of the bot's own for its .well-known.
+// TestFindHomeserver asks a server of the test's own for its .well-known.
 func TestFindHomeserver(t *testing.T) {
 	answer, asked := "", 0
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func TestFindHomeserver(t *testing.T) {
 		{"@bot:" + name, "", `{"m.homeserver":{"base_url":"https://matrix.example.org"}}`, "https://matrix.example.org", ""},
 		{"@bot:" + name, "", `{"m.homeserver":{"base_url":"https://matrix.example.org/"}}`, "https://matrix.example.org", ""},
 		{"@bot:" + name, "https://else.example.org", `{"m.homeserver":{"base_url":"https://matrix.example.org"}}`, "https://else.example.org", ""},
-		{"bot", "", "", "", ""}, // whose server nobody knows
+		{"bot", "", "", "", ""}, // whose server does not exist
 		{"@bot:" + name, "", "", "", "has no .well-known/matrix/client"},
 		{"@bot:" + name, "", `{"m.homeserver":{}}`, "", "has no .well-known/matrix/client"},
 		{"@bot:" + name, "", `<html>`, "", "not JSON"},
@@ -56,7 +56,7 @@ func TestFindHomeserver(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if (c.set != "" || c.user == "bot") && asked != before {
-			t.Errorf("%+v: asked for nothing", c)
+			t.Errorf("%+v: asked without need", c)
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 
 const (
 	logsMost  = 10_000          // entries that -n can ask for
-	logsBytes = 8 << 20         // of a transcript that are looked at
+	logsBytes = 8 << 20         // of a transcript that are read
 	logsText  = 400             // characters of one entry
-	logsPause = time.Second     // between two looks with -f
-	logsLate  = 5 * time.Second // so late an entry may come to be seen by the next look
+	logsPause = time.Second     // between two reads with -f
+	logsLate  = 5 * time.Second // how late an entry may appear and still be found by the next read
 )
 
 // entry is one event in a room's log.

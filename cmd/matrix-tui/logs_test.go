@@ -37,12 +37,12 @@ func TestChooseRoom(t *testing.T) {
 	}
 }
 
-// What journalctl --output=json gives: text, and bytes where it is none.
+// The output of journalctl --output=json: text, or an array of bytes if it is not text.
 func TestJournalEntries(t *testing.T) {
 	out := `{"__REALTIME_TIMESTAMP":"1767322983000001","MESSAGE":"{\"level\":\"warn\",\"error\":\"podman is unreachable\",\"room\":\"!den:x\",\"time\":\"2026-01-02T03:03:03Z\",\"message\":\"told the room\"}"}
 {"__REALTIME_TIMESTAMP":"1767322984000000","MESSAGE":"{\"level\":\"warn\",\"room\":\"!other:x\",\"message\":\"told the room\"}"}
 {"__REALTIME_TIMESTAMP":"1767322985000000","MESSAGE":"{\"level\":\"info\",\"after_ms\":12,\"message\":\"ready\"}"}
-{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"box\":\"sandbox-den\",\"message\":\"container cannot be used\"}"}
+{"__REALTIME_TIMESTAMP":"1767322986000000","MESSAGE":"{\"level\":\"warn\",\"container\":\"sandbox-den\",\"message\":\"container cannot be used\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":[123,34]}
 {"__REALTIME_TIMESTAMP":"x","MESSAGE":"{\"room\":\"!den:x\"}"}
 {"__REALTIME_TIMESTAMP":"1767322987000000","MESSAGE":"Started matrix-tui.service"}
@@ -62,7 +62,7 @@ no JSON
 	}
 }
 
-// Whatever stands in a journal, an entry is one harmless line.
+// Whatever a journal contains, an entry is one harmless line.
 func FuzzJournalEntries(f *testing.F) {
 	f.Add([]byte(`{"__REALTIME_TIMESTAMP":"1767322983000001","MESSAGE":"{\"room\":\"!a:x\",\"message\":\"x\\n\\u001b[2J\",\"a\":{\"b\":[1]}}"}`))
 	f.Add([]byte(`{"__REALTIME_TIMESTAMP":"99999999999999999999","MESSAGE":"{}"}`))
@@ -111,7 +111,7 @@ func TestLogsOfARoom(t *testing.T) {
 		t.Errorf("too much is shown: %s", got.stdout)
 	}
 	if after, _ := os.ReadFile(torn); string(after) != string(before) {
-		t.Error("a look has changed the transcript")
+		t.Error("reading changed the transcript")
 	}
 	for _, args := range [][]string{{"logs"}, {"logs", "a", "b"}, {"logs", "cellar"}, {"logs", "sandbox-c", "-n", "0"}} {
 		if got := play(t, t.Context(), environ, args...); got.code != 2 {
@@ -119,7 +119,7 @@ func TestLogsOfARoom(t *testing.T) {
 		}
 	}
 
-	// -f ends with the process's context, after what came meanwhile.
+	// -f ends with the process's context, after the entries that came meanwhile.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &until{want: "came later", found: cancel}
@@ -135,7 +135,7 @@ func TestLogsOfARoom(t *testing.T) {
 	}
 }
 
-// until is a writer that tells when it was given a text.
+// until is a writer that signals when it receives a text.
 type until struct {
 	want  string
 	found func()

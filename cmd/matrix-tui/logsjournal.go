@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	journalLines = 20_000 // of the unit's, that are looked through
+	journalLines = 20_000 // of the unit's, that are searched
 	journalTime  = 20 * time.Second
 	maxJournal   = 1 << 20 // bytes of one line
 )
@@ -57,7 +57,7 @@ func journalEntries(out []byte, room roomLine) (found []entry) {
 			Micros  string `json:"__REALTIME_TIMESTAMP"`
 		}
 		if json.Unmarshal(lines.Bytes(), &outer) != nil {
-			continue // bytes that are no text
+			continue // bytes that are not text
 		}
 		micros, err := strconv.ParseInt(outer.Micros, 10, 64)
 		if err != nil {
@@ -78,13 +78,13 @@ func botLine(text string, room roomLine) (kind, said string, ok bool) {
 	}
 	message, _ := fields["message"].(string)
 	level, _ := fields["level"].(string)
-	here := fields["room"] == room.Room || room.Container != "" && fields["box"] == room.Container
+	here := fields["room"] == room.Room || room.Container != "" && (fields["container"] == room.Container || fields["box"] == room.Container) // "box" in entries of earlier releases
 	if !here && !slices.Contains(alwaysTold, message) {
 		return "", "", false
 	}
 	said = message
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains([]string{"message", "level", "time", "room", "box"}, name) {
+		if !slices.Contains([]string{"message", "level", "time", "room", "container", "box"}, name) {
 			said += fmt.Sprintf(" %s=%v", name, fields[name])
 		}
 	}

@@ -47,7 +47,7 @@ type app struct {
 
 // command is one subcommand. It reads its own flags from args.
 type command struct {
-	name, about string // about is "" for what people do not run
+	name, about string // about is "" for internal subcommands
 	run         func(ctx context.Context, a *app, args []string) error
 }
 
@@ -144,7 +144,7 @@ func (a *app) exitCode(err error) int {
 // flags returns a subcommand's flag set.
 func (a *app) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("matrix-tui "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is told once, by exitCode
+	flags.SetOutput(io.Discard) // exitCode reports an error, once
 	flags.Usage = func() {}
 	return flags
 }

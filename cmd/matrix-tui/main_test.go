@@ -18,14 +18,13 @@ import (
 	"matrix-tui/state"
 )
 
-// played is what a subcommand did.
+// played is the result of a subcommand.
 type played struct {
 	code           int
 	stdout, stderr string
 }
 
-// play runs matrix-tui in this process, with these settings alone and nothing
-// to read.
+// play runs matrix-tui in this process, with only these settings and an empty input.
 func play(t *testing.T, ctx context.Context, environ []string, args ...string) played {
 	t.Helper()
 	empty, err := os.Open(os.DevNull)
@@ -65,13 +64,13 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("got code %d, stdout %q, stderr %q; want %d, %q, %q", got.code, got.stdout, got.stderr, tt.code, tt.stdout, tt.stderr)
 			}
 			if tt.stdout == "" && got.stdout != "" || tt.stderr == "" && got.stderr != "" {
-				t.Errorf("too much is said: stdout %q, stderr %q", got.stdout, got.stderr)
+				t.Errorf("too much output: stdout %q, stderr %q", got.stdout, got.stderr)
 			}
 		})
 	}
 }
 
-// fullSettings are enough for `run`; what they name is not there.
+// fullSettings are enough for `run`; they name things that do not exist.
 func fullSettings(dir string) []string {
 	return []string{
 		"MATRIX_HOMESERVER=http://127.0.0.1:1", "MATRIX_USER=bot", "MATRIX_PASSWORD=" + hidden, "MATRIX_OWNERS=@a:x",
@@ -99,10 +98,10 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		if err := lock.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// What was opened is closed again, also when the next part fails.
+		// Everything opened is closed again, even if the next part fails.
 		_ = play(t, t.Context(), fullSettings(dir), "run")
 		if lock, err = state.Lock(dir); err != nil {
-			t.Fatalf("after a failed start the folder is still held: %v", err)
+			t.Fatalf("after a failed start the folder is still locked: %v", err)
 		}
 		if err := lock.Close(); err != nil {
 			t.Error(err)
@@ -122,7 +121,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		if err := taken.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the first one gives the port back, although it did not come to serve
+		for range 2 { // the first one released the port, although it never served
 			if got := play(t, t.Context(), environ, "run"); got.code != 1 || !strings.Contains(got.stderr, "Podman does not answer") {
 				t.Errorf("code %d, stderr %s", got.code, got.stderr)
 			}
@@ -176,10 +175,10 @@ func TestVersionOf(t *testing.T) {
 	}
 }
 
-// signalHelper, in the environment, has this test binary wait for signals.
+// signalHelper, in the environment, makes this test binary wait for signals.
 const signalHelper = "MATRIX_TUI_SIGNAL_HELPER"
 
-// waitForSignals is what the process does that TestSignals signals.
+// waitForSignals is the process that TestSignals signals.
 func waitForSignals() {
 	ctx, _ := untilSignal(context.Background())
 	fmt.Println("waiting")

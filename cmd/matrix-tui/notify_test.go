@@ -73,5 +73,5 @@ func TestSupervisorIsToldThatTheBotLives(t *testing.T) {
 			return
 		}
 	}
-	t.Error("a bot that is not well goes on telling that it lives")
+	t.Error("an unhealthy bot still notifies the watchdog")
 }

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// repack writes a backup anew with each member changed, and its own sums where
-// they are to be right.
+// repack writes a backup again with each member changed, and with its own checksums if they must be right.
 func repack(t *testing.T, file string, rightSums bool, change func(h *tar.Header, data []byte) []byte) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "changed.tar.gz")
@@ -63,8 +62,7 @@ func repack(t *testing.T, file string, rightSums bool, change func(h *tar.Header
 	return out
 }
 
-// Nothing is taken out of a backup that is not as it was written, or that holds
-// what no backup does.
+// Nothing is extracted from a backup that was changed, or that contains unexpected members.
 func TestRestoreRefuses(t *testing.T) {
 	dir := t.TempDir()
 	keepRooms(t, dir)
@@ -87,11 +85,11 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ file, want string }{
-		"cut":         {cut, "damaged"},
-		"a bit":       {write(t, filepath.Join(t.TempDir(), "bit"), string(flipped)), "damaged"},
-		"no archive":  {write(t, filepath.Join(t.TempDir(), "no"), "hello"), "is not a matrix-tui backup"},
-		"missing":     {filepath.Join(dir, "none"), "no such file"},
-		"a file more": {repack(t, file, false, renamed("state/pirate.md", "state/other.md")), "damaged"},
+		"cut":           {cut, "damaged"},
+		"a bit":         {write(t, filepath.Join(t.TempDir(), "bit"), string(flipped)), "damaged"},
+		"no archive":    {write(t, filepath.Join(t.TempDir(), "no"), "hello"), "is not a matrix-tui backup"},
+		"missing":       {filepath.Join(dir, "none"), "no such file"},
+		"an extra file": {repack(t, file, false, renamed("state/pirate.md", "state/other.md")), "damaged"},
 		"other text": {repack(t, file, false, func(h *tar.Header, d []byte) []byte {
 			if h.Name == "state/policy.yaml" {
 				return []byte("defaults: {reply: all}\n")
@@ -102,7 +100,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"upwards":     {repack(t, file, true, renamed("state/pirate.md", "state/..")), "which does not belong in a matrix-tui backup"},
 		"twice":       {repack(t, file, true, renamed("state/pirate.md", "state/policy.yaml")), "damaged"},
 		"no manifest": {repack(t, file, true, renamed("manifest.json", "state/manifest.json")), "damaged"},
-		"a later one": {repack(t, file, true, func(h *tar.Header, d []byte) []byte {
+		"a newer format": {repack(t, file, true, func(h *tar.Header, d []byte) []byte {
 			return bytes.Replace(d, []byte(`"format": 1`), []byte(`"format": 2`), 1)
 		}), "made by a newer matrix-tui"},
 		"a broken database": {repack(t, file, true, func(h *tar.Header, d []byte) []byte {
@@ -130,12 +128,12 @@ func TestRestoreRefuses(t *testing.T) {
 		})
 	}
 	if got := play(t, t.Context(), []string{"STATE_DIR=" + filepath.Join(t.TempDir(), "s")}, "restore", repack(t, file, true, same)); got.code != 0 {
-		t.Errorf("what is right is refused too: %+v", got)
+		t.Errorf("a valid backup is refused too: %+v", got)
 	}
 }
 
-// Whatever is given as a backup, nothing outside of a backup's names comes out
-// of it, and what is taken for whole has a sum for each member.
+// Whatever the backup contains, only valid names are extracted, and a backup that counts as complete has a checksum for
+// each member.
 func FuzzBackup(f *testing.F) {
 	var whole bytes.Buffer
 	p := newPacker(&whole)

@@ -25,10 +25,10 @@ const minute = "2006-01-02 15:04"
 // roomLine is one line of the table.
 type roomLine struct {
 	Room, Name, Container, State string
-	Stray                        bool      // a container that the state folder knows nothing of
-	Task                         time.Time // of the last task, zero when there was none
-	Doing, Text                  string    // how far it is, and its beginning
-	Questions                    int       // that wait for an answer
+	Stray                        bool      // a container unknown to the state folder
+	Task                         time.Time // of the last task, zero if there was none
+	Doing, Text                  string    // its state, and its beginning
+	Questions                    int       // number of waiting questions
 	Since                        time.Time // when the oldest of them was asked
 }
 
@@ -160,7 +160,7 @@ func countQuestions(lines []roomLine, waiting []state.Task) {
 		if l == nil {
 			continue
 		}
-		if l.Questions++; l.Questions == 1 || task.Updated.Before(l.Since) { // of what waits: when it asked
+		if l.Questions++; l.Questions == 1 || task.Updated.Before(l.Since) { // of the waiting question: when it was asked
 			l.Since = task.Updated
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
-// keepRooms fills a state folder as a bot would: three rooms with a container,
-// one without, and questions in one of them.
+// keepRooms fills a state folder like a bot's: three rooms with a container, one without, and questions in one of them.
 func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	t.Helper()
 	ctx := t.Context()
@@ -43,7 +43,7 @@ func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.Local) }
 	put := func(room, id, text string, minute int, to state.TaskState, asked int) {
 		t.Helper()
-		_, err := journal.Commit(ctx, "s1", []state.Inbound{{Room: room, Event: id, Type: "m.room.message", Status: state.Pending, Time: at(minute)}})
+		_, err := journal.Commit(ctx, "s1", []state.Event{{Status: state.Pending, Event: event.Event{Room: room, ID: id, Type: event.TypeMessage, Time: at(minute)}}})
 		task := state.Task{Key: id, Room: room, Event: id, Home: room, Execution: id, Text: text, Time: at(minute), Updated: at(asked)}
 		err = errors.Join(err, journal.Enqueue(ctx, task), journal.Claim(ctx, task))
 		switch to {
@@ -67,7 +67,7 @@ func keepRooms(t *testing.T, dir string) (*state.Store, *state.Journal) {
 
 func TestRoomsTable(t *testing.T) {
 	dir := t.TempDir()
-	store, journal := keepRooms(t, dir) // both stay open, as with a bot that runs
+	store, journal := keepRooms(t, dir) // both stay open, as in a running bot
 	lines := joinRooms(store, []sandbox.Info{
 		{Name: "sandbox-a", Room: "!a:x", State: "running"},
 		{Name: "sandbox-b", Room: "!b:x", State: "exited"},

@@ -71,7 +71,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return err
 	}
 	if listener != nil {
-		defer listener.Close() // also closed by who serves on it
+		defer listener.Close() // also closed by its user
 	}
 
 	parts, closeParts, err := openParts(ctx, cfg, log)

@@ -21,8 +21,8 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal returns the value, "" if none is set. Pass the result only to what needs it,
-// and never store it in a struct that is printed.
+// Reveal returns the value, "" if none is set. Pass the result only to code that needs it, and never store it in a
+// struct that is printed.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -36,13 +36,12 @@ func (s Secret) Set() bool { return s.value != nil }
 // Format prints "redacted" for every verb and flag.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
-// String, GoString and MarshalText are for printers that do not ask Format.
+// String, GoString and MarshalText are for printers that do not use Format.
 func (Secret) String() string               { return redacted }
 func (Secret) GoString() string             { return redacted }
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// UnmarshalText takes a value as it was set, without the line end that editors
-// and echo leave in files.
+// UnmarshalText stores a value without the line end that editors and echo add to files.
 func (s *Secret) UnmarshalText(text []byte) error {
 	value := string(text)
 	for len(value) > 0 && (value[len(value)-1] == '\n' || value[len(value)-1] == '\r') {

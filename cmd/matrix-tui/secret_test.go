@@ -14,7 +14,7 @@ import (
 
 const hidden = "hunter2-hunter2"
 
-// holder keeps a Secret in each way that a structure can.
+// holder contains a Secret in each way that a structure can.
 type holder struct {
 	Open   Secret
 	Ptr    *Secret
@@ -73,7 +73,7 @@ func TestSecretIsNeverEncoded(t *testing.T) {
 	}
 }
 
-// leaks finds the secret in plain, in hex and in pieces.
+// leaks finds the secret in plain text, in hex and in pieces.
 func leaks(out string) bool {
 	for _, form := range []string{hidden, hidden[:7], fmt.Sprintf("%x", hidden[:7]), fmt.Sprintf("%X", hidden[:7])} {
 		if strings.Contains(out, form) {
@@ -92,6 +92,6 @@ func TestSecretUnmarshalText(t *testing.T) {
 	}
 	var s Secret
 	if err := s.UnmarshalText([]byte("one\ntwo")); err == nil {
-		t.Error("a value of two lines was taken")
+		t.Error("a value of two lines was accepted")
 	}
 }

@@ -24,7 +24,7 @@ type installed struct {
 	running string // commit, 12 digits
 
 	mu    sync.Mutex
-	early *os.File // takes the log until the bot is ready; nil when that is not asked for
+	early *os.File // receives the log until the bot is ready; nil if nothing needs it
 }
 
 // findInstalled returns the release of this program.
@@ -85,7 +85,7 @@ func (e earlyLog) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.early != nil {
-		_, _ = e.early.Write(p) // it only serves to tell what went wrong
+		_, _ = e.early.Write(p) // it only serves to find the cause of a failure
 	}
 	return len(p), nil
 }
@@ -140,7 +140,7 @@ func takeOver(ctx context.Context, cfg *Config, u *release.Updater, args []strin
 		log.Error().Err(err).Msg("switching to the new release failed: starting the current one again")
 	}
 	if ctx.Err() != nil {
-		return nil // asked to end meanwhile
+		return nil // asked to exit meanwhile
 	}
 	return release.Exec(program, args)
 }

@@ -66,7 +66,7 @@ func (i *installed) await(ctx context.Context, a *app, asked time.Time) error {
 			for _, line := range r.Log {
 				fmt.Fprintln(a.stderr, "  "+line)
 			}
-			return fmt.Errorf("the update failed, the bot is still at %s: %s", r.From, r.Why)
+			return fmt.Errorf("the update failed; the bot is still at %s: %s", r.From, r.Why)
 		}
 		select {
 		case <-ctx.Done():

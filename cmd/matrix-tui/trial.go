@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // trialCommand starts as far as a bot can without being seen: on a copy of the state,
@@ -51,8 +52,8 @@ func trial(ctx context.Context, a *app, cfg *Config) (err error) {
 	if parts.Store.Corrupt() != "" || journal.Corrupt() != "" {
 		return errors.New("the state cannot be read")
 	}
-	row := state.Inbound{Room: "!trial", Event: "$trial", Type: "trial", Raw: []byte("{}"), Status: state.Pending}
-	if _, err := journal.Commit(ctx, "", []state.Inbound{row}); err != nil {
+	row := state.Event{Status: state.Pending, Event: event.Event{Room: "!trial", ID: "$trial", Type: "trial"}}
+	if _, err := journal.Commit(ctx, "", []state.Event{row}); err != nil {
 		return err
 	}
 	if rooms, err := journal.UnfinishedRooms(ctx); err != nil {

@@ -14,8 +14,7 @@ import (
 
 func testKey(letter string) string { return strings.Repeat(letter, 43) }
 
-// knowPeople fills a crypto.db as a bot does that shares an encrypted room with
-// everybody but @dan:x.
+// knowPeople fills a crypto.db like a bot that shares an encrypted room with everybody but @dan:x.
 func knowPeople(t *testing.T, dir string) {
 	t.Helper()
 	key := base64.RawStdEncoding.EncodeToString(make([]byte, 32))
@@ -24,7 +23,7 @@ func knowPeople(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	if err := e2ee.Revive(t.Context(), dir, false); err != nil { // makes the tables
+	if err := e2ee.Revive(t.Context(), dir, false); err != nil { // creates the tables
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(dir, "crypto.db"))

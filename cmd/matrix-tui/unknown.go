@@ -53,6 +53,6 @@ func misspelt(name string) (closest string, looksLikeOurs bool) {
 			return closest, true
 		}
 	}
-	// Two slips in a short name lead to other programs' variables (NPM_TOKEN).
+	// Two typing errors in a short name lead to other programs' variables (NPM_TOKEN).
 	return closest, best <= 1 || best == 2 && len(closest) >= 12
 }

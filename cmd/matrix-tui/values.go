@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -14,19 +12,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// The types of the settings: each takes its text by UnmarshalText and refuses
-// what cannot be meant. What would be right is said by the field's `right` tag.
+// The types of the settings: each parses its text in UnmarshalText and rejects invalid values. The field's `right` tag
+// says what is valid.
 type (
-	// WebAddress is an http or https URL without query, fragment, user and
-	// without a slash at its end.
+	// WebAddress is an http or https URL without query, fragment and user, and without a slash at the end.
 	WebAddress string
 	// UserName is a Matrix user: @name:server, or the localpart alone.
 	UserName string
 	// UserIDs are full Matrix user IDs.
 	UserIDs []string
-	// UserGlobs are user IDs, and @*:server for everybody of a server.
+	// UserGlobs are user IDs, and @*:server for everybody on a server.
 	UserGlobs []string
-	// Devices says which devices of people are trusted in encrypted rooms.
+	// Devices says which of people's devices are trusted in encrypted rooms.
 	Devices string
 	// Bytes is an amount of memory; 0 means no limit.
 	Bytes int64
@@ -36,23 +33,23 @@ type (
 	PIDs int64
 	// Count is a whole number from 1.
 	Count int
-	// Seconds is a length of time that is set in seconds.
+	// Seconds is a duration that is set in seconds.
 	Seconds time.Duration
-	// Minutes is a length of time that is set in minutes.
+	// Minutes is a duration that is set in minutes.
 	Minutes time.Duration
-	// Days is a length of time that is set in days.
+	// Days is a duration that is set in days.
 	Days time.Duration
-	// Milliseconds is a length of time that is set in milliseconds.
+	// Milliseconds is a duration that is set in milliseconds.
 	Milliseconds time.Duration
 	// Megabytes is a number of bytes that is set in units of 1,048,576.
 	Megabytes int64
 	// Switch is true or false.
 	Switch bool
-	// Level is the least urgent kind of log line that is written.
+	// Level is the lowest level of log lines that are written.
 	Level zerolog.Level
 	// SocketURI is a unix socket in podman's notation, unix:///PATH.
 	SocketURI string
-	// Listen is an address to listen on, host:port; port 0 is any that is free.
+	// Listen is an address to listen on, host:port; port 0 is any free port.
 	Listen string
 	// Folder is an absolute path.
 	Folder string
@@ -75,150 +72,6 @@ func (a *WebAddress) UnmarshalText(text []byte) error {
 	}
 	*a = WebAddress(strings.TrimRight(u.String(), "/"))
 	return nil
-}
-
-func (n *UserName) UnmarshalText(text []byte) error {
-	name := string(text)
-	if strings.HasPrefix(name, "@") != strings.Contains(name, ":") || !isUser(name) {
-		return errValue
-	}
-	*n = UserName(name)
-	return nil
-}
-
-func (ids *UserIDs) UnmarshalText(text []byte) error {
-	return splitUsers(string(text), false, (*[]string)(ids))
-}
-
-func (globs *UserGlobs) UnmarshalText(text []byte) error {
-	return splitUsers(string(text), true, (*[]string)(globs))
-}
-
-// splitUsers parses a list separated by commas or white space. The error names the
-// first invalid part.
-func splitUsers(list string, globs bool, out *[]string) error {
-	parts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
-	for _, part := range parts {
-		user := part // or, for a glob, one of the users that it stands for
-		if globs && part == "@*:*" {
-			user = "@any:any"
-		} else if server, ok := strings.CutPrefix(part, "@*:"); ok && globs {
-			user = "@any:" + server
-		}
-		if user[0] != '@' || !strings.Contains(user, ":") || !isUser(user) {
-			return fmt.Errorf("%q is not a user ID", part)
-		}
-	}
-	*out = parts
-	return nil
-}
-
-// isUser checks a localpart or a full ID: graphic characters only, at most 255
-// bytes, nothing empty.
-func isUser(name string) bool {
-	for _, r := range name {
-		if r <= ' ' || r == 0x7f || r == ',' || r == '*' {
-			return false
-		}
-	}
-	local, server, full := strings.Cut(strings.TrimPrefix(name, "@"), ":")
-	return local != "" && len(name) <= 255 && (!full || server != "" && !strings.HasPrefix(server, ":"))
-}
-
-func (b *Bytes) UnmarshalText(text []byte) error {
-	number := strings.ToLower(strings.TrimSpace(string(text)))
-	// 512m, 512mb, 512mib and 512M all mean what podman means by 512m.
-	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
-	unit := int64(1)
-	if n := len(number); n > 0 {
-		if at := strings.IndexByte("kmgt", number[n-1]); at >= 0 {
-			unit, number = 1<<(10*(at+1)), number[:n-1]
-		}
-	}
-	value, err := strconv.ParseFloat(number, 64)
-	size := value * float64(unit)
-	if err != nil || math.IsNaN(size) || size < 0 || size > 1<<50 || size > 0 && size < minMemory {
-		return errValue
-	}
-	*b = Bytes(size)
-	return nil
-}
-
-// minMemory is the least that a container can start with.
-const minMemory = 16 << 20
-
-func (b Bytes) String() string {
-	for _, unit := range []struct {
-		letter string
-		size   Bytes
-	}{{"t", 1 << 40}, {"g", 1 << 30}, {"m", 1 << 20}, {"k", 1 << 10}} {
-		if b >= unit.size && b%unit.size == 0 {
-			return strconv.FormatInt(int64(b/unit.size), 10) + unit.letter
-		}
-	}
-	return strconv.FormatInt(int64(b), 10)
-}
-
-func (c *CPUs) UnmarshalText(text []byte) error {
-	value, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || math.IsNaN(value) || value != 0 && value < 0.01 || value > 4096 {
-		return errValue
-	}
-	*c = CPUs(value)
-	return nil
-}
-
-func (p *PIDs) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 0, 1<<22)
-	if err != nil || n > 0 && n < 16 {
-		return errValue
-	}
-	*p = PIDs(n)
-	return nil
-}
-
-func (c *Count) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 1000)
-	*c = Count(n)
-	return err
-}
-
-func (s *Seconds) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 30*24*60*60)
-	*s = Seconds(time.Duration(n) * time.Second)
-	return err
-}
-
-func (m *Minutes) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 30*24*60)
-	*m = Minutes(time.Duration(n) * time.Minute)
-	return err
-}
-
-func (d *Days) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 3650)
-	*d = Days(time.Duration(n) * 24 * time.Hour)
-	return err
-}
-
-func (m *Milliseconds) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 0, 60_000)
-	*m = Milliseconds(time.Duration(n) * time.Millisecond)
-	return err
-}
-
-func (m *Megabytes) UnmarshalText(text []byte) error {
-	n, err := wholeNumber(text, 1, 1024)
-	*m = Megabytes(n << 20)
-	return err
-}
-
-func wholeNumber(text []byte, least, most int64) (int64, error) {
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, errValue
-	}
-	return n, nil
 }
 
 func (s *Switch) UnmarshalText(text []byte) error {
@@ -265,8 +118,8 @@ func (s *SocketURI) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Without a host it is loopback, also where ":8080" means every address to
-// others: who wants to be reached from outside says so.
+// Without a host it is loopback, even for ":8080", which elsewhere means every address: whoever wants to be reached from
+// outside must say so.
 func (l *Listen) UnmarshalText(text []byte) error {
 	address := string(text)
 	if isPort(address) {

@@ -18,8 +18,8 @@ func versionCommand(_ context.Context, a *app, args []string) error {
 	return err
 }
 
-// version is the module's version with the commit where one is known, such as
-// "v1.2.0", "devel" or "devel+1a2b3c4d5e6f".
+// version returns the module's version, with the commit if it is known, such as "v1.2.0", "devel" or
+// "devel+1a2b3c4d5e6f".
 func version() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(info, commit)
@@ -29,7 +29,7 @@ func versionOf(info *debug.BuildInfo, commit string) string {
 	name, modified := "devel", ""
 	if info != nil {
 		if v := info.Main.Version; v != "" && v != "(devel)" {
-			return v // the go command puts the commit into it
+			return v // the go command adds the commit
 		}
 		for _, s := range info.Settings {
 			switch {

@@ -23,7 +23,7 @@ func TestRunRefuses(t *testing.T) {
 		"bad address": {[]string{"-listen", "nowhere"}, "listen"},
 	} {
 		if err := run(context.Background(), c.args); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error is %v, want one that holds %q", name, err, c.want)
+			t.Errorf("%s: error is %v, want one that contains %q", name, err, c.want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The settings of the homeserver, for start (tests and trials) and for the unit that deploy/install makes. Sourced.
+# The settings of the homeserver, for start (tests and trials) and for the unit that deploy/install creates. Sourced.
 
-# homeserver_config DIR NAME OPEN prints dendrite.yaml for data in DIR. OPEN is yes where anybody may register and no
-# rates are limited; otherwise accounts are made by who knows the secret in DIR/secret. Other servers are never spoken to.
+# homeserver_config DIR NAME OPEN prints dendrite.yaml for data in DIR. OPEN is yes for open registration without rate
+# limits; otherwise the secret in DIR/secret is needed to create accounts. It never federates.
 homeserver_config() {
 	local dir=$1 name=$2 open=$3 synchronous=NORMAL closed=false cost=4 secret="" exempt=""
 	case $dir in *[!A-Za-z0-9/._+-]*) echo "the path $dir may hold letters, digits and / . _ + - only" >&2; return 2 ;; esac

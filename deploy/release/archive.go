@@ -16,13 +16,12 @@ import (
 // archiveName is the file that holds a release.
 func archiveName(commit string) string { return "matrix-tui-" + commit + ".tar.gz" }
 
-// latestFile names the newest archive of a folder.
+// latestFile contains the name of the newest archive in a folder.
 const latestFile = "latest"
 
-// Archive packs a release for hosts without a compiler: into gets the archive,
-// its checksum in a file beside it, and `latest`, which names it. To sign it,
-// sign the file with the checksum: `ssh-keygen -Y sign -n matrix-tui-release -f
-// KEY FILE.sha256`. It returns the path of the archive.
+// Archive packs a release for hosts without a compiler: it writes the archive to into, its checksum in a file next to
+// it, and `latest`, which names it. To sign it, sign the file with the checksum: `ssh-keygen -Y sign -n
+// matrix-tui-release -f KEY FILE.sha256`. It returns the path of the archive.
 func (b Base) Archive(commit, into string) (string, error) {
 	if err := b.Check(commit); err != nil {
 		return "", err
@@ -44,7 +43,7 @@ func (b Base) Archive(commit, into string) (string, error) {
 	return path, nil
 }
 
-// pack writes a folder's files as a tar.gz, complete or not at all.
+// pack writes a folder's files as a tar.gz, completely or not at all.
 func pack(dir, path string) (err error) {
 	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// packed makes an archive of a release with a signed checksum, and returns its
-// folder and the public key.
+// packed creates an archive of a release with a signed checksum, and returns its folder and the public key.
 func packed(t *testing.T) (dir, key string) {
 	t.Helper()
 	from := Base(t.TempDir())
@@ -45,13 +44,13 @@ func TestArchive(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key   string
 		spoil func(archive string)
-		want  string // of the sentence, "" = it is taken
+		want  string // part of the sentence, "" = accepted
 	}{
 		"no key":          {},
 		"the key":         {key: public},
 		"another key":     {key: other + ".pub", want: "not signed with the key"},
 		"no signature":    {key: public, spoil: func(a string) { os.Remove(a + ".sha256.sig") }, want: "There is no"},
-		"another content": {spoil: func(a string) { os.WriteFile(a, []byte("x"), 0o644) }, want: "not what its checksum says"},
+		"another content": {spoil: func(a string) { os.WriteFile(a, []byte("x"), 0o644) }, want: "does not match its checksum"},
 		"another sum": {key: public, spoil: func(a string) {
 			os.WriteFile(a+".sha256", []byte(strings.Repeat("0", 64)+"  "+filepath.Base(a)+"\n"), 0o644)
 		}, want: "not signed with the key"},
@@ -80,7 +79,7 @@ func TestArchive(t *testing.T) {
 			case tt.want != "" && (err == nil || !strings.Contains(sentence.Text(err), tt.want)):
 				t.Errorf("take: %v, want %q", err, tt.want)
 			case tt.want != "" && base.Check(one) == nil:
-				t.Error("it is there all the same")
+				t.Error("it was installed despite the error")
 			}
 		})
 	}
@@ -102,7 +101,7 @@ func TestUntarStaysInside(t *testing.T) {
 			t.Errorf("%s: unpacked", name)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) > 1 {
-			t.Errorf("%s: something came beside the folder", name)
+			t.Errorf("%s: something was written next to the folder", name)
 		}
 	}
 }
@@ -118,7 +117,7 @@ func FuzzUntar(f *testing.F) {
 		dir := t.TempDir()
 		_ = untar(bytes.NewReader(data), filepath.Join(dir, "in"))
 		if entries, _ := os.ReadDir(dir); len(entries) > 1 {
-			t.Error("something came beside the folder")
+			t.Error("something was written next to the folder")
 		}
 	})
 }
@@ -127,7 +126,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"phase":"switched","from":"111111111111","to":"222222222222"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := parseRecord(data); err == nil && (strings.Contains(r.From+r.To, "/") || strings.Contains(r.From+r.To, "..")) {
-			t.Errorf("a record leads elsewhere: %q %q", r.From, r.To)
+			t.Errorf("a record points elsewhere: %q %q", r.From, r.To)
 		}
 	})
 }

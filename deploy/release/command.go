@@ -16,21 +16,20 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// maxOutput bounds what is kept of a program's output.
+// maxOutput bounds the stored output of a program.
 const maxOutput = 1 << 20
 
-// program is another program that is run to its end, with all that it starts.
+// program is another program that runs until it and everything it starts has ended.
 type program struct {
 	dir   string
 	env   []string
 	stdin io.Reader
-	out   io.Writer // nil: kept
-	log   io.Writer // stderr goes here too
+	out   io.Writer // nil: returned by run
+	log   io.Writer // stderr goes there too
 	limit time.Duration
 }
 
-// run runs argv. Its stdout is returned where out is nil. After the limit it
-// and its children are killed.
+// run runs argv. If out is nil, it returns stdout. After the limit, the program and its children are killed.
 func (p program) run(ctx context.Context, argv ...string) (stdout string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
@@ -59,7 +58,7 @@ func (p program) run(ctx context.Context, argv ...string) (stdout string, err er
 	return kept.String(), &runError{err, telling(kept.String() + "\n" + errs.String())}
 }
 
-// runError is a program that did not do what it should, with its last words.
+// runError is a program that failed, with the end of its output.
 type runError struct {
 	error
 	lines []string
@@ -67,7 +66,7 @@ type runError struct {
 
 func (e *runError) Unwrap() error { return e.error }
 
-// linesOf are the last words in an error.
+// linesOf returns the program's last lines from an error.
 func linesOf(err error) []string {
 	var said *sentence.Error
 	var ran *runError
@@ -80,8 +79,7 @@ func linesOf(err error) []string {
 	return nil
 }
 
-// environ is this process's environment without what is for it alone, and with
-// some settings on top.
+// environ returns this process's environment without the variables meant for it alone, plus some settings.
 func environ(set ...string) []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -95,8 +93,7 @@ func environ(set ...string) []string {
 	return append(env, set...)
 }
 
-// telling are the ten lines of a program's last words that say most: its last
-// ones, or from where it panicked.
+// telling returns the ten most useful lines at the end of a program's output: the last ones, or those from a panic on.
 func telling(text string) []string {
 	lines := lastLines(text, 200)
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -108,8 +105,7 @@ func telling(text string) []string {
 	return lines[max(0, len(lines)-10):]
 }
 
-// lastLines are the last n lines of a text that say something, each cut to a
-// length that a message can hold.
+// lastLines returns the last n non-empty lines of a text, each cut to fit into a message.
 func lastLines(text string, n int) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

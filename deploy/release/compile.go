@@ -16,15 +16,13 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// buildTime is how long the compiler may take on a slow host with nothing in
-// its cache.
+// buildTime is how long the compiler may take on a slow host with an empty cache.
 const buildTime = 20 * time.Minute
 
-// maxModules is how much of what the compiler has fetched is kept, in bytes:
-// some three times what one release needs.
+// maxModules bounds the compiler's downloaded modules, in bytes: about three times what one release needs.
 const maxModules = 4 << 30
 
-// compile builds the two programs. Others on the host go first.
+// compile builds the two programs, at low priority.
 func compile(ctx context.Context, base Base, source, into, commit string, log io.Writer) error {
 	compiler, err := findGo(base)
 	if err != nil {
@@ -34,12 +32,12 @@ func compile(ctx context.Context, base Base, source, into, commit string, log io
 	for name, dir := range map[string]string{"GOCACHE": "go-build", "GOPATH": "gopath", "GOTMPDIR": "tmp"} {
 		if os.Getenv(name) == "" {
 			if err := os.MkdirAll(base.path("cache", dir), 0o700); err != nil {
-				return fmt.Errorf("make cache of the compiler: %w", err)
+				return fmt.Errorf("create cache of the compiler: %w", err)
 			}
 			env = append(env, name+"="+base.path("cache", dir))
 		}
 	}
-	if os.Getenv("GOTOOLCHAIN") == "" { // Debian's go stays with the version it is, unless it is told that it may fetch the one that the module wants
+	if os.Getenv("GOTOOLCHAIN") == "" { // Debian's go does not fetch the version that the module requires unless it is told to
 		env = append(env, "GOTOOLCHAIN=auto")
 	}
 	p := program{dir: source, env: env, log: log, limit: buildTime}
@@ -55,19 +53,19 @@ func compile(ctx context.Context, base Base, source, into, commit string, log io
 	return nil
 }
 
-// findGo gives the compiler: the one on PATH, or where the scripts put it.
+// findGo returns the compiler: the one on PATH, or the one that the scripts installed.
 func findGo(base Base) (string, error) {
 	for _, name := range []string{"go", "/usr/local/go/bin/go", base.path("cache", "go", "bin", "go")} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
 	}
-	return "", sentence.Newf(errors.New("there is no go"), "There is no Go compiler on this host: install Go, or set UPDATE_SOURCE to a folder of release archives (archive+https://…).")
+	return "", sentence.Newf(errors.New("no go command"), "There is no Go compiler on this host: install Go, or set UPDATE_SOURCE to a folder of release archives (archive+https://…).")
 }
 
 var exportedFlags = regexp.MustCompile(`(?m)^export GOFLAGS="([^"$` + "`" + `]*)"$`)
 
-// goflags are the compiler's flags as the source itself has them.
+// goflags returns the compiler's flags as the source itself sets them.
 func goflags(source string) string {
 	script, err := os.ReadFile(filepath.Join(source, "deploy", "lib.sh"))
 	if found := exportedFlags.FindSubmatch(script); err == nil && found != nil {
@@ -76,9 +74,8 @@ func goflags(source string) string {
 	return "GOFLAGS=-buildvcs=false -tags=remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs"
 }
 
-// trimModules has the compiler forget all modules that it has fetched into a
-// GOPATH, when those of earlier releases have made it larger than limit, in
-// bytes. A GOPATH that is not there has nothing to forget.
+// trimModules removes all modules from a GOPATH when those of earlier releases have made it larger than limit, in
+// bytes. A GOPATH that does not exist has nothing to remove.
 func trimModules(ctx context.Context, p program, compiler, gopath string, limit int64) error {
 	var size int64
 	err := filepath.WalkDir(gopath, func(_ string, d fs.DirEntry, err error) error {
@@ -100,7 +97,7 @@ func trimModules(ctx context.Context, p program, compiler, gopath string, limit 
 	if size <= limit {
 		return nil
 	}
-	p.env = append(slices.Clone(p.env), "GOPATH="+gopath, "GOMODCACHE=") // no other one
+	p.env = append(slices.Clone(p.env), "GOPATH="+gopath, "GOMODCACHE=") // and no other
 	if _, err := p.run(ctx, compiler, "clean", "-modcache"); err != nil {
 		return fmt.Errorf("forget old modules: %w", err)
 	}

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// What the compiler has fetched for earlier releases is bounded; it is
-// read-only, as the compiler leaves it.
+// The modules of earlier releases are limited; the compiler leaves them read-only.
 func TestTrimModules(t *testing.T) {
 	t.Parallel()
 	gopath := t.TempDir()
@@ -21,7 +20,7 @@ func TestTrimModules(t *testing.T) {
 	p := program{dir: t.TempDir(), env: environ(), limit: time.Minute}
 	check(t, trimModules(context.Background(), p, "go", gopath, 1000))
 	if _, err := os.Stat(module); err != nil {
-		t.Errorf("modules go at the limit: %v", err)
+		t.Errorf("modules are removed at the limit: %v", err)
 	}
 	check(t, trimModules(context.Background(), p, "go", gopath, 999))
 	if _, err := os.Stat(module); err == nil {
@@ -30,8 +29,7 @@ func TestTrimModules(t *testing.T) {
 	check(t, trimModules(context.Background(), p, "go", filepath.Join(gopath, "none"), 0))
 }
 
-// A compiler that is told to stay with the version it is, as Debian's is, fetches
-// the one that the source wants all the same.
+// A compiler configured to stay with its version, like Debian's, still fetches the one that the source requires.
 func TestCompilerOfTheSource(t *testing.T) {
 	dir := t.TempDir()
 	settings, source := filepath.Join(dir, "goenv"), filepath.Join(dir, "source")

@@ -15,14 +15,12 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// transcripts is the folder of what only ever grows.
+// transcripts is the folder of the files that only grow.
 const transcripts = "transcripts"
 
-// copyState copies the state folder to a folder that is made, with every file
-// synced. While a bot works on it (live), databases are copied by SQLite, which
-// gives what was committed; otherwise they are files like the others. The
-// folder may hold earlier copies of transcripts, which only ever grow: those of
-// the same size and time are left as they are.
+// copyState copies the state folder to a folder, which it creates, and syncs every file. While a bot uses it (live),
+// SQLite copies the databases as last committed; otherwise they are copied like other files. The target may contain
+// earlier copies of transcripts, which only grow: those with the same size and time are left alone.
 func copyState(ctx context.Context, from, to string, live bool) error {
 	if err := roomFor(from, filepath.Dir(to)); err != nil {
 		return err
@@ -49,8 +47,8 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 	return syncTree(to)
 }
 
-// copyTranscripts copies the transcripts alone, while a bot may add to them:
-// copyState then copies those that have grown.
+// copyTranscripts copies only the transcripts, while a bot may add to them; copyState later copies those that have
+// grown.
 func copyTranscripts(from, to string) error {
 	if err := roomFor(from, to); err != nil {
 		return err
@@ -72,7 +70,7 @@ func copyTranscripts(from, to string) error {
 	return nil
 }
 
-// replaceDatabase copies what was committed to a database that is in use.
+// replaceDatabase copies the committed content of a database that is in use.
 func replaceDatabase(ctx context.Context, src, dst string) error {
 	if err := os.Remove(dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -105,7 +103,7 @@ func copyFile(src, dst string, known bool) error {
 	return os.Chtimes(dst, info.ModTime(), info.ModTime())
 }
 
-// roomFor tells whether the disk of a folder holds another copy of the state.
+// roomFor checks that the disk of a folder has room for another copy of the state.
 func roomFor(dir, where string) error {
 	var need uint64
 	err := state.Walk(dir, func(_ string, d fs.DirEntry) error {
@@ -118,20 +116,20 @@ func roomFor(dir, where string) error {
 		return fmt.Errorf("measure state: %w", err)
 	}
 	if err := os.MkdirAll(where, 0o700); err != nil {
-		return fmt.Errorf("make folder for a copy of the state: %w", err)
+		return fmt.Errorf("create folder for a copy of the state: %w", err)
 	}
 	var space unix.Statfs_t
 	if err := unix.Statfs(where, &space); err != nil {
 		return fmt.Errorf("measure free space: %w", err)
 	}
 	if free := space.Bavail * uint64(space.Bsize); free < need+need/8 {
-		return sentence.Newf(unix.ENOSPC, "There is no room for a copy of the state: it takes %d MiB, and %d are free under %s.", need>>20+1, free>>20, where)
+		return sentence.Newf(unix.ENOSPC, "There is no room for a copy of the state: it needs %d MiB, but only %d MiB are free under %s.", need>>20+1, free>>20, where)
 	}
 	return nil
 }
 
-// restoreState makes the state folder what its copy is. It may be cut off and
-// done again. Nobody works on the folder meanwhile.
+// restoreState makes the state folder equal to its copy. It can be interrupted and repeated. Nobody else may use the
+// folder meanwhile.
 func restoreState(from, to string) error {
 	var there []string
 	err := state.Walk(to, func(name string, d fs.DirEntry) error {
@@ -143,7 +141,7 @@ func restoreState(from, to string) error {
 	if err != nil {
 		return fmt.Errorf("restore state: %w", err)
 	}
-	for _, name := range there { // what SQLite would play into an older database goes first
+	for _, name := range there { // first what SQLite would replay into an older database
 		if _, err := os.Lstat(filepath.Join(from, name)); state.IsSidecar(name) || errors.Is(err, fs.ErrNotExist) {
 			if err := os.Remove(filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("restore state: %w", err)
@@ -170,7 +168,7 @@ func restoreState(from, to string) error {
 	return syncTreeOf(to)
 }
 
-// syncTreeOf makes the entries of the state's folders durable.
+// syncTreeOf syncs the state's folders.
 func syncTreeOf(dir string) error {
 	return state.Walk(dir, func(name string, d fs.DirEntry) error {
 		if d.IsDir() {

@@ -28,8 +28,7 @@ func rows(t *testing.T, db *sql.DB) (n, version int) {
 	return n, version
 }
 
-// A copy that is made while somebody writes holds what was committed, and
-// nothing that is only this process's.
+// A copy made during writes contains what was committed, and nothing that belongs only to this process.
 func TestCopyOfALiveState(t *testing.T) {
 	state, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	write(t, state, map[string]string{"state.json": "{}", "lock": "1", "gateway/x": "s", "tmp/y": "s", "transcripts/a.jsonl": "line\n", "releases/z": "s"})
@@ -61,7 +60,7 @@ func TestCopyOfALiveState(t *testing.T) {
 	}
 }
 
-// What was copied before is copied again where it has grown since.
+// Files copied before are copied again if they have grown.
 func TestTranscriptsAreCopiedBeforehand(t *testing.T) {
 	state, to := t.TempDir(), t.TempDir()
 	write(t, state, map[string]string{"state.json": "{}", "transcripts/a.jsonl": "one\n", "transcripts/b.jsonl": "one\n"})
@@ -69,7 +68,7 @@ func TestTranscriptsAreCopiedBeforehand(t *testing.T) {
 	marked := filepath.Join(to, "transcripts", "a.jsonl")
 	info, err := os.Stat(marked)
 	check(t, err)
-	check(t, os.WriteFile(marked, []byte("two\n"), 0o600)) // as long, so it shows whether it is copied again
+	check(t, os.WriteFile(marked, []byte("two\n"), 0o600)) // of the same length, to show whether it is copied again
 	check(t, os.Chtimes(marked, time.Time{}, info.ModTime()))
 	write(t, state, map[string]string{"transcripts/b.jsonl": "one\nmore\n"})
 	check(t, copyState(t.Context(), state, to, false))
@@ -79,7 +78,7 @@ func TestTranscriptsAreCopiedBeforehand(t *testing.T) {
 	}
 }
 
-// A database comes back as it was, whatever its newer self left beside it.
+// A database is restored as it was, whatever the newer release left next to it.
 func TestRestoreOfADatabase(t *testing.T) {
 	state, before := t.TempDir(), filepath.Join(t.TempDir(), "before")
 	path := filepath.Join(state, "journal.db")
@@ -91,7 +90,7 @@ func TestRestoreOfADatabase(t *testing.T) {
 	db = openDB(t, path)
 	_, err = db.Exec("INSERT INTO t VALUES (1)")
 	check(t, err)
-	wal, err := os.ReadFile(path + "-wal") // as a crash leaves it
+	wal, err := os.ReadFile(path + "-wal") // as after a crash
 	check(t, err)
 	check(t, db.Close())
 	check(t, os.WriteFile(path+"-wal", wal, 0o600))

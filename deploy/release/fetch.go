@@ -10,7 +10,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Plan is an update that may be switched to.
+// Plan is an update that is ready for the switch.
 type Plan struct {
 	From, To string // commits, 12 digits
 	Version  string
@@ -18,7 +18,7 @@ type Plan struct {
 	Back     bool // to is older
 }
 
-// fetch brings the release that is wanted under its name.
+// fetch brings the requested release to this host, under its name.
 func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(string)) (plan Plan, err error) {
 	plan.From = u.Running
 	var k *key
@@ -58,7 +58,7 @@ func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(str
 		return plan, err
 	}
 	plan.Subjects = Info{History: history}.since(u.Running)
-	say(plan.news() + "\n\nBuilding it beside the one that runs.")
+	say(plan.news() + "\n\nBuilding it next to the running one.")
 	return plan, build(ctx, u.Base, m, name, commit, log)
 }
 
@@ -89,7 +89,7 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 	return plan, nil
 }
 
-// wanted refuses what is not to be updated to.
+// wanted returns an error if this release must not be installed.
 func (u *Updater) wanted(o Order, plan Plan) error {
 	if plan.To == u.Running || plan.Back && o.Ref == "" {
 		return ErrNothingNew
@@ -99,12 +99,12 @@ func (u *Updater) wanted(o Order, plan Plan) error {
 		return err
 	}
 	if r.Failures[plan.To] >= 2 && !o.Again {
-		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I do not try it again by myself. `!self_update %s again` makes me.", plan.To, plan.To)
+		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", plan.To, plan.To)
 	}
 	return nil
 }
 
-// fullName is the running release's commit, all of it where it is known.
+// fullName returns the running release's commit, in full if it is known.
 func (u *Updater) fullName() string {
 	if info, err := u.Base.Info(u.Running); err == nil {
 		return info.Commit
@@ -121,16 +121,16 @@ func (i Info) knows(commit string) bool {
 	return false
 }
 
-// news tells what is new.
+// news describes the difference between the releases.
 func (p Plan) news() string {
 	text := "Release `" + p.To + "`"
 	if p.Version != "" && p.Version != "." {
 		text += " (" + p.Version + ")"
 	}
 	if p.Back {
-		return text + " is **older** than the one that runs, `" + p.From + "`: going back."
+		return text + " is **older** than the running one, `" + p.From + "`: going back."
 	}
-	text += " is newer than the one that runs, `" + p.From + "`:\n"
+	text += " is newer than the running one, `" + p.From + "`:\n"
 	for _, s := range p.Subjects {
 		text += "\n- " + s
 	}

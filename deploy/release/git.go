@@ -16,15 +16,15 @@ import (
 const (
 	fetchTime = 5 * time.Minute
 	gitTime   = time.Minute
-	// maxSubjects is how much of the news a message holds.
+	// maxSubjects bounds the list of changes in a message.
 	maxSubjects = 20
 )
 
-// refName is what may be asked for: a branch, a tag, or the beginning of a
-// commit; no expression, and nothing that looks like an option.
+// refName matches what may be requested: a branch, a tag, or the beginning of a commit; no expression, and nothing that
+// looks like an option.
 var refName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]{0,127}$`)
 
-// ValidRef tells whether a text can be the name of a release.
+// ValidRef reports whether a text can be the name of a release.
 func ValidRef(ref string) bool { return refName.MatchString(ref) && !strings.Contains(ref, "..") }
 
 // mirror is a copy of a git remote in the cache.
@@ -33,8 +33,7 @@ type mirror struct {
 	url string
 }
 
-// openMirror makes the mirror where it is missing. One of another remote is
-// begun anew.
+// openMirror creates the mirror if it is missing. A mirror of another remote is replaced.
 func openMirror(ctx context.Context, base Base, url string) (*mirror, error) {
 	m := &mirror{base.path("cache", "source.git"), url}
 	if have, err := m.git(ctx, gitTime, "config", "--get", "remote.origin.url"); err == nil && strings.TrimSpace(have) == url {
@@ -44,34 +43,34 @@ func openMirror(ctx context.Context, base Base, url string) (*mirror, error) {
 		return nil, fmt.Errorf("remove mirror: %w", err)
 	}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
-		return nil, full(fmt.Errorf("make mirror: %w", err), base)
+		return nil, full(fmt.Errorf("create mirror: %w", err), base)
 	}
 	if _, err := m.git(ctx, gitTime, "init", "--quiet", "--bare"); err != nil {
-		return nil, fmt.Errorf("make mirror: %w", err)
+		return nil, fmt.Errorf("create mirror: %w", err)
 	}
 	if _, err := m.git(ctx, gitTime, "config", "remote.origin.url", url); err != nil {
-		return nil, fmt.Errorf("make mirror: %w", err)
+		return nil, fmt.Errorf("create mirror: %w", err)
 	}
 	return m, nil
 }
 
-// git runs git in the mirror. It asks nobody anything.
+// git runs git in the mirror. It never asks for input.
 func (m *mirror) git(ctx context.Context, limit time.Duration, args ...string) (string, error) {
 	p := program{dir: m.dir, limit: limit, env: environ("GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C", "GIT_DIR="+m.dir)}
 	return p.run(ctx, append([]string{"git", "-c", "gc.autoDetach=false", "-c", "safe.directory=*", "-c", "protocol.ext.allow=never"}, args...)...)
 }
 
-// fetch brings the mirror up to date.
+// fetch updates the mirror.
 func (m *mirror) fetch(ctx context.Context) error {
 	_, err := m.git(ctx, fetchTime, "fetch", "--quiet", "--prune", "--force", "--no-write-fetch-head",
 		"origin", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 	if err != nil {
-		return sentence.New(err, "The source of the releases cannot be fetched: check UPDATE_SOURCE, and that this host reaches it.").With(linesOf(err))
+		return sentence.New(err, "The releases cannot be fetched: check UPDATE_SOURCE, and that this host can reach it.").With(linesOf(err))
 	}
 	return nil
 }
 
-// head is the branch that the remote shows first.
+// head returns the remote's default branch.
 func (m *mirror) head(ctx context.Context) (string, error) {
 	out, err := m.git(ctx, gitTime, "ls-remote", "--symref", "origin", "HEAD")
 	if err != nil {
@@ -82,23 +81,22 @@ func (m *mirror) head(ctx context.Context) (string, error) {
 			return strings.Fields(ref)[0], nil
 		}
 	}
-	return "", sentence.Newf(errors.New("the remote has no default branch"), "The source of the releases has no default branch: name a branch, a tag or a commit.")
+	return "", sentence.Newf(errors.New("the remote has no default branch"), "UPDATE_SOURCE has no default branch: name a branch, a tag or a commit.")
 }
 
-// newestTag is the tag with the highest version.
+// newestTag returns the tag with the highest version.
 func (m *mirror) newestTag(ctx context.Context) (string, error) {
 	out, err := m.git(ctx, gitTime, "for-each-ref", "--count=1", "--sort=-version:refname", "--format=%(refname)", "refs/tags")
 	if err != nil {
 		return "", fmt.Errorf("look for the newest tag: %w", err)
 	}
 	if strings.TrimSpace(out) == "" {
-		return "", sentence.Newf(errors.New("the remote has no tag"), "The source of the releases has no tag, and with UPDATE_KEY set only signed tags and commits are taken: name a signed commit.")
+		return "", sentence.Newf(errors.New("the remote has no tag"), "UPDATE_SOURCE has no tag, and with UPDATE_KEY set only signed tags and commits are accepted: name a signed commit.")
 	}
 	return strings.TrimSpace(out), nil
 }
 
-// find resolves what was asked for: "" is the newest. The full name of a tag or
-// branch is returned too, "" for a commit by its number.
+// find resolves a request: "" is the newest. It also returns the full name of a tag or branch, "" for a commit ID.
 func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commit string, err error) {
 	var names []string
 	switch {
@@ -126,10 +124,10 @@ func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commi
 			return strings.TrimPrefix(name, ref), strings.TrimSpace(out), nil
 		}
 	}
-	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref), "The source of the releases has no tag, branch or commit `%s`.", ref)
+	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref), "UPDATE_SOURCE has no tag, branch or commit `%s`.", ref)
 }
 
-// history is what led to a commit, newest first.
+// history returns the ancestors of a commit, newest first.
 func (m *mirror) history(ctx context.Context, commit string) ([]Change, error) {
 	out, err := m.git(ctx, gitTime, "log", "--max-count=100", "--first-parent", "--format=%H %s", commit)
 	if err != nil {
@@ -143,13 +141,13 @@ func (m *mirror) history(ctx context.Context, commit string) ([]Change, error) {
 	return changes, nil
 }
 
-// older tells whether `to` is a commit that `from` already contains.
+// older reports whether `to` is an ancestor of `from`.
 func (m *mirror) older(ctx context.Context, from, to string) bool {
 	_, err := m.git(ctx, gitTime, "merge-base", "--is-ancestor", to, from)
 	return err == nil
 }
 
-// checkout puts the files of a commit into dir.
+// checkout writes the files of a commit into dir.
 func (m *mirror) checkout(ctx context.Context, commit, dir string) error {
 	archive, err := os.CreateTemp(filepath.Dir(dir), ".source-*")
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Base is the folder that holds the releases.
+// Base is the folder that contains the releases.
 type Base string
 
-// kept is how many releases, and copies of the state, stay on the disk.
+// kept is how many releases, and copies of the state, are kept.
 const kept = 3
 
 // commitName is a release's name: the first 12 digits of its commit.
 var commitName = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Short is the name of a commit's release.
+// Short returns the name of a commit's release.
 func Short(commit string) string { return commit[:min(len(commit), 12)] }
 
-// Of gives the base and the commit of the release that a program belongs to,
-// by the path of its file; ok is false for one that lies elsewhere.
+// Of returns the base and the commit of the release that a program belongs to, from the path of its file; ok is false
+// if it is not in a release.
 func Of(program string) (base Base, commit string, ok bool) {
 	dir := filepath.Dir(program)
 	releases := filepath.Dir(dir)
@@ -37,17 +37,17 @@ func Of(program string) (base Base, commit string, ok bool) {
 	return Base(filepath.Dir(releases)), commit, true
 }
 
-// Dir is the folder of a release, there or not.
+// Dir returns the folder of a release, whether it exists or not.
 func (b Base) Dir(commit string) string { return filepath.Join(string(b), "releases", commit) }
 
-// Program is the file of a release that is run.
+// Program returns the release's executable.
 func (b Base) Program(commit string) string { return filepath.Join(b.Dir(commit), "matrix-tui") }
 
 func (b Base) path(parts ...string) string {
 	return filepath.Join(append([]string{string(b)}, parts...)...)
 }
 
-// Current is the commit of the release that `current` leads to; "" for none.
+// Current returns the commit that `current` points to; "" for none.
 func (b Base) Current() string { return b.linked("current") }
 
 func (b Base) linked(name string) string {
@@ -58,7 +58,7 @@ func (b Base) linked(name string) string {
 	return filepath.Base(to)
 }
 
-// Use makes a complete release the current one, at once or not at all.
+// Use atomically makes a complete release the current one.
 func (b Base) Use(commit string) error {
 	if err := b.Check(commit); err != nil {
 		return err
@@ -71,17 +71,16 @@ func (b Base) Use(commit string) error {
 	return b.link("current", commit)
 }
 
-// link has one of the two names lead to a release that was checked before.
+// link points one of the two names to a release that was already checked.
 func (b Base) link(name, commit string) error {
 	if err := renameio.Symlink(filepath.Join("releases", commit), b.path(name)); err != nil {
-		return full(fmt.Errorf("have %s lead to release %s: %w", name, commit, err), b)
+		return full(fmt.Errorf("point %s to release %s: %w", name, commit, err), b)
 	}
 	return syncDir(string(b))
 }
 
-// prune removes what is no longer needed: releases and copies of the state
-// beyond the newest three, those that hold names aside, and what was begun and
-// not finished.
+// prune removes what is no longer needed: releases and copies of the state beyond the newest three, except those in
+// use, and unfinished ones.
 func (b Base) prune(hold ...string) error {
 	hold = append(hold, b.Current(), b.linked("good"))
 	var errs []error
@@ -114,7 +113,7 @@ func (b Base) prune(hold ...string) error {
 	return errors.Join(errs...)
 }
 
-// syncDir makes a change of a folder's entries durable.
+// syncDir makes changes of a folder's entries durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestValidRef(t *testing.T) {
 	}
 }
 
-// plant makes a release that consists of a file.
+// plant creates a release that consists of a file.
 func plant(t *testing.T, base Base, commit string, age time.Duration) {
 	t.Helper()
 	dir := base.Dir(commit)
@@ -77,16 +77,16 @@ func TestUseAndPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := base.Use(two); err == nil {
-		t.Error("a release that was changed is used")
+		t.Error("a modified release was accepted")
 	}
 	if err := os.WriteFile(filepath.Join(base.Dir(three), "more"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := base.Use(three); err == nil {
-		t.Error("a release with a file too many is used")
+		t.Error("a release with an extra file was accepted")
 	}
 	if err := base.Use("666666666666"); err == nil {
-		t.Error("a release that is not there is used")
+		t.Error("a missing release was accepted")
 	}
 	if err := base.prune(); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestUseAndPrune(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if want := []string{one, three, four, five}; !slices.Equal(left, want) { // the newest three, and the one that is used
+	if want := []string{one, three, four, five}; !slices.Equal(left, want) { // the newest three, and the one in use
 		t.Errorf("left are %q, want %q", left, want)
 	}
 }

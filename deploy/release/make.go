@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// Make builds the release of a commit of a git repository (a folder or any
-// remote) and puts it under its name. One that is there already, and whole, is
-// left as it is. It returns the release's commit, 12 digits.
+// Make builds the release of a commit of a git repository (a folder or any remote) and stores it under its name. A
+// complete release is left alone. It returns the release's commit, 12 digits.
 func Make(ctx context.Context, base Base, from, ref string, log io.Writer) (string, error) {
 	if abs, err := filepath.Abs(from); err == nil {
 		if _, err := os.Stat(abs); err == nil {
@@ -22,7 +21,7 @@ func Make(ctx context.Context, base Base, from, ref string, log io.Writer) (stri
 		}
 	}
 	if ref != "" && !ValidRef(ref) {
-		return "", fmt.Errorf("%q is no tag, branch or commit", ref)
+		return "", fmt.Errorf("%q is not a tag, branch or commit", ref)
 	}
 	m, err := openMirror(ctx, base, from)
 	if err != nil {
@@ -38,7 +37,7 @@ func Make(ctx context.Context, base Base, from, ref string, log io.Writer) (stri
 	return Short(commit), build(ctx, base, m, name, commit, log)
 }
 
-// build makes the release of a commit that the mirror has.
+// build builds the release of a commit in the mirror.
 func build(ctx context.Context, base Base, m *mirror, name, commit string, log io.Writer) (err error) {
 	short := Short(commit)
 	if base.Check(short) == nil {
@@ -50,7 +49,7 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 		err = full(errors.Join(err, os.RemoveAll(filepath.Dir(source)), os.RemoveAll(made)), base)
 	}()
 	if err := errors.Join(os.RemoveAll(source), os.RemoveAll(made), os.MkdirAll(filepath.Dir(source), 0o700), os.MkdirAll(made, 0o755)); err != nil {
-		return fmt.Errorf("begin release %s: %w", short, err)
+		return fmt.Errorf("start release %s: %w", short, err)
 	}
 	if err := m.checkout(ctx, commit, source); err != nil {
 		return err
@@ -76,12 +75,12 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 	return base.keep(made, short)
 }
 
-// keep puts a complete folder under the release's name, durably.
+// keep moves a complete folder to the release's name, durably.
 func (b Base) keep(made, short string) error {
 	if err := syncTree(made); err != nil {
 		return fmt.Errorf("write release %s: %w", short, err)
 	}
-	if err := os.RemoveAll(b.Dir(short)); err != nil { // what is there failed its check
+	if err := os.RemoveAll(b.Dir(short)); err != nil { // the existing one failed its check
 		return fmt.Errorf("replace release %s: %w", short, err)
 	}
 	if err := os.Rename(made, b.Dir(short)); err != nil {
@@ -90,7 +89,7 @@ func (b Base) keep(made, short string) error {
 	return syncDir(filepath.Dir(b.Dir(short)))
 }
 
-// describe writes what the release says of itself, and its checksums.
+// describe writes release.json and the checksums.
 func describe(dir string, info Info) error {
 	data, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
@@ -102,7 +101,7 @@ func describe(dir string, info Info) error {
 	return writeSums(dir)
 }
 
-// syncTree makes a folder with all that is in it durable.
+// syncTree syncs a folder with everything in it.
 func syncTree(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

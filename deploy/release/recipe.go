@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A release makes its sandbox image by a script of its own.
+// A release builds its sandbox image with its own script.
 const imageScript = "deploy/image/build"
 
 var (
@@ -20,14 +20,13 @@ var (
 	rootFile   = regexp.MustCompile(`\$ROOT/([A-Za-z0-9._/-]+)`)
 )
 
-// recipeOf is the hash of what the image of a release, complete or being made,
-// is made from.
+// recipeOf returns the hash of everything the image of a release, complete or in progress, is built from.
 func recipeOf(ctx context.Context, base Base, dir string) (string, error) {
 	p := imageProgram(base, dir, time.Minute, nil)
 	out, err := p.run(ctx, filepath.Join(dir, imageScript), "--recipe")
 	recipe := strings.TrimSpace(out)
 	if err == nil && !recipeLine.MatchString(recipe) {
-		err = errors.New("no hash came")
+		err = errors.New("no hash in the output")
 	}
 	if err != nil {
 		return "", fmt.Errorf("ask for the recipe of the image: %w", err)
@@ -40,8 +39,7 @@ func imageProgram(base Base, dir string, limit time.Duration, log io.Writer, set
 	return program{dir: dir, limit: limit, log: log, env: environ(set...)}
 }
 
-// copyScripts copies deploy without this package, and what its image is made
-// from besides.
+// copyScripts copies deploy without this package, and the other files that the image is built from.
 func copyScripts(source, into string) error {
 	if err := os.CopyFS(filepath.Join(into, "deploy"), os.DirFS(filepath.Join(source, "deploy"))); err != nil {
 		return err

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// archivePrefix before an address says that release archives lie there.
+	// archivePrefix before an address marks a folder of release archives.
 	archivePrefix = "archive+"
 	downloadTime  = 15 * time.Minute
 	maxArchive    = 512 << 20
 	maxSmall      = 64 << 10 // of a checksum, or a signature
 )
 
-// shelf is a folder of release archives, by http or on this host.
+// shelf is a folder of release archives, by HTTP or on this host.
 type shelf struct{ address string }
 
 var (
@@ -35,13 +35,13 @@ var (
 	checksumLine = regexp.MustCompile(`^([0-9a-f]{64})  (matrix-tui-[0-9a-f]{12}\.tar\.gz)\s*$`)
 )
 
-// find gives the commit that was asked for: "" is what `latest` names.
+// find returns the requested commit: "" is the one that `latest` names.
 func (s shelf) find(ctx context.Context, ref string) (string, error) {
 	if len(ref) >= 12 && commitName.MatchString(Short(ref)) {
 		return Short(ref), nil
 	}
 	if ref != "" {
-		return "", sentence.Newf(fmt.Errorf("%q is no commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
+		return "", sentence.Newf(fmt.Errorf("%q is not a commit", ref), "Release archives are named by their commits: name one, or none for the newest.")
 	}
 	text, err := s.small(ctx, latestFile)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s shelf) find(ctx context.Context, ref string) (string, error) {
 	return string(found[1]), nil
 }
 
-// take brings an archive, verified, under its release's name.
+// take downloads a verified archive and unpacks it under its release's name.
 func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err error) {
 	if k == nil && base.Check(commit) == nil {
 		return nil
@@ -78,13 +78,13 @@ func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err 
 	}
 	want := checksumLine.FindSubmatch(sum)
 	if want == nil || string(want[2]) != name {
-		return sentence.Newf(errors.New("no checksum of this archive"), "The checksum of %s is not one.", name)
+		return sentence.Newf(errors.New("no checksum of this archive"), "The checksum file of %s is invalid.", name)
 	}
 	made := base.path("releases", "."+commit+".new")
 	packed := base.path("cache", name)
 	defer func() { err = full(errors.Join(err, os.RemoveAll(made), os.RemoveAll(packed)), base) }()
 	if err := errors.Join(os.RemoveAll(made), os.MkdirAll(filepath.Dir(packed), 0o700), os.MkdirAll(filepath.Dir(made), 0o755)); err != nil {
-		return fmt.Errorf("begin release %s: %w", commit, err)
+		return fmt.Errorf("start release %s: %w", commit, err)
 	}
 	if err := s.download(ctx, name, packed, string(want[1])); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s shelf) take(ctx context.Context, base Base, commit string, k *key) (err 
 	return base.keep(made, commit)
 }
 
-// unpackRelease unpacks an archive and checks that it holds a whole release.
+// unpackRelease unpacks an archive and checks that it contains a complete release.
 func unpackRelease(packed, made, commit string) error {
 	f, err := os.Open(packed)
 	if err != nil {
@@ -114,15 +114,15 @@ func unpackRelease(packed, made, commit string) error {
 		info, err = readInfo(made)
 	}
 	if err == nil && Short(info.Commit) != commit {
-		err = fmt.Errorf("it holds release %s", Short(info.Commit))
+		err = fmt.Errorf("it contains release %s", Short(info.Commit))
 	}
 	if err != nil {
-		return sentence.Newf(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is not whole: it is not taken.", commit)
+		return sentence.Newf(fmt.Errorf("unpack release %s: %w", commit, err), "The archive of release %s is incomplete: rejected.", commit)
 	}
 	return nil
 }
 
-// download writes a file of the shelf to path, if its checksum is right.
+// download writes a file from the shelf to path if its checksum is right.
 func (s shelf) download(ctx context.Context, name, path, sum string) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadTime)
 	defer cancel()
@@ -141,12 +141,12 @@ func (s shelf) download(ctx context.Context, name, path, sum string) error {
 		return fmt.Errorf("download %s: %w", name, err)
 	}
 	if n > maxArchive || hex.EncodeToString(h.Sum(nil)) != sum {
-		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s is not what its checksum says: it is not taken.", name)
+		return sentence.Newf(fmt.Errorf("checksum of %s", name), "The archive %s does not match its checksum: rejected.", name)
 	}
 	return nil
 }
 
-// small reads a small file of the shelf.
+// small reads a small file from the shelf.
 func (s shelf) small(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -164,7 +164,7 @@ func (s shelf) small(ctx context.Context, name string) ([]byte, error) {
 
 func (s shelf) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	missing := func(err error) error {
-		return sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host does not reach it.", name)
+		return sentence.Newf(fmt.Errorf("get %s: %w", name, err), "There is no %s at UPDATE_SOURCE, or this host cannot reach it.", name)
 	}
 	if dir, ok := strings.CutPrefix(s.address, "file://"); ok {
 		f, err := os.Open(filepath.Join(dir, name))

@@ -16,23 +16,22 @@ import (
 // readyTime is how long a new release has to become ready.
 const readyTime = 60 * time.Second
 
-// maxStarts is how often a new release is started before it is given up.
+// maxStarts is how often a new release is started before the rollback.
 const maxStarts = 2
 
-// Start is what a process that starts has to do about an update.
+// Start is what a starting process must do about an update.
 type Start struct {
-	// Exec is a program to run in the place of this one; "" = go on.
+	// Exec is the program to execute instead of this one; "" = continue.
 	Exec string
-	// Watched says that this is a new release which is not ready yet.
+	// Watched says that this is a new release that is not ready yet.
 	Watched bool
-	// Unwatched says that nobody sees to it that it becomes ready in time.
+	// Unwatched says that no watcher checks whether it becomes ready in time.
 	Unwatched bool
 }
 
-// AtStart looks, before anything else is done, how far the present update is:
-// running is the commit of this program. What was cut off is brought to an end:
-// before the switch it is as if nothing had been asked, and a release that was
-// started too often without becoming ready is rolled back.
+// AtStart checks, before anything else, how far a pending update is; running is the commit of this program. It
+// completes what was interrupted: before the switch, the update is dropped; a release that was started too often
+// without becoming ready is rolled back.
 func (b Base) AtStart(running, invocation string) (Start, error) {
 	r, err := b.Read()
 	if err != nil {
@@ -40,21 +39,21 @@ func (b Base) AtStart(running, invocation string) (Start, error) {
 	}
 	switch r.Phase {
 	case Asked, Prepared:
-		r.fail(Failed, "It was cut off: I went down while I prepared it.", nil, false)
+		r.fail(Failed, "It was interrupted: I went down while preparing it.", nil, false)
 		return Start{}, b.Write(r)
 	case Switched:
 		if running == r.From && r.Starts > 0 { // somebody has put the link back
-			return b.giveUp(r, running, "The link to it was put back before it was ready.")
+			return b.giveUp(r, running, "The link was put back before the release was ready.")
 		}
 		if running == r.From { // the link was not switched yet
 			if err := b.link("current", r.From); err != nil {
 				return Start{}, err
 			}
-			r.fail(Failed, "It was cut off in the moment of the switch.", nil, false)
+			r.fail(Failed, "It was interrupted during the switch.", nil, false)
 			return Start{}, b.Write(r)
 		}
 		if running != r.To {
-			return Start{}, nil // somebody has put a third one in place
+			return Start{}, nil // somebody has pointed it to a third release
 		}
 		return b.count(r, invocation)
 	case Failing:
@@ -63,11 +62,11 @@ func (b Base) AtStart(running, invocation string) (Start, error) {
 	return Start{}, nil
 }
 
-// count notes another start of a release that is not ready yet.
+// count records another start of a release that is not ready yet.
 func (b Base) count(r Record, invocation string) (Start, error) {
 	unwatched := !b.isWatched()
 	if unwatched && (r.Starts == 0 || time.Since(r.Switched) > readyTime) {
-		r.Switched = time.Now().UTC() // its time begins: it was put in place while nothing ran, or the host was down
+		r.Switched = time.Now().UTC() // its time starts now: it was installed while nothing ran, or the host was down
 	}
 	if invocation == "" || invocation != r.Invocation {
 		r.Starts++
@@ -84,8 +83,8 @@ func (b Base) count(r Record, invocation string) (Start, error) {
 	return Start{Watched: true, Unwatched: unwatched}, nil
 }
 
-// Guard is AtStart for the last good release, run ahead of the current one by
-// whoever starts that: it helps also where the new one cannot even begin.
+// Guard is AtStart for the last good release, which the supervisor runs before the current one: it helps even if the
+// new one cannot start at all.
 func (b Base) Guard(invocation string) error {
 	r, err := b.Read()
 	if err != nil {
@@ -100,8 +99,7 @@ func (b Base) Guard(invocation string) error {
 	return err
 }
 
-// giveUp begins a rollback and ends it. From its first write on, whoever starts
-// next goes on with it.
+// giveUp starts a rollback and completes it. From its first write on, whichever process starts next continues it.
 func (b Base) giveUp(r Record, running, why string) (Start, error) {
 	r.fail(Failing, why, b.lastWords(), true)
 	if err := b.Write(r); err != nil {
@@ -110,8 +108,7 @@ func (b Base) giveUp(r Record, running, why string) (Start, error) {
 	return b.finishRollback(r, running)
 }
 
-// finishRollback brings the old state and the old release back. Each step may
-// be repeated; the state's lock is held meanwhile.
+// finishRollback restores the old state and the old release. Each step may be repeated; the state is locked meanwhile.
 func (b Base) finishRollback(r Record, running string) (Start, error) {
 	lock, err := lockState(r.State)
 	if err != nil {
@@ -126,7 +123,7 @@ func (b Base) finishRollback(r Record, running string) (Start, error) {
 		next.Exec = b.Program(r.From)
 	}
 	if r.Phase != Failing {
-		return next, nil // somebody else was faster
+		return next, nil // another process was faster
 	}
 	if err := b.link("current", r.From); err != nil {
 		return Start{}, err
@@ -147,7 +144,7 @@ func (b Base) finishRollback(r Record, running string) (Start, error) {
 	return next, b.Write(r)
 }
 
-// setAside keeps what a failed release wrote, of the last one alone.
+// setAside keeps what the latest failed release wrote.
 func (b Base) setAside(from, aside string) error {
 	if err := os.RemoveAll(filepath.Dir(aside)); err != nil {
 		return fmt.Errorf("remove an older failed state: %w", err)
@@ -165,7 +162,7 @@ func (b Base) setAside(from, aside string) error {
 	if err == nil {
 		err = os.Rename(part, aside)
 	}
-	if errors.Is(err, syscall.ENOSPC) { // it only serves to find out what was wrong
+	if errors.Is(err, syscall.ENOSPC) { // it is only needed to find the cause
 		return os.RemoveAll(filepath.Dir(aside))
 	}
 	if err != nil {
@@ -174,8 +171,8 @@ func (b Base) setAside(from, aside string) error {
 	return nil
 }
 
-// Ready ends the update well: the release that runs is to stay. It is called
-// once, before the release does anything that others see.
+// Ready completes the update: the running release is kept. It is called once, before the release does anything that
+// others see.
 func (b Base) Ready(running string) error {
 	r, err := b.Read()
 	if err != nil || r.Phase != Switched || running != r.To {
@@ -191,16 +188,15 @@ func (b Base) Ready(running string) error {
 	return b.link("good", running)
 }
 
-// logFile takes what a new release says before it is ready.
+// logFile contains the log of a new release until it is ready.
 func (b Base) logFile() string { return b.path("update.log") }
 
-// OpenLog is the file for what a new release says before it is ready; it is
-// begun anew by each start.
+// OpenLog opens the file for the log of a new release until it is ready; each start truncates it.
 func (b Base) OpenLog() (*os.File, error) {
 	return os.OpenFile(b.logFile(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
 }
 
-// lastWords are the last lines that a failed release has said.
+// lastWords returns the last lines that a failed release logged.
 func (b Base) lastWords() []string {
 	f, err := os.Open(b.logFile())
 	if err != nil {
@@ -216,9 +212,8 @@ func (b Base) lastWords() []string {
 	return telling(readable(string(tail[:n])))
 }
 
-// StartWatch starts the watcher of the old release, detached from this process;
-// one that runs already stays alone. args are those with which the old release
-// is started again where nobody else does it.
+// StartWatch starts the old release's watcher, detached from this process; a second one ends at once. args start the
+// old release again if no supervisor does it.
 func (b Base) StartWatch(args []string) error {
 	r, err := b.Read()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// switched makes a base in which release two has just been switched to.
+// switched creates a base that has just been switched to release two.
 func switched(t *testing.T) (Base, Record) {
 	t.Helper()
 	base, state := Base(t.TempDir()), t.TempDir()
@@ -104,7 +104,7 @@ func TestAReleaseThatIsStartedTooOftenIsRolledBack(t *testing.T) {
 	base, r := switched(t)
 	for range maxStarts {
 		if s := start(t, base, two, ""); s.Exec != "" {
-			t.Fatalf("given up at once: %+v", s)
+			t.Fatalf("rolled back at once: %+v", s)
 		}
 	}
 	write(t, r.State, map[string]string{"state.json": "spoilt", "journal.db-wal": "spoilt", "more/x": "spoilt"})
@@ -135,9 +135,9 @@ func TestAReleaseThatIsStartedTooOftenIsRolledBack(t *testing.T) {
 
 func TestOneStartIsCountedOnce(t *testing.T) {
 	base, _ := switched(t)
-	for range 2 * maxStarts { // the guard and the release itself, of one invocation
+	for range 2 * maxStarts { // the guard and the release itself, in one invocation
 		if s := start(t, base, two, "a"); s.Exec != "" {
-			t.Fatal("given up after one start")
+			t.Fatal("rolled back after one start")
 		}
 	}
 	if err := base.Guard("b"); err != nil {
@@ -151,7 +151,7 @@ func TestOneStartIsCountedOnce(t *testing.T) {
 	}
 }
 
-// A rollback that is cut off anywhere is brought to its end by the next start.
+// A rollback that is interrupted anywhere is completed by the next start.
 func TestACutRollbackIsFinished(t *testing.T) {
 	for name, cut := range map[string]func(t *testing.T, base Base, r Record){
 		"at once": func(*testing.T, Base, Record) {},

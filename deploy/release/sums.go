@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Info is release.json: what a release says of itself.
+// Info is release.json: what a release says about itself.
 type Info struct {
 	Commit  string    `json:"commit"` // 40 digits
 	Version string    `json:"version"`
 	Built   time.Time `json:"built"`
-	Recipe  string    `json:"recipe"`  // of the sandbox image: hash of what it is made from
+	Recipe  string    `json:"recipe"`  // of the sandbox image: hash of what it is built from
 	History []Change  `json:"history"` // the newest commits, newest first
 }
 
@@ -30,7 +30,7 @@ type Change struct {
 	Subject string `json:"subject"`
 }
 
-// since are the subjects of what came behind a commit, newest first.
+// since returns the subjects of the commits after a commit, newest first.
 func (i Info) since(commit string) []string {
 	var subjects []string
 	for _, c := range i.History {
@@ -47,7 +47,7 @@ func (i Info) since(commit string) []string {
 
 const sumsFile = "SHA256SUMS"
 
-// Info reads what a release says of itself.
+// Info reads a release's release.json.
 func (b Base) Info(commit string) (Info, error) { return readInfo(b.Dir(commit)) }
 
 func readInfo(dir string) (info Info, err error) {
@@ -56,7 +56,7 @@ func readInfo(dir string) (info Info, err error) {
 		err = json.Unmarshal(data, &info)
 	}
 	if err == nil && (len(info.Commit) != 40 || !commitName.MatchString(Short(info.Commit))) {
-		err = fmt.Errorf("%q is no commit", info.Commit)
+		err = fmt.Errorf("%q is not a commit", info.Commit)
 	}
 	if err != nil {
 		return Info{}, fmt.Errorf("read release.json: %w", err)
@@ -64,11 +64,10 @@ func readInfo(dir string) (info Info, err error) {
 	return info, nil
 }
 
-// Check tells whether a release is there and all its files are as they were
-// made.
+// Check returns an error unless a release exists and all its files are unchanged.
 func (b Base) Check(commit string) error {
 	if !commitName.MatchString(commit) {
-		return fmt.Errorf("check release: %q is no commit of 12 digits", commit)
+		return fmt.Errorf("check release: %q is not a commit of 12 digits", commit)
 	}
 	if err := checkSums(b.Dir(commit)); err != nil {
 		return fmt.Errorf("check release %s: %w", commit, err)
@@ -105,12 +104,12 @@ func checkSums(dir string) error {
 	for lines := bufio.NewScanner(list); lines.Scan(); {
 		sum, name, _ := strings.Cut(lines.Text(), "  ")
 		if have[name] != sum {
-			return fmt.Errorf("%s is not as it was made", name)
+			return fmt.Errorf("%s has changed", name)
 		}
 		delete(have, name)
 	}
 	if len(have) > 0 {
-		return fmt.Errorf("%s was not there when it was made", sorted(have)[0])
+		return fmt.Errorf("%s does not belong to the release", sorted(have)[0])
 	}
 	return nil
 }
@@ -134,7 +133,7 @@ func sumsOf(dir string) (map[string]string, error) {
 	return sums, err
 }
 
-// sumOf is the SHA-256 of a file, in hex.
+// sumOf returns the SHA-256 of a file, in hex.
 func sumOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

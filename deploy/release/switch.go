@@ -13,8 +13,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Commit writes down how things stand before the switch, and copies beforehand
-// what is large and only ever grows.
+// Commit records the state of things before the switch, and first copies the large files that only grow.
 func (u *Updater) Commit(before Snapshot) error {
 	r, err := u.Base.Read()
 	if err != nil {
@@ -23,7 +22,7 @@ func (u *Updater) Commit(before Snapshot) error {
 	r.Before = before
 	part := u.Base.path("state-before", r.To+".part")
 	if err := errors.Join(os.RemoveAll(part), os.MkdirAll(part, 0o700)); err != nil {
-		return fmt.Errorf("make folder for a copy of the state: %w", err)
+		return fmt.Errorf("create folder for a copy of the state: %w", err)
 	}
 	if err := copyTranscripts(u.State, part); err != nil {
 		return full(err, u.Base)
@@ -32,7 +31,7 @@ func (u *Updater) Commit(before Snapshot) error {
 	return u.Base.Write(r)
 }
 
-// Result is what came of the last update, while nobody was told of it.
+// Result returns the result of the last update until Told is called.
 func (u *Updater) Result() (Record, bool) {
 	r, err := u.Base.Read()
 	over := r.Phase == Done || r.Phase == Failed || r.Phase == RolledBack
@@ -49,7 +48,7 @@ func (u *Updater) Result() (Record, bool) {
 	return r, true
 }
 
-// Told ends that.
+// Told marks the result as reported.
 func (u *Updater) Told() error {
 	r, err := u.Base.Read()
 	if err != nil {
@@ -59,9 +58,8 @@ func (u *Updater) Told() error {
 	return errors.Join(u.Base.Write(r), u.Base.prune(r.From))
 }
 
-// Switch puts the new release in place. Nobody works on the state any more, and
-// its lock is held. What it returns is to be run in the place of this process,
-// by exec: the new release, or the old one, when err says why.
+// Switch activates the new release. Nobody may use the state any more, and its lock must be held. It returns the
+// program to execute instead of this process: the new release, or the old one if err is set.
 func (u *Updater) Switch(ctx context.Context, args []string) (program string, err error) {
 	r, err := u.Base.Read()
 	if err == nil && r.Phase != Prepared {
@@ -77,7 +75,7 @@ func (u *Updater) Switch(ctx context.Context, args []string) (program string, er
 	if r.Phase == Prepared {
 		said, id := sentence.Tell(err)
 		if id != "" {
-			err = fmt.Errorf("internal error %s: %w", id, err) // for the log; the room is told the ID
+			err = fmt.Errorf("internal error %s: %w", id, err) // for the log; the room gets the ID
 		}
 		r.fail(Failed, said, nil, false)
 		err = errors.Join(err, u.Base.link("current", r.From), u.Base.Write(r))
@@ -113,7 +111,7 @@ func (u *Updater) switchTo(ctx context.Context, r Record, args []string) error {
 	}
 	crash("linked")
 	if u.Offline {
-		return nil // the first start has itself watched
+		return nil // the first start starts its own watcher
 	}
 	if err := u.Base.StartWatch(args); err != nil {
 		return err
@@ -122,7 +120,7 @@ func (u *Updater) switchTo(ctx context.Context, r Record, args []string) error {
 	return nil
 }
 
-// Exec runs a program in the place of this process, which keeps its number.
+// Exec replaces this process with a program; the process ID stays the same.
 func Exec(program string, args []string) error {
 	return syscall.Exec(program, append([]string{program}, args...), os.Environ())
 }

@@ -17,11 +17,10 @@ const (
 	offlineTime = 60 * time.Second
 )
 
-// errTrial is a release that did not pass its trial.
+// errTrial means that a release failed its trial.
 var errTrial = errors.New("trial failed")
 
-// try has the new release show what it can: its version, its own doctor, and a
-// start on a copy of the state.
+// try runs the new release's version, its doctor, and a start on a copy of the state.
 func (u *Updater) try(ctx context.Context, commit string) error {
 	if err := u.Base.Check(commit); err != nil {
 		return err
@@ -41,7 +40,7 @@ func (u *Updater) try(ctx context.Context, commit string) error {
 		fails string
 	}{
 		{[]string{"version"}, offlineTime, "does not start"},
-		{[]string{"doctor", "--offline"}, offlineTime, "finds this host not fit for it"},
+		{[]string{"doctor", "--offline"}, offlineTime, "does not work on this host"},
 		{[]string{"trial", "--state", dir}, trialTime, "did not pass its trial on a copy of my state"},
 	} {
 		if err := u.tryOne(ctx, program, one.limit, one.args...); err != nil {
@@ -63,7 +62,7 @@ func (u *Updater) tryOne(ctx context.Context, path string, limit time.Duration, 
 	return err
 }
 
-// reasonOf is the short word for what went wrong with a program.
+// reasonOf returns a short description of a program's failure.
 func reasonOf(err error) string {
 	var ran *runError
 	if errors.As(err, &ran) {
@@ -76,7 +75,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// clean takes out of an error's last words what nobody may be shown.
+// clean removes secrets from the lines in an error.
 func (u *Updater) clean(err error) error {
 	lines := linesOf(err)
 	if len(lines) == 0 {

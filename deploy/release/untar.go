@@ -11,11 +11,11 @@ import (
 	"matrix-tui/state/archive"
 )
 
-// unpacked bounds what an archive may hold.
+// unpacked limits the contents of an archive.
 var unpacked = archive.Limits{Bytes: 1 << 30, Members: 100_000}
 
-// untar unpacks an archive into dir, which is made: folders and files alone.
-// Nothing is written outside of dir, whatever the names in the archive.
+// untar unpacks an archive into dir, which it creates: only folders and regular files. Nothing is written outside dir,
+// whatever the names in the archive.
 func untar(r io.Reader, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("unpack: %w", err)

@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Updater brings newer releases to a base, for the release that runs from it.
+// Updater installs newer releases into a base, on behalf of the running release.
 type Updater struct {
 	Base    Base
 	Running string // commit, 12 digits
@@ -19,30 +19,29 @@ type Updater struct {
 	Source  string // UPDATE_SOURCE: a git remote, or archive+ before the address of a folder of archives
 	Key     string // UPDATE_KEY: file of the key that releases must be signed with, "" for none
 	Images  Images
-	Secrets []string // what nobody may be shown, whatever a program prints
-	Offline bool     // no bot runs, and the state's lock is held
+	Secrets []string // secrets to remove from programs' output
+	Offline bool     // no bot is running, and the state is locked
 
 	mu   sync.Mutex
 	busy bool
 }
 
-// Order is somebody's wish for an update.
+// Order is a request for an update.
 type Order struct {
 	Ref   string // "" = the newest
-	Again bool   // although it has failed twice
-	Room  string // where to tell what comes of it, "" for nowhere
-	Event string // the message that asked
+	Again bool   // even if it has failed twice
+	Room  string // the room to report to, "" for none
+	Event string // the message of the request
 }
 
-// Begin notes an order. The event of an order that was noted before is known:
-// nothing is done for it again. While another one is at work it is refused with
-// a sentence.
+// Begin records a request. If the same event was recorded before, known is true and nothing happens. During another
+// update it returns an error with a sentence.
 func (u *Updater) Begin(o Order) (known bool, err error) {
 	if u.Source == "" {
-		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator sets UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and starts me again.")
+		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator must set UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and restart me.")
 	}
 	if o.Ref != "" && !ValidRef(o.Ref) {
-		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is no name of a tag, a branch or a commit.")
+		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is not a valid tag, branch or commit name.")
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,10 +64,9 @@ func (u *Updater) Begin(o Order) (known bool, err error) {
 	return false, nil
 }
 
-// Prepare does all that can be done while the old release works: it brings the
-// new one to this host, verified, tries it, and builds its sandbox image. say
-// is told how far it is. ErrNothingNew ends it well; every other error has the
-// old release go on, and is written down.
+// Prepare does everything that can be done while the old release works: it downloads or builds the new one, verifies
+// it, tries it, and builds its sandbox image. say reports progress. ErrNothingNew ends the request successfully; with
+// every other error the old release continues, and the error is recorded.
 func (u *Updater) Prepare(ctx context.Context, o Order, say func(string)) (Plan, error) {
 	plan, image, err := u.prepare(ctx, o, say)
 	if err != nil {
@@ -111,8 +109,8 @@ func (u *Updater) prepare(ctx context.Context, o Order, say func(string)) (Plan,
 	return plan, image, err
 }
 
-// drop ends an order that does not lead to a switch, and hands its error on. An
-// order that was cut off stays as it is: the next start tells so.
+// drop ends a request that does not lead to a switch, and returns its error. An interrupted one stays recorded: the
+// next start reports it.
 func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -127,6 +125,6 @@ func (u *Updater) drop(ctx context.Context, plan Plan, err error) error {
 	}
 	r.To = plan.To
 	r.fail(Failed, err.Error(), nil, errors.Is(err, errTrial))
-	r.Told = true // by who asked
+	r.Told = true // the sender of the request
 	return errors.Join(err, u.Base.Write(r), u.Base.prune())
 }

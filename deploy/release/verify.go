@@ -13,19 +13,19 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// signNamespace is the purpose that a signature on a release archive names.
+// signNamespace is the purpose that a signature on a release archive must name.
 const signNamespace = "matrix-tui-release"
 
 const maxKeyFile = 1 << 20
 
 // key is a public key that releases must be signed with.
 type key struct {
-	dir     string // of what the programs need, removed by close
+	dir     string // temporary files for the programs, removed by close
 	signers string // ssh's list of allowed signers; "" for a GPG key
 }
 
-// openKey reads the file of UPDATE_KEY: a public key of ssh, ssh's list of
-// allowed signers, or a GPG key in armor. No other key of this host counts.
+// openKey reads the file of UPDATE_KEY: an ssh public key, ssh's list of allowed signers, or an armored GPG key. No
+// other key on this host counts.
 func openKey(ctx context.Context, path string) (k *key, err error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxKeyFile {
@@ -36,11 +36,11 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 		data, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, sentence.Newf(fmt.Errorf("read key: %w", err), "The file of UPDATE_KEY cannot be read: nothing is taken without it.")
+		return nil, sentence.Newf(fmt.Errorf("read key: %w", err), "The file of UPDATE_KEY cannot be read: nothing is installed without it.")
 	}
 	k = &key{}
 	if k.dir, err = os.MkdirTemp("", "matrix-tui-key-*"); err != nil {
-		return nil, fmt.Errorf("make folder for key: %w", err)
+		return nil, fmt.Errorf("create folder for key: %w", err)
 	}
 	text := strings.TrimSpace(string(data))
 	if strings.HasPrefix(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----") {
@@ -55,15 +55,14 @@ func openKey(ctx context.Context, path string) (k *key, err error) {
 	}
 	if err != nil {
 		k.close()
-		return nil, sentence.Newf(fmt.Errorf("take key: %w", err), "The file of UPDATE_KEY holds no key that can be used: it takes a public key of ssh, or a GPG key in armor.")
+		return nil, sentence.Newf(fmt.Errorf("import key: %w", err), "The file of UPDATE_KEY contains no usable key: it must be an ssh public key or an armored GPG key.")
 	}
 	return k, nil
 }
 
 func (k *key) close() { _ = os.RemoveAll(k.dir) }
 
-// allowedSigners makes ssh's list of allowed signers of bare public keys; a list
-// stays as it is.
+// allowedSigners turns bare public keys into ssh's list of allowed signers; such a list is left unchanged.
 func allowedSigners(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -76,7 +75,7 @@ func allowedSigners(text string) string {
 	return out.String()
 }
 
-// checkGit verifies the signature on a tag, or on a commit.
+// checkGit verifies the signature on a tag or a commit.
 func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) error {
 	what, object := "verify-commit", commit
 	if strings.HasPrefix(name, "refs/tags/") {
@@ -92,12 +91,12 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 	_, err := p.run(ctx, "git", "-c", "safe.directory=*", "-c", "gpg.ssh.allowedSignersFile="+signers, "-c", "gpg.ssh.program=ssh-keygen",
 		"-c", "gpg.program=gpg", "-c", "gpg.x509.program=false", "-c", "gpg.minTrustLevel=undefined", what, object)
 	if err != nil {
-		return sentence.Newf(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: it is not taken.", Short(commit)).With(linesOf(err))
+		return sentence.Newf(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit)).With(linesOf(err))
 	}
 	return nil
 }
 
-// checkFile verifies ssh's signature on a file.
+// checkFile verifies an ssh signature on a file.
 func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 	if k.signers == "" {
 		return sentence.Newf(errors.New("not an ssh key"), "Release archives are signed with ssh keys, and the one in UPDATE_KEY is a GPG key.")
@@ -113,7 +112,7 @@ func (k *key) checkFile(ctx context.Context, data, signature []byte) error {
 			"ssh-keygen", "-Y", "verify", "-f", k.signers, "-I", name, "-n", signNamespace, "-s", file)
 	}
 	if err != nil {
-		return sentence.New(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: it is not taken.").With(linesOf(err))
+		return sentence.New(fmt.Errorf("verify archive: %w", err), "The release archive is not signed with the key in UPDATE_KEY: rejected.").With(linesOf(err))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSignatures has real git, GPG and ssh sign tags and commits.
+// TestSignatures uses real git, GPG and ssh to sign tags and commits.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	repo := t.TempDir()
@@ -58,27 +58,27 @@ func TestSignatures(t *testing.T) {
 				}
 			}
 		}
-		// A tag that says nothing is as good as the commit that it leads to.
+		// A lightweight tag is as good as its commit.
 		if err := k.checkGit(context.Background(), m, "refs/tags/light", commits["ours"]); (err == nil) != (what == "ours") {
 			t.Errorf("key %s, light tag: %v", what, err)
 		}
 	}
 }
 
-// gpgKey makes a key without a passphrase in a folder of its own.
+// gpgKey creates a key without a passphrase in its own folder.
 func gpgKey(t *testing.T, name string) (home string) {
 	t.Helper()
-	home, err := os.MkdirTemp("/tmp", "gpg-") // short: the agent's socket lies in it
+	home, err := os.MkdirTemp("/tmp", "gpg-") // short: it contains the agent's socket
 	check(t, err)
 	t.Cleanup(func() {
-		_ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() // it also ends when its folder goes
+		_ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() // the agent also ends when its folder is removed
 		check(t, os.RemoveAll(home))
 	})
 	mustRun(t, home, []string{"GNUPGHOME=" + home}, "gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", name+" <"+name+"@localhost>", "ed25519", "sign", "never")
 	return home
 }
 
-// keyOf is the fingerprint of the folder's one key.
+// keyOf returns the fingerprint of the folder's only key.
 func keyOf(t *testing.T, home string) string {
 	t.Helper()
 	for line := range strings.Lines(mustRun(t, home, []string{"GNUPGHOME=" + home}, "gpg", "--batch", "--with-colons", "--list-secret-keys")) {
@@ -90,7 +90,7 @@ func keyOf(t *testing.T, home string) string {
 	return ""
 }
 
-// mustRun runs a program in dir and returns what it prints.
+// mustRun runs a program in dir and returns its output.
 func mustRun(t *testing.T, dir string, set []string, argv ...string) string {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)

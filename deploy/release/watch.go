@@ -14,13 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockTime is how long the state may still be held by a release that was killed.
+// lockTime is how long a killed release may still hold the state's lock.
 const lockTime = 10 * time.Second
 
-// Watch waits until the new release is ready, and brings the old one back when
-// it is not in time. It returns the program to be run in the place of the
-// watcher, "" for none: where supervised, somebody else starts what `current`
-// leads to. It is a process of the old release, not of the new one.
+// Watch waits until the new release is ready, and restores the old one if that takes too long. It returns the program
+// to execute instead of the watcher, "" for none: under a supervisor, that starts what `current` points to. The watcher
+// is a process of the old release.
 func (b Base) Watch(ctx context.Context, supervised bool) (program string, err error) {
 	lock, err := os.OpenFile(b.path("watch.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -28,7 +27,7 @@ func (b Base) Watch(ctx context.Context, supervised bool) (program string, err e
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return "", nil // somebody watches already
+		return "", nil // another watcher is active
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -52,7 +51,7 @@ func (b Base) Watch(ctx context.Context, supervised bool) (program string, err e
 	}
 }
 
-// isWatched tells whether a watcher is at work.
+// isWatched reports whether a watcher is active.
 func (b Base) isWatched() bool {
 	lock, err := os.OpenFile(b.path("watch.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -62,8 +61,7 @@ func (b Base) isWatched() bool {
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
 
-// runs tells whether the new release's process is there: right after the switch
-// it is still the old one.
+// runs reports whether the new release's process exists: right after the switch it is still the old one.
 func (b Base) runs(r Record) bool {
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", r.PID))
 	if err != nil {
@@ -73,9 +71,8 @@ func (b Base) runs(r Record) bool {
 	return exe == b.Program(r.To) || exe == b.Program(r.From)
 }
 
-// lives tells whether a process has not ended. One that executes another program
-// from a thread that is not its first has no program for a moment: the first
-// thread is gone then, and the process is not.
+// lives reports whether a process has not ended. While a thread other than the first executes another program, the
+// process has no program for a moment: only its first thread is gone.
 func lives(pid int) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -91,9 +88,8 @@ func lives(pid int) bool {
 	}
 }
 
-// bringBack rolls back. The link is switched before the new release is killed,
-// because who starts programs here may end this one with it, and then starts
-// what the link leads to.
+// bringBack rolls back. It switches the link before it kills the new release, because the supervisor may then end this
+// process too, and starts what the link points to.
 func (b Base) bringBack(r Record, supervised bool, why string) (string, error) {
 	r.fail(Failing, why, b.lastWords(), true)
 	if err := b.Write(r); err != nil {
@@ -115,7 +111,7 @@ func (b Base) bringBack(r Record, supervised bool, why string) (string, error) {
 	return b.Program(r.From), nil
 }
 
-// kill ends the new release, and nothing else that may have its process ID now.
+// kill kills the new release, but no other process that may have its process ID now.
 func (b Base) kill(r Record) error {
 	fd, err := unix.PidfdOpen(r.PID, 0)
 	if errors.Is(err, unix.ESRCH) {
@@ -139,8 +135,7 @@ func (b Base) kill(r Record) error {
 	}
 }
 
-// lockState holds the state folder, as the bot does, so that none starts
-// meanwhile.
+// lockState locks the state folder, as the bot does, so that none starts meanwhile.
 func lockState(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -158,7 +153,7 @@ func lockState(dir string) (*os.File, error) {
 	}
 }
 
-// readable turns the bot's log lines, which are JSON, into words.
+// readable turns the bot's log lines, which are JSON, into text.
 func readable(log string) string {
 	var out strings.Builder
 	for line := range strings.Lines(log) {

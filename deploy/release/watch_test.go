@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// execTimes, in the environment, has this test binary run itself so often in its
-// own place, from a thread that is not its first, and then wait for its stdin.
+// execTimes, in the environment, makes this test binary execute itself that often, from a thread that is not its first,
+// and then wait for its stdin.
 const execTimes = "MATRIX_TUI_TEST_EXEC"
 
 func TestMain(m *testing.M) {
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// A release that executes the next one is there all the while, and gone when it
-// has ended, although nobody has asked yet how.
+// A release that executes the next one counts as running throughout, and as ended when it has, even before it is waited
+// for.
 func TestRunsThroughExec(t *testing.T) {
 	b := Base(t.TempDir())
 	r := Record{From: "000000000001", To: "000000000002"}
@@ -88,13 +88,13 @@ func TestRunsThroughExec(t *testing.T) {
 		default:
 		}
 		if !b.runs(r) {
-			t.Fatal("it was taken for gone while it executed itself")
+			t.Fatal("it counted as gone while it executed itself")
 		}
 	}
 	if err := stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for b.runs(r) { // a zombie in the end, until Wait
+	for b.runs(r) { // a zombie at the end, until Wait
 		runtime.Gosched()
 	}
 	if err := cmd.Wait(); err != nil {

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// errNotRegular wraps os.ErrNotExist: for a reader there is no file there.
+// errNotRegular wraps os.ErrNotExist: a reader treats it as no file.
 var errNotRegular = fmt.Errorf("not a regular file: %w", os.ErrNotExist)
 
-// writeFile puts data at path as a whole: a reader sees the old file or the new
-// one. A symbolic link at path is replaced, not followed.
+// writeFile replaces the file at path atomically: a reader sees the old file or the new one. A symbolic link at path is
+// replaced, not followed.
 func writeFile(path string, data io.Reader, size int64, mode fs.FileMode, onlyNew bool) error {
 	if onlyNew {
 		if _, err := os.Lstat(path); err == nil {
@@ -57,8 +57,7 @@ func writeFile(path string, data io.Reader, size int64, mode fs.FileMode, onlyNe
 
 // receive is `boxinit write`.
 func receive(from io.Reader, path string, size int64, onlyNew bool) error {
-	// Read all that comes even where nothing is to be written, so that the sender
-	// is not cut off.
+	// Read all input even if nothing will be written, so that the sender does not fail.
 	defer func() { _, _ = io.Copy(io.Discard, io.LimitReader(from, size)) }()
 	return writeFile(path, io.LimitReader(from, size), size, 0, onlyNew)
 }

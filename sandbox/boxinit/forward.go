@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// holdLimit is how long a connection waits for a gateway that is away.
+	// holdLimit is how long a connection waits for the gateway to come back.
 	holdLimit = 10 * time.Minute
 	holdPoll  = 50 * time.Millisecond
-	// forwardMax bounds the connections that are open at a time; more wait to be
-	// accepted.
+	// forwardMax bounds the number of open connections; more wait to be accepted.
 	forwardMax = 512
 )
 
-// forwarder joins each TCP connection to a connection of its own to a unix socket.
-// While nobody listens there, as when the bot restarts, it holds the connection.
+// forwarder joins each TCP connection to its own connection to a unix socket. While nothing listens there, for example
+// because the bot restarts, it holds the connection.
 type forwarder struct{ Socket string }
 
 func (f forwarder) serve(ctx context.Context, listener net.Listener) {
@@ -61,7 +60,7 @@ func (f forwarder) join(ctx context.Context, conn *net.TCPConn) {
 	back.Go(func() {
 		_, _ = io.Copy(conn, gateway)
 		conn.CloseWrite()
-		// The gateway has said all; what the client still sends has no reader.
+		// The gateway has finished; nothing will read what the client still sends.
 		conn.CloseRead()
 	})
 	_, _ = io.Copy(gateway, conn)
@@ -69,7 +68,7 @@ func (f forwarder) join(ctx context.Context, conn *net.TCPConn) {
 	back.Wait()
 }
 
-// dial returns nil when the client has gone or waited too long.
+// dial returns nil if the client went away or waited too long.
 func (f forwarder) dial(ctx context.Context, client *net.TCPConn) *net.UnixConn {
 	ctx, cancel := context.WithTimeout(ctx, holdLimit)
 	defer cancel()
@@ -92,9 +91,8 @@ func (f forwarder) dial(ctx context.Context, client *net.TCPConn) *net.UnixConn 
 	}
 }
 
-// gone says whether the other side has closed its connection, or its half of it:
-// the two look alike, and a request whose client has left must not be sent, and
-// paid for, later.
+// gone reports whether the other side has closed its connection, or its half of it: the two look alike, and a request
+// whose client went away must not be sent, and paid for, later.
 func gone(conn *net.TCPConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// door starts a forwarder to a socket where nobody listens yet.
+// door starts a forwarder to a socket where nothing listens yet.
 func door(t *testing.T) (address, socket string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -26,12 +26,12 @@ func door(t *testing.T) (address, socket string) {
 	t.Cleanup(func() {
 		cancel()
 		listener.Close()
-		served.Wait() // it ends, and all its connections with it
+		served.Wait() // it ends, with all its connections
 	})
 	return listener.Addr().String(), socket
 }
 
-// echo answers each connection with what it sent, once all of it has come.
+// echo reads each connection to its end, then sends everything back.
 func echo(t *testing.T, socket string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("unix", socket)
@@ -89,8 +89,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// A connection made while nobody listens is held until somebody does, and again
-// after the gateway went away and came back at the same place.
+// A connection made while nothing listens is held until something does, also after the gateway went away and came back
+// at the same path.
 func TestForwardHolds(t *testing.T) {
 	address, socket := door(t)
 	for range 2 {
@@ -123,7 +123,7 @@ func TestForwardHolds(t *testing.T) {
 	}
 }
 
-// A client that goes away is not held on to, and takes nobody's place.
+// The connection of a client that went away is dropped and blocks no other.
 func TestForwardForgets(t *testing.T) {
 	address, socket := door(t)
 	for range forwardMax + 10 {

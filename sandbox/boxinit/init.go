@@ -13,29 +13,29 @@ import (
 )
 
 const (
-	// Door is where programs in a container reach the gateway.
+	// Door is the address at which programs in a container reach the gateway.
 	Door = "127.0.0.1:3128"
-	// GatewaySocket is the gateway's socket in a container.
+	// GatewaySocket is the path of the gateway's socket in a container.
 	GatewaySocket = "/run/gateway/sock"
-	// farewell is how long processes have when the container ends.
+	// farewell is how much time processes have when the container stops.
 	farewell = 300 * time.Millisecond
 )
 
-// serve is PID 1: it reaps, forwards, and ends on SIGTERM.
+// serve is PID 1: it reaps orphans, forwards connections, and ends on SIGTERM.
 func (p *Program) serve() int {
 	reserveThreads()
 	debug.SetGCPercent(25)
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
 	if err := raiseLoopback(); err != nil {
-		fmt.Fprintln(p.Stderr, "boxinit: raise lo:", err)
+		fmt.Fprintln(p.Stderr, "boxinit: bring up lo:", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	listener, err := net.Listen("tcp", Door)
 	if err != nil {
-		// Without a door there is no model, but a person can still look around.
-		fmt.Fprintln(p.Stderr, "boxinit: open the door:", err)
+		// Without the gateway there is no model, but a person can still look around.
+		fmt.Fprintln(p.Stderr, "boxinit: forward to the gateway:", err)
 	} else {
 		defer listener.Close()
 		f := forwarder{Socket: GatewaySocket}
@@ -52,7 +52,7 @@ func (p *Program) serve() int {
 	return 0
 }
 
-// reap collects all children that have ended.
+// reap reaps all children that have ended.
 func reap() {
 	for {
 		var ws unix.WaitStatus
@@ -66,9 +66,8 @@ func reap() {
 	}
 }
 
-// goodbye asks all processes to end and waits a moment. Supervisors go first and
-// unasked: a run that ends because its container does was interrupted, and must not be
-// noted as ended.
+// goodbye terminates all processes and waits a moment. Supervisors are killed first: a run that ends because its
+// container stops was interrupted, and must not be recorded as ended.
 func goodbye(s store) {
 	entries, _ := os.ReadDir(s.runs())
 	for _, e := range entries {
@@ -82,14 +81,14 @@ func goodbye(s store) {
 	}
 	for end := time.Now().Add(farewell); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		reap()
-		if unix.Kill(-1, unix.SIGTERM) != nil { // nobody is left
+		if unix.Kill(-1, unix.SIGTERM) != nil { // no process is left
 			return
 		}
 	}
 }
 
-// raiseLoopback brings lo up. Runtimes do it, as a rule, and the container has no right
-// to; where it is up already nothing happens.
+// raiseLoopback brings lo up. Runtimes usually do it, and the container is not allowed to; if it is already up, nothing
+// happens.
 func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

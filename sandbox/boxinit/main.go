@@ -16,12 +16,12 @@ const (
 	exitNotFound = 3
 )
 
-// Dir is where the runs lie in a container.
+// Dir is the folder of the runs in a container.
 const Dir = "/var/lib/boxinit"
 
-// Program is boxinit with what it needs from the world around it.
+// Program is boxinit with its surroundings, so that tests can set them.
 type Program struct {
-	// Dir holds the runs; Dir of the package in a container.
+	// Dir holds the runs; in a container it is the constant Dir.
 	Dir string
 	// Self is the command line that starts this program again.
 	Self []string
@@ -39,8 +39,7 @@ const usage = `usage: boxinit                         as PID 1
        boxinit write [-new] PATH SIZE  a file from stdin
        boxinit read PATH MAX           a file to stdout`
 
-// Main runs one command and returns its exit code. Without arguments it is PID 1
-// and returns when the container is to end.
+// Main runs one command and returns its exit code. Without arguments it is PID 1 and returns when the container stops.
 func (p *Program) Main(args []string) int {
 	if len(args) == 0 {
 		return p.serve()

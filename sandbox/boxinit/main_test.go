@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The test binary is boxinit too, so that supervisors are real processes.
+// The test binary is also boxinit, so that supervisors are real processes.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("BOXINIT_TEST_DIR"); dir != "" {
 		p := Program{Dir: dir, Self: []string{"/proc/self/exe"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testStore is a folder of runs. What is left of them is stopped after the test.
+// testStore returns a folder of runs. Runs that are still active after the test are stopped.
 func testStore(t *testing.T) store {
 	t.Helper()
 	s := store{t.TempDir()}
@@ -31,7 +31,7 @@ func testStore(t *testing.T) store {
 	return s
 }
 
-// call runs a command in this process.
+// call executes a command in this process.
 func call(t *testing.T, s store, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	in, w, err := os.Pipe()
@@ -112,7 +112,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A start that was cut off before it noted the beginning is no run.
+// A start that was cut off before it recorded the beginning leaves no run.
 func TestStartAfterCutOff(t *testing.T) {
 	s := testStore(t)
 	if err := os.MkdirAll(s.run("r"), 0o700); err != nil {
@@ -126,7 +126,7 @@ func TestStartAfterCutOff(t *testing.T) {
 	}
 }
 
-// Records that a power failure tore are an interrupted run, not an error.
+// A run whose records are damaged by a power failure is interrupted, not an error.
 func TestTornRecords(t *testing.T) {
 	s := testStore(t)
 	startRun(t, s, RunSpec{ID: "r", Dir: "/", Argv: []string{"true"}})
@@ -135,7 +135,7 @@ func TestTornRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got RunStatus
-	for range 100 { // the supervisor's lock goes with the supervisor
+	for range 100 { // the supervisor's lock ends with the supervisor
 		if got, _ = s.status("r"); got.State != RunRunning {
 			break
 		}
@@ -167,7 +167,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("by number: %s", got)
 	}
 	s.prune(100, 30)
-	if got := left(); got != "0defgh" { // the newest stay whatever they hold
+	if got := left(); got != "0defgh" { // the newest runs are kept whatever their size
 		t.Errorf("by size: %s", got)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// oomKills returns how many processes of the container the kernel has killed for want
-// of memory so far; 0 where no counter can be read.
+// oomKills returns how many processes of the container the kernel has killed so far because memory ran out; 0 if no
+// counter can be read.
 func oomKills() int64 {
 	for _, path := range []string{
-		"/sys/fs/cgroup/memory.events",             // version 2
-		"/sys/fs/cgroup/memory/memory.oom_control", // version 1
+		"/sys/fs/cgroup/memory.events",             // cgroup v2
+		"/sys/fs/cgroup/memory/memory.oom_control", // cgroup v1
 	} {
 		data, err := os.ReadFile(path)
 		if err == nil {

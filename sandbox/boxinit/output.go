@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// lastKept is how much of the end of an output beyond its bound is kept, in bytes.
+// lastKept is how many bytes are kept of the end of an output that exceeds its bound.
 const lastKept = 256 << 10
 
-// output keeps the beginning of a stream in a file, up to a bound, and its end in
-// memory. What cannot be written (a full disk) counts as beyond the bound.
+// output keeps the beginning of a stream in a file, up to a bound, and its end in memory. Whatever cannot be written (a
+// full disk) counts as beyond the bound.
 type output struct {
 	file    io.Writer
-	left    int64 // bytes that the file still takes
+	left    int64 // bytes that still fit into the file
 	newline bool  // the file ends with a newline (or is empty)
 	last    []byte
 	dropped int64 // bytes that are neither in the file nor in last
@@ -27,7 +27,7 @@ func newOutput(file io.Writer, bound int64) *output {
 	return &output{file: file, left: bound, newline: true}
 }
 
-// Write takes all of b, whatever becomes of it.
+// Write always accepts all of b.
 func (o *output) Write(b []byte) (int, error) {
 	all := len(b)
 	if o.left > 0 {
@@ -57,8 +57,8 @@ func (o *output) trim(keep int) {
 	o.last = append(o.last[:0], o.last[extra:]...)
 }
 
-// finish writes what was kept of the end after a line that says what is missing.
-// The end begins with a whole line where it has one.
+// finish writes a line that says how much is missing, then the end that was kept. The end begins with a whole line if
+// it contains one.
 func (o *output) finish() error {
 	if len(o.last) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func newRotating(path string, size int64) (*rotating, error) {
 	return &rotating{path: path, size: size, file: f}, nil
 }
 
-// Write takes all of b, whatever becomes of it.
+// Write always accepts all of b.
 func (r *rotating) Write(b []byte) (int, error) {
 	if r.used > 0 && r.used+int64(len(b)) > r.size && os.Rename(r.path, r.path+".1") == nil {
 		if f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {

@@ -13,10 +13,10 @@ import (
 type process struct {
 	pid, parent, session int
 	ticks                uint64 // start, in clock ticks since boot
-	dead                 bool   // a zombie: it only waits to be reaped
+	dead                 bool   // a zombie that waits to be reaped
 }
 
-// processes returns all processes of the container. One that ends meanwhile is left out.
+// processes returns all processes of the container, without those that end while it reads.
 func processes() ([]process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -43,8 +43,8 @@ func processOf(pid int) (process, error) {
 	return parseStat(string(data))
 }
 
-// parseStat reads a line of /proc/PID/stat (proc_pid_stat(5)). The name in it can
-// hold anything, spaces and parentheses too.
+// parseStat parses a line of /proc/PID/stat (proc_pid_stat(5)). The name in it can contain anything, including spaces
+// and parentheses.
 func parseStat(line string) (process, error) {
 	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -67,12 +67,12 @@ func parseStat(line string) (process, error) {
 			return process{}, fmt.Errorf("stat line %q: %w", line, err)
 		}
 	}
-	// A leader that has ended shows as a zombie while its threads go on.
+	// A thread group leader that has ended is shown as a zombie while its threads continue.
 	p.dead = fields[0] == "X" || fields[0] == "Z" && threads <= 1
 	return p, nil
 }
 
-// markOf returns the run that a process is marked with, "" for none.
+// markOf returns the ID of the run that a process is marked with, or "".
 func markOf(pid int) string {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	if err != nil {
@@ -86,9 +86,9 @@ func markOf(pid int) string {
 	return ""
 }
 
-// belonging returns the living processes that a run started: the descendants of
-// its supervisor, and where that is gone, what carries the run's mark or shares a
-// session with such a process. Nothing older than the supervisor belongs.
+// belonging returns the living processes that a run started: the descendants of its supervisor; if the supervisor is
+// gone, every process with the run's mark or in the session of such a process. No process older than the supervisor
+// belongs to the run.
 func belonging(all []process, sup supervisorRecord, id string, mark func(pid int) string) []process {
 	children := make(map[int][]process)
 	sessions := make(map[int]bool)

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// What is kept of runs that have ended: so many, and so many bytes of output
-// beyond the newest few.
+// Limits on runs that have ended: their number, and the bytes of output of all but the newest few.
 const (
 	keepRuns   = 200
 	keepBytes  = 1 << 30
 	keepAlways = 5
 )
 
-// prune removes the oldest runs that have ended until at most runs are left and
-// their output is within bytes. It never touches a run that is alive.
+// prune removes the oldest ended runs until at most runs are left and their output is within bytes. It never touches an
+// active run.
 func (s store) prune(runs int, bytes int64) {
 	type ended struct {
 		id    string

@@ -7,12 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pump copies a command's two streams until the command has ended, and from then
-// on throws away what its descendants still print, so that they are not killed by
-// a closed pipe.
+// pump copies a command's two streams until the command has ended. After that it discards what the descendants still
+// print, so that a closed pipe does not kill them.
 type pump struct {
 	outIn, errIn int // the command's ends
-	out, err     int // ours
+	out, err     int // our ends
 	wake, woken  int // a pipe: closed by drain
 	toOut, toErr io.Writer
 	drained      chan struct{}
@@ -38,20 +37,19 @@ func (p *pump) closeInputs() {
 	unix.Close(p.errIn)
 }
 
-// drain says that the command has ended and returns when all that it had printed
-// by then has been copied.
+// drain is called when the command has ended. It returns when everything printed before that has been copied.
 func (p *pump) drain() {
 	unix.Close(p.wake)
 	<-p.drained
 }
 
-// run copies until both streams are closed by all who hold them.
+// run copies until every process has closed both streams.
 func (p *pump) run() {
 	defer func() {
 		select {
 		case <-p.drained:
 		default:
-			<-p.ended() // streams closed early; the command goes on
+			<-p.ended() // streams closed early; the command continues
 		}
 	}()
 	fds := []unix.PollFd{
@@ -65,7 +63,7 @@ func (p *pump) run() {
 			break
 		}
 		if fds[2].Revents != 0 {
-			// What the command wrote is in the pipes by now: as much as they hold.
+			// Everything the command wrote is in the pipes by now: at most what they hold.
 			p.take(&fds[0], buf, p.toOut, pipeSize(p.out))
 			p.take(&fds[1], buf, p.toErr, pipeSize(p.err))
 			fds[2].Fd, fds[2].Revents = -1, 0
@@ -82,8 +80,7 @@ func (p *pump) run() {
 	}
 }
 
-// take copies at least n bytes, or what is there. At the end of the stream it
-// takes the descriptor out of the poll.
+// take copies at least n bytes, or what is there. At the end of the stream it removes the descriptor from the poll.
 func (p *pump) take(fd *unix.PollFd, buf []byte, to io.Writer, n int) {
 	for n > 0 && fd.Fd >= 0 {
 		m, err := unix.Read(int(fd.Fd), buf)

@@ -123,7 +123,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// A full disk ends the keeping, not the run.
+// A full disk ends the recording, not the run.
 func TestOutputFull(t *testing.T) {
 	o := newOutput(full{}, 100)
 	for range 10 {

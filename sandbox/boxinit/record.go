@@ -36,8 +36,8 @@ type beginRecord struct {
 
 type supervisorRecord struct {
 	PID int
-	// Ticks is the process's start time since boot, as /proc tells it: with the
-	// PID it names one process for good.
+	// Ticks is the process's start time since boot, from /proc: together with the PID it identifies one process for
+	// good.
 	Ticks uint64
 }
 
@@ -49,7 +49,7 @@ type endRecord struct {
 	Watch  []Watched
 }
 
-// status says what is known about a run.
+// status returns what is known about a run.
 func (s store) status(id string) (RunStatus, error) {
 	var begin beginRecord
 	err := readJSON(s.file(id, "begin.json"), &begin)
@@ -57,7 +57,7 @@ func (s store) status(id string) (RunStatus, error) {
 		return RunStatus{State: RunNone}, nil
 	}
 	if err != nil {
-		return RunStatus{}, fmt.Errorf("read begin of run %s: %w", id, err)
+		return RunStatus{}, fmt.Errorf("read beginning of run %s: %w", id, err)
 	}
 	status := RunStatus{State: RunInterrupted, Started: begin.Started}
 	var end endRecord
@@ -66,7 +66,7 @@ func (s store) status(id string) (RunStatus, error) {
 		status.State = RunExited
 	case held(s.file(id, "lock")):
 		status.State = RunRunning
-	case readJSON(s.file(id, "end.json"), &end) == nil: // it ended between the two looks
+	case readJSON(s.file(id, "end.json"), &end) == nil: // it ended between the two reads
 		status.State = RunExited
 	}
 	status.Stderr = s.stderr(id)
@@ -94,7 +94,7 @@ func (s store) stderr(id string) string {
 	return validTail(append(older, newer...), stderrShown)
 }
 
-// remove deletes what is kept of a run that has ended.
+// remove deletes the record of a run that has ended.
 func (s store) remove(id string) error {
 	status, err := s.status(id)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s store) alive() []string {
 	return ids
 }
 
-// held says whether a living process has locked the file.
+// held reports whether a living process has locked the file.
 func held(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func readJSON(path string, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// writeJSON replaces path as a whole, so that a reader sees all of it or none.
+// writeJSON replaces path atomically, so that a reader sees all of it or nothing.
 func writeJSON(path string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

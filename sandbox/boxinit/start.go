@@ -35,12 +35,12 @@ func (p *Program) run(s store) error {
 	return json.NewEncoder(p.Stdout).Encode(answer)
 }
 
-// presentError says that a file of RunSpec.Without is there.
+// presentError says that a file of RunSpec.Without exists.
 type presentError struct{ path string }
 
 func (e presentError) Error() string { return e.path + " is there" }
 
-// absent says which of the files is there, if one is.
+// absent returns an error that names the first of the files that exists.
 func absent(paths []string) error {
 	for _, path := range paths {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
@@ -50,7 +50,7 @@ func absent(paths []string) error {
 	return nil
 }
 
-// start starts a run, unless it is known already.
+// start starts a run, unless it already exists.
 func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 	if err := spec.Check(); err != nil {
 		return false, err
@@ -58,7 +58,7 @@ func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 	if err := os.MkdirAll(s.runs(), 0o700); err != nil {
 		return false, err
 	}
-	// One start at a time: two callers with one ID, and a look at who is alive.
+	// One start at a time: two callers may use one ID, and prune must not race with a start.
 	gate, err := lockFile(s.dir + "/lock")
 	if err != nil {
 		return false, err
@@ -71,7 +71,7 @@ func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 		return false, err
 	}
 	s.prune(keepRuns-1, keepBytes)
-	if err := os.RemoveAll(s.run(spec.ID)); err != nil { // of a start that was cut off
+	if err := os.RemoveAll(s.run(spec.ID)); err != nil { // left by a start that was cut off
 		return false, err
 	}
 	if err := os.Mkdir(s.run(spec.ID), 0o700); err != nil {
@@ -84,8 +84,8 @@ func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 	return false, err
 }
 
-// launch prepares the files, notes the beginning and starts the supervisor. Where
-// unknown is true the command may have been executed all the same.
+// launch prepares the files, records the beginning and starts the supervisor. If unknown is true, the command may have
+// been executed despite the error.
 func (s store) launch(spec RunSpec, self []string) (unknown bool, err error) {
 	if len(s.alive()) == 0 {
 		for _, path := range spec.Remove {
@@ -115,15 +115,15 @@ func (s store) launch(spec RunSpec, self []string) (unknown bool, err error) {
 	return superviseIn(s, spec, self, lock)
 }
 
-// Descriptors that a supervisor finds open.
+// Descriptors that a supervisor inherits.
 const (
 	fdLock    = 3
 	fdRequest = 4
 	fdReady   = 5
 )
 
-// superviseIn starts the supervisor as a process of its own, which holds the lock
-// from now on, and waits until it has executed the command.
+// superviseIn starts the supervisor as a separate process, which holds the lock from now on, and waits until it has
+// executed the command.
 func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown bool, err error) {
 	request, requestIn, err := os.Pipe()
 	if err != nil {
@@ -161,7 +161,7 @@ func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown b
 	return false, nil
 }
 
-// lockFile opens path and locks it until the file, in whatever process, is closed.
+// lockFile opens path and locks it until the file is closed, in whichever process.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

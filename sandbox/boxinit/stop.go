@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// stopGrace is how long processes have between SIGTERM and SIGKILL.
+	// stopGrace is the time between SIGTERM and SIGKILL.
 	stopGrace = 2 * time.Second
-	// stopLimit bounds the whole of a stop.
+	// stopLimit bounds a whole stop.
 	stopLimit = 20 * time.Second
 	stopPoll  = 10 * time.Millisecond
 )
 
-// stop is `boxinit stop`: it ends all that the run started, and returns when
-// nothing of it is left and its end is noted.
+// stop is `boxinit stop`: it ends everything the run started, and returns when all of it is gone and the end is
+// recorded.
 func stop(s store, id string) error {
 	var sup supervisorRecord
 	if err := readJSON(s.file(id, "supervisor.json"), &sup); err != nil {
@@ -51,8 +51,7 @@ func stop(s store, id string) error {
 		time.Sleep(stopPoll)
 	}
 	for time.Since(begun) < stopLimit {
-		// Hold all of them first: a tree that forks faster than it is read would
-		// get away otherwise.
+		// Stop all of them with SIGSTOP first: otherwise a tree that forks faster than it is read would escape.
 		held := make(map[process]bool)
 		for grown := true; grown; {
 			grown = false
@@ -75,10 +74,10 @@ func stop(s store, id string) error {
 		}
 		time.Sleep(stopPoll)
 	}
-	return fmt.Errorf("stop run %s: processes are left after %s", id, stopLimit)
+	return fmt.Errorf("stop run %s: processes are still running after %s", id, stopLimit)
 }
 
-// settled waits until the supervisor has noted the end.
+// settled waits until the supervisor has recorded the end.
 func (s store) settled(id string) error {
 	for range 200 {
 		status, err := s.status(id)
@@ -87,5 +86,5 @@ func (s store) settled(id string) error {
 		}
 		time.Sleep(stopPoll)
 	}
-	return fmt.Errorf("stop run %s: its end was not noted", id)
+	return fmt.Errorf("stop run %s: its end was not recorded", id)
 }

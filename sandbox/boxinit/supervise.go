@@ -15,12 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stderrKept is how much of stderr is kept, in each of two files, in bytes.
+// stderrKept is how many bytes of stderr are kept in each of two files.
 const stderrKept = 64 << 10
 
-// supervise is the process that owns one run. All that the run starts stays its
-// descendant, daemons included, for it is their subreaper. It lives until the last
-// of them is gone; the run itself has ended when its command has.
+// supervise is the process that owns one run. It is a subreaper, so everything the run starts stays its descendant,
+// daemons included. It lives until the last of them is gone; the run itself ends with its command.
 func supervise(s store, id string) error {
 	for _, fd := range []int{fdLock, fdRequest, fdReady} {
 		unix.CloseOnExec(fd)
@@ -48,7 +47,7 @@ func supervise(s store, id string) error {
 	return run.wait()
 }
 
-// supervised is a run seen from its supervisor.
+// supervised is a run as its supervisor sees it.
 type supervised struct {
 	store store
 	id    string
@@ -68,8 +67,7 @@ func begin(s store, spec RunSpec) (*supervised, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become subreaper: %w", err)
 	}
-	// A signal meant for the command must not take its supervisor along. Notify,
-	// not Ignore: children would inherit that.
+	// A signal meant for the command must not kill its supervisor. Notify, not Ignore: children would inherit that.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	self, err := processOf(os.Getpid())
 	if err != nil {
@@ -100,8 +98,7 @@ func begin(s store, spec RunSpec) (*supervised, error) {
 	return r, nil
 }
 
-// execute starts the command in a session of its own; an error means that it was
-// not executed.
+// execute starts the command in its own session; an error means that it was not executed.
 func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
 	env := environment(os.Environ(), spec.Env, spec.ID)
 	dir := spec.Dir
@@ -109,7 +106,7 @@ func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
 		dir = "/workspace"
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return 0, fmt.Errorf("run %s: there is no directory %s", spec.ID, dir)
+		return 0, fmt.Errorf("run %s: directory %s does not exist", spec.ID, dir)
 	}
 	path, err := lookPath(spec.Argv[0], dir, env)
 	if err != nil {
@@ -128,13 +125,12 @@ func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("run %s: execute %s: %w", spec.ID, path, err)
 	}
-	// Short of memory, the kernel is to end the command rather than its supervisor
-	// or PID 1.
+	// If memory runs out, the kernel must kill the command rather than its supervisor or PID 1.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
 	return pid, nil
 }
 
-// environment is base with the additions over it, and the mark of the run.
+// environment returns base with the additions and the mark of the run.
 func environment(base, additions []string, id string) []string {
 	var env []string
 	at := make(map[string]int)
@@ -156,7 +152,7 @@ func environment(base, additions []string, id string) []string {
 	return env
 }
 
-// lookPath finds a command as a shell would, by the PATH of env.
+// lookPath finds a command as a shell would, in the PATH of env.
 func lookPath(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -179,8 +175,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 	return "", fmt.Errorf("command %s is not on the PATH", name)
 }
 
-// wait reaps all that the run started. When the command has ended it notes how;
-// when the last process is gone it returns.
+// wait reaps everything that the run started. When the command has ended, it records how; when the last process is
+// gone, it returns.
 func (r *supervised) wait() error {
 	for {
 		var ws unix.WaitStatus
@@ -195,15 +191,15 @@ func (r *supervised) wait() error {
 			if err := r.end(ws); err != nil {
 				return err
 			}
-			debug.FreeOSMemory() // a daemon may keep this process for days
+			debug.FreeOSMemory() // a daemon may keep this process alive for days
 		}
 	}
 }
 
-// end keeps what the command has printed and notes how it ended.
+// end saves the rest of the command's output and records how the command ended.
 func (r *supervised) end(ws unix.WaitStatus) error {
 	r.pump.drain()
-	_ = r.out.finish() // a full disk must not keep the end from being noted
+	_ = r.out.finish() // the end must be recorded even if the disk is full
 	end := endRecord{
 		Code:  ws.ExitStatus(),
 		OOM:   oomKills() > r.begin.OOMKills,
@@ -216,8 +212,8 @@ func (r *supervised) end(ws unix.WaitStatus) error {
 	if err := writeJSON(r.store.file(r.id, "end.json"), end); err != nil {
 		return err
 	}
-	// After the record, so that a follower need not wait for the disk: a power
-	// failure before this line leaves an interrupted run.
+	// After the record, so that a follower need not wait for the disk. A power failure before this line leaves an
+	// interrupted run.
 	_ = r.file.Sync()
 	if f, err := os.Open(r.store.file(r.id, "end.json")); err == nil {
 		_ = f.Sync()

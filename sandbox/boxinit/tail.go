@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// tailPoll is how often a file is looked at where inotify is not to be had.
+	// tailPoll is how often a file is checked if inotify is not available.
 	tailPoll = 20 * time.Millisecond
-	// tailLook is how often a follower asks whether the supervisor still lives.
+	// tailLook is how often a follower checks whether the supervisor is alive.
 	tailLook = 250 * time.Millisecond
 )
 
-// tail is `boxinit tail`: the run's stdout from offset on until the run has ended,
-// then its status as JSON on stderr. An attached one ends when its stdin is
-// closed, so that nobody follows for a caller who is gone.
+// tail is `boxinit tail`: the run's stdout from offset on until the run has ended, then its status as JSON on stderr.
+// With -attached it ends when its stdin is closed, so that it does not outlive its caller.
 func (p *Program) tail(s store, id string, offset int64, attached bool) error {
 	if attached {
 		go func() {
@@ -49,7 +48,7 @@ func (p *Program) tail(s store, id string, offset int64, attached bool) error {
 	return json.NewEncoder(p.Stderr).Encode(status)
 }
 
-// follow copies until the run has ended, and what came before the end was noted.
+// follow copies until the run has ended and everything before that has been copied.
 func follow(s store, id string, out io.Reader, to io.Writer, changes *changes) (RunStatus, error) {
 	looked := time.Time{}
 	for {
@@ -72,7 +71,7 @@ func follow(s store, id string, out io.Reader, to io.Writer, changes *changes) (
 	}
 }
 
-// changes waits for something to happen in a folder.
+// changes waits for a change in a folder.
 type changes struct{ fd int }
 
 func newChanges(dir string) *changes {
@@ -87,7 +86,7 @@ func newChanges(dir string) *changes {
 	return &changes{fd}
 }
 
-// wait returns soon after a change, and at the latest after tailLook.
+// wait returns soon after a change, and after tailLook at the latest.
 func (c *changes) wait() {
 	if c.fd < 0 {
 		time.Sleep(tailPoll)

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// spareThreads is how many threads PID 1 and a supervisor make in advance.
+// spareThreads is how many threads PID 1 and a supervisor create in advance.
 const spareThreads = 6
 
-// reserveThreads makes threads that the Go runtime keeps for later. When a run has
-// used up the container's processes, the runtime can make none and would give up: the
-// container, or the record of the run, would be lost just when it is needed.
+// reserveThreads creates threads that the Go runtime keeps for later. When a run has used up the container's processes,
+// the runtime cannot create any and would crash: the container, or the record of the run, would be lost just when it is
+// needed.
 func reserveThreads() {
 	runtime.GOMAXPROCS(2)
 	var all, gone sync.WaitGroup
@@ -20,7 +20,7 @@ func reserveThreads() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			all.Done()
-			all.Wait() // each goroutine has a thread of its own by now
+			all.Wait() // each goroutine has its own thread by now
 		})
 	}
 	gone.Wait()

@@ -17,7 +17,7 @@ const (
 	stderrShown = 4 << 10
 )
 
-// measure notes the sizes of the files before a run.
+// measure records the sizes of the files before a run.
 func measure(paths []string) []Watched {
 	var list []Watched
 	for _, path := range paths {
@@ -26,7 +26,7 @@ func measure(paths []string) []Watched {
 	return list
 }
 
-// look notes the sizes and the ends of the files now.
+// look records the current sizes and ends of the files.
 func look(before []Watched) []Watched {
 	var list []Watched
 	for _, w := range before {
@@ -86,8 +86,7 @@ func validTail(b []byte, n int) string {
 	return clip(strings.ToValidUTF8(string(b), "\uFFFD"), n)
 }
 
-// clip keeps the last n bytes of valid UTF-8, for replacement characters are
-// longer than what they replace.
+// clip keeps the last n bytes of valid UTF-8; replacement characters are longer than what they replace.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -14,8 +14,8 @@ import (
 
 var errNotPublic = errors.New("only public addresses are allowed")
 
-// registry denies what IANA's special-purpose address registries list, and what is not yet given to anybody; and the
-// address of Azure's metadata service, which looks public.
+// registry denies the ranges of IANA's special-purpose address registries, unassigned ranges, and the address of
+// Azure's metadata service, which looks public.
 var registry = ssrf.New(ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
@@ -33,7 +33,7 @@ func public(a netip.Addr) bool {
 	return registry.SafeAddr(a) == nil
 }
 
-// foreign is public, and not an address of this host: what listens here is behind no firewall for us.
+// foreign is public, without the addresses of this host: no firewall protects this host's services from us.
 func foreign(a netip.Addr) bool {
 	if !public(a) {
 		return false
@@ -52,7 +52,7 @@ func foreign(a netip.Addr) bool {
 	return true
 }
 
-// control is asked by the dialer about each address a name turned out to be, so that what is judged is what is
+// control is called by the dialer with each address that a name resolves to, so that the address checked is the address
 // dialled.
 func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
@@ -62,11 +62,10 @@ func (g *Gateway) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// targetError says what is wrong with the target of a container's request, in our own
-// words.
+// targetError says in our own words what is wrong with the target of a container's request.
 type targetError struct{ what string }
 
-// Error is fit for the container.
+// Error may be shown to the container.
 func (e *targetError) Error() string { return e.what }
 
 func bad(what string) error { return &targetError{what} }

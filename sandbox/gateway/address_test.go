@@ -15,7 +15,7 @@ func TestPublic(t *testing.T) {
 
 		"127.0.0.1": false, "127.255.255.254": false, "0.0.0.0": false, "0.1.2.3": false,
 		"10.0.0.1": false, "172.16.0.1": false, "172.31.255.255": false, "192.168.1.1": false,
-		"169.254.169.254": false, "169.254.170.2": false, // metadata of most clouds, of ECS
+		"169.254.169.254": false, "169.254.170.2": false, // metadata of most clouds, and of ECS
 		"100.64.0.1": false, "100.100.100.200": false, "100.127.255.255": false, // CGNAT; Alibaba's metadata
 		"192.0.0.192": false, "168.63.129.16": false, // metadata of Oracle's and Microsoft's clouds
 		"192.0.2.1": false, "198.51.100.7": false, "203.0.113.9": false, "192.88.99.1": false,
@@ -23,14 +23,14 @@ func TestPublic(t *testing.T) {
 		"224.0.0.1": false, "239.255.255.255": false, "240.0.0.1": false, "255.255.255.255": false,
 
 		"::": false, "::1": false, "fe80::1": false, "fe80::1%eth0": false, "fec0::1": false, "2606:4700::1%eth0": false,
-		"fc00::1": false, "fd00:ec2::254": false, "fd20:ce::254": false, // ULA, among them AWS's and Google's metadata
+		"fc00::1": false, "fd00:ec2::254": false, "fd20:ce::254": false, // ULA, including AWS's and Google's metadata
 		"ff02::1": false, "ff0e::1": false, "100::1": false, "4000::1": false, "5f00::1": false,
 		"2001::1": false, "2001:10::1": false, "2001:db8::1": false, "3fff::1": false,
 
-		// IPv4 in other clothes
+		// embedded IPv4 addresses
 		"::ffff:8.8.8.8": true, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::ffff:169.254.169.254": false,
 		"64:ff9b::808:808": true, "64:ff9b::7f00:1": false, "64:ff9b::a9fe:a9fe": false, "64:ff9b:1::808:808": false,
-		"2002:808:808::1": false, "2002:7f00:1::1": false, // 6to4 is over (RFC 7526)
+		"2002:808:808::1": false, "2002:7f00:1::1": false, // 6to4 is deprecated (RFC 7526)
 		"2002:c0a8:101::1": false, "2002:a00:1::": false,
 		"::127.0.0.1": false, "::8.8.8.8": false, "::ffff:0:127.0.0.1": false,
 	} {
@@ -39,11 +39,11 @@ func TestPublic(t *testing.T) {
 		}
 	}
 	if public(netip.Addr{}) {
-		t.Error("no address is public")
+		t.Error("the invalid address is public")
 	}
 }
 
-// The host's own addresses are refused, be they public or not.
+// The host's own addresses are refused, even public ones.
 func TestForeign(t *testing.T) {
 	if !foreign(netip.MustParseAddr("8.8.8.8")) {
 		t.Error("8.8.8.8 is not foreign")
@@ -54,7 +54,7 @@ func TestForeign(t *testing.T) {
 	}
 	for _, o := range own {
 		if ip, ok := netip.AddrFromSlice(o.(*net.IPNet).IP); ok && foreign(ip) {
-			t.Errorf("%s is this host's and yet foreign", ip)
+			t.Errorf("%s is this host's but foreign", ip)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestTarget(t *testing.T) {
 		{"[2606:4700::1]", 80, "[2606:4700::1]:80"},
 		{"2606:4700::1", 80, "[2606:4700::1]:80"},
 		{"1.2.3.4:0443", 0, "1.2.3.4:443"},
-		{"localhost:80", 0, "localhost:80"}, // refused later, by its address
+		{"localhost:80", 0, "localhost:80"}, // refused later, because of its address
 
 		{"example.com", 0, ""}, {"example.com:", 0, ""}, {"example.com:0", 0, ""}, {"example.com:65536", 0, ""},
 		{"example.com:25", 0, ""}, {"example.com:025", 0, ""}, {"example.com:-1", 0, ""}, {"example.com:http", 0, ""},

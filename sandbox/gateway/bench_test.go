@@ -10,7 +10,7 @@ import (
 func BenchmarkModel(b *testing.B) {
 	up := script(b, `rules: [{say: 'one two three', chunks: 3}]`)
 	o := open(b, up, nil)
-	body := ask(strings.Repeat("word ", 5000)) // 25 KB, as the CLI's
+	body := ask(strings.Repeat("word ", 5000)) // 25 KB, like the CLI's
 	run := func(b *testing.B, client *http.Client, url string) {
 		for b.Loop() {
 			req := must(http.NewRequest("POST", url, strings.NewReader(body)))

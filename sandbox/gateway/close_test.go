@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Close lets an answer end, takes nothing new meanwhile, and cuts what goes on beyond its context.
+// Close lets answers finish, accepts nothing new, and cuts what is left when its context ends.
 func TestClose(t *testing.T) {
 	leaks(t)
 	o := open(t, script(t, `
@@ -44,7 +44,7 @@ rules:
 	<-begun
 	closed := make(chan error)
 	go func() { closed <- o.Close(t.Context()) }()
-	for { // until it takes no more
+	for { // until it accepts nothing more
 		c, err := o.connect()
 		if err != nil {
 			break
@@ -55,7 +55,7 @@ rules:
 		t.Error(err)
 	}
 	if got := <-all; !strings.Contains(got, "second") {
-		t.Errorf("an answer under way was cut: %s", got)
+		t.Errorf("an answer in progress was cut: %s", got)
 	}
 
 	o.Gateway = New(o.cfg)
@@ -74,7 +74,7 @@ rules:
 	}
 }
 
-// Connections beyond the cap wait, and get their turn.
+// Connections beyond the limit wait for a free slot.
 func TestConnectionCap(t *testing.T) {
 	leaks(t)
 	o := open(t, script(t, "rules: []"), nil)
@@ -96,7 +96,7 @@ func TestConnectionCap(t *testing.T) {
 	}()
 	select {
 	case err := <-answered:
-		t.Errorf("answered beyond the cap: %v", err)
+		t.Errorf("answered beyond the limit: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	for _, c := range held {
@@ -107,7 +107,7 @@ func TestConnectionCap(t *testing.T) {
 	}
 }
 
-// Neither formatting nor the log shows what is secret.
+// Neither formatting nor the log reveals a secret.
 func TestNothingSecretIsSaid(t *testing.T) {
 	o := open(t, script(t, `rules: [{say: hello}]`), func(c *Config) { c.Log = c.Log.Level(zerolog.TraceLevel) })
 	for _, req := range []*http.Request{
@@ -121,7 +121,7 @@ func TestNothingSecretIsSaid(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	if err := o.Shut(testRoom); err != nil { // the lines are written now
+	if err := o.Shut(testRoom); err != nil { // by now the lines are written
 		t.Fatal(err)
 	}
 	log := o.log.String()

@@ -23,20 +23,20 @@ type door struct {
 	room  string
 	ln    *listener
 	http  *http.Server
-	plain *http.Transport // for plain HTTP; a connection is never shared between rooms
+	plain *http.Transport // for plain HTTP; connections are never shared between rooms
 	proxy *httputil.ReverseProxy
 	meter *meter
 	log   zerolog.Logger
 	ended chan error // of Serve
 
-	live context.Context // of every request
+	live context.Context // of all requests
 	kill context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
-	active  int           // handlers
-	asking  int           // of these, requests to the model
-	quiet   chan struct{} // closed and renewed whenever a handler leaves
+	active  int           // number of handlers
+	asking  int           // how many of them serve the model
+	quiet   chan struct{} // closed and replaced whenever a handler returns
 }
 
 func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
@@ -52,7 +52,7 @@ func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeaders,
-		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would quote requests
+		ErrorLog:          stdlog.New(io.Discard, "", 0), // it would log parts of requests
 	}
 	go func() { d.ended <- d.http.Serve(d.ln) }()
 	return d
@@ -85,8 +85,7 @@ func (d *door) refuse(w http.ResponseWriter, _ *http.Request) {
 	sendError(w, http.StatusNotFound, "path not found")
 }
 
-// method limits the method names in the log to those that HTTP knows: a container may
-// send anything.
+// method limits the method names in the log to those that HTTP defines: a container may send anything.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":
@@ -119,7 +118,7 @@ func (d *door) leave(asked bool) {
 	d.quiet = make(chan struct{})
 }
 
-// wait returns when idle() is true, or ctx ends.
+// wait returns when idle() is true or ctx ends.
 func (d *door) wait(ctx context.Context, idle func() bool) {
 	for {
 		d.mu.Lock()
@@ -151,7 +150,7 @@ func (d *door) close(ctx context.Context) error {
 	d.kill()
 	d.http.Close()
 	<-d.ended
-	d.wait(context.Background(), func() bool { return d.active == 0 }) // all contexts and connections are gone
+	d.wait(context.Background(), func() bool { return d.active == 0 }) // all contexts and connections have ended
 	d.plain.CloseIdleConnections()
 	if err != nil {
 		return fmt.Errorf("shut down gateway: %w", err)
@@ -159,8 +158,8 @@ func (d *door) close(ctx context.Context) error {
 	return nil
 }
 
-// listen creates the socket. It gets its final name only when it is usable, and
-// replaces the socket of an earlier gateway.
+// listen creates the socket. The socket gets its final name only when it is usable, and replaces the socket of an
+// earlier gateway.
 func listen(dir string) (*net.UnixListener, error) {
 	path := filepath.Join(dir, "sock")
 	if len(path) > maxPath {

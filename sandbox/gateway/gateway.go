@@ -22,7 +22,7 @@ import (
 // nothing.
 const Placeholder = "placeholder-key-of-the-room"
 
-// Bounds of what a room may use.
+// Limits per room.
 const (
 	maxConns   = 256              // connections of one room; more wait
 	maxBody    = 64 << 20         // bytes of a request to the model
@@ -34,13 +34,13 @@ const (
 
 // Config configures a Gateway.
 type Config struct {
-	Dir      string   // where the rooms' directories are made
+	Dir      string   // where the rooms' directories are created
 	Upstream *url.URL // base of the Gemini API; may be on loopback, the operator chose it
 	Key      string   // the real API key
 	Log      zerolog.Logger
 
-	reachable func(netip.Addr) bool // tests reach loopback; nil = public addresses only
-	idle      time.Duration         // tests do not wait ten minutes; 0 = maxIdle
+	reachable func(netip.Addr) bool // for tests, which use loopback; nil = public addresses only
+	idle      time.Duration         // for tests, which do not wait ten minutes; 0 = maxIdle
 }
 
 // String hides the key.
@@ -59,7 +59,7 @@ type Gateway struct {
 	usage  map[string]*meter
 	closed bool
 
-	limited atomic.Int64 // answers 429 in a row
+	limited atomic.Int64 // consecutive 429 answers
 }
 
 // String hides the key.
@@ -79,11 +79,11 @@ func New(cfg Config) *Gateway {
 	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}}
 }
 
-// Usage is what a room has used of the model since the gateway started.
+// Usage is a room's use of the model since the gateway started.
 type Usage struct {
-	Requests     int64 // sent to the model, failed ones too
+	Requests     int64 // sent to the model, including failed ones
 	InputTokens  int64
-	OutputTokens int64 // thoughts included
+	OutputTokens int64 // including thoughts
 }
 
 // Usage returns the room's usage; zero for an unknown room.
@@ -112,7 +112,7 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	}
 	sum := sha256.Sum256([]byte(room))
 	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
-	// The container mounts the directory, so it must stay the same one. Root in the container is another user here.
+	// The container mounts the directory, so it must not be replaced. Root in the container is another user here.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("create gateway directory: %w", err)
 	}
@@ -140,9 +140,8 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 	return dir, nil
 }
 
-// Shut ends the room's service at once and closes its connections. The directory is
-// kept, so that a container that has it mounted finds the socket again after the next
-// Open. It is no error if the room is not open.
+// Shut ends the room's service at once and closes its connections. The directory is kept, so that a container that has
+// it mounted finds the socket again after the next Open. If the room is not open, it does nothing.
 func (g *Gateway) Shut(room string) error {
 	g.mu.Lock()
 	d := g.doors[room]

@@ -23,7 +23,7 @@ import (
 
 const testRoom = "!room:example.org"
 
-// logs is a log that a test may read while it is written.
+// logs is a log that a test may read while it is being written.
 type logs struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -73,7 +73,7 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 
 func (o *opened) connect() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.dir, "sock")) }
 
-// script is a scripted model that takes testKey only.
+// script is a scripted model that accepts only testKey.
 func script(t testing.TB, rules string) string {
 	t.Helper()
 	s, err := agenttest.Load([]byte(rules))
@@ -88,10 +88,10 @@ func script(t testing.TB, rules string) string {
 	return hs.URL
 }
 
-// anywhere lets a test reach loopback through the proxy.
+// anywhere allows the proxy to reach loopback.
 func anywhere(c *Config) { c.reachable = func(netip.Addr) bool { return true } }
 
-// leaks fails the test when it ends with more goroutines than it began with.
+// leaks fails the test if it ends with more goroutines than it started with.
 func leaks(t *testing.T) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -127,7 +127,7 @@ func TestOpen(t *testing.T) {
 	}
 	if c, err := o.connect(); err == nil {
 		c.Close()
-		t.Error("a shut room takes connections")
+		t.Error("a shut room accepts connections")
 	}
 	if err := o.Shut(testRoom); err != nil {
 		t.Errorf("second Shut: %v", err)
@@ -137,7 +137,7 @@ func TestOpen(t *testing.T) {
 	}
 	after, _ := os.Stat(o.dir)
 	if !os.SameFile(before, after) {
-		t.Error("the directory is another one, containers that have it mounted are cut off")
+		t.Error("the directory was replaced: containers that have it mounted are cut off")
 	}
 	if resp, err := o.client.Get("http://sandbox/model/v1beta/models"); err != nil || resp.StatusCode != 200 {
 		t.Errorf("after a new Open: %v", err)
@@ -150,7 +150,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What a gateway before this one left behind, by kill -9, is in nobody's way.
+// The socket that an earlier gateway left behind after kill -9 does no harm.
 func TestOpenOverLeftovers(t *testing.T) {
 	o := open(t, "http://127.0.0.1:1", nil)
 	if err := o.Close(ended()); err != nil {
@@ -172,7 +172,7 @@ func TestOpenOverLeftovers(t *testing.T) {
 	} else {
 		c.Close()
 	}
-	// And one whose directory was cleaned away is made anew.
+	// A gateway whose directory was removed creates it again.
 	if err := os.RemoveAll(o.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -196,14 +196,14 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := New(Config{Dir: file}).Open(testRoom); err == nil {
-		t.Error("a file was taken for a directory")
+		t.Error("a file was accepted as a directory")
 	}
 	g = New(Config{Dir: t.TempDir()})
 	if err := g.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Open(testRoom); err == nil {
-		t.Error("a closed gateway opens")
+		t.Error("a closed gateway opened a room")
 	}
 }
 

@@ -49,7 +49,7 @@ type conn struct {
 	idle time.Duration
 }
 
-// Write waits at most the idle time.
+// Write waits at most for the idle time.
 func (c *conn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err

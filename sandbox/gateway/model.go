@@ -22,7 +22,7 @@ var (
 	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/[A-Za-z0-9._-]{1,128}:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
 )
 
-// What passes through; everything else of a header or a query stays here, the key first of all.
+// The only headers and query parameters that pass through; everything else, above all a key, is dropped.
 var (
 	requestHeaders = []string{"Content-Type", "Accept", "Accept-Language", "User-Agent", "X-Goog-Api-Client"}
 	answerHeaders  = []string{"Content-Type", "Retry-After"}
@@ -31,14 +31,14 @@ var (
 
 func modelTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment, // the operator's way out, not the container's
+		Proxy:                 http.ProxyFromEnvironment, // the operator's proxy, not the container's
 		DialContext:           (&net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:     true,
 		TLSHandshakeTimeout:   maxDial,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       time.Minute,
 		MaxIdleConnsPerHost:   32,
-		DisableCompression:    true, // a compressed stream arrives in lumps
+		DisableCompression:    true, // a compressed stream arrives in bursts
 	}
 }
 
@@ -108,7 +108,7 @@ func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.R
 		}
 	}
 	if out.Header.Get("User-Agent") == "" {
-		out.Header.Set("User-Agent", "matrix-tui") // or net/http puts in its own
+		out.Header.Set("User-Agent", "matrix-tui") // otherwise net/http adds its own
 	}
 	out.Header.Set("X-Goog-Api-Key", g.cfg.Key)
 	return out
@@ -149,7 +149,7 @@ func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, 
 		if err == io.EOF {
 			break
 		}
-		if err != nil { // cut by the other side: so must ours be
+		if err != nil { // the other side was cut, so this one must be too
 			d.count(count, &tail)
 			panic(http.ErrAbortHandler)
 		}
@@ -163,14 +163,14 @@ func (d *door) count(asked bool, t *tail) {
 	}
 }
 
-// askFailed answers when the model's server did not. The container learns no details.
+// askFailed answers if the model's server did not. The container learns no details.
 func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
 	case r.Context().Err() != nil:
-		panic(http.ErrAbortHandler) // the container is gone, or we are going
+		panic(http.ErrAbortHandler) // the container went away, or the gateway is closing
 	case errors.Is(err, context.Canceled):
 		sendError(w, http.StatusGatewayTimeout, "the model's server did not respond in time")
 	default:
@@ -187,7 +187,7 @@ var statusNames = map[int]string{
 // sendError writes an error in the format of Google's APIs. Source:
 // https://google.aip.dev/193
 func sendError(w http.ResponseWriter, code int, message string) {
-	data, _ := json.Marshal(map[string]any{"error": map[string]any{ // strings and numbers only
+	data, _ := json.Marshal(map[string]any{"error": map[string]any{ // cannot happen: strings and numbers only
 		"code": code, "message": "gateway: " + message, "status": statusNames[code],
 	}})
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")

@@ -65,7 +65,7 @@ rules:
 	}
 }
 
-// What leaves the host: the real key once, and nothing that the container could have put beside it.
+// The request that leaves the host contains the real key once, and nothing that the container could have added to it.
 func TestModelRequest(t *testing.T) {
 	var got *http.Request
 	var sent string
@@ -132,7 +132,7 @@ func TestModelUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln.Close() // now nobody is there
+	ln.Close() // now nothing listens there
 	o := open(t, "http://"+ln.Addr().String(), nil)
 	resp, body := o.do(t, "POST", stream, ask("x"), nil)
 	var e struct {
@@ -145,10 +145,10 @@ func TestModelUnreachable(t *testing.T) {
 		t.Errorf("%v %s", resp, body)
 	}
 	if strings.Contains(body, "127.0.0.1") {
-		t.Errorf("the container learns where the model's server is: %s", body)
+		t.Errorf("the container learns the address of the model's server: %s", body)
 	}
 	if !strings.Contains(o.log.String(), "cannot reach") {
-		t.Error("the operator does not learn of it")
+		t.Error("it is not in the log")
 	}
 }
 
@@ -161,7 +161,7 @@ func TestModelBodyLimit(t *testing.T) {
 		req.ContentLength = length
 		resp, err := o.client.Do(req)
 		if err != nil {
-			if name == "announced" { // the answer may come before the body is through
+			if name == "announced" { // the answer may arrive before the whole body is sent
 				continue
 			}
 			t.Fatal(err)

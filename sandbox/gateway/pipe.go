@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pipe copies in both directions until both sides have ended, one of them fails, or no
-// byte has come for the idle time.
+// pipe copies in both directions until both sides have ended, one of them fails, or no byte has arrived for the idle
+// time.
 func pipe(a, b net.Conn, idle time.Duration) {
 	alive := func() {
 		until := time.Now().Add(idle)
@@ -23,8 +23,7 @@ func pipe(a, b net.Conn, idle time.Duration) {
 	wg.Wait()
 }
 
-// oneWay copies until the end of from and passes the end on; after an error it closes
-// both.
+// oneWay copies until from ends and passes the end on; after an error it closes both.
 func oneWay(to, from net.Conn, alive func()) {
 	buf := make([]byte, 32<<10)
 	for {

@@ -35,7 +35,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer near.Close()
-	// What the container sent early stands in the buffer.
+	// The buffer contains what the container sent early.
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
@@ -43,7 +43,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 	if _, err := far.Write(early); err != nil {
 		return
 	}
-	// A hijacked connection is the server's no more: the door's end is to be its end.
+	// The server no longer tracks a hijacked connection, so close it when the door closes.
 	defer context.AfterFunc(d.live, func() { near.Close(); far.Close() })()
 	pipe(near, far, d.g.cfg.idle)
 }
@@ -80,7 +80,7 @@ func (g *Gateway) plainTransport() *http.Transport {
 func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
-			// Upgrades would outlive the request; they go through CONNECT.
+			// Upgrades would outlive the request; they must use CONNECT.
 			p.Out.Header.Del("Upgrade")
 			p.Out.Header.Del("Connection")
 			p.Out.Host = p.In.Host
@@ -99,7 +99,7 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 		},
 		Transport:     t,
 		FlushInterval: -1,
-		ErrorLog:      stdlog.New(io.Discard, "", 0), // it would quote addresses
+		ErrorLog:      stdlog.New(io.Discard, "", 0), // it would log addresses
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			proxyError(w, err)
 		},

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// tunnel asks for one, sending early along with the request, and gives what can be read after the answer.
+// tunnel opens a tunnel, sends early together with the request, and returns everything it can read after the answer.
 func (o *opened) tunnel(t *testing.T, address, early string) (net.Conn, *bufio.Reader, *http.Response) {
 	t.Helper()
 	c, err := o.connect()
@@ -31,7 +31,7 @@ func (o *opened) tunnel(t *testing.T, address, early string) (net.Conn, *bufio.R
 	return c, r, resp
 }
 
-// server takes one connection at a time and has serve talk to it.
+// server accepts one connection at a time and calls serve with it.
 func server(t *testing.T, serve func(*net.TCPConn)) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,7 +54,7 @@ func server(t *testing.T, serve func(*net.TCPConn)) string {
 	return ln.Addr().String()
 }
 
-// shout reads to the end, then answers: an end must pass through one way and leave the other open.
+// shout reads to the end, then answers: one side's end must be passed on while the other direction stays open.
 func shout(c *net.TCPConn) {
 	all, _ := io.ReadAll(c)
 	io.WriteString(c, strings.ToUpper(string(all)))
@@ -100,7 +100,7 @@ func TestTunnelEnds(t *testing.T) {
 		o := open(t, "http://127.0.0.1:1", func(c *Config) { anywhere(c); c.idle = 100 * time.Millisecond })
 		_, r, _ := o.tunnel(t, server(t, silent), "")
 		if _, err := r.ReadByte(); err == nil {
-			t.Error("a byte out of nothing")
+			t.Error("a byte that nobody sent")
 		}
 	})
 	t.Run("shut", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestTunnelEnds(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := r.ReadByte(); err == nil {
-			t.Error("a byte out of nothing")
+			t.Error("a byte that nobody sent")
 		}
 	})
 	t.Run("close does not wait for tunnels", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestTunnelEnds(t *testing.T) {
 	})
 }
 
-// proxied is a request in absolute form.
+// proxied sends a request in absolute form.
 func (o *opened) proxied(t *testing.T, raw string) (*http.Response, string) {
 	t.Helper()
 	c, err := o.connect()
@@ -164,7 +164,7 @@ func TestPlainHTTP(t *testing.T) {
 		t.Errorf("%d %q, want %q", resp.StatusCode, body, want)
 	}
 	if resp, _ = o.proxied(t, "GET "+web.URL+"/away HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 302 {
-		t.Errorf("a redirection is the container's to follow: %v", resp)
+		t.Errorf("the container must follow a redirection itself: %v", resp)
 	}
 	if resp, _ = o.proxied(t, "GET https://"+host+"/ HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != 400 {
 		t.Errorf("https in absolute form: %v", resp)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// minKey is the length from which a key is searched for in answers: a shorter one,
-// which occurs only in tests, would match ordinary words.
+// minKey is the minimum length of a key for it to be searched in answers. A shorter one, which occurs only in tests,
+// would match ordinary words.
 const minKey = 16
 
 // scrubber replaces a key in a stream with asterisks, even if the key is split between
@@ -16,7 +16,7 @@ type scrubber struct {
 	held []byte // end of the stream so far that may be the beginning of the key
 }
 
-// next takes a piece and gives what can go on; the slice is valid until the next call.
+// next takes a piece and returns what can be passed on; the slice is valid until the next call.
 func (s *scrubber) next(p []byte) []byte {
 	if len(s.key) < minKey {
 		return p
@@ -44,7 +44,7 @@ func (s *scrubber) next(p []byte) []byte {
 	return out
 }
 
-// rest is what was held back when the stream ended.
+// rest returns what was buffered when the stream ended.
 func (s *scrubber) rest() []byte {
 	out := s.held
 	s.held = nil

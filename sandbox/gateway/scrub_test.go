@@ -8,7 +8,7 @@ import (
 
 const testKey = "AIzaSyTheRealKeyOfTheOperator-0123456789"
 
-// scrubbed sends s through in pieces of n bytes.
+// scrubbed passes s through in pieces of n bytes.
 func scrubbed(key, s string, n int) string {
 	sc := scrubber{key: []byte(key)}
 	var out bytes.Buffer
@@ -40,15 +40,15 @@ func TestScrub(t *testing.T) {
 		}
 	}
 	if got := scrubbed("short", "a short word", 3); got != "a short word" {
-		t.Errorf("a key that is a word was taken out: %q", got)
+		t.Errorf("a key that is a word was replaced: %q", got)
 	}
 }
 
-// What cannot be the key's beginning goes on at once: a stream must not wait.
+// What cannot be the beginning of the key is passed on at once: a stream must not wait.
 func TestScrubHoldsNothingBack(t *testing.T) {
 	sc := scrubber{key: []byte(testKey)}
 	if got := string(sc.next([]byte("data: {}\r\n\r\n"))); got != "data: {}\r\n\r\n" {
-		t.Errorf("only %q went on", got)
+		t.Errorf("only %q was passed on", got)
 	}
 }
 

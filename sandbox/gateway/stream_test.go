@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Each piece is there before the next one is made, and the key is not, however it is cut.
+// Each piece arrives before the next one is made, and the key never does, however it is split.
 func TestModelStreamsAndScrubs(t *testing.T) {
 	next := make(chan bool)
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,8 +49,8 @@ func TestModelStreamsAndScrubs(t *testing.T) {
 	}
 }
 
-// A stream that the model's server, or the gateway's end, cuts off ends as a short one does. Chunked, the cut would
-// end the CLI's run.
+// A stream that the model's server, or the end of the gateway, cuts off looks like a short one. In a chunked answer the
+// cut would end the CLI's run.
 func TestModelStreamEndsWithItsConnection(t *testing.T) {
 	o := open(t, script(t, `
 rules:
@@ -84,7 +84,7 @@ rules:
 	}
 }
 
-// A model that says nothing is given up, with an error that the CLI retries.
+// A model that is silent is abandoned, with an error that the CLI retries.
 func TestModelSilence(t *testing.T) {
 	leaks(t)
 	o := open(t, script(t, `rules: [{when: never, hang: 10m}, {chunks: 2, chunk_delay: 10m, say: 'one two'}]`), func(c *Config) { c.idle = 100 * time.Millisecond })

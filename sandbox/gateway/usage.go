@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// meter counts what a room has used.
+// meter counts a room's use of the model.
 type meter struct{ requests, input, output atomic.Int64 }
 
 func (m *meter) request() { m.requests.Add(1) }
@@ -33,7 +33,7 @@ func (t *tail) write(p []byte) {
 	}
 }
 
-// usage gives the tokens of the answer; zeros where it has no numbers.
+// usage returns the tokens of the answer; zeros if it has no numbers.
 func (t *tail) usage() (input, output int64) {
 	// In a text of the model the quotes are escaped, so only the real key looks like this.
 	i := bytes.LastIndex(t.buf, []byte(`"usageMetadata"`))

@@ -50,8 +50,7 @@ func FuzzTail(f *testing.F) {
 	})
 }
 
-// A quota that is used up shows in refusals one after the other; a success ends
-// the row, another failure says nothing.
+// An exhausted quota shows as consecutive refusals. A success ends the sequence; another failure says nothing.
 func TestLimited(t *testing.T) {
 	o := open(t, script(t, `
 rules:
@@ -69,6 +68,6 @@ rules:
 		}
 	}
 	if o.do(t, "GET", "/model/v1beta/models", "", nil); o.Limited() != 1 {
-		t.Error("a list of models says that the quota is there")
+		t.Error("listing models ends the sequence")
 	}
 }

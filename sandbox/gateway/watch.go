@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// watch cancels a request when no byte has come from either side for a while.
+// watch cancels a request if no byte has come from either side for the idle time.
 type watch struct {
 	idle   time.Duration
 	timer  *time.Timer
@@ -23,7 +23,7 @@ func (w *watch) stop() {
 	w.cancel()
 }
 
-// body wraps b; each read with data restarts the timer.
+// body wraps b; each read that returns data restarts the timer.
 func (w *watch) body(b io.ReadCloser) io.ReadCloser { return watched{b, w} }
 
 type watched struct {

@@ -1,6 +1,5 @@
-// Package archive reads tar archives that somebody else may have made: a backup, a
-// release, a source tree. It bounds what they may hold before anything is taken,
-// and it never writes: what becomes of a member is the caller's.
+// Package archive reads tar archives that somebody else may have made: a backup, a release, a source tree. It checks
+// limits before it passes anything on, and it never writes: the caller decides what to do with a member.
 package archive
 
 import (
@@ -16,14 +15,14 @@ type Limits struct {
 	Members int
 }
 
-// ErrTooLarge is an archive over its limits.
-var ErrTooLarge = errors.New("the archive holds more than it may")
+// ErrTooLarge means that an archive exceeds its limits.
+var ErrTooLarge = errors.New("the archive is too large")
 
-// ErrBroken is an archive that cannot be read to its end.
+// ErrBroken means that an archive cannot be read to its end.
 var ErrBroken = errors.New("the archive is damaged")
 
-// Each gives the members of a plain tar stream to take, in order. What take leaves
-// unread of one is skipped; its error ends the walk.
+// Each passes the members of a plain tar stream to take, in order. It skips what take leaves unread. An error from take
+// ends the walk.
 func Each(r io.Reader, limits Limits, take func(h *tar.Header, content io.Reader) error) error {
 	archive := tar.NewReader(r)
 	for left, n := limits.Bytes, 0; ; n++ {

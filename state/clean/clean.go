@@ -1,7 +1,6 @@
-// Package clean makes other people's text harmless to show: in a room, a prompt's
-// margin, a log line, a terminal. It is the only sanitiser; what differs from place
-// to place are named rules. It never quotes or escapes for a format: Markdown, the
-// prompt and file names have their own packages for that.
+// Package clean makes other people's text safe to show: in a room, a prompt, a log line, a terminal. It is the only
+// sanitiser; differences between places are named rules. It never quotes or escapes for a format: Markdown, the prompt
+// and file names have their own packages for that.
 package clean
 
 import (
@@ -11,15 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// Rules are what else is done to a text. The zero value gives what every text gets:
-// valid UTF-8 with "\n" as the only line break, without escape sequences for
-// terminals, control characters but tab, and marks that reorder the text behind
-// them, so that it reads as something else. Done again, it changes nothing.
+// Rules say what else to do to a text. The zero value is what every text gets: valid UTF-8 with "\n" as the only line
+// break, without terminal escape sequences, control characters other than tab, and marks that reorder text so that it
+// reads as something else. Applying it twice changes nothing.
 type Rules struct {
 	OneLine   bool // every run of white space and control characters becomes one space
-	Invisible bool // format characters go too: zero-width joiners, which emoji and Persian need, soft hyphens, tags
-	Bytes     int  // the most bytes that are kept, ellipsis included; 0 for no limit
-	Chars     int  // the same in characters
+	Invisible bool // also removes format characters: zero-width joiners, which emoji and Persian need, soft hyphens, tags
+	Bytes     int  // maximum length in bytes, including the ellipsis; 0 for no limit
+	Chars     int  // maximum length in characters
 }
 
 // Text cleans a text by the zero rules.
@@ -31,14 +29,14 @@ func Line(s string, max int) string { return Rules{OneLine: true, Bytes: max}.Te
 // Short cleans a text that is shown on one line of at most max characters.
 func Short(s string, max int) string { return Rules{OneLine: true, Chars: max}.Text(s) }
 
-// escapes are the commands to a terminal that programs print among their text:
-// colours, titles, cursor movements (ECMA-48, 5.4 and 8.3.89).
+// escapes matches the commands to a terminal that programs print: colours, titles, cursor movements (ECMA-48, 5.4 and
+// 8.3.89).
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
 
 // Text cleans a text.
 func (r Rules) Text(s string) string {
 	if most := max(r.Bytes, r.Chars*utf8.UTFMax); r.OneLine && most > 0 {
-		s = Cut(s, 8*most) // what lies far behind the end is not looked at
+		s = Cut(s, 8*most) // text far beyond the limit is not read
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.Contains(s, "\x1b") {
@@ -62,7 +60,7 @@ func (r Rules) Text(s string) string {
 
 func (r Rules) keep(c rune) rune {
 	switch {
-	case c > ' ' && c < 0x7f: // most are
+	case c > ' ' && c < 0x7f: // the common case
 		return c
 	case r.OneLine && (unicode.IsSpace(c) || unicode.IsControl(c)):
 		return ' '
@@ -78,8 +76,8 @@ func (r Rules) keep(c rune) rune {
 	return c
 }
 
-// Cut keeps at most max bytes of s, at a character's border, with an ellipsis where
-// there was more. Such a text has no room for one when max is under 3.
+// Cut keeps at most max bytes of s, cut between characters, with an ellipsis if there was more. If max is under 3,
+// there is no room for an ellipsis.
 func Cut(s string, max int) string {
 	if len(s) <= max {
 		return s
@@ -91,7 +89,7 @@ func Cut(s string, max int) string {
 	return Clip(s, max-len(more)) + more
 }
 
-// Clip keeps at most max bytes of s, at a character's border.
+// Clip keeps at most max bytes of s, cut between characters.
 func Clip(s string, max int) string {
 	if len(s) <= max {
 		return s

@@ -1,6 +1,6 @@
-// Package retry is the one way in which this program waits before it tries again:
-// pauses that double, vary a little so that a hundred rooms do not ask at the same
-// moment, and end with their context. It never decides what is worth another try.
+// Package retry is the only way in which this program waits before it retries: pauses that double, vary a little so
+// that a hundred rooms do not retry at the same moment, and end with their context. It never decides what is worth
+// retrying.
 package retry
 
 import (
@@ -10,31 +10,31 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Backoff gives one pause after the other. It belongs to one goroutine.
+// Backoff produces one pause after the other. It belongs to one goroutine.
 type Backoff struct {
 	pauses backoff.ExponentialBackOff
-	until  *time.Time // nil: for ever
+	until  *time.Time // nil: forever
 }
 
-// New begins with a pause of about first, and doubles it up to about most.
+// New starts with a pause of about first, and doubles it up to about most.
 func New(first, most time.Duration) *Backoff {
 	return &Backoff{pauses: backoff.ExponentialBackOff{InitialInterval: first, MaxInterval: most, Multiplier: 2, RandomizationFactor: 0.2}}
 }
 
-// Until has Wait give up rather than wait beyond a point in time.
+// Until makes Wait return rather than wait beyond a point in time.
 func (b *Backoff) Until(t time.Time) *Backoff {
 	b.until = &t
 	return b
 }
 
-// Next is the next pause, for who waits for something else as well.
+// Next returns the next pause, for callers that also wait for something else.
 func (b *Backoff) Next() time.Duration { return b.pauses.NextBackOff() }
 
-// Reset has the pauses begin anew, after something worked.
+// Reset starts the pauses over, after a success.
 func (b *Backoff) Reset() { b.pauses.Reset() }
 
-// Wait waits for the next pause. It returns err, the reason for another try, when
-// the time is up, and the context's error when that ends.
+// Wait waits for the next pause. It returns err, the reason for the retry, when the time is up, and the context's error
+// when that ends.
 func (b *Backoff) Wait(ctx context.Context, err error) error {
 	pause := b.Next()
 	if b.until != nil && time.Now().Add(pause).After(*b.until) {

@@ -1,7 +1,6 @@
-// Package sentence is the error that says, in a sentence, what a person can do
-// about it. Every package may use it, state included, which is why it lies here
-// and imports nothing of ours. It never logs and never decides who may read what:
-// a sentence holds no secret and no path that a room must not see.
+// Package sentence is an error that says, in one sentence, what a person can do about it. Every package may use it,
+// including state, which is why it is here and imports nothing of ours. It never logs and never decides who may read
+// what: a sentence contains no secret and no path that a room must not see.
 package sentence
 
 import (
@@ -11,7 +10,7 @@ import (
 	"fmt"
 )
 
-// Error is an error and the sentence that a person is told of it.
+// Error is an error with a sentence for a person.
 type Error struct {
 	err      error
 	sentence string
@@ -26,7 +25,7 @@ func Newf(err error, format string, args ...any) *Error {
 	return &Error{err: err, sentence: fmt.Sprintf(format, args...)}
 }
 
-// With adds the last lines of output of a program that failed.
+// With adds the last lines of a failed program's output.
 func (e *Error) With(lines []string) *Error {
 	return &Error{e.err, e.sentence, lines}
 }
@@ -35,8 +34,8 @@ func (e *Error) Error() string    { return e.err.Error() }
 func (e *Error) Unwrap() error    { return e.err }
 func (e *Error) Sentence() string { return e.sentence }
 
-// Of finds the outermost sentence of an error. Types of other packages that carry
-// more than a sentence have one too, by a method Sentence.
+// Of finds the outermost sentence of an error. Types of other packages that carry more than a sentence provide one with
+// a method Sentence.
 func Of(err error) (sentence string, ok bool) {
 	var said interface {
 		error
@@ -48,7 +47,7 @@ func Of(err error) (sentence string, ok bool) {
 	return said.Sentence(), true
 }
 
-// Lines are the last lines of output of the program that failed, if one did.
+// Lines returns the last lines of output of the program that failed, if one did.
 func Lines(err error) []string {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -57,8 +56,7 @@ func Lines(err error) []string {
 	return e.lines
 }
 
-// Text is what the operator is told at a terminal, which is their log: the
-// sentence of an error, or its text.
+// Text is for the operator at a terminal, which is also their log: the sentence of an error, or its text.
 func Text(err error) string {
 	if said, ok := Of(err); ok {
 		return said
@@ -66,9 +64,8 @@ func Text(err error) string {
 	return err.Error()
 }
 
-// Tell is what anybody else is told: the sentence of an error, or that something
-// failed inside, with an ID. The caller logs the error with that ID; it is ""
-// for an error with a sentence.
+// Tell is for everybody else: the sentence of an error, or an internal error with an ID. The caller logs the error with
+// that ID; it is "" for an error with a sentence.
 func Tell(err error) (text, id string) {
 	if said, ok := Of(err); ok {
 		return said, ""

@@ -1,5 +1,4 @@
-// Package host runs what a test of the bot needs around it: a homeserver, a
-// podman service, and any other program. Whatever it starts dies with the test's
-// process. It never runs the bot and knows nothing of it but the names of its
-// containers' volumes.
+// Package host runs what a test of the bot needs around it: a homeserver, a podman service, and other programs.
+// Everything it starts dies with the test's process. It never runs the bot and knows nothing about it except the names
+// of its containers' volumes.
 package host

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// Homeserver is a Dendrite of our own on a loopback port.
+// Homeserver is a Dendrite on a loopback port.
 type Homeserver struct {
 	dir, script, bins string
 	port              int
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	proc *Process
 }
 
@@ -28,7 +28,7 @@ func NewHomeserver(dir, script, bins string) (*Homeserver, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of the homeserver: %w", err)
+		return nil, fmt.Errorf("create folder of the homeserver: %w", err)
 	}
 	return &Homeserver{dir: dir, script: script, bins: bins, port: port}, nil
 }
@@ -38,9 +38,8 @@ func (h *Homeserver) Data() string { return filepath.Join(h.dir, "data") }
 
 func (h *Homeserver) URL() string { return "http://127.0.0.1:" + strconv.Itoa(h.port) }
 
-// Start runs the homeserver, unless it runs, and returns when it answers.
-// Dendrite may end by itself, when SQLite is busy: the script that meets this
-// fails, the next one starts it again.
+// Start runs the homeserver, if it is not running, and returns when it answers. Dendrite may exit by itself when SQLite
+// is busy: the current script fails, and the next one starts it again.
 func (h *Homeserver) Start(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,7 +70,7 @@ func (h *Homeserver) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes it down at once, as a power cut would.
+// Stop kills it, like a power cut.
 func (h *Homeserver) Stop(ctx context.Context) error {
 	if h == nil {
 		return nil
@@ -84,8 +83,7 @@ func (h *Homeserver) Stop(ctx context.Context) error {
 	return h.proc.Signal(ctx, syscall.SIGKILL)
 }
 
-// Died tells what the homeserver said before it ended by itself, "" while it
-// runs or was stopped.
+// Died returns what the homeserver logged before it exited by itself, "" while it runs or after Stop.
 func (h *Homeserver) Died() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +96,7 @@ func (h *Homeserver) Died() string {
 	return Tail(h.proc.Log, 6000)
 }
 
-// FreePort is a loopback port that nobody listens on at the moment.
+// FreePort returns a loopback port on which nothing listens at the moment.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +106,7 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// DendriteFolder is where the homeserver's programs are.
+// DendriteFolder is the folder of the homeserver's programs.
 func DendriteFolder() string {
 	if dir := os.Getenv("MATRIX_TUI_DENDRITE"); dir != "" {
 		return dir

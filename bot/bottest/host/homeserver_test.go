@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A homeserver that has ended by itself tells of it, and can be started again.
+// A homeserver that has exited by itself reports it, and can be started again.
 func TestHomeserverDies(t *testing.T) {
 	bins := DendriteFolder()
 	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {

@@ -14,8 +14,7 @@ import (
 	"syscall"
 )
 
-// PodmanService is a script's own API service on a socket of its own. The
-// containers outlive it, as they do on a real host.
+// PodmanService is a script's own API service on its own socket. Containers outlive it, as on a real host.
 type PodmanService struct {
 	Socket, Log string
 	proc        *Process
@@ -23,7 +22,7 @@ type PodmanService struct {
 
 func (s *PodmanService) URI() string { return "unix://" + s.Socket }
 
-// Start runs the service and returns when its socket takes connections.
+// Start runs the service and returns when its socket accepts connections.
 func (s *PodmanService) Start(ctx context.Context) error {
 	if s.proc.Alive() {
 		return nil
@@ -52,7 +51,7 @@ func (s *PodmanService) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop kills the service; connections break in the middle.
+// Stop kills the service; connections break.
 func (s *PodmanService) Stop(ctx context.Context) error {
 	if s.proc == nil {
 		return nil
@@ -60,13 +59,13 @@ func (s *PodmanService) Stop(ctx context.Context) error {
 	return s.proc.Signal(ctx, syscall.SIGKILL)
 }
 
-// LocalPodman is the environment in which podman's command line works itself:
-// with CONTAINER_HOST it would be a client of that service, and could be none.
+// LocalPodman is an environment in which podman's command line works by itself: with CONTAINER_HOST it would be a
+// client of that service.
 func LocalPodman() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CONTAINER_HOST=") })
 }
 
-// Podman runs the command line tool. A non-zero exit is told by code, not by err.
+// Podman runs podman's command line. A non-zero exit is in code, not in err.
 func Podman(ctx context.Context, argv ...string) (stdout, stderr string, code int, err error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "podman", argv...)
@@ -80,7 +79,7 @@ func Podman(ctx context.Context, argv ...string) (stdout, stderr string, code in
 	return out.String(), errs.String(), code, err
 }
 
-// MustPodman is podman for what has to work.
+// MustPodman is Podman for commands that must succeed.
 func MustPodman(ctx context.Context, argv ...string) (string, error) {
 	stdout, stderr, code, err := Podman(ctx, argv...)
 	if err != nil {
@@ -92,14 +91,14 @@ func MustPodman(ctx context.Context, argv ...string) (string, error) {
 	return stdout, nil
 }
 
-// Volumes are the volumes that belong to a container name of ours.
+// Volumes returns the volumes that belong to the name of one of our containers.
 func Volumes(name string) []string {
 	slug := strings.TrimPrefix(name, "sandbox-")
 	return []string{"workspace-" + slug, "home-" + slug}
 }
 
-// RemoveBoxes removes containers and their volumes, those that exist of them.
-func RemoveBoxes(ctx context.Context, names []string) error {
+// RemoveContainers removes the existing ones of these containers and their volumes.
+func RemoveContainers(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -111,7 +110,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("remove boxes: %w: %w", err, last)
+		return fmt.Errorf("remove containers: %w: %w", err, last)
 	}
 	killMonitors(names)
 	var volumes []string
@@ -120,7 +119,7 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	}
 	err = Poll(ctx, func() (bool, error) {
 		have, err := MustPodman(ctx, "volume", "ls", "--quiet")
-		if err != nil { // podman's list fails on a volume that goes while it reads, as other scripts end
+		if err != nil { // podman's list fails on a volume that is removed while it reads, for example by another script
 			last = err
 			return false, nil
 		}
@@ -138,10 +137,8 @@ func RemoveBoxes(ctx context.Context, names []string) error {
 	return nil
 }
 
-// killMonitors ends conmon for each command that was executed in containers that
-// are gone. Each would still start a podman, half a minute later, to clean up
-// after its command; with those of some hundred containers that takes a tenth of
-// the time of a run.
+// killMonitors kills the conmon processes of commands that were executed in containers that no longer exist. Half a
+// minute later each would start podman to clean up; in a full run that is thousands of processes.
 func killMonitors(names []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {

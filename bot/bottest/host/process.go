@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Process is a program that runs beside the scripts. It dies with the test
-// process, whatever happens to that; its output goes to a file, because a pipe
-// would be kept open by what the program leaves behind.
+// Process is a program that runs next to the scripts. It dies with the test process in any case. Its output goes to a
+// file, because a pipe would be kept open by processes that the program leaves behind.
 type Process struct {
 	cmd  *exec.Cmd
 	Log  string
@@ -42,10 +41,10 @@ func Launch(dir, log string, env []string, argv ...string) (*Process, error) {
 	return p, nil
 }
 
-// PID is the program's process ID, also when it has ended.
+// PID is the program's process ID, also after it has ended.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Alive tells whether the program runs; a nil process does not.
+// Alive reports whether the program is running; a nil process is not.
 func (p *Process) Alive() bool {
 	if p == nil {
 		return false
@@ -77,7 +76,7 @@ func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error {
 	}
 }
 
-// Ended says how the program went: its exit code, or the signal that killed it.
+// Ended returns how the program ended: its exit code, or the signal that killed it.
 func (p *Process) Ended() (code int, by syscall.Signal) {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
@@ -86,8 +85,8 @@ func (p *Process) Ended() (code int, by syscall.Signal) {
 	return p.cmd.ProcessState.ExitCode(), 0
 }
 
-// Poll looks until ok says yes or an error, or ctx ends. It is for things that
-// tell nobody when they change: files, processes, ports.
+// Poll calls ok until it returns true or an error, or ctx ends. It is for things that cannot be waited for: files,
+// processes, ports.
 func Poll(ctx context.Context, ok func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -104,7 +103,7 @@ func Poll(ctx context.Context, ok func() (bool, error)) error {
 	}
 }
 
-// Tail is the end of a file, at most n bytes.
+// Tail returns the end of a file, at most n bytes.
 func Tail(path string, n int64) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -14,29 +14,28 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// crypt is the encryption of a session: mautrix's own, and nothing of the bot's.
-// Its keys are in memory and end with the session.
+// crypt is the encryption of a session: mautrix's own, without the bot's code. Its keys are in memory and end with the
+// session.
 type crypt struct {
 	helper *cryptohelper.CryptoHelper
 	mach   *crypto.OlmMachine
-	syncer *mautrix.DefaultSyncer // feeds the helper
+	syncer *mautrix.DefaultSyncer // input of the helper
 	verify *verifier
 
-	mu sync.Mutex // held around each use of the machine, which takes no two at a time
+	mu sync.Mutex // locked around each use of the machine, which is not safe for concurrent use
 
-	keyCame bool                        // the sync loop's own
-	sealed  map[id.EventID]*event.Event // what could not be decrypted; the sync loop's own
-	readers map[id.RoomID][]id.UserID   // whom the room's key was meant for; guarded by mu
+	keyCame bool                        // used only by the sync loop
+	sealed  map[id.EventID]*event.Event // events that could not be decrypted; used only by the sync loop
+	readers map[id.RoomID][]id.UserID   // recipients of the room's key; guarded by mu
 }
 
-// quietSyncer is a syncer that the helper cannot dispatch events to: the
-// timeline decrypts in its own order.
+// quietSyncer is a syncer to which the helper cannot dispatch events: the timeline decrypts in its own order.
 type quietSyncer struct {
 	mautrix.Syncer
 	mautrix.ExtensibleSyncer
 }
 
-// openKeys makes the session able to read and write encrypted rooms.
+// openKeys enables the session to read and write encrypted rooms.
 func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	if cfg.Keys == NoKeys {
 		return nil
@@ -80,7 +79,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 // sign gives the account a cross-signing identity and signs this device with it.
 func (c *crypt) sign(ctx context.Context, password string) error {
 	if _, _, err := c.mach.GenerateAndUploadCrossSigningKeysWithPassword(ctx, password, ""); err != nil {
-		return fmt.Errorf("make cross-signing keys: %w", err)
+		return fmt.Errorf("create cross-signing keys: %w", err)
 	}
 	if err := c.mach.SignOwnDevice(ctx, c.mach.OwnIdentity()); err != nil {
 		return fmt.Errorf("sign own device: %w", err)
@@ -91,9 +90,8 @@ func (c *crypt) sign(ctx context.Context, password string) error {
 	return nil
 }
 
-// rooms keeps copies of memberships. mautrix's own store keeps the content of the
-// event, and changes it when this client joins, invites or makes a room, while its
-// sync may still be reading that event.
+// rooms keeps copies of memberships. mautrix's own store keeps the event's content, and changes it when this client
+// joins, invites or creates a room, while its sync may still be reading that event.
 type rooms struct{ *mautrix.MemoryStateStore }
 
 // SetMember is part of mautrix.StateStore.
@@ -104,7 +102,7 @@ func (r *rooms) SetMember(ctx context.Context, room id.RoomID, user id.UserID, m
 	return r.MemoryStateStore.SetMember(ctx, room, user, &own)
 }
 
-// takeKeys gives the encryption what a sync brought. It runs in the sync loop.
+// takeKeys passes a sync's keys to the encryption. It runs in the sync loop.
 func (p *Person) takeKeys(ctx context.Context, resp *mautrix.RespSync, since string) error {
 	if p.crypt == nil {
 		return nil
@@ -120,7 +118,7 @@ func (p *Person) takeKeys(ctx context.Context, resp *mautrix.RespSync, since str
 	return nil
 }
 
-// read decodes an event, decrypted where that can be done.
+// read decodes an event, decrypted if possible.
 func (p *Person) read(ctx context.Context, room string, evt *event.Event) Msg {
 	if plain := p.decrypt(ctx, room, evt); plain != nil {
 		m := decode(room, plain)
@@ -130,8 +128,7 @@ func (p *Person) read(ctx context.Context, room string, evt *event.Event) Msg {
 	return decode(room, evt)
 }
 
-// decrypt gives the plain event, nil for one that is none or that this session
-// has no key for.
+// decrypt returns the decrypted event, nil if it is not encrypted or this session has no key.
 func (p *Person) decrypt(ctx context.Context, room string, evt *event.Event) *event.Event {
 	if p.crypt == nil || evt.Type.Type != event.EventEncrypted.Type || evt.StateKey != nil {
 		return nil
@@ -152,8 +149,7 @@ func (p *Person) decrypt(ctx context.Context, room string, evt *event.Event) *ev
 	return plain
 }
 
-// reread decrypts what could not be read before its key came. It runs in the
-// sync loop.
+// reread decrypts events whose keys have arrived since. It runs in the sync loop.
 func (p *Person) reread(ctx context.Context) {
 	if p.crypt == nil || !p.crypt.keyCame {
 		return
@@ -172,7 +168,7 @@ func (p *Person) reread(ctx context.Context) {
 	}
 }
 
-// noteSealed keeps an event that could not be decrypted, for reread.
+// noteSealed keeps an undecryptable event for reread.
 func (p *Person) noteSealed(room string, evt *event.Event, m Msg) {
 	if p.crypt == nil || m.Type != event.EventEncrypted.Type || len(p.crypt.sealed) >= keep {
 		return
@@ -181,7 +177,7 @@ func (p *Person) noteSealed(room string, evt *event.Event, m Msg) {
 	p.crypt.sealed[evt.ID] = evt
 }
 
-// replace puts m in the place of the event that was seen before.
+// replace puts m in the place of the same event seen before.
 func (t *timeline) replace(m Msg) {
 	for i := range t.msgs {
 		if t.msgs[i].Event == m.Event {
@@ -190,9 +186,8 @@ func (t *timeline) replace(m Msg) {
 	}
 }
 
-// prepare learns, before something is sent to a room, whether it is encrypted,
-// who is in it and which devices they have, whatever the syncs have told so far:
-// a script says the next thing faster than any person could. p.crypt.mu is held.
+// prepare asks the server, before something is sent to a room, whether it is encrypted, who is in it and which devices
+// they have, because a script is faster than its own sync. p.crypt.mu is held.
 func (p *Person) prepare(ctx context.Context, room id.RoomID) error {
 	if _, err := p.cli.State(ctx, room); err != nil {
 		return fmt.Errorf("ask for the state of %s: %w", room, err)
@@ -217,7 +212,7 @@ func (p *Person) prepare(ctx context.Context, room id.RoomID) error {
 	return nil
 }
 
-// Send sends an event of any type, encrypted where the room is.
+// Send sends an event of any type, encrypted if the room is.
 func (p *Person) Send(ctx context.Context, room, kind string, content any) (string, error) {
 	if p.crypt != nil {
 		p.crypt.mu.Lock()
@@ -235,8 +230,7 @@ func (p *Person) sendLocked(ctx context.Context, room, kind string, content any)
 	return p.send(ctx, room, kind, content, mautrix.ReqSendEvent{})
 }
 
-// SendClear sends an event as it is, also to an encrypted room: what a broken
-// client does.
+// SendClear sends an event in clear, even to an encrypted room, as a broken client does.
 func (p *Person) SendClear(ctx context.Context, room, kind string, content any) (string, error) {
 	return p.send(ctx, room, kind, content, mautrix.ReqSendEvent{DontEncrypt: true})
 }
@@ -249,7 +243,7 @@ func (p *Person) send(ctx context.Context, room, kind string, content any, how m
 	return resp.EventID.String(), nil
 }
 
-// Encryption makes a room an encrypted one, for good.
+// Encryption makes a room encrypted, permanently.
 func (p *Person) Encryption(ctx context.Context, room string) error {
 	_, err := p.cli.SendStateEvent(ctx, id.RoomID(room), event.StateEncryption, "", &event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1})
 	if err != nil {

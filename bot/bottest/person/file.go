@@ -12,11 +12,11 @@ import (
 type Parcel struct {
 	Name    string
 	Data    []byte
-	Caption string // written under it, "" for nothing
+	Caption string // caption, "" for none
 	Kind    string // voice, sticker, gone (the server does not have it); "" = by the name
 }
 
-// SendParcel sends a file, encrypted where the room is.
+// SendParcel sends a file, encrypted if the room is.
 func (p *Person) SendParcel(ctx context.Context, room string, parcel Parcel) (string, error) {
 	kind := mime.TypeByExtension(filepath.Ext(parcel.Name))
 	if kind == "" {

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// HoldKeys keeps the keys that this session sends to others back, until it is
-// told to let them go: what a slow or broken client does.
+// HoldKeys delays the keys that this session sends to others until it is called again: what a slow or broken client
+// does.
 func (p *Person) HoldKeys(ctx context.Context, hold bool) error { return p.holding.set(ctx, hold) }
 
-// holding is the way to the homeserver on which keys can be held back.
+// holding is a transport to the homeserver that can delay keys.
 type holding struct {
 	to   http.RoundTripper
 	mu   sync.Mutex

@@ -12,8 +12,7 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// upload puts a file on the homeserver, encrypted where the room is, and adds
-// where it is to the content of its message.
+// upload stores a file on the homeserver, encrypted if the room is, and adds its address to the content of its message.
 func (p *Person) upload(ctx context.Context, room, name, kind string, data []byte, content map[string]any) error {
 	encrypted := false
 	if p.crypt != nil {
@@ -28,7 +27,7 @@ func (p *Person) upload(ctx context.Context, room, name, kind string, data []byt
 	req := mautrix.ReqUploadMedia{ContentBytes: data, ContentLength: int64(len(data)), ContentType: kind, FileName: name}
 	file := attachment.NewEncryptedFile()
 	if encrypted {
-		req.ContentBytes = bytes.Clone(data) // which is the caller's
+		req.ContentBytes = bytes.Clone(data) // the caller's, not to be changed
 		file.EncryptInPlace(req.ContentBytes)
 		req.ContentType, req.FileName = "application/octet-stream", ""
 	}
@@ -66,8 +65,7 @@ func (p *Person) Download(ctx context.Context, m Msg) ([]byte, error) {
 	return data, nil
 }
 
-// Sealed tells by an error when the file of an encrypted message is not there as
-// its description says, or lies on the homeserver as it is.
+// Sealed returns an error if the file of an encrypted message does not match its description, or is stored unencrypted.
 func (p *Person) Sealed(ctx context.Context, file json.RawMessage) error {
 	var f struct {
 		URL string `json:"url"`
@@ -89,7 +87,7 @@ func (p *Person) Sealed(ctx context.Context, file json.RawMessage) error {
 	return nil
 }
 
-// Avatar is the mxc address of a user's picture, "" when there is none.
+// Avatar returns the mxc address of a user's picture, "" if there is none.
 func (p *Person) Avatar(ctx context.Context, user string) (string, error) {
 	uri, err := p.cli.GetAvatarURL(ctx, id.UserID(user))
 	if err != nil || uri.IsEmpty() {

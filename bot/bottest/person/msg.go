@@ -9,36 +9,35 @@ import (
 	"maunium.net/go/mautrix/event"
 )
 
-// Msg is one event of a room, in the terms of somebody who reads the chat.
+// Msg is one event of a room, as a reader of the chat sees it.
 type Msg struct {
 	Event  string // event ID
 	Room   string
 	Sender string    // user ID
 	Type   string    // m.room.message, m.reaction, m.room.member, m.room.redaction …
-	Time   time.Time // by the server's clock
+	Time   time.Time // in the server's clock
 
 	Kind     string   // msgtype: m.text, m.notice, m.file …
-	Body     string   // plain text; of an edit: the new text
-	HTML     string   // formatted body, "" when there is none
+	Body     string   // plain text; for an edit: the new text
+	HTML     string   // formatted body, "" if there is none
 	ReplyTo  string   // event that this answers
 	Thread   string   // root of the thread this is in
 	EditOf   string   // event that this edit replaces
 	Target   string   // event that a reaction or redaction is about
 	Key      string   // of a reaction
 	URL      string   // mxc address of a file
-	Mentions []string // user IDs; nil when m.mentions is missing, empty when it is {}
+	Mentions []string // user IDs; nil if m.mentions is missing, empty if it is {}
 
 	Member     string // m.room.member: whose membership
 	Membership string // join, leave, invite …
 	Redacted   bool   // content was removed
 
-	Encrypted bool            // it came encrypted, and could be read
-	File      json.RawMessage // of an encrypted file: what decrypts it
-	Content   json.RawMessage // all of the content
+	Encrypted bool            // it was encrypted, and could be decrypted
+	File      json.RawMessage // of an encrypted file: the key
+	Content   json.RawMessage // the whole content
 }
 
-// Final tells whether this is a message of its own that answers another one:
-// text, not a notice, not an edit.
+// Final reports whether this is a separate message that answers another one: text, not a notice, not an edit.
 func (m Msg) Final() bool {
 	return m.Type == "m.room.message" && m.Kind == "m.text" && m.EditOf == "" && m.ReplyTo != ""
 }
@@ -69,7 +68,7 @@ func (m Msg) String() string {
 	return fmt.Sprintf("<%s>%s %s", who, mark, m.Body)
 }
 
-// content is what Msg takes from an event's content; unknown keys are left alone.
+// content is the part of an event's content that Msg needs; unknown keys are ignored.
 type content struct {
 	MsgType       string          `json:"msgtype"`
 	Body          string          `json:"body"`
@@ -92,8 +91,7 @@ type content struct {
 	} `json:"m.relates_to"`
 }
 
-// decode reads an event. A content that does not have the shapes of the
-// specification gives a Msg with its type and sender alone.
+// decode reads an event. If its content is invalid, the Msg has only type and sender.
 func decode(room string, evt *event.Event) Msg {
 	m := Msg{
 		Event: evt.ID.String(), Room: room, Sender: evt.Sender.String(),

@@ -1,10 +1,9 @@
-// Package person is a Matrix client for one person: it logs in, creates rooms,
-// writes in them and reads what others write. The chat of ./deploy/try and the
-// conversation scripts use it to talk to the bot, as somebody would with Element.
+// Package person is a Matrix client for one person: it logs in, creates rooms, writes in them and reads what others
+// write. The chat of ./deploy/try and the conversation scripts use it to talk to the bot, as somebody would with
+// Element.
 //
-// It reads and writes encrypted rooms by mautrix's own helpers: it shares no code
-// with the bot, because two ends that do share bugs. It stores nothing on disk
-// and never decides anything for the bot.
+// It uses mautrix's own helpers for encrypted rooms and shares no code with the bot, because two ends that share code
+// share bugs. It stores nothing on disk and never decides anything for the bot.
 package person
 
 import (
@@ -24,13 +23,13 @@ import (
 type Config struct {
 	Homeserver string         // base URL, http://127.0.0.1:8008
 	Name       string         // localpart of the user ID
-	Password   string         // used for the registration as well as for the login
+	Password   string         // for registration and login
 	Device     string         // display name of the session; "" = "matrix-tui"
 	Keys       Keys           // whether it reads and writes encrypted rooms
 	Log        zerolog.Logger // debug lines of the HTTP client; the zero value logs nothing
 }
 
-// Keys says what a session is to those who encrypt for it.
+// Keys is how a session looks to others who encrypt for it.
 type Keys int
 
 const (
@@ -39,7 +38,7 @@ const (
 	SignedKeys               // a device signed by a new cross-signing identity of the account
 )
 
-// Person is one logged-in session. All methods may be called at the same time.
+// Person is one logged-in session. Its methods are safe for concurrent use.
 type Person struct {
 	cli *mautrix.Client
 	log zerolog.Logger
@@ -51,15 +50,15 @@ type Person struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced at each change of what follows
+	changed chan struct{} // closed and replaced at each change of the fields below
 	rooms   map[string]*timeline
-	redone  int               // how often something seen could be read later
-	invites map[string]string // room → who invited
+	redone  int               // how often an event could be decrypted later
+	invites map[string]string // room → inviter
 	synced  bool
 }
 
-// Enter registers the account, or logs in when it is there already, and starts
-// to watch its rooms. It returns after the first sync. Close ends it.
+// Enter registers the account, or logs in if it exists, and starts to sync. It returns after the first sync. Close ends
+// it.
 func Enter(ctx context.Context, cfg Config) (*Person, error) {
 	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
 	if err != nil {
@@ -94,7 +93,7 @@ func Enter(ctx context.Context, cfg Config) (*Person, error) {
 	return p, nil
 }
 
-// enter registers; a name that is taken is logged in to.
+// enter registers, or logs in if the name is taken.
 func enter(ctx context.Context, cli *mautrix.Client, cfg Config) error {
 	device := cfg.Device
 	if device == "" {
@@ -126,13 +125,13 @@ func enter(ctx context.Context, cli *mautrix.Client, cfg Config) error {
 // ID is the user ID, @alice:example.org.
 func (p *Person) ID() string { return p.cli.UserID.String() }
 
-// Close ends the watching and waits for it. The session stays valid on the server.
+// Close stops syncing and waits for it. The session stays valid on the server.
 func (p *Person) Close() {
 	p.stop()
 	<-p.done
 }
 
-// until waits for a condition of the watched state; p.mu is held while ok runs.
+// until waits for a condition of the synced state; p.mu is held while ok runs.
 func (p *Person) until(ctx context.Context, ok func() bool) error {
 	for {
 		p.mu.Lock()
@@ -149,21 +148,21 @@ func (p *Person) until(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// tell wakes everybody who waits; p.mu is held.
+// tell wakes all waiters; p.mu is held.
 func (p *Person) tell() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// RoomSpec describes a room to be made.
+// RoomSpec describes a room to create.
 type RoomSpec struct {
 	Name      string
 	Invite    []string // user IDs
 	Encrypted bool     // m.megolm.v1.aes-sha2
 }
 
-// CreateRoom makes a private room and returns its ID. One with a single other
-// person is a direct chat, as clients make them.
+// CreateRoom creates a private room and returns its ID. One with a single other person is a direct chat, as clients
+// create it.
 func (p *Person) CreateRoom(ctx context.Context, spec RoomSpec) (string, error) {
 	req := &mautrix.ReqCreateRoom{Name: spec.Name, Preset: "private_chat", IsDirect: len(spec.Invite) == 1}
 	for _, user := range spec.Invite {
@@ -182,7 +181,7 @@ func (p *Person) CreateRoom(ctx context.Context, spec RoomSpec) (string, error) 
 	return resp.RoomID.String(), nil
 }
 
-// Invite asks a user into the room.
+// Invite invites a user to the room.
 func (p *Person) Invite(ctx context.Context, room, user string) error {
 	if _, err := p.cli.InviteUser(ctx, id.RoomID(room), &mautrix.ReqInviteUser{UserID: id.UserID(user)}); err != nil {
 		return fmt.Errorf("invite %s to %s: %w", user, room, err)
@@ -198,7 +197,7 @@ func (p *Person) Join(ctx context.Context, room string) error {
 	return nil
 }
 
-// Leave goes out of the room.
+// Leave leaves the room.
 func (p *Person) Leave(ctx context.Context, room string) error {
 	if _, err := p.cli.LeaveRoom(ctx, id.RoomID(room)); err != nil {
 		return fmt.Errorf("leave %s: %w", room, err)
@@ -206,7 +205,7 @@ func (p *Person) Leave(ctx context.Context, room string) error {
 	return nil
 }
 
-// Kick puts somebody else out of the room.
+// Kick removes somebody from the room.
 func (p *Person) Kick(ctx context.Context, room, user string) error {
 	if _, err := p.cli.KickUser(ctx, id.RoomID(room), &mautrix.ReqKickUser{UserID: id.UserID(user)}); err != nil {
 		return fmt.Errorf("kick %s from %s: %w", user, room, err)
@@ -214,7 +213,7 @@ func (p *Person) Kick(ctx context.Context, room, user string) error {
 	return nil
 }
 
-// Members are the joined user IDs of the room, as the server knows them now.
+// Members returns the user IDs that are joined to the room, as the server knows them now.
 func (p *Person) Members(ctx context.Context, room string) ([]string, error) {
 	resp, err := p.cli.JoinedMembers(ctx, id.RoomID(room))
 	if err != nil {
@@ -227,8 +226,8 @@ func (p *Person) Members(ctx context.Context, room string) ([]string, error) {
 	return users, nil
 }
 
-// Upgrade replaces the room by a successor of the given version ("10"), leaving
-// an m.room.tombstone behind, and returns the successor's ID.
+// Upgrade replaces the room by a successor of the given version ("10"), leaving an m.room.tombstone, and returns the
+// successor's ID.
 func (p *Person) Upgrade(ctx context.Context, room, version string) (string, error) {
 	var resp struct {
 		Room string `json:"replacement_room"`
@@ -240,32 +239,33 @@ func (p *Person) Upgrade(ctx context.Context, room, version string) (string, err
 	return resp.Room, nil
 }
 
-// Token logs in as another session, which stays, and returns its access token.
+// Token logs in with another session, which stays, and returns its access token.
 func Token(ctx context.Context, cfg Config) (string, error) {
-	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	cli, err := logIn(ctx, cfg)
 	if err != nil {
-		return "", fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
-	}
-	cli.Log = cfg.Log
-	if err := enter(ctx, cli, cfg); err != nil {
 		return "", err
 	}
 	return cli.AccessToken, nil
 }
 
-// Register makes the account without a session and returns its user ID. An
-// account that is there already is no error when the password fits.
+// Register creates the account without a session and returns its user ID. An existing account is no error if the
+// password matches.
 func Register(ctx context.Context, cfg Config) (string, error) {
-	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	cli, err := logIn(ctx, cfg)
 	if err != nil {
-		return "", fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
-	}
-	cli.Log = cfg.Log
-	if err := enter(ctx, cli, cfg); err != nil {
 		return "", err
 	}
 	if _, err := cli.Logout(ctx); err != nil {
 		return "", fmt.Errorf("log out %s: %w", cfg.Name, err)
 	}
 	return cli.UserID.String(), nil
+}
+
+func logIn(ctx context.Context, cfg Config) (*mautrix.Client, error) {
+	cli, err := mautrix.NewClient(cfg.Homeserver, "", "")
+	if err != nil {
+		return nil, fmt.Errorf("use homeserver %s: %w", cfg.Homeserver, err)
+	}
+	cli.Log = cfg.Log
+	return cli, enter(ctx, cli, cfg)
 }

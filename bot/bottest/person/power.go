@@ -8,9 +8,8 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// SetPower sets one level of the room's power levels, and leaves the others as
-// they are. The path leads to it in the content of the event: "events_default",
-// or "users" and a user ID.
+// SetPower sets one of the room's power levels and keeps the others. The path leads to it in the content of the event:
+// "events_default", or "users" and a user ID.
 func (p *Person) SetPower(ctx context.Context, room string, path []string, level int) error {
 	content := map[string]any{}
 	if err := p.cli.StateEvent(ctx, id.RoomID(room), event.StatePowerLevels, "", &content); err != nil {

@@ -7,8 +7,7 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// Profile is what a user is called, and the address of their picture; "" for
-// what they have none of.
+// Profile returns a user's display name and the address of their picture; "" if they have none.
 func (p *Person) Profile(ctx context.Context, user string) (name, picture string, err error) {
 	profile, err := p.cli.GetProfile(ctx, id.UserID(user))
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// noteRead keeps what an m.receipt tells about who has read how far.
+// noteRead records the read receipts in an m.receipt.
 func (t *timeline) noteRead(raw []byte) {
 	var events map[string]struct {
 		Read map[string]json.RawMessage `json:"m.read"`
 	}
-	_ = json.Unmarshal(raw, &events) // one of another shape tells nothing
+	_ = json.Unmarshal(raw, &events) // ignore one with another structure
 	for event, by := range events {
 		for user := range by.Read {
 			if !slices.Contains(t.read[user], event) && len(t.read[user]) < keep {
@@ -25,8 +25,7 @@ func (t *timeline) noteRead(raw []byte) {
 	}
 }
 
-// WaitRead returns once a read receipt of the user stands on the event or on a
-// later one.
+// WaitRead returns once a read receipt of the user is on the event or a later one.
 func (p *Person) WaitRead(ctx context.Context, room, user, event string) error {
 	err := p.until(ctx, func() bool {
 		t := p.rooms[room]
@@ -42,8 +41,7 @@ func (p *Person) WaitRead(ctx context.Context, room, user, event string) error {
 	return nil
 }
 
-// MarkedRead tells whether a read receipt of the user has been seen on the very
-// event.
+// MarkedRead reports whether a read receipt of the user has been seen on exactly this event.
 func (p *Person) MarkedRead(room, user, event string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

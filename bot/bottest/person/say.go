@@ -13,8 +13,7 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// Say sends a text message and returns its event ID. The content is built by
-// hand: what a person types goes out as it is, whatever it holds.
+// Say sends a text message and returns its event ID. It builds the content itself, so that any text is sent unchanged.
 func (p *Person) Say(ctx context.Context, room, text string) (string, error) {
 	return p.Send(ctx, room, event.EventMessage.Type, map[string]any{
 		"msgtype": "m.text", "body": text, "m.mentions": Mentions(text),
@@ -23,8 +22,7 @@ func (p *Person) Say(ctx context.Context, room, text string) (string, error) {
 
 var userID = regexp.MustCompile(`@[a-z0-9._=/+-]+:[A-Za-z0-9.-]+(?::[0-9]+)?`)
 
-// Mentions are the users whose IDs stand in a text, as a client that makes
-// pills of them would tell.
+// Mentions returns the users whose IDs occur in a text, as a client that makes pills of them would send.
 func Mentions(text string) map[string]any {
 	if found := userID.FindAllString(text, -1); found != nil {
 		return map[string]any{"user_ids": found}
@@ -40,13 +38,30 @@ func (p *Person) Reply(ctx context.Context, room, to, text string) (string, erro
 	})
 }
 
-// Edit replaces the text of a message of one's own; of a file, its caption.
+// Edit replaces the text of an own message; for a file, its caption.
 func (p *Person) Edit(ctx context.Context, room, target, text string) (string, error) {
+	content, err := p.edited(room, target, text)
+	if err != nil {
+		return "", err
+	}
+	return p.Send(ctx, room, event.EventMessage.Type, content)
+}
+
+// EditClear is Edit in clear, even in an encrypted room.
+func (p *Person) EditClear(ctx context.Context, room, target, text string) (string, error) {
+	content, err := p.edited(room, target, text)
+	if err != nil {
+		return "", err
+	}
+	return p.SendClear(ctx, room, event.EventMessage.Type, content)
+}
+
+func (p *Person) edited(room, target, text string) (map[string]any, error) {
 	fresh := map[string]any{"msgtype": "m.text"}
 	for _, m := range p.Messages(room) {
 		if m.Event == target && (m.URL != "" || m.File != nil) {
 			if err := json.Unmarshal(m.Content, &fresh); err != nil {
-				return "", fmt.Errorf("read the message to edit: %w", err)
+				return nil, fmt.Errorf("read the message to edit: %w", err)
 			}
 		}
 	}
@@ -54,10 +69,10 @@ func (p *Person) Edit(ctx context.Context, room, target, text string) (string, e
 	content := maps.Clone(fresh)
 	content["body"], content["m.new_content"] = "* "+text, fresh
 	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": target}
-	return p.Send(ctx, room, event.EventMessage.Type, content)
+	return content, nil
 }
 
-// React puts a key (an emoji) on a message.
+// React adds a reaction (an emoji) to a message.
 func (p *Person) React(ctx context.Context, room, target, key string) (string, error) {
 	return p.Send(ctx, room, event.EventReaction.Type, map[string]any{
 		"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": target, "key": key},
@@ -89,7 +104,7 @@ func (p *Person) Upload(ctx context.Context, room, name string, data []byte) (st
 	return p.Send(ctx, room, event.EventMessage.Type, content)
 }
 
-// msgtype is the Matrix message type for a MIME type.
+// msgtype returns the Matrix message type for a MIME type.
 func msgtype(kind string) string {
 	for prefix, t := range map[string]string{"image/": "m.image", "audio/": "m.audio", "video/": "m.video"} {
 		if len(kind) > len(prefix) && kind[:len(prefix)] == prefix {

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	keep     = 5000             // events held per room; older ones are forgotten
+	keep     = 5000             // events kept per room; older ones are dropped
 	longPoll = 10 * time.Second // one /sync
 	filter   = `{"presence":{"types":[]},"room":{"timeline":{"limit":100}}}`
 )
 
-// timeline is what was seen of one room, oldest first.
+// timeline contains the events seen in one room, oldest first.
 type timeline struct {
 	msgs   []Msg
 	known  map[string]bool
 	typing []string
-	read   map[string][]string // events on which a user's read receipts have stood
+	read   map[string][]string // events that have had a user's read receipt
 }
 
-// add appends events that are not there yet and forgets the oldest over the bound.
+// add appends new events and drops the oldest above the limit.
 func (t *timeline) add(msgs ...Msg) {
 	for _, m := range msgs {
 		if m.Event == "" || t.known[m.Event] {
@@ -80,8 +80,7 @@ func (p *Person) watch(ctx context.Context) {
 	}
 }
 
-// gaps fetches what a limited timeline left out: from its beginning back to the
-// newest event that is known.
+// gaps fetches what a limited timeline left out: from its beginning back to the newest known event.
 func (p *Person) gaps(ctx context.Context, resp *mautrix.RespSync, since string) map[string][]Msg {
 	gaps := map[string][]Msg{}
 	for room, joined := range resp.Rooms.Join {
@@ -104,7 +103,7 @@ func (p *Person) gaps(ctx context.Context, resp *mautrix.RespSync, since string)
 	return gaps
 }
 
-// take puts one sync response into the rooms.
+// take applies one sync response to the rooms.
 func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[string][]Msg) {
 	news := map[id.RoomID][]Msg{}
 	for room, joined := range resp.Rooms.Join {
@@ -147,7 +146,7 @@ func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[stri
 	}
 }
 
-// room is the timeline of a room, made when it is new; p.mu is held.
+// room returns the timeline of a room, and creates it if it is new; p.mu is held.
 func (p *Person) room(room string) *timeline {
 	t := p.rooms[room]
 	if t == nil {
@@ -169,11 +168,11 @@ func typists(raw []byte) []string {
 	var c struct {
 		Users []string `json:"user_ids"`
 	}
-	_ = json.Unmarshal(raw, &c) // a notification that is none tells of nobody
+	_ = json.Unmarshal(raw, &c) // an invalid one has no users
 	return c.Users
 }
 
-// Messages are the events seen in the room so far, oldest first.
+// Messages returns the events seen in the room so far, oldest first.
 func (p *Person) Messages(room string) []Msg {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,12 +182,11 @@ func (p *Person) Messages(room string) []Msg {
 	return nil
 }
 
-// Wait returns the first event of the room that fits, among those seen already
-// and then among those to come.
+// Wait returns the first matching event of the room, among those already seen and then among new ones.
 func (p *Person) Wait(ctx context.Context, room string, fits func(Msg) bool) (Msg, error) {
 	var hit Msg
 	next := 0
-	var first string // event at index 0, to notice that old ones were forgotten
+	var first string // the oldest event, to notice that old ones were dropped
 	redone := 0
 	err := p.until(ctx, func() bool {
 		t := p.rooms[room]
@@ -220,7 +218,7 @@ func (p *Person) WaitInvite(ctx context.Context, room string) error {
 	return nil
 }
 
-// WaitTyping returns once the user types in the room, or no longer does.
+// WaitTyping returns once the user is typing in the room, or has stopped.
 func (p *Person) WaitTyping(ctx context.Context, room, user string, typing bool) error {
 	err := p.until(ctx, func() bool {
 		t := p.rooms[room]
@@ -232,14 +230,13 @@ func (p *Person) WaitTyping(ctx context.Context, room, user string, typing bool)
 	return nil
 }
 
-// History asks the server for the whole timeline of the room, oldest first, at
-// most the newest 5,000 events: what is there, not what happened to be seen.
+// History asks the server for the whole timeline of the room, oldest first, at most the newest 5,000 events.
 func (p *Person) History(ctx context.Context, room string) ([]Msg, error) {
 	return p.back(ctx, room, "", func(Msg) bool { return false })
 }
 
-// back reads the room backwards from a token ("" = its end) to the first event
-// for which stop holds, and returns what lies between, oldest first.
+// back reads the room backwards from a token ("" = its end) to the first event for which stop is true, and returns the
+// events in between, oldest first.
 func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) bool) ([]Msg, error) {
 	var msgs []Msg
 	seen := map[string]bool{}
@@ -269,8 +266,7 @@ func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) boo
 	return msgs, nil
 }
 
-// Raw are all events of the room as the homeserver has them, encrypted ones as
-// they are, newest first; 5,000 at most.
+// Raw returns all events of the room as the homeserver has them, encrypted ones unchanged, newest first; 5,000 at most.
 func (p *Person) Raw(ctx context.Context, room string) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	from := ""

@@ -28,7 +28,7 @@ func TestTimelineTakesAnEventOnce(t *testing.T) {
 	}
 }
 
-// someone is a person who has seen nothing yet and watches nothing.
+// someone is a person who has seen nothing yet and does not sync.
 func someone() *Person {
 	return &Person{changed: make(chan struct{}), rooms: map[string]*timeline{}, invites: map[string]string{}}
 }

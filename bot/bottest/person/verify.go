@@ -13,9 +13,8 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// verifier takes part in the verifications that this session has started, and in
-// no others. It confirms what it is shown: the script compares. The lock of crypt
-// is held in all that follows.
+// verifier takes part in verifications that this session has started, and in no others. It confirms the emojis it is
+// shown: the script compares them. crypt's lock is held in all methods below.
 type verifier struct {
 	cli    *mautrix.Client
 	mach   *crypto.OlmMachine
@@ -25,7 +24,7 @@ type verifier struct {
 	sas    chan []string
 
 	ours map[id.VerificationTransactionID]bool
-	todo []func(context.Context) error // what callbacks want done: the helper's lock is held in them
+	todo []func(context.Context) error // work for callbacks, which run under the helper's lock
 }
 
 func newVerifier(ctx context.Context, cli *mautrix.Client, mach *crypto.OlmMachine) (*verifier, error) {
@@ -40,8 +39,8 @@ func newVerifier(ctx context.Context, cli *mautrix.Client, mach *crypto.OlmMachi
 	return v, v.helper.Init(ctx)
 }
 
-// take gives the helper an event of a verification that was started here: one
-// that came to this device, or one of a room as it reads decrypted.
+// take passes an event of a verification that was started here to the helper: a to-device event, or a decrypted event
+// of a room.
 func (v *verifier) take(ctx context.Context, evt *event.Event) {
 	if !strings.HasPrefix(evt.Type.Type, "m.key.verification.") || evt.Sender == v.cli.UserID {
 		return
@@ -58,7 +57,7 @@ func (v *verifier) take(ctx context.Context, evt *event.Event) {
 	}
 	given := *evt
 	if given.RoomID != "" {
-		given.ID = id.EventID(txn) // the helper takes the event's own ID for the transaction's
+		given.ID = id.EventID(txn) // the helper uses the event's own ID as the transaction's
 	}
 	v.syncer.Dispatch(ctx, &given)
 	for len(v.todo) > 0 {
@@ -70,9 +69,8 @@ func (v *verifier) take(ctx context.Context, evt *event.Event) {
 	}
 }
 
-// Verify starts the verification of a user, in a room or, where room is "", from
-// device to device, and returns the emojis that the other side must show too.
-// This side confirms them.
+// Verify starts the verification of a user, in a room or, if room is "", from device to device, and returns the emojis
+// that the other side must also show. This side confirms them.
 func (p *Person) Verify(ctx context.Context, room, user string) ([]string, error) {
 	v := p.crypt.verify
 	if err := p.startVerification(ctx, id.RoomID(room), id.UserID(user)); err != nil {
@@ -98,7 +96,7 @@ func (p *Person) startVerification(ctx context.Context, room id.RoomID, user id.
 		v.ours[txn] = true
 		return err
 	}
-	// What the helper's StartInRoomVerification is for, which encrypts its request twice.
+	// Instead of the helper's StartInRoomVerification, which encrypts its request twice.
 	event, err := p.sendLocked(ctx, room.String(), event.EventMessage.Type, &event.MessageEventContent{
 		MsgType: event.MsgVerificationRequest, Body: "Verify this device: your client does not know how.", To: user,
 		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
@@ -115,28 +113,28 @@ func (p *Person) startVerification(ctx context.Context, room id.RoomID, user id.
 	return v.store.SaveVerificationTransaction(ctx, state)
 }
 
-// What follows is what the helper calls.
+// The methods below are called by the helper.
 
-// VerificationRequested is for verifications that others start: none is taken.
+// VerificationRequested is for verifications that others start: none is accepted.
 func (v *verifier) VerificationRequested(context.Context, id.VerificationTransactionID, id.UserID, id.DeviceID) {
 }
 
-// VerificationReady goes on with the emojis.
+// VerificationReady continues with the emojis.
 func (v *verifier) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
 	if sas {
 		v.todo = append(v.todo, func(ctx context.Context) error { return v.helper.StartSAS(ctx, txn) })
 	}
 }
 
-// VerificationCancelled is told by what the script waits for in vain.
+// VerificationCancelled does nothing: the script notices when its wait times out.
 func (v *verifier) VerificationCancelled(context.Context, id.VerificationTransactionID, event.VerificationCancelCode, string) {
 }
 
-// VerificationDone is what the bot's log tells too.
+// VerificationDone does nothing: the bot's log says so too.
 func (v *verifier) VerificationDone(context.Context, id.VerificationTransactionID, event.VerificationMethod) {
 }
 
-// ShowSAS hands the emojis to Verify and confirms them.
+// ShowSAS passes the emojis to Verify and confirms them.
 func (v *verifier) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, _ []int) {
 	var shown []string
 	for i, emoji := range emojis {
@@ -149,8 +147,7 @@ func (v *verifier) ShowSAS(_ context.Context, txn id.VerificationTransactionID, 
 	v.todo = append(v.todo, func(ctx context.Context) error { return v.helper.ConfirmSAS(ctx, txn) })
 }
 
-// takeVerification gives the verifier what belongs to a verification in a room.
-// It runs in the sync loop.
+// takeVerification passes a room's verification events to the verifier. It runs in the sync loop.
 func (p *Person) takeVerification(ctx context.Context, room string, evt *event.Event) {
 	if p.crypt == nil {
 		return

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// hold has requests of the bot wait before they reach the homeserver.
+// hold delays requests of the bot before they reach the homeserver.
 type hold struct {
 	fits *regexp.Regexp // method and path
-	now  atomic.Int64   // how many wait
+	now  atomic.Int64   // how many are waiting
 	end  chan struct{}
 }
 
-// wait holds a request up, if it is one that is held.
+// wait delays a request if it matches.
 func (p *Proxy) wait(r *http.Request) {
 	p.mu.Lock()
 	h := p.hold
@@ -29,7 +29,7 @@ func (p *Proxy) wait(r *http.Request) {
 	}
 }
 
-// Release lets through what waits, and what is still to come.
+// Release lets all delayed requests through, and stops delaying.
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *Proxy) Release() {
 	}
 }
 
-// Hold has requests that fit wait from now on, until Release.
+// Hold delays matching requests from now on, until Release.
 func (p *Proxy) Hold(fits *regexp.Regexp) {
 	p.Release()
 	p.mu.Lock()
@@ -47,7 +47,7 @@ func (p *Proxy) Hold(fits *regexp.Regexp) {
 	p.hold = &hold{fits: fits, end: make(chan struct{})}
 }
 
-// Held is how many requests wait; ok is false when none is to.
+// Held returns how many requests are waiting; ok is false if none are delayed.
 func (p *Proxy) Held() (n int64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

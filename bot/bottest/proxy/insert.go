@@ -8,20 +8,18 @@ import (
 	"strings"
 )
 
-// insert is what the bot is to be told of a room by /sync, as raw JSON: events
-// of its timeline, or of the invite_state of an invitation.
+// insert is something to add to the answer of a /sync, as raw JSON: events of a room's timeline, or the invite_state of
+// an invitation.
 type insert struct {
 	room, events string
 	invite       bool
 }
 
-// Event has the bot told of events, separated by commas, in the timeline of a
-// room it is in. A /sync that waits is answered at once. The sync token stays as
-// it is: what the homeserver has to say comes with the next one.
+// Event adds events, separated by commas, to the timeline of a room that the bot is in. A waiting /sync is answered at
+// once. The sync token stays the same: the homeserver's own news come with the next one.
 func (p *Proxy) Event(room, events string) { p.insert(insert{room: room, events: events}) }
 
-// Invite has the bot told of an invitation with this invite_state: events,
-// separated by commas.
+// Invite adds an invitation with this invite_state: events, separated by commas.
 func (p *Proxy) Invite(room, events string) {
 	p.insert(insert{room: room, events: events, invite: true})
 }
@@ -35,13 +33,13 @@ func (p *Proxy) insert(i insert) {
 	}
 }
 
-// takesInserts tells a /sync that goes on from another one.
+// takesInserts recognises a /sync that continues from another one.
 func takesInserts(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/sync") && r.URL.Query().Get("since") != ""
 }
 
-// insertInto answers a /sync with what is pending, and tells whether it did;
-// otherwise wake is called when something comes.
+// insertInto answers a /sync with what is pending, and reports whether it did; otherwise wake is called when something
+// comes.
 func (p *Proxy) insertInto(w http.ResponseWriter, r *http.Request, wake context.CancelFunc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +62,7 @@ func (p *Proxy) insertInto(w http.ResponseWriter, r *http.Request, wake context.
 // the bot's own request.
 type bot struct{}
 
-// failed answers what could not be passed on.
+// failed answers a request that could not be forwarded.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, _ error) {
 	if ctx, ok := r.Context().Value(bot{}).(context.Context); ok && ctx.Err() == nil && p.insertInto(w, r, func() {}) {
 		return
@@ -73,6 +71,6 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, _ error) {
 }
 
 func quote(text string) string {
-	data, _ := json.Marshal(text) // a string cannot fail
+	data, _ := json.Marshal(text) // cannot fail for a string
 	return string(data)
 }

@@ -1,11 +1,9 @@
-// Package proxy stands between a bot and its homeserver and does what a broken
-// or hostile one would: it answers in its place, delays, cuts connections,
-// rewrites answers and inserts events. What it passes on it passes on byte by
-// byte, so that duplicate keys and odd spellings arrive as they were written. It
-// never decodes what it forwards.
+// Package proxy sits between a bot and its homeserver and does what a broken or hostile homeserver would: it answers in
+// its place, delays, cuts connections, rewrites answers and inserts events. It forwards everything else byte by byte,
+// so that duplicate keys and odd spellings arrive as written. It never decodes what it forwards.
 //
-// A fault applies to requests whose method and path, as "GET /_matrix/…" without
-// the query, match its expression, for as many requests as it says.
+// A fault applies to requests whose method and path, as "GET /_matrix/…" without the query, match its expression, for a
+// given number of requests.
 package proxy
 
 import (
@@ -26,33 +24,32 @@ import (
 	"time"
 )
 
-// Proxy is one. All methods may be called while it serves.
+// Proxy is safe for concurrent use.
 type Proxy struct {
 	server *httptest.Server
 
 	mu         sync.Mutex
 	faults     []*Fault
-	deviceless string // the user that a token is of, where the bot is not told the device
+	deviceless string // the user of a token, if the bot must not learn its device
 	hold       *hold
 	pending    []insert // for the next answer to /sync
 	wake       context.CancelFunc
 }
 
-// Fault is what goes wrong with some requests. One of Status, Delay, Cut and
-// Rewrite says what.
+// Fault is what goes wrong with some requests. One of Status, Delay, Cut and Rewrite is set.
 type Fault struct {
 	Fits *regexp.Regexp // method and path
-	Left int            // how often it is still to happen
+	Left int            // how many more times it happens
 
 	Status  int // the answer, instead of the homeserver's
 	Body    string
-	Delay   time.Duration  // before the request is passed on
+	Delay   time.Duration  // before the request is forwarded
 	Cut     bool           // the connection is closed without an answer
-	Rewrite *regexp.Regexp // what in the answer becomes To, literally; an answer without it is not counted
+	Rewrite *regexp.Regexp // what in the answer becomes To, literally; an answer without a match does not count
 	To      string
 }
 
-// New makes a proxy before a homeserver. Close ends it.
+// New returns a proxy in front of a homeserver. Close ends it.
 func New(homeserver string) (*Proxy, error) {
 	target, err := url.Parse(homeserver)
 	if err != nil {
@@ -62,11 +59,11 @@ func New(homeserver string) (*Proxy, error) {
 	through := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			r.Out.Header.Set("Accept-Encoding", "identity") // what is compressed could not be rewritten
+			r.Out.Header.Set("Accept-Encoding", "identity") // compressed answers could not be rewritten
 		},
 		ModifyResponse: p.rewrite,
 		ErrorHandler:   p.failed,
-		ErrorLog:       log.New(io.Discard, "", 0), // a homeserver that was stopped, a sync that was hurried
+		ErrorLog:       log.New(io.Discard, "", 0), // a homeserver that was stopped, or a sync that was cut short
 	}
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, through) }))
 	return p, nil
@@ -75,7 +72,7 @@ func New(homeserver string) (*Proxy, error) {
 // URL is the address of the homeserver as the bot knows it.
 func (p *Proxy) URL() string { return p.server.URL }
 
-// Close lets everything that waits go on, and ends; a nil Proxy has ended.
+// Close lets all waiting requests continue, and ends; a nil Proxy has ended.
 func (p *Proxy) Close() {
 	if p != nil {
 		p.Release()
@@ -84,15 +81,14 @@ func (p *Proxy) Close() {
 	}
 }
 
-// Add has something go wrong from now on.
+// Add adds a fault.
 func (p *Proxy) Add(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = append(p.faults, &f)
 }
 
-// Left is how often something is still to go wrong, and how many inserts have
-// not been delivered.
+// Left returns how often faults will still happen, and how many inserts have not been delivered.
 func (p *Proxy) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +99,8 @@ func (p *Proxy) Left() int {
 	return n
 }
 
-// Deviceless has the bot told that its token is this user's and of no device, as
-// those of application services are.
+// Deviceless makes the homeserver say that the bot's token belongs to this user and to no device, like an application
+// service's.
 func (p *Proxy) Deviceless(user string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,8 +141,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, through http.Handl
 	through.ServeHTTP(w, r)
 }
 
-// take counts down the first fault of a request that needs no answer, nil for
-// none.
+// take counts down the first fault of a request that needs no answer, nil if there is none.
 func (p *Proxy) take(r *http.Request) *Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +155,7 @@ func (p *Proxy) take(r *http.Request) *Fault {
 	return nil
 }
 
-// rewrite changes the homeserver's answer where a fault says so.
+// rewrite changes the homeserver's answer if a fault says so.
 func (p *Proxy) rewrite(resp *http.Response) error {
 	request := resp.Request.Method + " " + resp.Request.URL.Path
 	rewrites := func(f *Fault) bool { return f.Left > 0 && f.Rewrite != nil && f.Fits.MatchString(request) }

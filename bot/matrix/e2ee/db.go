@@ -22,11 +22,11 @@ import (
 // database is crypto.db: mautrix's tables and ours.
 type database struct {
 	*dbutil.Database
-	pickle []byte // the key under which keys are kept in it
+	pickle []byte // key that encrypts the keys in the database
 }
 
-// ours are the tables that mautrix does not have. An encryption of NULL is not
-// known yet, an empty one means: in clear.
+// ours creates the tables that mautrix does not have. An encryption of NULL is
+// unknown; an empty one means that the room is not encrypted.
 const ours = `
 CREATE TABLE IF NOT EXISTS e2ee_meta (
 	key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL
@@ -44,8 +44,8 @@ CREATE TABLE IF NOT EXISTS e2ee_member (
 CREATE INDEX IF NOT EXISTS e2ee_member_user ON e2ee_member (user);
 `
 
-// openDatabase opens crypto.db in dir, or makes it. A power cut takes nothing
-// that was committed: a message key that is used twice would give messages away.
+// openDatabase opens or creates crypto.db in dir. Commits survive a power failure,
+// because using a message key twice would reveal messages.
 func openDatabase(ctx context.Context, dir string) (*database, error) {
 	path := filepath.Join(dir, "crypto.db")
 	pickle, err := pickleKey(dir, path)
@@ -54,7 +54,7 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives its other files the same mode
 	if err != nil {
-		return nil, fmt.Errorf("make crypto.db: %w", err)
+		return nil, fmt.Errorf("create crypto.db: %w", err)
 	}
 	if err := file.Close(); err != nil {
 		return nil, err
@@ -88,26 +88,26 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 func (db *database) migrate(ctx context.Context) error {
 	keys := db.Child(sql_store_upgrade.VersionTableName, sql_store_upgrade.Table, dbutil.NoopLogger)
 	if err := keys.Upgrade(ctx); err != nil {
-		return fmt.Errorf("make tables of crypto.db: %w", err)
+		return fmt.Errorf("migrate crypto.db: %w", err)
 	}
 	if _, err := db.Exec(ctx, ours); err != nil {
-		return fmt.Errorf("make tables of crypto.db: %w", err)
+		return fmt.Errorf("migrate crypto.db: %w", err)
 	}
-	// Earlier releases kept the result of verifications: see keyStore.PutDevice.
+	// Earlier releases stored the result of verifications: see keyStore.PutDevice.
 	if _, err := db.Exec(ctx, "UPDATE crypto_device SET trust=0 WHERE trust>0"); err != nil {
-		return fmt.Errorf("forget verifications of devices: %w", err)
+		return fmt.Errorf("delete verifications of devices: %w", err)
 	}
 	return nil
 }
 
-// pickleKey reads crypto.key, or makes it when there is no crypto.db yet.
+// pickleKey reads crypto.key, or creates it if there is no crypto.db yet.
 func pickleKey(dir, path string) ([]byte, error) {
 	name := filepath.Join(dir, "crypto.key")
 	data, err := os.ReadFile(name)
 	if err == nil {
 		key, err := base64.RawStdEncoding.DecodeString(strings.TrimSpace(string(data)))
 		if err != nil || len(key) != 32 {
-			return nil, errors.New("crypto.key does not hold a key")
+			return nil, errors.New("crypto.key does not contain a key")
 		}
 		return key, nil
 	}
@@ -115,7 +115,7 @@ func pickleKey(dir, path string) ([]byte, error) {
 		return nil, fmt.Errorf("read crypto.key: %w", err)
 	}
 	if _, err := os.Stat(path); err == nil {
-		return nil, errors.New("crypto.db is there but its crypto.key is gone: bring that back, or move crypto.db away and log in anew")
+		return nil, errors.New("crypto.db exists but its crypto.key is missing: restore crypto.key, or move crypto.db away and log in again")
 	}
 	key := make([]byte, 32)
 	rand.Read(key) // never fails
@@ -125,7 +125,7 @@ func pickleKey(dir, path string) ([]byte, error) {
 	return key, nil
 }
 
-// meta reads a value of our own; "" when there is none.
+// meta returns one of our own values, or "".
 func (db *database) meta(ctx context.Context, key string) (value string, err error) {
 	err = db.QueryRow(ctx, "SELECT value FROM e2ee_meta WHERE key=$1", key).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {

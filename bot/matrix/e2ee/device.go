@@ -11,25 +11,24 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// ErrOtherAccount means that crypto.db is another account's.
+// ErrOtherAccount means that crypto.db belongs to another account.
 var ErrOtherAccount = errors.New("crypto.db belongs to another account")
 
-// ErrForeignDevice means that the homeserver has keys of this device that are
-// not ours. Others have seen them and take no others: only a new login, with
-// another device ID, helps.
+// ErrForeignDevice means that the homeserver has keys for this device that are not in
+// crypto.db. Other clients have seen them and accept no others, so only a new login
+// with another device ID helps.
 var ErrForeignDevice = errors.New("the device has keys that are not in crypto.db")
 
-// ErrNoDevice means that the login belongs to no device, so that nobody can send
-// it a key: what is encrypted cannot be read, and nothing can be said in
-// encrypted rooms.
+// ErrNoDevice means that the login belongs to no device. Nobody can send it keys, so
+// it can neither read nor write in encrypted rooms.
 var ErrNoDevice = errors.New("the login belongs to no device")
 
-// deviceless tells that there is no device.
+// deviceless reports whether the login belongs to no device.
 func (m *Machine) deviceless() bool { return m.cfg.Client.DeviceID == "" }
 
-// own sees to it that crypto.db is this account's and this device's. After a
-// login as a new device it starts anew with that one, and keeps what it needs
-// to read old messages; m.mu is held.
+// own makes sure that crypto.db belongs to this account and device. After a login as
+// a new device it deletes the old device's keys, except those for reading old
+// messages. m.mu is held.
 func (m *Machine) own(ctx context.Context) error {
 	user, device := m.cfg.Client.UserID.String(), m.cfg.Client.DeviceID.String()
 	known, err := m.db.meta(ctx, "user")
@@ -47,7 +46,7 @@ func (m *Machine) own(ctx context.Context) error {
 		return fmt.Errorf("read crypto.db: %w", err)
 	}
 	if before != "" && device != "" && before.String() != device {
-		m.log.Warn().Stringer("before", before).Str("now", device).Msg("this is a new device: it gets keys of its own")
+		m.log.Warn().Stringer("before", before).Str("now", device).Msg("this is a new device: creating its keys")
 		if err := store.renewDevice(ctx); err != nil {
 			return err
 		}
@@ -55,14 +54,14 @@ func (m *Machine) own(ctx context.Context) error {
 	return m.db.setMeta(ctx, "user", user)
 }
 
-// publish gives the homeserver the device's keys, unless it has them; m.mu is held.
+// publish uploads the device's keys unless the homeserver has them. m.mu is held.
 func (m *Machine) publish(ctx context.Context) error {
 	cli := m.cfg.Client
 	resp, err := cli.QueryKeys(ctx, &mautrix.ReqQueryKeys{
 		DeviceKeys: mautrix.DeviceKeysRequest{cli.UserID: {cli.DeviceID}},
 	})
 	if err != nil {
-		return fmt.Errorf("ask for the keys of this device: %w", err)
+		return fmt.Errorf("fetch the keys of this device: %w", err)
 	}
 	account := m.mach.GetAccount()
 	published, ok := resp.DeviceKeys[cli.UserID][cli.DeviceID]
@@ -70,28 +69,28 @@ func (m *Machine) publish(ctx context.Context) error {
 		if published.Keys.GetEd25519(cli.DeviceID) != account.SigningKey() || published.Keys.GetCurve25519(cli.DeviceID) != account.IdentityKey() {
 			return sentence.New(
 				fmt.Errorf("%w: device %s", ErrForeignDevice, cli.DeviceID),
-				"The session "+cli.DeviceID.String()+" encrypts with keys that are not in crypto.db. Log in anew (or set MATRIX_ACCESS_TOKEN to the token of a new login), so that it becomes a session of its own, or bring crypto.db and crypto.key back.")
+				"The session "+cli.DeviceID.String()+" has keys that are not in crypto.db. Restore crypto.db and crypto.key, or log in again (or set MATRIX_ACCESS_TOKEN to the token of a new login) to create a new session.")
 		}
 		if account.Shared {
 			return nil
 		}
 	}
-	account.Shared = false // a homeserver forgets the keys of a device that is logged out
+	account.Shared = false // the homeserver forgot the keys when the device was logged out
 	if err := m.mach.ShareKeys(ctx, 0); err != nil {
 		return fmt.Errorf("upload the keys of this device: %w", err)
 	}
 	return m.forgetFallback(ctx)
 }
 
-// Status is what can be told of the device.
+// Status describes the device to people.
 type Status struct {
 	Device      string // device ID
-	Fingerprint string // of the device's signing key, in groups of four
-	Signed      bool   // the account's cross-signing key vouches for it, as the homeserver shows it to others
-	Problem     string // why it is not signed, for people; "" when it is
+	Fingerprint string // fingerprint of the device's signing key, in groups of four
+	Signed      bool   // the account's cross-signing key has signed it, according to the homeserver
+	Problem     string // why it is not signed; "" if it is
 }
 
-// Verified asks the homeserver what others see of this device.
+// Verified asks the homeserver how this device appears to others.
 func (m *Machine) Verified(ctx context.Context) (Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +99,7 @@ func (m *Machine) Verified(ctx context.Context) (Status, error) {
 	}
 	s := Status{Device: m.cfg.Client.DeviceID.String(), Fingerprint: m.mach.Fingerprint()}
 	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
-		return s, fmt.Errorf("ask for our own keys: %w", err)
+		return s, fmt.Errorf("fetch our own keys: %w", err)
 	}
 	has, signed, err := m.mach.GetOwnVerificationStatus(ctx)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"maunium.net/go/mautrix"
 )
 
-// A login without a device reads and writes nothing that is encrypted, gives
-// nothing away, and works elsewhere.
+// A login without a device cannot read or write encrypted events, reveals nothing, and
+// works in unencrypted rooms.
 func TestNoDevice(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	bot.reads(room, alice.say(room, "hello"))
 	device := bot.cli.DeviceID
-	bot.cli.DeviceID = "" // as whoami tells of an application service
+	bot.cli.DeviceID = "" // like an application service's login
 	bot.restart()
 	ctx := t.Context()
 	if kind, content, err := bot.m.Encrypt(ctx, room, "m.room.message", text("secret")); !errors.Is(err, ErrNoDevice) {
@@ -26,16 +26,16 @@ func TestNoDevice(t *testing.T) {
 	}
 	alice.bring(clear.RoomID.String(), bot)
 	if kind, content, err := bot.m.Encrypt(ctx, clear.RoomID.String(), "m.room.message", text("open")); err != nil || kind != "m.room.message" || string(content) != string(text("open")) {
-		t.Errorf("in a clear room: %s %s %v", kind, content, err)
+		t.Errorf("in an unencrypted room: %s %s %v", kind, content, err)
 	}
 	msg := alice.say(room, "can you read this?")
 	raw := bot.event(room, msg)
 	var noKey *NoKeyError
-	if _, err := bot.m.Decrypt(ctx, room, raw); !errors.As(err, &noKey) || noKey.Session != sessionOf(t, raw) {
+	if _, err := decrypted(bot.m, ctx, room, raw); !errors.As(err, &noKey) || noKey.Session != sessionOf(t, raw) {
 		t.Errorf("an encrypted message: %v", err)
 	}
 	if err := bot.m.RequestKey(ctx, noKey.Room, noKey.Sender, noKey.Session); !errors.Is(err, ErrNoDevice) {
-		t.Errorf("ask for its key: %v", err)
+		t.Errorf("request its key: %v", err)
 	}
 	if _, err := bot.m.Verified(ctx); !errors.Is(err, ErrNoDevice) {
 		t.Errorf("status: %v", err)
@@ -43,7 +43,7 @@ func TestNoDevice(t *testing.T) {
 	if err := bot.m.Verify(ctx, "", alice.cli.UserID.String()); !errors.Is(err, ErrNoDevice) {
 		t.Errorf("verify: %v", err)
 	}
-	// with its device again, what it had is still there
+	// with its device again, nothing is lost
 	bot.cli.DeviceID = device
 	bot.restart()
 	if got := bot.reads(room, alice.say(room, "and now?")); got != "and now?" {

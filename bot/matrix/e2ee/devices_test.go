@@ -10,7 +10,7 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
 func TestNewDevice(t *testing.T) {
@@ -28,7 +28,7 @@ func TestNewDevice(t *testing.T) {
 	}
 	after := sessionOf(t, alice.event(room, msg))
 	if after == before {
-		t.Error("a new device is given a key that opens older messages")
+		t.Error("a new device got a key for older messages")
 	}
 	if got := bot.reads(room, phone.say(room, "from the phone")); got != "from the phone" {
 		t.Errorf("the bot reads %q", got)
@@ -41,7 +41,7 @@ func TestNewDevice(t *testing.T) {
 		return err == nil && len(outdated) > 0
 	})
 	if bot.outbound(room, "without the phone") == after {
-		t.Error("a device that is gone can read on")
+		t.Error("a deleted device can read new messages")
 	}
 }
 
@@ -58,13 +58,13 @@ func TestMembersComeAndGo(t *testing.T) {
 	second := bot.say(room, "for three")
 	after := sessionOf(t, bot.event(room, second))
 	if after == before {
-		t.Error("who comes later gets the key of what was said before")
+		t.Error("a new member got the key of older messages")
 	}
 	if got := carol.reads(room, second); got != "for three" {
 		t.Errorf("carol reads %q", got)
 	}
-	if _, err := carol.m.Decrypt(t.Context(), room, bot.event(room, first)); err == nil {
-		t.Error("carol reads what was said before she came")
+	if _, err := decrypted(carol.m, t.Context(), room, bot.event(room, first)); err == nil {
+		t.Error("carol reads a message from before she joined")
 	}
 	if _, err := alice.cli.KickUser(t.Context(), id.RoomID(room), &mautrix.ReqKickUser{UserID: carol.cli.UserID}); err != nil {
 		t.Fatal(err)
@@ -74,11 +74,11 @@ func TestMembersComeAndGo(t *testing.T) {
 		return err == nil && len(users) == 2
 	})
 	if bot.outbound(room, "for two again") == after {
-		t.Error("who was removed can read on")
+		t.Error("a removed member can read new messages")
 	}
-	// a limited timeline may hide who came
+	// a limited timeline may hide a join
 	bot.sync()
-	if err := bot.m.TakeState(t.Context(), room, true, nil); err != nil {
+	if err := bot.m.ProcessState(t.Context(), room, true, nil); err != nil {
 		t.Fatal(err)
 	}
 	dave := enter(t, "dave")
@@ -106,7 +106,7 @@ func TestInvitedReadUnlessHistoryIsKept(t *testing.T) {
 		bot.say(room, "hello")
 		users, err := bot.m.rooms.readers(t.Context(), id.RoomID(room))
 		if err != nil || len(users) != want {
-			t.Errorf("%s: %v read along, want %d of them: %v", visibility, users, want, err)
+			t.Errorf("%s: readers %v, want %d: %v", visibility, users, want, err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	content := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{}}`
-	if err := bot.m.TakeState(t.Context(), room, false, wire.Timeline([]json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
+	if err := bot.m.ProcessState(t.Context(), room, false, decode.Timeline(room, []json.RawMessage{json.RawMessage(content)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if yes, err := bot.m.IsEncrypted(t.Context(), room); err != nil || !yes {
@@ -124,10 +124,10 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	if got := alice.reads(room, bot.say(room, "still")); got != "still" {
 		t.Errorf("reads %q", got)
 	}
-	// a room whose encryption we do not speak: nothing goes out
+	// nothing is sent to a room with an unsupported algorithm
 	strange := "!strange:localhost"
 	odd := `{"type":"m.room.encryption","event_id":"$1","sender":"@ann:here","state_key":"","content":{"algorithm":"rot13","rotation_period_ms":"x"}}`
-	if err := bot.m.TakeState(t.Context(), strange, false, wire.Timeline([]json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
+	if err := bot.m.ProcessState(t.Context(), strange, false, decode.Timeline(strange, []json.RawMessage{json.RawMessage(odd)}, func(err error) { t.Error(err) })); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := bot.m.Encrypt(t.Context(), strange, "m.room.message", text("x")); !errors.Is(err, ErrAlgorithm) {
@@ -139,10 +139,10 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	}
 	kind, plain, err := alice.m.Encrypt(t.Context(), clear.RoomID.String(), "m.room.message", text("open"))
 	if err != nil || kind != "m.room.message" || string(plain) != string(text("open")) {
-		t.Errorf("in a clear room: %s %s %v", kind, plain, err)
+		t.Errorf("in an unencrypted room: %s %s %v", kind, plain, err)
 	}
 	if _, known, err := alice.m.rooms.how(t.Context(), clear.RoomID); err != nil || !known {
-		t.Errorf("a clear room is asked about again: %v", err)
+		t.Errorf("the state of an unencrypted room was requested again: %v", err)
 	}
 	if _, err := alice.cli.SendStateEvent(t.Context(), clear.RoomID, event.StateEncryption, "", &event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1}); err != nil {
 		t.Fatal(err)
@@ -153,8 +153,8 @@ func TestEncryptedStaysEncrypted(t *testing.T) {
 	})
 }
 
-// Who is only invited is not told how a room is encrypted, and takes nothing else
-// for the answer.
+// A user who is only invited cannot fetch the encryption state, and Dendrite returns
+// another event, which must not be taken for it.
 func TestInvitedKnowsNothing(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	made, err := alice.cli.CreateRoom(t.Context(), &mautrix.ReqCreateRoom{Preset: "private_chat", Invite: []id.UserID{bot.cli.UserID}})

@@ -1,17 +1,17 @@
-// Package e2ee is the end-to-end encryption of one Matrix device. It keeps the
-// device's keys in crypto.db, processes what each /sync brings, and encrypts and
-// decrypts room events.
+// Package e2ee implements end-to-end encryption for one Matrix device. It stores the
+// device's keys in crypto.db, processes the encryption parts of each /sync, and
+// encrypts and decrypts room events.
 //
-// It has no sync loop and sends no messages; its caller does. What a method has
-// accepted is on disk when it returns, so the caller may commit the sync token
-// afterwards. Processing the same batch again changes nothing.
+// It never syncs and never sends room messages; its caller does. When a method
+// returns without an error, its changes are on disk, so the caller may commit the
+// sync token afterwards. Processing the same batch again changes nothing.
 //
-// Room keys go only to devices that their user's cross-signing identity has
-// signed, and only messages from such devices are decrypted; the first identity
-// seen of a user is pinned, so that a homeserver can invent neither a device nor
-// an identity. Element does the same (MSC4153) and makes its users verify their
-// sessions, so with Element this costs nobody anything. Config.AllDevices is for
-// people whose clients cannot cross-sign.
+// Room keys go only to devices that their user's cross-signing identity has signed,
+// and only messages from such devices are decrypted. The first identity seen for a
+// user is pinned, so a homeserver can invent neither a device nor an identity.
+// Element has the same rule (MSC4153) and makes its users verify their sessions, so
+// its users notice no difference. Config.AllDevices is for people whose clients
+// cannot cross-sign.
 package e2ee
 
 import (
@@ -28,69 +28,67 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// Config says whose device this is and where its keys are.
+// Config holds the settings of a Machine.
 type Config struct {
-	// Client is logged in: UserID, DeviceID and AccessToken are set. Its Crypto
-	// field stays nil: nothing is encrypted behind anybody's back. Without a
-	// DeviceID the machine knows which rooms are encrypted, and that is all: see
-	// ErrNoDevice.
+	// Client is logged in: UserID, DeviceID and AccessToken are set. Its Crypto field
+	// is nil, so that mautrix encrypts nothing by itself. Without a DeviceID the
+	// machine only knows which rooms are encrypted: see ErrNoDevice.
 	Client *mautrix.Client
-	// Dir is the folder of crypto.db, crypto.key and recovery-key, all mode 0600.
+	// Dir is the directory of crypto.db, crypto.key and recovery-key, all mode 0600.
 	Dir string
-	// Password of the account, which a homeserver may ask for before it takes
-	// cross-signing keys; "" when there is none.
+	// Password is the account's password, which a homeserver may require before it
+	// accepts cross-signing keys; "" if it is not known.
 	Password string
-	// NoCrossSigning leaves the account's cross-signing keys alone.
+	// NoCrossSigning disables creating or using the account's cross-signing keys.
 	NoCrossSigning bool
-	// AllDevices trusts every device that the homeserver tells of, instead of
-	// those that their users have cross-signed.
+	// AllDevices trusts every device that the homeserver lists, not only cross-signed
+	// ones.
 	AllDevices bool
-	// Owner tells whose verification is accepted; nil accepts nobody's.
+	// Owner reports whether to accept a verification from this user; nil accepts none.
 	Owner func(user string) bool
-	// ShowSAS is told what a person who verifies this device must see too. It is
-	// called within TakeSync or TakeVerification and must not wait for them.
+	// ShowSAS is called with what a person who verifies this device must also see. It
+	// is called within ProcessSync or ProcessVerification and must not wait for them.
 	ShowSAS func(SAS)
-	// KeyCame is told that a key is there which Decrypt has missed, or that the
-	// devices of its author have changed. It is called within TakeSync, after the
-	// key is on disk, and must not wait.
-	KeyCame func(Key)
-	Log     zerolog.Logger
+	// KeyArrived is called when a key that Decrypt did not find is on disk, or when the
+	// devices of its sender have changed. It is called by ProcessSync and must not
+	// block.
+	KeyArrived func(Key)
+	Log        zerolog.Logger
 }
 
-// Key names the key of some of a room's messages: a megolm session.
+// Key identifies the key of some of a room's messages: a Megolm session.
 type Key struct{ Room, Session string }
 
-// Machine is the encryption of one device. All methods may be called at the
-// same time.
+// Machine is the encryption of one device. Its methods are safe for concurrent use.
 type Machine struct {
 	cfg   Config
 	log   zerolog.Logger
 	db    *database
 	rooms *rooms
 
-	mu      sync.Mutex // guards what follows, and all that touches olm sessions
-	mach    *crypto.OlmMachine
-	verify  *verifier
-	asked   map[id.UserID]time.Time // when users were asked for in vain
-	counted time.Time               // when the homeserver was asked how many one-time keys it has
-	offered time.Time               // when it did not take a fallback key
-	tended  bool                    // a batch was committed since Open
-	asking  []*event.Event          // for keys, in the batch before that
+	mu        sync.Mutex // guards the following fields and all use of Olm sessions
+	mach      *crypto.OlmMachine
+	verify    *verifier
+	asked     map[id.UserID]time.Time // when a user's devices were last requested in vain
+	counted   time.Time               // when the homeserver was last asked how many one-time keys it has
+	offered   time.Time               // when it last rejected a fallback key
+	committed bool                    // a batch was committed since Open
+	asking    []*event.Event          // key requests received before the first commit
 
-	unreached map[id.RoomID]*unreached // by room, of its present key
-	recovery  string                   // made by this Open
-	problem   string                   // why the device is not signed
+	unreached map[id.RoomID]*unreached // by room, for its present key
+	recovery  string                   // recovery key created by this Open, or ""
+	problem   string                   // why the device is not signed, or ""
 
-	readMu sync.Mutex         // guards what follows; taken after mu
+	readMu sync.Mutex         // guards the following fields; locked after mu
 	store  *keyStore          // replaced under both locks
-	reader *crypto.OlmMachine // decrypts room events only, and never asks the server
+	reader *crypto.OlmMachine // decrypts room events only and makes no requests
 
 	missing missing
 }
 
-// Open loads the device's keys, or makes them, and sees to it that the
-// homeserver has them. It refuses with ErrOtherAccount and ErrForeignDevice; an
-// error of the network is mautrix's own and may be gone later.
+// Open loads or creates the device's keys and makes sure that the homeserver has
+// them. It returns ErrOtherAccount or ErrForeignDevice if the keys do not fit;
+// network errors are mautrix's.
 func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	if cfg.Client.UserID == "" {
 		return nil, errors.New("open encryption: the client is not logged in")
@@ -139,8 +137,8 @@ func (m *Machine) start(ctx context.Context) error {
 	return m.crossSign(ctx)
 }
 
-// load makes the machines from what is on disk; m.mu is held. After a
-// transaction that was rolled back, memory is ahead of the disk: load again.
+// load creates the machines from the data on disk. Call it again after a rollback,
+// when the state in memory is ahead of the disk. m.mu is held.
 func (m *Machine) load(ctx context.Context) error {
 	if m.mach != nil {
 		m.mach.Destroy()
@@ -158,13 +156,13 @@ func (m *Machine) load(ctx context.Context) error {
 	reader := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	reader.DisableDecryptKeyFetching = true
 	reader.DisableRatchetTracking = true
-	reader.IgnorePostDecryptionParseErrors = true // what people write is not ours to judge
+	reader.IgnorePostDecryptionParseErrors = true // content is checked by bot/matrix/decode
 	for _, machine := range []*crypto.OlmMachine{mach, reader} {
 		if err := machine.Load(ctx); err != nil {
 			return fmt.Errorf("load account: %w", err)
 		}
 	}
-	mach.GetAccount().Keys() // kept from now on: both machines only read them
+	mach.GetAccount().Keys() // caches the keys, so that both machines only read them
 	reader.GetAccount().Keys()
 	if err := m.loadSeeds(ctx, mach, reader); err != nil {
 		return err
@@ -182,14 +180,14 @@ func (m *Machine) load(ctx context.Context) error {
 	return nil
 }
 
-// keys is the store, for those who do not hold m.mu.
+// keys returns the store for callers that do not hold m.mu.
 func (m *Machine) keys() *keyStore {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	return m.store
 }
 
-// Close ends the machine; nothing may be called on it any more.
+// Close closes the machine, which must not be used afterwards.
 func (m *Machine) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,32 +12,31 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// fallbackKey is where crypto.db keeps what is known of the fallback key.
+// fallbackKey is the name under which crypto.db stores the fallback state.
 const fallbackKey = "fallback"
 
-// fallbackPause is how long a fallback key is kept before another one may take
-// its place. The one before it opens messages too, so whoever was given a key
-// has at least as long to write with it. It also bounds what a homeserver costs
-// that keeps none of them.
+// fallbackPause is the minimum age of a fallback key before it is replaced. The
+// previous key still works, so a sender has at least this time to use the one it
+// got. It also limits the uploads to a homeserver that does not store fallback keys.
 const fallbackPause = time.Hour
 
-// fallback is the key that a homeserver gives to whoever wants to write to this
-// device after all one-time keys are used up, which happens to one that is off
-// for long (https://spec.matrix.org/v1.11/client-server-api/#one-time-and-fallback-keys).
+// fallback is the state of the fallback key, which a homeserver gives to senders when
+// the device's one-time keys are used up, for example while it was offline
+// (https://spec.matrix.org/v1.11/client-server-api/#one-time-and-fallback-keys).
 type fallback struct {
 	Made     time.Time `json:"made"`
 	Uploaded bool      `json:"uploaded"`
 }
 
-// fallbackAccount is the part of goolm's account that its interface leaves out.
+// fallbackAccount lists methods of goolm's account that its interface lacks.
 type fallbackAccount interface {
-	GenFallbackKey() error                 // the present key becomes the one before
-	FallbackKey() map[string]id.Curve25519 // the present key by its ID
+	GenFallbackKey() error                 // the current key becomes the previous one
+	FallbackKey() map[string]id.Curve25519 // the current key by its ID
 }
 
-// renewFallback gives the homeserver a fallback key when it says that it has
-// none that is unused; unused is nil when it says nothing, as those do that know
-// no such keys. m.mu is held.
+// renewFallback uploads a fallback key if the homeserver reports that it has no
+// unused one; unused is nil if it reports nothing because it does not support
+// fallback keys. m.mu is held.
 func (m *Machine) renewFallback(ctx context.Context, unused []string) error {
 	account, ok := m.mach.GetAccount().Internal.(fallbackAccount)
 	if !ok || unused == nil || time.Since(m.offered) < askAgain {
@@ -49,30 +48,30 @@ func (m *Machine) renewFallback(ctx context.Context, unused []string) error {
 		err = json.Unmarshal([]byte(text), &f)
 	}
 	if err != nil {
-		return fmt.Errorf("read about the fallback key: %w", err)
+		return fmt.Errorf("read state of the fallback key: %w", err)
 	}
 	if f.Uploaded || f.Made.IsZero() {
 		if slices.Contains(unused, string(id.KeyAlgorithmSignedCurve25519)) || time.Since(f.Made) < fallbackPause {
 			return nil
 		}
 		if err := account.GenFallbackKey(); err != nil {
-			return fmt.Errorf("make a fallback key: %w", err)
+			return fmt.Errorf("create fallback key: %w", err)
 		}
 		f = fallback{Made: time.Now()}
-		if err := m.saveFallback(ctx, f); err != nil { // before anybody can have it
+		if err := m.saveFallback(ctx, f); err != nil { // before anybody can use it
 			m.reload(ctx)
 			return err
 		}
 	}
 	if err := m.uploadFallback(ctx, account.FallbackKey()); err != nil {
-		m.offered = time.Now() // not with each sync
+		m.offered = time.Now() // do not retry with every sync
 		return err
 	}
 	f.Uploaded = true
 	return m.saveFallback(ctx, f)
 }
 
-// saveFallback stores the account, which holds the key, with what is known of it.
+// saveFallback stores the account, which holds the key, together with the state.
 func (m *Machine) saveFallback(ctx context.Context, f fallback) error {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -85,7 +84,7 @@ func (m *Machine) saveFallback(ctx context.Context, f fallback) error {
 		return m.db.setMeta(ctx, fallbackKey, string(text))
 	})
 	if err != nil {
-		return fmt.Errorf("store the fallback key: %w", err)
+		return fmt.Errorf("store fallback key: %w", err)
 	}
 	return nil
 }
@@ -97,20 +96,20 @@ func (m *Machine) uploadFallback(ctx context.Context, keys map[string]id.Curve25
 		key := &mautrix.OneTimeKey{Key: public, Fallback: true, IsSigned: true}
 		signature, err := m.mach.GetAccount().SignJSON(key)
 		if err != nil {
-			return fmt.Errorf("sign the fallback key: %w", err)
+			return fmt.Errorf("sign fallback key: %w", err)
 		}
 		key.Signatures = signatures.NewSingleSignature(cli.UserID, id.KeyAlgorithmEd25519, cli.DeviceID.String(), signature)
 		signed[id.NewKeyID(id.KeyAlgorithmSignedCurve25519, name)] = key
 	}
 	url := cli.BuildClientURL("v3", "keys", "upload")
 	if _, err := cli.MakeRequest(ctx, "POST", url, map[string]any{"fallback_keys": signed}, nil); err != nil {
-		return fmt.Errorf("upload the fallback key: %w", err)
+		return fmt.Errorf("upload fallback key: %w", err)
 	}
 	return nil
 }
 
-// forgetFallback has the fallback key uploaded again, or made anew with a new
-// account: the homeserver has forgotten all keys of this device.
+// forgetFallback resets the state after the homeserver has forgotten the device's
+// keys, so that a fallback key is created and uploaded again.
 func (m *Machine) forgetFallback(ctx context.Context) error {
 	return m.db.setMeta(ctx, fallbackKey, "")
 }

@@ -10,7 +10,7 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// exhaust claims all one-time keys of somebody's device.
+// exhaust claims all one-time keys of a device.
 func exhaust(t *testing.T, by, of *peer) {
 	t.Helper()
 	for range 200 {
@@ -18,10 +18,10 @@ func exhaust(t *testing.T, by, of *peer) {
 			return
 		}
 	}
-	t.Fatal("the one-time keys do not end")
+	t.Fatal("the one-time keys are never used up")
 }
 
-// claimed claims one, and tells whether there was one.
+// claimed claims a one-time key and reports whether there was one.
 func claimed(t *testing.T, by, of *peer) bool {
 	t.Helper()
 	resp, err := by.cli.ClaimKeys(t.Context(), &mautrix.ReqClaimKeys{OneTimeKeys: mautrix.OneTimeKeysRequest{
@@ -33,7 +33,7 @@ func claimed(t *testing.T, by, of *peer) bool {
 	return len(resp.OneTimeKeys[of.cli.UserID][of.cli.DeviceID]) > 0
 }
 
-// age makes the fallback key older than it has to be to be replaced.
+// age makes the fallback key old enough to be replaced.
 func (p *peer) age() {
 	p.t.Helper()
 	text, err := p.m.db.meta(p.t.Context(), fallbackKey)
@@ -50,8 +50,8 @@ func (p *peer) age() {
 	}
 }
 
-// A device that was off for so long that all of its one-time keys are gone can be
-// written to, by any number of people, and so can it after its key was replaced.
+// A device whose one-time keys were used up while it was offline can still receive
+// messages from any number of people, even after its fallback key was replaced.
 func TestFallbackKey(t *testing.T) {
 	k := newKeeper(t)
 	bot, alice, carol, dave := k.enter(t, "bot"), k.enter(t, "alice"), k.enter(t, "carol"), k.enter(t, "dave")
@@ -68,12 +68,12 @@ func TestFallbackKey(t *testing.T) {
 		t.Errorf("reads %q", got)
 	}
 	if k.key(bot) != first {
-		t.Error("a key that is not an hour old is replaced")
+		t.Error("a key was replaced within an hour")
 	}
 	bot.age()
 	bot.until("another fallback key", func() bool { return k.key(bot) != first })
 	if got := bot.reads(ofCarol, fromCarol); got != "me too" {
-		t.Errorf("with the key before, it reads %q", got)
+		t.Errorf("with the previous key, it reads %q", got)
 	}
 	exhaust(t, enter(t, "mallory"), bot)
 	if got := bot.reads(ofDave, dave.say(ofDave, "and me")); got != "and me" {
@@ -84,14 +84,14 @@ func TestFallbackKey(t *testing.T) {
 	}
 }
 
-// A key whose upload failed is uploaded later, also after a restart; what has
+// A key whose upload failed is uploaded later, even after a restart. A key that has
 // reached the homeserver is not replaced.
 func TestFallbackKeyIsUploadedOnce(t *testing.T) {
 	k := newKeeper(t)
 	k.fail = true
 	bot := k.enter(t, "bot")
 	bot.sync()
-	bot.sync() // not at once again
+	bot.sync() // does not retry at once
 	if k.count() != 1 || k.key(bot) != "" {
 		t.Fatalf("%d uploads, key %q", k.count(), k.key(bot))
 	}
@@ -113,11 +113,12 @@ func TestFallbackKeyIsUploadedOnce(t *testing.T) {
 	bot.restart()
 	bot.sync()
 	if k.count() != uploads {
-		t.Errorf("%d uploads of a key that is there", k.count()-uploads)
+		t.Errorf("%d uploads of an existing key", k.count()-uploads)
 	}
 }
 
-// A homeserver that takes fallback keys and keeps none costs one upload an hour.
+// A homeserver that accepts fallback keys but does not store them costs one upload an
+// hour.
 func TestFallbackKeyIsNotKept(t *testing.T) {
 	k := newKeeper(t)
 	k.keeps = false
@@ -135,41 +136,40 @@ func TestFallbackKeyIsNotKept(t *testing.T) {
 	if k.count() != 2 {
 		t.Errorf("%d uploads after an hour", k.count())
 	}
-	// one that knows nothing of them is not bothered at all
+	// one that does not support them gets no uploads
 	var none Sync
 	bot.age()
-	if bot.m.Tend(t.Context(), none); k.count() != 2 {
+	if bot.m.AfterCommit(t.Context(), none); k.count() != 2 {
 		t.Errorf("%d uploads", k.count())
 	}
 }
 
-// One-time keys that have all been used are replaced, although Dendrite then
-// leaves their count out.
+// Used one-time keys are replaced, although Dendrite omits their count when it is zero.
 func TestOneTimeKeysAreReplaced(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
 	exhaust(t, enter(t, "mallory"), bot)
-	bot.m.counted = time.Time{} // it was asked a moment ago
+	bot.m.counted = time.Time{} // as if it had not just asked
 	bot.sync()
 	if got := bot.reads(room, alice.say(room, "still there?")); got != "still there?" {
 		t.Errorf("reads %q", got)
 	}
 }
 
-// What was not committed gives nothing out: a state that is put back would not
-// have the other half of it.
+// Keys are uploaded only after a commit: after a rollback the private halves would be
+// lost.
 func TestNothingIsGivenOutBeforehand(t *testing.T) {
 	mallory, bot := enter(t, "mallory"), enter(t, "bot")
 	exhaust(t, mallory, bot)
 	bot.m.counted = time.Time{} // it was asked a moment ago
 	resp := bot.fetch()
-	if err := bot.m.TakeSync(t.Context(), resp.Sync, false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), resp.Sync, false); err != nil {
 		t.Fatal(err)
 	}
 	if claimed(t, mallory, bot) {
-		t.Error("a key was given out before the batch was committed")
+		t.Error("a key was uploaded before the batch was committed")
 	}
-	if bot.m.Tend(t.Context(), resp.Sync); !claimed(t, mallory, bot) {
-		t.Error("no key was given out")
+	if bot.m.AfterCommit(t.Context(), resp.Sync); !claimed(t, mallory, bot) {
+		t.Error("no key was uploaded")
 	}
 }

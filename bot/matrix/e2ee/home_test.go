@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// home is the address of a Dendrite of our own; missing says why there is none.
+// home is the address of our own Dendrite; missingHome says why there is none.
 var home, missingHome string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -34,7 +34,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// dendriteFolder is where the homeserver's programs are.
+// dendriteFolder is the directory of the homeserver's binaries.
 func dendriteFolder() string {
 	if dir := os.Getenv("MATRIX_TUI_DENDRITE"); dir != "" {
 		return dir
@@ -75,7 +75,7 @@ func startHome(dir string) (stop func(), err error) {
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		select {
 		case err := <-ended:
-			return nil, fmt.Errorf("homeserver ended: %v", err)
+			return nil, fmt.Errorf("homeserver exited: %v", err)
 		case <-tick.C:
 		}
 		resp, err := http.Get(home + "/_matrix/client/versions")

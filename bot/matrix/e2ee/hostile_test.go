@@ -9,7 +9,7 @@ import (
 	"maunium.net/go/mautrix/crypto"
 )
 
-// with changes keys of an event.
+// with replaces keys of an event.
 func with(t *testing.T, raw json.RawMessage, changes map[string]any) json.RawMessage {
 	t.Helper()
 	var all map[string]any
@@ -34,12 +34,12 @@ func TestUnreadable(t *testing.T) {
 		bot.reads(where, alice.say(where, "hello"))
 	}
 	raw := bot.event(room, alice.say(room, "rm -rf /workspace"))
-	if _, err := bot.m.Decrypt(t.Context(), room, raw); err != nil {
+	if _, err := decrypted(bot.m, t.Context(), room, raw); err != nil {
 		t.Fatal(err)
 	}
 	evil := bot.event(room, mallory.say(room, "obey"))
 	bot.until("mallory to speak for mallory", func() bool {
-		_, err := bot.m.Decrypt(t.Context(), room, evil)
+		_, err := decrypted(bot.m, t.Context(), room, evil)
 		return err == nil
 	})
 	var content map[string]any
@@ -65,17 +65,17 @@ func TestUnreadable(t *testing.T) {
 		"no object":                 json.RawMessage(`[]`),
 		"null":                      json.RawMessage(`null`),
 	} {
-		if plain, err := bot.m.Decrypt(t.Context(), room, event); !errors.Is(err, ErrUnreadable) {
-			t.Errorf("%s: %v %s", name, err, plain)
+		if plain, err := decrypted(bot.m, t.Context(), room, event); !errors.Is(err, ErrUnreadable) {
+			t.Errorf("%s: %v %+v", name, err, plain)
 		}
 	}
 	var noKey *NoKeyError
-	if _, err := bot.m.Decrypt(t.Context(), other, raw); !errors.As(err, &noKey) {
+	if _, err := decrypted(bot.m, t.Context(), other, raw); !errors.As(err, &noKey) {
 		t.Errorf("in another room: %v", err)
 	}
 	forged := with(t, evil, map[string]any{"sender": alice.cli.UserID})
-	if plain, err := bot.m.Decrypt(t.Context(), room, forged); !errors.As(err, &noKey) || !noKey.Unproven {
-		t.Errorf("mallory speaks for alice: %v %s", err, plain)
+	if plain, err := decrypted(bot.m, t.Context(), room, forged); !errors.As(err, &noKey) || !noKey.Unproven {
+		t.Errorf("mallory can speak for alice: %v %+v", err, plain)
 	}
 	if got := bot.reads(room, eventID(t, raw)); got != "rm -rf /workspace" {
 		t.Errorf("reads %q after all that", got)
@@ -93,7 +93,7 @@ func eventID(t *testing.T, raw json.RawMessage) string {
 	return e.ID
 }
 
-// A member who has somebody's key must not make it theirs by sending it again.
+// A member who has somebody's key must not become its owner by sending it again.
 func TestKeyIsNotTakenOver(t *testing.T) {
 	alice, bot, mallory := enter(t, "alice"), enter(t, "bot"), enter(t, "mallory")
 	room := alice.room(bot, mallory)
@@ -122,7 +122,7 @@ func TestKeyIsNotTakenOver(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := sessionIn(t, bot, room, raw); got.SenderKey != own.SenderKey || len(got.ForwardingChains) > 0 {
-			t.Errorf("%s: the key has changed hands", name)
+			t.Errorf("%s: the key has another owner", name)
 		}
 	}
 	if got := bot.reads(room, msg); got != "mine" {
@@ -170,7 +170,7 @@ func TestHostileToDevice(t *testing.T) {
 	} {
 		events = append(events, json.RawMessage(raw))
 	}
-	if err := bot.m.TakeSync(t.Context(), toDevice(events...), false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), toDevice(events...), false); err != nil {
 		t.Fatal(err)
 	}
 	if got := bot.reads(room, alice.say(room, "still there?")); got != "still there?" {
@@ -178,7 +178,7 @@ func TestHostileToDevice(t *testing.T) {
 	}
 }
 
-// A to-device event says once, and in one way, who has sent it.
+// A to-device event has exactly one sender.
 func TestToDeviceSenderIsExact(t *testing.T) {
 	const content = `"type":"m.room_key_request","content":{"action":"request","requesting_device_id":"Q","request_id":"1"}`
 	if e, ok := parseToDevice(json.RawMessage(`{"sender":"@mallory:x",` + content + `}`)); !ok || e.Sender != "@mallory:x" {

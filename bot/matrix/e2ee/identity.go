@@ -15,17 +15,17 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// Identity is what crypto.db knows of a user's cross-signing identity. Present is
-// the one that the homeserver gave last, First the one that is trusted: the first
-// that was seen, or that the operator accepted. Both are "" when there is none.
+// Identity is a user's cross-signing identity in crypto.db. Present is the latest one
+// from the homeserver. First is the trusted one: the first that was seen, or the one
+// that the operator accepted. Both are "" if there is none.
 type Identity struct {
 	User           string
 	First, Present string
-	Shares         bool // an encrypted room with the account
+	Shares         bool // the user is in an encrypted room with the account
 }
 
-// Fingerprint writes the key of an identity in groups of four, for people. A
-// homeserver may have given anything as a key.
+// Fingerprint formats the key of an identity in groups of four. The key may be
+// anything, because it comes from a homeserver.
 func Fingerprint(key string) string {
 	if raw, err := base64.RawStdEncoding.DecodeString(key); err != nil || len(raw) != 32 {
 		return "(not a key)"
@@ -33,12 +33,11 @@ func Fingerprint(key string) string {
 	return id.Ed25519(key).Fingerprint()
 }
 
-// Changed tells that the present identity is not trusted.
+// Changed reports whether the present identity differs from the trusted one.
 func (i Identity) Changed() bool { return i.First != i.Present }
 
-// Identities lists the users whose devices are known, as the bot saw them last.
-// It only reads, and may be used while the bot runs. Without a crypto.db there
-// are none.
+// Identities lists the users whose devices the bot tracks. It only reads and may be
+// used while the bot is running. Without a crypto.db it returns none.
 func Identities(ctx context.Context, dir string) ([]Identity, error) {
 	path, err := filepath.Abs(filepath.Join(dir, "crypto.db"))
 	if err != nil {
@@ -72,9 +71,8 @@ func Identities(ctx context.Context, dir string) ([]Identity, error) {
 	return all, nil
 }
 
-// Accept trusts the present identity of a user from now on; it may be used while
-// the bot runs. Where the identity has changed once more since Identities gave
-// it, nothing happens and the error says so.
+// Accept trusts i.Present from now on. It may be used while the bot is running. It
+// fails without effect if the identity has changed since Identities returned i.
 func Accept(ctx context.Context, dir string, i Identity) (err error) {
 	db, err := openDatabase(ctx, dir)
 	if err != nil {
@@ -87,12 +85,12 @@ func Accept(ctx context.Context, dir string, i Identity) (err error) {
 			return fmt.Errorf("accept identity: %w", err)
 		}
 		if n, err := result.RowsAffected(); err != nil || n != 1 {
-			return errors.Join(errors.New("accept identity: it has changed just now"), err)
+			return errors.Join(errors.New("accept identity: it has changed again"), err)
 		}
-		// the user's devices get the next room keys, not the present ones
+		// new room keys include the user's devices; present ones do not
 		_, err = db.Exec(ctx, "DELETE FROM crypto_megolm_outbound_session WHERE room_id IN (SELECT room FROM e2ee_member WHERE user=$1)", i.User)
 		if err != nil {
-			return fmt.Errorf("forget room keys: %w", err)
+			return fmt.Errorf("delete room keys: %w", err)
 		}
 		return nil
 	})

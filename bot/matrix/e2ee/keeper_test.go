@@ -17,22 +17,21 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// keeper stands before the homeserver and keeps fallback keys, which Dendrite
-// does not: it takes them at upload, gives them out when there is no one-time
-// key, and tells in /sync whether there is an unused one.
+// keeper is a proxy that adds fallback keys to Dendrite: it stores uploaded ones, returns
+// them if there is no one-time key, and reports in /sync whether an unused one exists.
 type keeper struct {
 	at *url.URL
 
 	mu      sync.Mutex
-	fail    bool                       // refuses uploads of them
-	keeps   bool                       // false: knows nothing of them, but says so in /sync
-	kept    map[string]json.RawMessage // by the token of their device: signed_curve25519:ID → key
+	fail    bool                       // reject uploads
+	keeps   bool                       // false: store none and report none in /sync
+	kept    map[string]json.RawMessage // by the device's access token: signed_curve25519:ID → key
 	used    map[string]bool
 	uploads int
 	tokens  map[id.DeviceID]string
 }
 
-// bodyKey is where the body of a request is for who reads the answer.
+// bodyKey is the context key of a request's body.
 type bodyKey struct{}
 
 func newKeeper(t *testing.T) *keeper {
@@ -46,7 +45,7 @@ func newKeeper(t *testing.T) *keeper {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.ModifyResponse = k.answer
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Del("Accept-Encoding") // the answer is read here
+		r.Header.Del("Accept-Encoding") // the proxy parses the response
 		body, err := io.ReadAll(r.Body)
 		if err != nil || !k.upload(r, body) {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -62,7 +61,7 @@ func newKeeper(t *testing.T) *keeper {
 	return k
 }
 
-// enter registers somebody whose homeserver this is.
+// enter registers an account that uses this proxy.
 func (k *keeper) enter(t *testing.T, name string) *peer {
 	t.Helper()
 	p := enter(t, name, func(c *Config) { c.Client.HomeserverURL = k.at })
@@ -76,7 +75,7 @@ func token(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-// upload takes the fallback keys of a request; false when it refuses them.
+// upload stores the fallback keys in a request; it returns false to reject them.
 func (k *keeper) upload(r *http.Request, body []byte) bool {
 	var req struct {
 		Keys map[string]json.RawMessage `json:"fallback_keys"`
@@ -100,7 +99,7 @@ func (k *keeper) upload(r *http.Request, body []byte) bool {
 	return true
 }
 
-// answer adds what the homeserver would say if it kept them.
+// answer adds fallback keys to a response.
 func (k *keeper) answer(resp *http.Response) error {
 	claim, sync := strings.HasSuffix(resp.Request.URL.Path, "/keys/claim"), strings.HasSuffix(resp.Request.URL.Path, "/sync")
 	if !claim && !sync || resp.StatusCode != http.StatusOK {
@@ -130,8 +129,7 @@ func (k *keeper) answer(resp *http.Response) error {
 	return nil
 }
 
-// claimed puts fallback keys where one-time keys were asked for in vain; k.mu is
-// held.
+// claimed adds fallback keys for devices without one-time keys. k.mu is held.
 func (k *keeper) claimed(all map[string]json.RawMessage, body []byte) error {
 	var asked, keys struct {
 		Keys map[id.UserID]map[id.DeviceID]json.RawMessage `json:"one_time_keys"`

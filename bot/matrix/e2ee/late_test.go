@@ -21,7 +21,7 @@ func TestRestartBetweenEvents(t *testing.T) {
 	session := bot.outbound(room, "hello")
 	bot.restart()
 	if bot.m.RecoveryKey() != "" {
-		t.Error("a second start makes a new recovery key")
+		t.Error("a second start created a new recovery key")
 	}
 	if got := bot.reads(room, first); got != "first" {
 		t.Errorf("after the restart it reads %q", got)
@@ -31,7 +31,7 @@ func TestRestartBetweenEvents(t *testing.T) {
 		t.Errorf("reads %q", got)
 	}
 	if again := bot.outbound(room, "hello again"); again != session {
-		t.Error("the restart has lost the session for sending")
+		t.Error("the restart lost the outbound session")
 	}
 	alice.restart()
 	if got := alice.reads(room, bot.say(room, "done")); got != "done" {
@@ -39,7 +39,7 @@ func TestRestartBetweenEvents(t *testing.T) {
 	}
 }
 
-// outbound says something and returns its session.
+// outbound sends a message and returns its session.
 func (p *peer) outbound(room, words string) string {
 	p.t.Helper()
 	return sessionOf(p.t, p.event(room, p.say(room, words)))
@@ -65,12 +65,12 @@ func TestKeyComesLate(t *testing.T) {
 	resp := bot.fetch()
 	held := resp.ToDevice.Events
 	if len(held) == 0 {
-		t.Fatal("the key does not come with the message")
+		t.Fatal("the key did not arrive with the message")
 	}
 	resp.ToDevice.Events = nil
 	bot.take(resp)
 	raw := bot.event(room, id)
-	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) {
 		t.Fatalf("without its key: %v", err)
@@ -79,13 +79,13 @@ func TestKeyComesLate(t *testing.T) {
 	if noKey.Key != want || noKey.Sender != alice.cli.UserID.String() || noKey.Withheld != "" {
 		t.Errorf("misses %+v", noKey)
 	}
-	for range 2 { // the homeserver may say it twice
-		if err := bot.m.TakeSync(t.Context(), toDevice(held...), false); err != nil {
+	for range 2 { // the homeserver may send it twice
+		if err := bot.m.ProcessSync(t.Context(), toDevice(held...), false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if diff := cmp.Diff([]Key{want}, bot.came); diff != "" {
-		t.Errorf("keys that came: %s", diff)
+		t.Errorf("keys that arrived: %s", diff)
 	}
 	if got := bot.reads(room, id); got != "late" {
 		t.Errorf("reads %q", got)
@@ -105,7 +105,7 @@ func TestKeyIsAskedFor(t *testing.T) {
 	resp.ToDevice.Events = nil // lost for good
 	bot.take(resp)
 	raw := bot.event(room, id)
-	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) {
 		t.Fatalf("without its key: %v", err)
@@ -120,7 +120,7 @@ func TestKeyIsAskedFor(t *testing.T) {
 	if got := bot.reads(room, id); got != "lost" {
 		t.Errorf("reads %q", got)
 	}
-	// who never was in the room gets nothing
+	// a user who was never in the room gets nothing
 	mallory := enter(t, "mallory")
 	if err := mallory.m.RequestKey(t.Context(), noKey.Room, noKey.Sender, noKey.Session); err != nil {
 		t.Fatal(err)
@@ -130,13 +130,12 @@ func TestKeyIsAskedFor(t *testing.T) {
 	})
 	mallory.until("the answer", func() bool { return len(mallory.toUs) > 0 })
 	if strings.Contains(string(join(mallory.toUs)), "m.room.encrypted") {
-		t.Errorf("a stranger is given a key: %s", join(mallory.toUs))
+		t.Errorf("a stranger got a key: %s", join(mallory.toUs))
 	}
 }
 
-// Who asks for a key while the other is away is answered when its first batch is
-// committed, not before: what was sent in between could not be read if the state
-// before it came back.
+// A key request that arrives while the device is offline is answered when its first batch
+// is committed, not before: after a rollback, messages sent in between could not be read.
 func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
@@ -144,7 +143,7 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 	resp := bot.fetch()
 	resp.ToDevice.Events = nil // lost for good
 	bot.take(resp)
-	_, err := bot.m.Decrypt(t.Context(), room, bot.event(room, msg))
+	_, err := decrypted(bot.m, t.Context(), room, bot.event(room, msg))
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) {
 		t.Fatalf("without its key: %v", err)
@@ -158,9 +157,9 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 		asked = alice.fetch()
 		return strings.Contains(string(join(asked.ToDevice.Events)), "m.room_key_request")
 	})
-	alice.restart() // what she has taken so far was committed by another life
-	for range 2 {   // as when the first one could not be stored
-		if err := alice.m.TakeSync(t.Context(), asked.Sync, false); err != nil {
+	alice.restart() // everything so far is committed
+	for range 2 {   // as if the first batch could not be stored
+		if err := alice.m.ProcessSync(t.Context(), asked.Sync, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,7 +173,7 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 		t.Errorf("answered before the batch was committed: %s", join(bot.toUs))
 	}
 	bot.toUs = nil
-	alice.m.Tend(t.Context(), asked.Sync)
+	alice.m.AfterCommit(t.Context(), asked.Sync)
 	bot.until("the key", count)
 	if got := bot.reads(room, msg); got != "lost" || answers != 1 {
 		t.Errorf("reads %q after %d answers", got, answers)
@@ -197,7 +196,7 @@ func TestWithheld(t *testing.T) {
 	resp.ToDevice.Events = nil
 	bot.take(resp)
 	raw := bot.event(room, msg)
-	if _, err := bot.m.Decrypt(t.Context(), room, raw); err == nil {
+	if _, err := decrypted(bot.m, t.Context(), room, raw); err == nil {
 		t.Fatal("reads without a key")
 	}
 	withheld, _ := json.Marshal(map[string]any{
@@ -207,21 +206,21 @@ func TestWithheld(t *testing.T) {
 			SenderKey: alice.m.mach.OwnIdentity().IdentityKey, Code: event.RoomKeyWithheldUnverified,
 		},
 	})
-	if err := bot.m.TakeSync(t.Context(), toDevice(withheld), false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), toDevice(withheld), false); err != nil {
 		t.Fatal(err)
 	}
 	if len(bot.came) != 1 {
-		t.Errorf("told of %d keys, want 1: the refusal", len(bot.came))
+		t.Errorf("KeyArrived was called %d times, want 1 for the refusal", len(bot.came))
 	}
-	_, err := bot.m.Decrypt(t.Context(), room, raw)
+	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError
 	if !errors.As(err, &noKey) || noKey.Withheld != "m.unverified" {
 		t.Fatalf("after the refusal: %v", err)
 	}
-	if err := bot.m.TakeSync(t.Context(), toDevice(key...), false); err != nil {
+	if err := bot.m.ProcessSync(t.Context(), toDevice(key...), false); err != nil {
 		t.Fatal(err)
 	}
 	if got := bot.reads(room, msg); got != "not for you" {
-		t.Errorf("a key that came after all: reads %q", got)
+		t.Errorf("with the key that arrived later: reads %q", got)
 	}
 }

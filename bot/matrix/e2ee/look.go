@@ -9,8 +9,8 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// Look asks a homeserver what others see of the device that a token belongs to.
-// It needs no keys and changes nothing. The error is ErrNoDevice where there is none.
+// Look asks a homeserver how the device of a token appears to others. It needs no keys
+// and changes nothing. It returns ErrNoDevice if the token belongs to no device.
 func Look(ctx context.Context, homeserver, token string) (Status, error) {
 	cli, err := mautrix.NewClient(homeserver, "", token)
 	if err != nil {
@@ -19,20 +19,20 @@ func Look(ctx context.Context, homeserver, token string) (Status, error) {
 	cli.DefaultHTTPRetries = 0
 	who, err := cli.Whoami(ctx)
 	if err != nil {
-		return Status{}, fmt.Errorf("ask for the device: %w", err)
+		return Status{}, fmt.Errorf("look up the device: %w", err)
 	}
 	if who.DeviceID == "" {
 		return Status{}, ErrNoDevice
 	}
 	resp, err := cli.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{who.UserID: {}}})
 	if err != nil {
-		return Status{}, fmt.Errorf("ask for the keys of this device: %w", err)
+		return Status{}, fmt.Errorf("fetch the keys of this device: %w", err)
 	}
-	return judged(resp, who.UserID, who.DeviceID), nil
+	return statusOf(resp, who.UserID, who.DeviceID), nil
 }
 
-// judged is what keys, as a homeserver gives them, say of a device.
-func judged(resp *mautrix.RespQueryKeys, user id.UserID, device id.DeviceID) Status {
+// statusOf checks a device's keys and signatures as the homeserver returned them.
+func statusOf(resp *mautrix.RespQueryKeys, user id.UserID, device id.DeviceID) Status {
 	s := Status{Device: device.String()}
 	keys, ok := resp.DeviceKeys[user][device]
 	signing := keys.Keys.GetEd25519(device)
@@ -42,7 +42,7 @@ func judged(resp *mautrix.RespQueryKeys, user id.UserID, device id.DeviceID) Sta
 	}
 	s.Fingerprint = signing.Fingerprint()
 	if ok, err := signatures.VerifySignatureJSON(keys, user, device.String(), signing); err != nil || !ok {
-		s.Problem = "Its own signature is not right."
+		s.Problem = "Its own signature is invalid."
 		return s
 	}
 	self, has := resp.SelfSigningKeys[user]
@@ -53,7 +53,7 @@ func judged(resp *mautrix.RespQueryKeys, user id.UserID, device id.DeviceID) Sta
 		return s
 	}
 	if ok, err := signatures.VerifySignatureJSON(self, user, master.String(), master); err != nil || !ok {
-		s.Problem = "The account's cross-signing keys do not belong together."
+		s.Problem = "The account's cross-signing keys do not match each other."
 		return s
 	}
 	if ok, err := signatures.VerifySignatureJSON(keys, user, self.FirstKey().String(), self.FirstKey()); err != nil || !ok {

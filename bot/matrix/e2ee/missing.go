@@ -7,19 +7,19 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// maxMissing bounds the keys that are waited for; what is over it is not told
-// of when it comes.
+// maxMissing is the maximum number of missing keys that are remembered. KeyArrived is
+// not called for any beyond that.
 const maxMissing = 10_000
 
-// missing are the keys that Decrypt did not find.
+// missing holds the keys that Decrypt did not find.
 type missing struct {
 	mu     sync.Mutex
-	wanted map[Key]id.UserID // and who wrote what it opens
-	came   []Key             // within the sync that is being taken
+	wanted map[Key]id.UserID // with the sender of the events
+	came   []Key             // arrived in the sync that is being processed
 }
 
-// want notes a key that is not there. Who does so looks once more afterwards:
-// the key may have come in between.
+// want records a missing key. The caller must check for the key again afterwards,
+// because it may have arrived in between.
 func (w *missing) want(k Key, sender id.UserID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -28,21 +28,21 @@ func (w *missing) want(k Key, sender id.UserID) {
 	}
 }
 
-// got notes that the key is there after all.
+// got records that a key is no longer missing.
 func (w *missing) got(k Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.wanted, k)
 }
 
-// begin forgets keys of a transaction that was not committed.
+// begin forgets arrived keys of a transaction that was rolled back.
 func (w *missing) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.came = nil
 }
 
-// arrived notes a key that is being stored.
+// arrived records a key that is being stored.
 func (w *missing) arrived(k Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,8 +51,8 @@ func (w *missing) arrived(k Key) {
 	}
 }
 
-// changed notes that users have other devices now: a key of theirs that is of no
-// device may be of one.
+// changed records that the devices of users have changed: keys from an unknown device
+// of theirs may now be proven.
 func (w *missing) changed(users []id.UserID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,8 +63,8 @@ func (w *missing) changed(users []id.UserID) {
 	}
 }
 
-// take returns those that came and were wanted, each once. They stay wanted
-// until Decrypt finds them: a key may begin too late.
+// take returns the wanted keys that arrived, each once. They stay wanted until Decrypt
+// finds them, because an arrived key may only cover later messages.
 func (w *missing) take() (keys []Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

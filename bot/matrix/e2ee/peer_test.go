@@ -14,11 +14,10 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
-// peer is somebody with a device: a client, its encryption, and a sync loop
-// that the test turns by hand.
+// peer is a user with one device: a client and its encryption. The test calls sync.
 type peer struct {
 	t     *testing.T
 	cli   *mautrix.Client
@@ -62,7 +61,7 @@ func enter(t *testing.T, name string, tune ...func(*Config)) *peer {
 	return p
 }
 
-// second logs the account in as another device.
+// second logs in to the same account as another device.
 func (p *peer) second(tune ...func(*Config)) *peer {
 	p.t.Helper()
 	cli, err := mautrix.NewClient(home, "", "")
@@ -86,7 +85,7 @@ func (p *peer) second(tune ...func(*Config)) *peer {
 	return other
 }
 
-// signed logs the account in as another device, which its identity signs.
+// signed logs in as another device, which the account's identity signs.
 func (p *peer) signed() *peer {
 	p.t.Helper()
 	key, err := os.ReadFile(filepath.Join(p.dir, "recovery-key"))
@@ -99,7 +98,7 @@ func (p *peer) signed() *peer {
 func (p *peer) config() Config {
 	cfg := Config{
 		Client: p.cli, Dir: p.dir, Password: "password", Log: testLog(p.t, p.cli.UserID),
-		KeyCame: func(k Key) { p.came = append(p.came, k) },
+		KeyArrived: func(k Key) { p.came = append(p.came, k) },
 	}
 	p.tune(&cfg)
 	return cfg
@@ -126,7 +125,7 @@ func (p *peer) open() {
 	})
 }
 
-// restart opens the machine again from what is on disk.
+// restart opens the machine again from disk.
 func (p *peer) restart() {
 	p.t.Helper()
 	if err := p.m.Close(); err != nil {
@@ -153,7 +152,7 @@ type rawEvents struct {
 	Events []json.RawMessage `json:"events"`
 }
 
-// fetch asks for a sync and takes nothing of it.
+// fetch makes a sync request without processing the response.
 func (p *peer) fetch() *syncResponse {
 	p.t.Helper()
 	query := map[string]string{"timeout": "0"}
@@ -170,17 +169,17 @@ func (p *peer) fetch() *syncResponse {
 	return &resp
 }
 
-// take does with a sync what a bot does.
+// take processes a sync as the bot does.
 func (p *peer) take(resp *syncResponse) {
 	p.t.Helper()
 	ctx := p.t.Context()
 	p.toUs = resp.ToDevice.Events
-	if err := p.m.TakeSync(ctx, resp.Sync, p.since == ""); err != nil {
+	if err := p.m.ProcessSync(ctx, resp.Sync, p.since == ""); err != nil {
 		p.t.Fatal(err)
 	}
 	for room, joined := range resp.Rooms.Join {
-		events := wire.Timeline(append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...), func(error) {})
-		if err := p.m.TakeState(ctx, room, joined.Timeline.Limited, events); err != nil {
+		events := decode.Timeline(room, append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...), func(error) {})
+		if err := p.m.ProcessState(ctx, room, joined.Timeline.Limited, events); err != nil {
 			p.t.Fatal(err)
 		}
 		for _, raw := range joined.Timeline.Events {
@@ -188,7 +187,7 @@ func (p *peer) take(resp *syncResponse) {
 		}
 	}
 	p.since = resp.NextBatch
-	p.m.Tend(ctx, resp.Sync)
+	p.m.AfterCommit(ctx, resp.Sync)
 }
 
 func (p *peer) sync() {
@@ -196,12 +195,12 @@ func (p *peer) sync() {
 	p.take(p.fetch())
 }
 
-// until syncs until it holds.
+// until syncs until a condition holds.
 func (p *peer) until(what string, holds func() bool) {
 	p.t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); !holds(); p.sync() {
 		if time.Now().After(deadline) {
-			p.t.Fatalf("%s: waited in vain for %s", p.cli.UserID, what)
+			p.t.Fatalf("%s: timed out waiting for %s", p.cli.UserID, what)
 		}
 	}
 }

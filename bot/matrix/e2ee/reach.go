@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	reachFirst = time.Minute // after the first try that was in vain; then twice as long each time
+	reachFirst = time.Minute // pause after the first failed attempt; it doubles each time
 	reachMost  = time.Hour
-	maxReach   = 100 // devices of one try
+	maxReach   = 100 // devices per attempt
 )
 
-// unreached are the devices that were not given the key of a room's messages,
-// because they had no one-time key when it was shared: there was no way to write
-// to them. They get it from where it is then.
+// unreached holds the devices that did not get the key of a room's messages because
+// they had no one-time key when it was shared. They get it later, for messages from
+// then on.
 type unreached struct {
 	session id.SessionID
 	devices []*id.Device
-	next    time.Time     // when to try again
-	pause   time.Duration // after that
+	next    time.Time     // time of the next attempt
+	pause   time.Duration // pause after that attempt
 }
 
-// reach gives the key of a room's messages to readers' devices that it has not
-// reached, at the next message and then less and less often; m.mu is held. What
-// cannot be sent to some must not keep the others waiting: it is only logged,
-// but for errors of the disk.
+// reach sends the key of a room's messages to devices that it has not reached, with
+// each message but with growing pauses. A failure to send is only logged, so that one
+// device cannot block the room; disk errors are returned. m.mu is held.
 func (m *Machine) reach(ctx context.Context, room id.RoomID, users []id.UserID) error {
 	session, err := m.store.GetOutboundGroupSession(ctx, room)
 	if err != nil || session == nil || !session.Shared || session.Expired() {
-		return err // it is shared anew
+		return err // a new key is shared with everybody
 	}
 	u := m.unreached[room]
 	if u == nil || u.session != session.ID() {
@@ -55,11 +54,11 @@ func (m *Machine) reach(ctx context.Context, room id.RoomID, users []id.UserID) 
 	u.next, u.pause = time.Now().Add(u.pause), min(2*u.pause, reachMost)
 	now := u.devices[:min(len(u.devices), maxReach)]
 	left, err := m.give(ctx, session, now)
-	u.devices = slices.Concat(u.devices[len(now):], left) // each has its turn
+	u.devices = slices.Concat(u.devices[len(now):], left) // failed devices go to the end
 	return err
 }
 
-// withoutKey are the trusted devices of users that a session was not shared with.
+// withoutKey returns the users' trusted devices that do not have a session's key.
 func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []id.UserID) (devices []*id.Device, err error) {
 	for _, user := range users {
 		all, err := m.store.GetDevices(ctx, user)
@@ -72,7 +71,7 @@ func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []
 			}
 			shared, err := m.store.IsOutboundGroupSessionShared(ctx, user, device.IdentityKey, session)
 			if err != nil {
-				return nil, fmt.Errorf("look who has the key: %w", err)
+				return nil, fmt.Errorf("look up who has the key: %w", err)
 			}
 			if shared {
 				continue
@@ -81,7 +80,7 @@ func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []
 			if err != nil {
 				return nil, err
 			}
-			if trusted { // one that is not gets the next key, once it is
+			if trusted { // an untrusted device gets the next key once it is trusted
 				devices = append(devices, device)
 			}
 		}
@@ -89,8 +88,8 @@ func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []
 	return devices, nil
 }
 
-// give sends the key of a session to those of the devices that can be written to
-// by now, notes them, and returns the others.
+// give sends the key of a session to the devices that can now be reached, records
+// them and returns the others.
 func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession, devices []*id.Device) (left []*id.Device, err error) {
 	key := session.ShareContent()
 	req := &mautrix.ReqSendToDevice{Messages: map[id.UserID]map[id.DeviceID]*event.Content{}}
@@ -101,34 +100,34 @@ func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession
 		req.Messages[device.UserID][device.DeviceID] = &key
 	}
 	m.store.begin()
-	sealed, err := m.mach.EncryptToDevices(ctx, event.ToDeviceRoomKey, req)
-	if lost := m.store.failure(); lost != nil { // what is encrypted is not on disk: it must not be sent
+	encrypted, err := m.mach.EncryptToDevices(ctx, event.ToDeviceRoomKey, req)
+	if lost := m.store.failure(); lost != nil { // the ratchet state is not on disk, so nothing may be sent
 		m.reload(ctx)
 		return devices, lost
 	}
 	reached := 0
 	if err == nil {
-		for user, to := range sealed.Messages {
+		for user, to := range encrypted.Messages {
 			reached += len(to)
 			if len(to) == 0 {
-				delete(sealed.Messages, user)
+				delete(encrypted.Messages, user)
 			}
 		}
 		if reached > 0 {
-			_, err = m.cfg.Client.SendToDevice(ctx, event.ToDeviceEncrypted, sealed)
+			_, err = m.cfg.Client.SendToDevice(ctx, event.ToDeviceEncrypted, encrypted)
 		}
 	}
 	if err != nil {
-		m.log.Warn().Err(err).Stringer("room", session.RoomID).Msg("some devices still have no key")
+		m.log.Warn().Err(err).Stringer("room", session.RoomID).Msg("cannot send a room key to some devices")
 		return devices, nil
 	}
 	for _, device := range devices {
-		if sealed.Messages[device.UserID][device.DeviceID] == nil {
+		if encrypted.Messages[device.UserID][device.DeviceID] == nil {
 			left = append(left, device)
 			continue
 		}
 		if err := m.store.MarkOutboundGroupSessionShared(ctx, device.UserID, device.IdentityKey, session.ID()); err != nil {
-			return devices, fmt.Errorf("note who has the key: %w", err)
+			return devices, fmt.Errorf("record who has the key: %w", err)
 		}
 	}
 	return left, nil

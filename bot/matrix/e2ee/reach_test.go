@@ -11,7 +11,7 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// claims counts the requests for one-time keys of a client.
+// claims counts a client's requests for one-time keys.
 type claims struct{ atomic.Int64 }
 
 func (c *claims) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -21,8 +21,8 @@ func (c *claims) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A device that had no one-time key when the key of the messages went around
-// gets it with the next message, or one of those after.
+// A device that had no one-time key when the room key was shared gets the room key with
+// the next message or a later one.
 func TestDeviceWithoutOneTimeKey(t *testing.T) {
 	asked := &claims{}
 	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) { c.Client.Client = &http.Client{Transport: asked} })
@@ -37,7 +37,7 @@ func TestDeviceWithoutOneTimeKey(t *testing.T) {
 	if asked.Load() != before {
 		t.Errorf("%d more requests for keys of a device that has none", asked.Load()-before)
 	}
-	alice.m.counted = time.Time{} // it was asked a moment ago
+	alice.m.counted = time.Time{} // as if she had not just asked
 	alice.sync()                  // she has keys again
 	if u := bot.m.unreached[id.RoomID(room)]; len(u.devices) != 1 {
 		t.Fatalf("unreached: %+v", u)
@@ -49,11 +49,11 @@ func TestDeviceWithoutOneTimeKey(t *testing.T) {
 		t.Errorf("she reads %q", got)
 	}
 	if sessionOf(t, lost) != sessionOf(t, bot.event(room, msg)) {
-		t.Error("the others get a new key for that")
+		t.Error("the others got a new key")
 	}
 	var noKey *NoKeyError
-	if _, err := alice.m.Decrypt(t.Context(), room, lost); !errors.As(err, &noKey) {
-		t.Errorf("what was said before: %v", err)
+	if _, err := decrypted(alice.m, t.Context(), room, lost); !errors.As(err, &noKey) {
+		t.Errorf("the earlier message: %v", err)
 	}
 	before = asked.Load()
 	bot.restart()

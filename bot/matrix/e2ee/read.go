@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/crypto/olm"
@@ -13,20 +12,21 @@ import (
 	"maunium.net/go/mautrix/id"
 	"modernc.org/sqlite"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	wire "matrix-tui/state/event"
 )
 
-// ErrUnreadable means that an event cannot be decrypted, now or later: it is
-// broken, removed, of another room, or a copy of another event.
+// ErrUnreadable means that an event can never be decrypted: it is malformed,
+// redacted, from another room, or a copy of another event.
 var ErrUnreadable = errors.New("the event cannot be decrypted")
 
-// NoKeyError means that the key of an event is not there yet, or not known to be
-// its sender's. KeyCame tells when to try again; RequestKey asks for it.
+// NoKeyError means that the key of an event is missing, or is not proven to be its
+// sender's. KeyArrived says when to try again; RequestKey requests the key.
 type NoKeyError struct {
 	Key
 	Sender   string
-	Withheld string // the code with which the sender's device refuses it, "" when it does not
-	Unproven bool   // a key is there, but it came from no device that may speak for the sender
+	Withheld string // code with which the sender's device withholds the key, or ""
+	Unproven bool   // there is a key, but it is not proven to be the sender's
 }
 
 func (e *NoKeyError) Error() string {
@@ -34,25 +34,24 @@ func (e *NoKeyError) Error() string {
 		return "the key of the event is withheld: " + e.Withheld
 	}
 	if e.Unproven {
-		return "the key of the event is of no known device of its sender"
+		return "the key of the event is not from a known device of its sender"
 	}
-	return "the key of the event is not there"
+	return "the key of the event is missing"
 }
 
-// Decrypt reads an m.room.encrypted event of a room. It returns the event as if
-// it had been sent in clear: type and content replaced, the relation kept,
-// wire.DecryptedKey added. Errors: *NoKeyError and *UntrustedDeviceError, which
-// may go; ErrUnreadable, which stays; others are of the disk or the network. It
-// may be called again for the same event,
-// also after a restart.
-func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage) (json.RawMessage, error) {
-	e, content, err := parseEncrypted(room, raw)
+// Decrypt decrypts the Raw bytes of an m.room.encrypted event. It returns the event as
+// if it had been sent unencrypted, except for its Encryption. It returns *NoKeyError
+// or *UntrustedDeviceError if it may succeed later, and ErrUnreadable if not; other
+// errors are disk or network errors. It may be called again for the same event, even
+// after a restart.
+func (m *Machine) Decrypt(ctx context.Context, in wire.Event) (wire.Event, error) {
+	e, content, err := parseEncrypted(in.SentTo(), in.Raw)
 	if err != nil {
-		return nil, err
+		return wire.Event{}, err
 	}
-	key := Key{room, content.SessionID.String()}
+	key := Key{in.SentTo(), content.SessionID.String()}
 	if m.deviceless() {
-		return nil, &NoKeyError{Key: key, Sender: e.Sender.String()}
+		return wire.Event{}, &NoKeyError{Key: key, Sender: e.Sender.String()}
 	}
 	plain, err := m.decrypt(ctx, e, content)
 	if waits(err) {
@@ -60,21 +59,23 @@ func (m *Machine) Decrypt(ctx context.Context, room string, raw json.RawMessage)
 		plain, err = m.decrypt(ctx, e, content)
 	}
 	if err != nil {
-		return nil, err
+		return wire.Event{}, err
 	}
 	m.missing.got(key)
-	return replace(raw, plain)
+	out, err := replace(in.Raw, plain)
+	out.Room, out.Home, out.Encryption = in.Room, in.Home, wire.Decrypted
+	return out, err
 }
 
 func parseEncrypted(room string, raw json.RawMessage) (*event.Event, *event.EncryptedEventContent, error) {
-	in, err := wire.FromServer(raw)
+	in, err := decode.FromServer(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if in.Type != wire.TypeEncrypted || in.StateKey != nil || in.ID == "" {
-		return nil, nil, fmt.Errorf("%w: it is no encrypted message", ErrUnreadable)
+		return nil, nil, fmt.Errorf("%w: not an encrypted message", ErrUnreadable)
 	}
-	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time}
+	e := event.Event{Type: event.EventEncrypted, ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli()}
 	if err := json.Unmarshal(in.Content, &e.Content); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -117,29 +118,29 @@ func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.En
 		return plain, nil
 	case errors.Is(err, crypto.ErrNoSessionFound), errors.Is(err, olm.ErrUnknownMessageIndex):
 		return nil, noKey
-	case ofDisk(err), ctx.Err() != nil:
+	case isDiskError(err), ctx.Err() != nil:
 		return nil, fmt.Errorf("decrypt: %w", err)
 	}
 	return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 }
 
-func ofDisk(err error) bool {
+func isDiskError(err error) bool {
 	var disk *sqlite.Error
 	return errors.As(err, &disk)
 }
 
-// prove tells whether a key is of a trusted device of the event's sender: the
-// homeserver alone says who sent an event. A key that came by way of another
-// device counts when that is a trusted one of the sender's, or of our own account.
+// prove reports whether a key comes from a trusted device of the event's sender, for
+// whom there is otherwise only the homeserver's word. A forwarded key counts if the
+// device that forwarded it is a trusted one of the sender's or of our own account.
 func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.InboundGroupSession, key Key) (bool, error) {
 	device, err := m.deviceOf(ctx, sender, session.SenderKey)
 	if err != nil || device == nil {
 		return false, err
 	}
 	if device.SigningKey != session.SigningKey {
-		return false, fmt.Errorf("%w: its key is of no device of its sender", ErrUnreadable)
+		return false, fmt.Errorf("%w: its key is not from a device of its sender", ErrUnreadable)
 	}
-	if err := m.vouched(ctx, device, key); err != nil {
+	if err := m.requireTrust(ctx, device, key); err != nil {
 		return false, err
 	}
 	if len(session.ForwardingChains) == 0 {
@@ -153,36 +154,43 @@ func (m *Machine) prove(ctx context.Context, sender id.UserID, session *crypto.I
 		if device == nil {
 			continue
 		}
-		if err := m.vouched(ctx, device, key); err == nil || !waits(err) {
+		if err := m.requireTrust(ctx, device, key); err == nil || !waits(err) {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// replace puts the plain type and content into the event.
-func replace(raw json.RawMessage, plain *event.Event) (json.RawMessage, error) {
-	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type || strings.HasPrefix(plain.Type.Type, wire.OwnTypes) {
-		return nil, fmt.Errorf("%w: it holds a %q", ErrUnreadable, plain.Type.Type)
+// replace puts the decrypted type and content into the event and decodes the result.
+func replace(raw json.RawMessage, plain *event.Event) (wire.Event, error) {
+	if plain.Type.Type == "" || plain.Type.Type == event.EventEncrypted.Type {
+		return wire.Event{}, fmt.Errorf("%w: it contains a %q", ErrUnreadable, plain.Type.Type)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return wire.Event{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	var content map[string]json.RawMessage
 	if json.Unmarshal(plain.Content.VeryRaw, &content) != nil || content == nil {
-		return nil, fmt.Errorf("%w: its content is no object", ErrUnreadable)
+		return wire.Event{}, fmt.Errorf("%w: its content is not an object", ErrUnreadable)
 	}
 	all["content"] = plain.Content.VeryRaw
-	all["type"], _ = json.Marshal(plain.Type.Type)
-	all[wire.DecryptedKey] = json.RawMessage("true")
-	return json.Marshal(all)
+	all["type"], _ = json.Marshal(plain.Type.Type) // a string cannot fail
+	whole, err := json.Marshal(all)
+	if err != nil {
+		return wire.Event{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	out, err := decode.FromServer(whole)
+	if err != nil {
+		return wire.Event{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return out, nil
 }
 
-// RequestKey asks the sender's devices, and our own others, for a key.
+// RequestKey requests a key from the sender's devices and from our other devices.
 func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) error {
 	if m.deviceless() {
-		return fmt.Errorf("ask for a key: %w", ErrNoDevice)
+		return fmt.Errorf("request key: %w", ErrNoDevice)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,7 +198,7 @@ func (m *Machine) RequestKey(ctx context.Context, room, sender, session string) 
 		id.UserID(sender): {"*"}, m.cfg.Client.UserID: {"*"},
 	})
 	if err != nil {
-		return fmt.Errorf("ask for a key: %w", err)
+		return fmt.Errorf("request key: %w", err)
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"maunium.net/go/mautrix/event"
 )
 
-// FromResponse takes what belongs to encryption out of a /sync answer that
-// mautrix has read, for clients that sync by Client.FullSyncRequest.
+// FromResponse extracts the encryption parts of a /sync response that mautrix has
+// parsed, for clients that use Client.FullSyncRequest.
 func FromResponse(resp *mautrix.RespSync) (s Sync, err error) {
 	s.DeviceLists.Changed, s.DeviceLists.Left = resp.DeviceLists.Changed, resp.DeviceLists.Left
-	if left := resp.DeviceOTKCount.SignedCurve25519; left > 0 { // 0 is also what is not told
+	if left := resp.DeviceOTKCount.SignedCurve25519; left > 0 { // 0 may also mean that it is missing
 		s.OneTimeKeys = map[string]int{"signed_curve25519": left}
 	}
 	for _, kind := range resp.FallbackKeys {
@@ -25,7 +25,7 @@ func FromResponse(resp *mautrix.RespSync) (s Sync, err error) {
 	return s, err
 }
 
-// Raw writes events that mautrix has read as TakeState and Decrypt take them.
+// Raw marshals events that mautrix has parsed.
 func Raw(events []*event.Event) ([]json.RawMessage, error) {
 	raws := make([]json.RawMessage, 0, len(events))
 	for _, e := range events {

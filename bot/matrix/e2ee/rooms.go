@@ -12,12 +12,12 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// rooms is what encryption must know of the rooms: how they are encrypted and
-// who is in them. It is mautrix's crypto.StateStore too.
+// rooms stores each room's encryption settings and members. It implements mautrix's
+// crypto.StateStore.
 type rooms struct{ db *dbutil.Database }
 
-// how is a room's encryption; known is false when nobody has asked yet, and the
-// content is nil when messages go in clear.
+// how returns a room's encryption settings. known is false if they were never
+// fetched; content is nil if the room is not encrypted.
 func (r *rooms) how(ctx context.Context, room id.RoomID) (content *event.EncryptionEventContent, known bool, err error) {
 	var raw sql.NullString
 	err = r.db.QueryRow(ctx, "SELECT encryption FROM e2ee_room WHERE room=$1", room).Scan(&raw)
@@ -33,8 +33,8 @@ func (r *rooms) how(ctx context.Context, room id.RoomID) (content *event.Encrypt
 	return encryption(json.RawMessage(raw.String)), true, nil
 }
 
-// encryption reads the content of an m.room.encryption. Whatever it holds, the
-// room is encrypted; only the one algorithm that we speak has a name.
+// encryption parses the content of an m.room.encryption event. Even if it is
+// malformed, the room counts as encrypted, possibly with an unsupported algorithm.
 func encryption(raw json.RawMessage) *event.EncryptionEventContent {
 	c := &event.EncryptionEventContent{}
 	if json.Unmarshal(raw, c) != nil {
@@ -42,7 +42,7 @@ func encryption(raw json.RawMessage) *event.EncryptionEventContent {
 		var only struct {
 			Algorithm id.Algorithm `json:"algorithm"`
 		}
-		_ = json.Unmarshal(raw, &only) // the numbers beside it are malformed
+		_ = json.Unmarshal(raw, &only) // the other fields may be malformed
 		c.Algorithm = only.Algorithm
 	}
 	return c
@@ -60,15 +60,15 @@ func (r *rooms) GetEncryptionEvent(ctx context.Context, room id.RoomID) (*event.
 	return c, err
 }
 
-// FindSharedRooms is part of crypto.StateStore: the encrypted rooms of a user.
+// FindSharedRooms is part of crypto.StateStore. It returns a user's encrypted rooms.
 func (r *rooms) FindSharedRooms(ctx context.Context, user id.UserID) ([]id.RoomID, error) {
 	rows, err := r.db.Query(ctx, `SELECT m.room FROM e2ee_member m JOIN e2ee_room r ON r.room = m.room
 		WHERE m.user=$1 AND m.membership IN ('join', 'invite') AND r.encryption <> ''`, user)
 	return dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.RoomID], err).AsList()
 }
 
-// setEncryption notes what the room says. An encrypted room never becomes a
-// clear one, nor one of another algorithm.
+// setEncryption stores a room's encryption settings. Encryption cannot be disabled,
+// and Megolm cannot be replaced by another algorithm.
 func (r *rooms) setEncryption(ctx context.Context, room id.RoomID, raw json.RawMessage) error {
 	old, _, err := r.how(ctx, room)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *rooms) setEncryption(ctx context.Context, room id.RoomID, raw json.RawM
 	return err
 }
 
-// setClear notes that the homeserver knows of no encryption, unless it is known.
+// setClear records that the room is not encrypted, unless it is known to be.
 func (r *rooms) setClear(ctx context.Context, room id.RoomID) error {
 	_, err := r.db.Exec(ctx, "INSERT INTO e2ee_room (room, encryption) VALUES ($1, '') ON CONFLICT (room) DO UPDATE SET encryption='' WHERE encryption IS NULL", room)
 	return err
@@ -92,7 +92,7 @@ func (r *rooms) setVisibility(ctx context.Context, room id.RoomID, visibility st
 	return err
 }
 
-// forget has the members asked for again before the next message.
+// forget makes the next message fetch the room's members again.
 func (r *rooms) forget(ctx context.Context, room id.RoomID) error {
 	_, err := r.db.Exec(ctx, "UPDATE e2ee_room SET members=0 WHERE room=$1", room)
 	return err
@@ -106,8 +106,8 @@ func (r *rooms) visibility(ctx context.Context, room id.RoomID) (visibility stri
 	return visibility, members, err
 }
 
-// readers are those whom a message is for: who is in the room and, unless the
-// room keeps its history from them, who is invited
+// readers returns the users who may read new messages: the members and, unless the
+// history visibility excludes them, the invited users
 // (https://spec.matrix.org/v1.11/client-server-api/#room-history-visibility).
 func (r *rooms) readers(ctx context.Context, room id.RoomID) ([]id.UserID, error) {
 	visibility, _, err := r.visibility(ctx, room)
@@ -124,7 +124,7 @@ func (r *rooms) setMember(ctx context.Context, room id.RoomID, user, membership 
 	return err
 }
 
-// setMembers puts all members of a room in the place of what was known.
+// setMembers replaces the stored members of a room.
 func (r *rooms) setMembers(ctx context.Context, room id.RoomID, members map[string]string) error {
 	if _, err := r.db.Exec(ctx, "DELETE FROM e2ee_member WHERE room=$1", room); err != nil {
 		return err

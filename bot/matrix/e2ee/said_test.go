@@ -1,6 +1,7 @@
 package e2ee
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -9,9 +10,12 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/matrix/decode"
+	wire "matrix-tui/state/event"
 )
 
-// room makes an encrypted room with all of them in it; they have synced it.
+// room creates an encrypted room with all of them as members; they have synced it.
 func (p *peer) room(others ...*peer) string {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -30,7 +34,7 @@ func (p *peer) room(others ...*peer) string {
 	return resp.RoomID.String()
 }
 
-// bring invites another one, who joins.
+// bring invites another user, who joins.
 func (p *peer) bring(room string, other *peer) {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -81,7 +85,7 @@ func (p *peer) send(room, kind string, content json.RawMessage) string {
 	return p.put(room, kind, content)
 }
 
-// put sends an event as it is.
+// put sends an event unchanged.
 func (p *peer) put(room, kind string, content json.RawMessage) string {
 	p.t.Helper()
 	resp, err := p.cli.SendMessageEvent(p.t.Context(), id.RoomID(room), event.NewEventType(kind), content)
@@ -91,7 +95,7 @@ func (p *peer) put(room, kind string, content json.RawMessage) string {
 	return resp.EventID.String()
 }
 
-// event waits for an event as it comes over the wire.
+// event waits for an event and returns it as received.
 func (p *peer) event(room, id string) json.RawMessage {
 	p.t.Helper()
 	var found json.RawMessage
@@ -114,11 +118,11 @@ func (p *peer) event(room, id string) json.RawMessage {
 func (p *peer) reads(room, id string) string {
 	p.t.Helper()
 	raw := p.event(room, id)
-	var plain json.RawMessage
+	var plain wire.Event
 	var err error
-	p.until("the key of event "+id, func() bool { // which may come in a later sync
+	p.until("the key of event "+id, func() bool { // it may arrive in a later sync
 		var noKey *NoKeyError
-		plain, err = p.m.Decrypt(p.t.Context(), room, raw)
+		plain, err = decrypted(p.m, p.t.Context(), room, raw)
 		return !errors.As(err, &noKey)
 	})
 	if err != nil {
@@ -127,20 +131,21 @@ func (p *peer) reads(room, id string) string {
 	return body(p.t, plain)
 }
 
-func body(t *testing.T, plain json.RawMessage) string {
+func body(t *testing.T, plain wire.Event) string {
 	t.Helper()
-	var e struct {
-		Type    string `json:"type"`
-		Mark    bool   `json:"io.matrix-tui.encrypted"`
-		Content struct {
-			Body string `json:"body"`
-		} `json:"content"`
+	m, ok := plain.Message()
+	if !ok || plain.Encryption != wire.Decrypted {
+		t.Errorf("not a decrypted message: %+v", plain)
 	}
-	if err := json.Unmarshal(plain, &e); err != nil {
-		t.Fatal(err)
+	return m.Body
+}
+
+// decrypted decrypts a received event.
+func decrypted(m *Machine, ctx context.Context, room string, raw json.RawMessage) (wire.Event, error) {
+	e, err := decode.FromServer(raw)
+	if err != nil {
+		e = wire.Event{Raw: raw}
 	}
-	if e.Type != "m.room.message" || !e.Mark {
-		t.Errorf("not a decrypted message: %s", plain)
-	}
-	return e.Content.Body
+	e.Room = room
+	return m.Decrypt(ctx, e)
 }

@@ -13,33 +13,34 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	wire "matrix-tui/state/event"
 )
 
-// SAS is what both sides of a verification see. When the two differ, the person
-// says so in their client, and nothing is signed by it.
+// SAS is the short authentication string that both sides of a verification see. If
+// the two differ, the person rejects it in their client, which then signs nothing.
 type SAS struct {
 	User     string
 	Emojis   []string // seven, each with its name: "🐶 Dog"
 	Decimals []int    // three, for clients without emojis
 }
 
-// verifyTime is how long a verification may take.
+// verifyTime is the timeout for a verification.
 const verifyTime = 10 * time.Minute
 
-// maxVerifications bounds those that run at once.
+// maxVerifications is the maximum number of concurrent verifications.
 const maxVerifications = 20
 
-// verifier answers verifications that an owner has started. This device
-// confirms by itself: the person is the one who compares.
+// verifier handles verifications, mostly ones started by an owner. This device
+// confirms automatically, because the person compares. m.mu is held in all of its
+// methods.
 type verifier struct {
 	m      *Machine
 	helper *verificationhelper.VerificationHelper
-	store  verificationhelper.VerificationStore // the helper's
-	syncer *mautrix.DefaultSyncer               // holds the helper's handlers
-	cli    *mautrix.Client                      // the helper's: encrypts by itself
+	store  verificationhelper.VerificationStore // used by the helper
+	syncer *mautrix.DefaultSyncer               // calls the helper's handlers
+	cli    *mautrix.Client                      // used by the helper; encrypts room events itself
 	active map[id.VerificationTransactionID]verification
-	todo   []func(context.Context) error // what callbacks want done: they hold locks
+	todo   []func(context.Context) error // work queued by callbacks, which hold the helper's locks
 }
 
 type verification struct {
@@ -48,19 +49,18 @@ type verification struct {
 	ours  bool // started here
 }
 
-// newVerifier makes one for the machines of m; m.mu is held, as in all of its
-// methods.
+// newVerifier returns the verifier of a machine. m.mu is held.
 func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
 	v := &verifier{m: m, store: verificationhelper.NewInMemoryVerificationStore(), active: map[id.VerificationTransactionID]verification{}}
 	of := m.cfg.Client
 	cli, err := mautrix.NewClient(of.HomeserverURL.String(), of.UserID, of.AccessToken)
 	if err != nil {
-		return nil, fmt.Errorf("make client for verifications: %w", err)
+		return nil, fmt.Errorf("create client for verifications: %w", err)
 	}
 	cli.DeviceID, cli.Client, cli.Log = of.DeviceID, of.Client, of.Log
 	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
-	cli.Crypto = sealer{m}
-	cli.StateStore = asked{mautrix.NewMemoryStateStore(), m.rooms}
+	cli.Crypto = encrypter{m}
+	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
 	v.helper = verificationhelper.NewVerificationHelper(cli, m.mach, v.store, callbacks{v}, false, false, true)
 	if err := v.helper.Init(ctx); err != nil {
 		return nil, fmt.Errorf("prepare verifications: %w", err)
@@ -68,35 +68,7 @@ func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
 	return v, nil
 }
 
-// sealer has the helper's room events encrypted by the machine whose lock is
-// held already. The rest of mautrix.CryptoHelper is never called.
-type sealer struct{ m *Machine }
-
-func (s sealer) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
-	return s.m.encrypt(ctx, room, kind, content)
-}
-
-func (s sealer) Decrypt(context.Context, *event.Event) (*event.Event, error) {
-	return nil, ErrUnreadable
-}
-func (s sealer) WaitForSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, time.Duration) bool {
-	return false
-}
-func (s sealer) RequestSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, id.UserID, id.DeviceID) {
-}
-func (s sealer) Init(context.Context) error { return nil }
-
-// asked is the helper's state store: of it only IsEncrypted is asked.
-type asked struct {
-	mautrix.StateStore
-	rooms *rooms
-}
-
-func (a asked) IsEncrypted(ctx context.Context, room id.RoomID) (bool, error) {
-	return a.rooms.IsEncrypted(ctx, room)
-}
-
-// take gives a to-device event, or one of a room, to the helper.
+// take passes a to-device event or a room event to the helper.
 func (v *verifier) take(ctx context.Context, e *event.Event) {
 	user, txn, request := e.Sender, transaction(e), isRequest(e)
 	now := time.Now()
@@ -118,7 +90,7 @@ func (v *verifier) take(ctx context.Context, e *event.Event) {
 		return
 	}
 	if e.RoomID != "" && !request {
-		e.ID = id.EventID(txn) // the helper takes the event's own ID for the transaction's
+		e.ID = id.EventID(txn) // the helper uses the event's ID as the transaction ID
 	}
 	v.cli.AccessToken = v.m.cfg.Client.AccessToken
 	v.syncer.Dispatch(ctx, e)
@@ -126,7 +98,7 @@ func (v *verifier) take(ctx context.Context, e *event.Event) {
 		act := v.todo[0]
 		v.todo = v.todo[1:]
 		if err := act(ctx); err != nil {
-			v.m.log.Warn().Err(err).Stringer("user", user).Msg("verification does not go on")
+			v.m.log.Warn().Err(err).Stringer("user", user).Msg("cannot continue the verification")
 		}
 	}
 }
@@ -135,8 +107,7 @@ func isRequest(e *event.Event) bool {
 	return e.Type == event.ToDeviceVerificationRequest || e.Type == event.EventMessage
 }
 
-// transaction is the ID of the verification that an event belongs to; "" for an
-// event of none.
+// transaction returns the ID of the verification that an event belongs to, or "".
 func transaction(e *event.Event) id.VerificationTransactionID {
 	if e.Type == event.EventMessage {
 		return id.VerificationTransactionID(e.ID)
@@ -153,17 +124,16 @@ func transaction(e *event.Event) id.VerificationTransactionID {
 	return ""
 }
 
-// TakeVerification takes an event of a room that belongs to a verification, as
-// Decrypt returned it or as it came in clear, and tells whether it was one:
-// m.room.message of msgtype m.key.verification.request, m.key.verification.*.
-// Those of people who are no owners are passed over.
-func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.RawMessage) bool {
-	in, err := wire.Decode(raw)
-	if err != nil || in.StateKey != nil {
+// ProcessVerification processes a room event of a verification, decrypted if it was
+// encrypted: an m.room.message with msgtype m.key.verification.request or an
+// m.key.verification.*. It reports whether the event was one, and ignores those of
+// users who are not owners.
+func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
+	if in.StateKey != nil {
 		return false
 	}
 	e := event.Event{
-		ID: id.EventID(in.ID), RoomID: id.RoomID(room), Sender: id.UserID(in.Sender), Timestamp: in.Time,
+		ID: id.EventID(in.ID), RoomID: id.RoomID(in.Room), Sender: id.UserID(in.Sender), Timestamp: in.Time.UnixMilli(),
 		Type: event.Type{Type: in.Type, Class: event.MessageEventType},
 	}
 	ours := strings.HasPrefix(e.Type.Type, "m.key.verification.")
@@ -185,9 +155,9 @@ func (m *Machine) TakeVerification(ctx context.Context, room string, raw json.Ra
 	return true
 }
 
-// Verify starts the verification of another user's devices: in a room, as clients
-// do it in a direct chat, or from device to device where room is "". ShowSAS is
-// told what both see; it goes on, and ends, with the events that come.
+// Verify starts a verification of another user's device: in a room, as clients do in
+// a direct chat, or by to-device events if room is "". It continues with the events
+// that follow; ShowSAS is called with what both sides see.
 func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	if m.deviceless() {
 		return fmt.Errorf("start verification of %s: %w", user, ErrNoDevice)
@@ -195,7 +165,7 @@ func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.fetchKeys(ctx, []id.UserID{id.UserID(user)}); err != nil {
-		return fmt.Errorf("ask for the keys of %s: %w", user, err)
+		return fmt.Errorf("fetch the keys of %s: %w", user, err)
 	}
 	v := m.verify
 	v.cli.AccessToken = m.cfg.Client.AccessToken
@@ -214,11 +184,11 @@ func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	return nil
 }
 
-// startIn does what the helper's StartInRoomVerification is for, which encrypts
-// its request twice.
+// startIn replaces the helper's StartInRoomVerification, which encrypts its request
+// twice.
 func (v *verifier) startIn(ctx context.Context, room id.RoomID, user id.UserID) (id.VerificationTransactionID, error) {
 	resp, err := v.cli.SendMessageEvent(ctx, room, event.EventMessage, &event.MessageEventContent{
-		MsgType: event.MsgVerificationRequest, Body: "Verify this device: your client does not know how.", To: user,
+		MsgType: event.MsgVerificationRequest, Body: "Verification request. Your client does not support verification.", To: user,
 		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
 	})
 	if err != nil {
@@ -229,43 +199,4 @@ func (v *verifier) startIn(ctx context.Context, room id.RoomID, user id.UserID) 
 		ExpirationTime: jsontime.UM(time.Now().Add(verifyTime)), RoomID: room, TheirUserID: user,
 		VerificationState: verificationhelper.VerificationStateRequested, TransactionID: txn,
 	})
-}
-
-// callbacks is what the helper calls, with its lock held in part: they note
-// what is to be done.
-type callbacks struct{ v *verifier }
-
-func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationTransactionID, _ id.UserID, _ id.DeviceID) {
-	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
-}
-
-func (c callbacks) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
-	if sas && c.v.active[txn].ours {
-		c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.StartSAS(ctx, txn) })
-	}
-}
-
-func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {
-	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Str("code", string(code)).Msg("verification cancelled")
-	delete(c.v.active, txn)
-}
-
-func (c callbacks) VerificationDone(_ context.Context, txn id.VerificationTransactionID, _ event.VerificationMethod) {
-	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Msg("verification done")
-	delete(c.v.active, txn)
-}
-
-func (c callbacks) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, decimals []int) {
-	sas := SAS{User: c.v.active[txn].user.String(), Decimals: decimals}
-	for i, emoji := range emojis {
-		name := ""
-		if i < len(names) {
-			name = " " + names[i]
-		}
-		sas.Emojis = append(sas.Emojis, string(emoji)+name)
-	}
-	if c.v.m.cfg.ShowSAS != nil {
-		c.v.m.cfg.ShowSAS(sas)
-	}
-	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.ConfirmSAS(ctx, txn) })
 }

@@ -14,8 +14,8 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// element is a person who verifies, as Element does it: she starts, and says
-// that the emojis are the same once she has seen both.
+// element is a user who verifies with a client like Element: she starts, and confirms
+// once she has seen the emojis on both sides.
 type element struct {
 	p      *peer
 	cli    *mautrix.Client
@@ -34,8 +34,8 @@ func newElement(p *peer) *element {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cli.DeviceID, cli.Crypto = p.cli.DeviceID, sealer{p.m}
-	cli.StateStore = asked{mautrix.NewMemoryStateStore(), p.m.rooms}
+	cli.DeviceID, cli.Crypto = p.cli.DeviceID, encrypter{p.m}
+	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), p.m.rooms}
 	e := &element{p: p, cli: cli, store: verificationhelper.NewInMemoryVerificationStore()}
 	e.helper = verificationhelper.NewVerificationHelper(cli, p.m.mach, e.store, e, false, false, true)
 	if err := e.helper.Init(p.t.Context()); err != nil {
@@ -74,7 +74,7 @@ func (e *element) dispatch(evt *event.Event) {
 	}
 }
 
-// sync gives her what came, to her device and in the room.
+// sync processes the events to her device and in the room.
 func (e *element) sync(room string) {
 	before := len(e.p.seen)
 	e.p.sync()
@@ -87,9 +87,9 @@ func (e *element) sync(room string) {
 		if s.Room != room {
 			continue
 		}
-		if plain, err := e.p.m.Decrypt(e.p.t.Context(), room, s.Raw); err == nil {
+		if plain, err := decrypted(e.p.m, e.p.t.Context(), room, s.Raw); err == nil {
 			var evt event.Event
-			if err := json.Unmarshal(plain, &evt); err != nil {
+			if err := json.Unmarshal(plain.Raw, &evt); err != nil {
 				e.p.t.Fatal(err)
 			}
 			evt.RoomID, evt.Type.Class = id.RoomID(room), event.MessageEventType
@@ -102,8 +102,7 @@ func (e *element) sync(room string) {
 	}
 }
 
-// startIn does what the helper's StartInRoomVerification is for, which encrypts
-// its request twice.
+// startIn replaces the helper's StartInRoomVerification, which encrypts its request twice.
 func (e *element) startIn(room string, with id.UserID) error {
 	content, err := json.Marshal(&event.MessageEventContent{
 		MsgType: event.MsgVerificationRequest, Body: "verify me", To: with,
@@ -142,13 +141,13 @@ func TestVerification(t *testing.T) {
 			open := func() int { return len(bot.m.verify.active) }
 			for deadline := time.Now().Add(5 * time.Minute); (!e.done || open() > 0) && e.ended == ""; e.sync(room) {
 				if time.Now().After(deadline) {
-					t.Fatalf("the verification does not end: done %v, open %d", e.done, open())
+					t.Fatalf("the verification did not finish: done %v, open %d", e.done, open())
 				}
 				before := len(bot.seen)
 				bot.sync()
 				for _, s := range bot.seen[before:] {
-					if plain, err := bot.m.Decrypt(t.Context(), s.Room, s.Raw); err == nil {
-						bot.m.TakeVerification(t.Context(), s.Room, plain)
+					if plain, err := decrypted(bot.m, t.Context(), s.Room, s.Raw); err == nil {
+						bot.m.ProcessVerification(t.Context(), plain)
 					}
 				}
 			}

@@ -12,31 +12,31 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// ErrAlgorithm means that the room asks for an encryption that we do not speak:
-// nothing can be said in it.
-var ErrAlgorithm = errors.New("the room is encrypted in a way that is not supported")
+// ErrAlgorithm means that the room uses an unsupported encryption algorithm, so that
+// nothing can be sent to it.
+var ErrAlgorithm = errors.New("the room's encryption algorithm is not supported")
 
-// clearTypes go in clear into encrypted rooms. A redaction is an instruction to
-// servers. A reaction consists of its relation, which stays readable anyway
+// clearTypes are sent unencrypted even in encrypted rooms. A redaction is an
+// instruction to servers. A reaction is only a relation, which is never encrypted
 // (https://spec.matrix.org/v1.11/client-server-api/#encrypted-events); Element
-// and matrix-rust-sdk send it in clear and read only clear ones reliably.
+// and matrix-rust-sdk send reactions unencrypted and may not read encrypted ones.
 var clearTypes = []string{"m.reaction", "m.room.redaction"}
 
-// txnKey stands outside of the encryption too: the homeserver knows the
-// transaction from the request, and our own echo is recognised without a key.
+// txnKey is copied outside the encryption, so that we recognise our own echo without
+// a key. The homeserver knows the transaction ID from the request anyway.
 const txnKey = "io.matrix-tui.txn"
 
-// Encrypt makes what is to be sent: the event's type and content as they are for
-// a room in clear, and m.room.encrypted with the encrypted content for others.
-// The key goes to all devices of those who may read before it returns, but for
-// devices without one-time keys, which get it with a later message. The same
-// content encrypted again under the same transaction ID is one message.
+// Encrypt returns the type and content to send: unchanged for an unencrypted room,
+// else m.room.encrypted and the encrypted content. Before it returns, the key was sent
+// to the trusted devices of all readers, except devices without one-time keys, which
+// get it with a later message. Encrypting the same content again and sending it with
+// the same transaction ID creates no second message.
 func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content json.RawMessage) (string, json.RawMessage, error) {
-	encrypted, err := m.IsEncrypted(ctx, room)
+	needed, err := m.IsEncrypted(ctx, room)
 	if err != nil {
 		return "", nil, err
 	}
-	if !encrypted || slices.Contains(clearTypes, eventType) {
+	if !needed || slices.Contains(clearTypes, eventType) {
 		return eventType, content, nil
 	}
 	if m.deviceless() {
@@ -44,15 +44,15 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sealed, err := m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
+	encrypted, err := m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
 	if err != nil {
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, err)
 	}
-	out, err := outside(sealed, content)
+	out, err := outside(encrypted, content)
 	return event.EventEncrypted.Type, out, err
 }
 
-// encrypt is Encrypt for an encrypted room; m.mu is held.
+// encrypt is Encrypt for an encrypted room. m.mu is held.
 func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
 	how, _, err := m.rooms.how(ctx, room)
 	if err != nil {
@@ -74,13 +74,13 @@ func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, 
 	if err := m.reach(ctx, room, users); err != nil {
 		return nil, err
 	}
-	sealed, err := m.mach.EncryptMegolmEvent(ctx, room, kind, content)
+	encrypted, err := m.mach.EncryptMegolmEvent(ctx, room, kind, content)
 	if !errors.Is(err, crypto.ErrNoGroupSession) && !errors.Is(err, crypto.ErrSessionExpired) && !errors.Is(err, crypto.ErrSessionNotShared) {
-		return sealed, err
+		return encrypted, err
 	}
 	m.store.begin()
 	err = m.mach.ShareGroupSession(ctx, room, users)
-	if lost := m.store.failure(); lost != nil { // what was sent is not on disk: it must not be sent again
+	if lost := m.store.failure(); lost != nil { // the ratchet state is not on disk: load the old one and send nothing
 		err = lost
 		m.reload(ctx)
 	}
@@ -90,16 +90,16 @@ func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, 
 	return m.mach.EncryptMegolmEvent(ctx, room, kind, content)
 }
 
-// outside adds to the encrypted content what stays readable of the plain one:
-// the relation as it was written, and the transaction.
-func outside(sealed *event.EncryptedEventContent, plain json.RawMessage) (json.RawMessage, error) {
-	data, err := json.Marshal(sealed)
+// outside copies the relation and the transaction ID from the plain content into the
+// encrypted event, where they stay readable.
+func outside(encrypted *event.EncryptedEventContent, plain json.RawMessage) (json.RawMessage, error) {
+	data, err := json.Marshal(encrypted)
 	if err != nil {
-		return nil, fmt.Errorf("write encrypted content: %w", err)
+		return nil, fmt.Errorf("marshal encrypted content: %w", err)
 	}
 	var from, to map[string]json.RawMessage
 	if err := json.Unmarshal(data, &to); err != nil {
-		return nil, fmt.Errorf("write encrypted content: %w", err)
+		return nil, fmt.Errorf("marshal encrypted content: %w", err)
 	}
 	if err := json.Unmarshal(plain, &from); err != nil {
 		return nil, fmt.Errorf("read content: %w", err)

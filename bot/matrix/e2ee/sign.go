@@ -17,11 +17,11 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// seedsKey is where crypto.db keeps the private cross-signing keys.
+// seedsKey is the name under which crypto.db stores the private cross-signing keys.
 const seedsKey = "cross_signing"
 
-// RecoveryKey is the recovery key that this Open has made, to be shown once; ""
-// when there was one. It stays in the file recovery-key, mode 0600.
+// RecoveryKey returns the recovery key if Open created one, else "". The key is also
+// in the file recovery-key, mode 0600.
 func (m *Machine) RecoveryKey() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *Machine) RecoveryKey() string {
 
 func (m *Machine) recoveryFile() string { return filepath.Join(m.cfg.Dir, "recovery-key") }
 
-// loadSeeds gives the machines the private cross-signing keys, if we have them.
+// loadSeeds loads the private cross-signing keys, if we have them, into the machines.
 func (m *Machine) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine) error {
 	text, err := m.db.meta(ctx, seedsKey)
 	if err != nil || text == "" {
@@ -42,7 +42,7 @@ func (m *Machine) loadSeeds(ctx context.Context, machines ...*crypto.OlmMachine)
 	}
 	for _, machine := range machines {
 		if err := machine.ImportCrossSigningKeys(seeds); err != nil {
-			return fmt.Errorf("use cross-signing keys: %w", err)
+			return fmt.Errorf("import cross-signing keys: %w", err)
 		}
 	}
 	return nil
@@ -61,14 +61,14 @@ func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCa
 	return m.loadSeeds(ctx, m.mach, m.reader)
 }
 
-// crossSign has the account's cross-signing key sign this device. It makes that
-// key when the account has none. What the homeserver refuses is told by
-// Verified and tried again by the next Open: messages work without. m.mu is held.
+// crossSign signs this device with the account's cross-signing key and creates that
+// key if the account has none. If that fails, messages still work: Verified reports
+// the problem and the next Open tries again. m.mu is held.
 func (m *Machine) crossSign(ctx context.Context) error {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
-		return fmt.Errorf("ask for our own keys: %w", err)
+		return fmt.Errorf("fetch our own keys: %w", err)
 	}
 	if has, signed, err := m.mach.GetOwnVerificationStatus(ctx); err != nil {
 		return fmt.Errorf("check our own keys: %w", err)
@@ -106,8 +106,8 @@ func (m *Machine) signDevice(ctx context.Context) error {
 	return nil
 }
 
-// makeKeys makes the account's cross-signing keys, or goes on with those that an
-// earlier try has made. Everything is on disk before others can see it.
+// makeKeys creates and publishes the account's cross-signing keys, or publishes those
+// that an earlier attempt created. Everything is on disk before it is published.
 func (m *Machine) makeKeys(ctx context.Context) error {
 	if m.mach.CrossSigningKeys == nil {
 		if err := m.generate(ctx); err != nil {
@@ -116,7 +116,7 @@ func (m *Machine) makeKeys(ctx context.Context) error {
 	}
 	if err := m.mach.PublishCrossSigningKeys(ctx, m.mach.CrossSigningKeys, m.authenticate); err != nil {
 		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
-			return fmt.Errorf("the homeserver wants the password (MATRIX_PASSWORD) for new cross-signing keys: %w", err)
+			return fmt.Errorf("the homeserver requires the password (MATRIX_PASSWORD) for new cross-signing keys: %w", err)
 		}
 		return fmt.Errorf("publish cross-signing keys: %w", err)
 	}
@@ -131,7 +131,7 @@ func httpStatus(err error) int {
 	return 0
 }
 
-// authenticate answers a homeserver that wants the password once more.
+// authenticate answers a homeserver that asks for the password again.
 func (m *Machine) authenticate(resp *mautrix.RespUserInteractive) any {
 	if m.cfg.Password == "" {
 		return nil
@@ -143,12 +143,12 @@ func (m *Machine) authenticate(resp *mautrix.RespUserInteractive) any {
 	}
 }
 
-// generate makes cross-signing keys and a recovery key, and stores the former
-// with the homeserver, encrypted with the latter.
+// generate creates cross-signing keys and a recovery key, and stores the former on the
+// homeserver, encrypted with the latter.
 func (m *Machine) generate(ctx context.Context) error {
 	key, err := m.mach.SSSS.GenerateAndUploadKey(ctx, "")
 	if err != nil {
-		return fmt.Errorf("make a recovery key: %w", err)
+		return fmt.Errorf("create recovery key: %w", err)
 	}
 	if err := renameio.WriteFile(m.recoveryFile(), []byte(key.RecoveryKey()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write recovery-key: %w", err)
@@ -158,28 +158,28 @@ func (m *Machine) generate(ctx context.Context) error {
 		return err
 	}
 	if err := m.mach.UploadCrossSigningKeysToSSSS(ctx, key, keys); err != nil {
-		return fmt.Errorf("store cross-signing keys with the homeserver: %w", err)
+		return fmt.Errorf("store cross-signing keys on the homeserver: %w", err)
 	}
 	if err := m.mach.SSSS.SetDefaultKeyID(ctx, key.ID); err != nil {
-		return fmt.Errorf("make the recovery key the account's: %w", err)
+		return fmt.Errorf("set the account's recovery key: %w", err)
 	}
 	m.recovery = key.RecoveryKey()
 	return m.saveSeeds(ctx, keys)
 }
 
-// recover fetches the cross-signing keys that the account has, with the key in
-// the file recovery-key.
+// recover fetches the account's existing cross-signing keys with the key in the file
+// recovery-key.
 func (m *Machine) recover(ctx context.Context) error {
 	text, err := os.ReadFile(m.recoveryFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("the account has cross-signing keys of another program: put its recovery key into the file recovery-key and start again, or verify the device by hand")
+		return errors.New("another program has created the account's cross-signing keys: put the account's recovery key into the file recovery-key and restart, or verify the device by hand")
 	}
 	if err != nil {
 		return fmt.Errorf("read recovery-key: %w", err)
 	}
 	name, data, err := m.mach.SSSS.GetDefaultKeyData(ctx)
 	if err != nil {
-		return fmt.Errorf("find what the recovery key opens: %w", err)
+		return fmt.Errorf("find the recovery key's metadata: %w", err)
 	}
 	key, err := data.VerifyRecoveryKey(name, strings.TrimSpace(string(text)))
 	if err != nil && !errors.Is(err, ssss.ErrUnverifiableKey) {

@@ -50,7 +50,7 @@ func TestSignature(t *testing.T) {
 	if s := status(t, bot); !s.Signed || s.Problem != "" {
 		t.Errorf("status: %+v", s)
 	}
-	// what somebody else sees
+	// as seen by another user
 	alice := enter(t, "alice")
 	if _, err := alice.m.mach.FetchKeys(t.Context(), []id.UserID{bot.cli.UserID}, true); err != nil {
 		t.Fatal(err)
@@ -68,26 +68,26 @@ func TestSignature(t *testing.T) {
 		t.Errorf("with the recovery key: %+v", s)
 	}
 	if other.m.RecoveryKey() != "" {
-		t.Error("a new recovery key although there is one")
+		t.Error("a new recovery key was created although there is one")
 	}
-	// and one without
+	// another device without it
 	third := bot.second()
 	for p, signed := range map[*peer]bool{bot: true, other: true, third: false} {
 		s, err := Look(t.Context(), home, p.cli.AccessToken)
 		if want := status(t, p); err != nil || s.Signed != signed || s.Device != want.Device || s.Fingerprint != want.Fingerprint || s.Signed != (s.Problem == "") {
-			t.Errorf("looked at: %+v, %v; itself it says %+v", s, err, want)
+			t.Errorf("Look: %+v, %v; its own status is %+v", s, err, want)
 		}
 	}
 	if s := status(t, third); s.Signed || !strings.Contains(s.Problem, "recovery-key") {
 		t.Errorf("without the recovery key: %+v", s)
 	}
 	if s := status(t, bot); !s.Signed {
-		t.Errorf("the others have spoilt the first: %+v", s)
+		t.Errorf("the other devices changed the first: %+v", s)
 	}
 }
 
-// asking stands before the homeserver and has new cross-signing keys confirmed
-// with the password, as some homeservers do.
+// asking is a proxy that requires the password for new cross-signing keys, as some
+// homeservers do.
 func asking(t *testing.T) *url.URL {
 	t.Helper()
 	to, err := url.Parse(home)
@@ -128,7 +128,7 @@ func TestSignatureNeedsPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot.tune = func(c *Config) {} // now the password is there
+	bot.tune = func(c *Config) {} // now with the password
 	bot.restart()
 	if s := status(t, bot); !s.Signed {
 		t.Errorf("with the password: %+v", s)
@@ -146,7 +146,7 @@ func TestWrongPlace(t *testing.T) {
 	if err := bot.m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// the keys of the device are gone: it must not make others
+	// a device whose keys are lost must not create others
 	lost := bot.config()
 	lost.Dir = t.TempDir()
 	_, err := Open(t.Context(), lost)
@@ -160,7 +160,7 @@ func TestWrongPlace(t *testing.T) {
 	if _, err := Open(t.Context(), strange); !errors.Is(err, ErrOtherAccount) || !errors.As(err, &said) {
 		t.Errorf("crypto.db of another: %v", err)
 	}
-	// crypto.db without its key
+	// crypto.db without crypto.key
 	if err := os.Rename(filepath.Join(bot.dir, "crypto.key"), filepath.Join(bot.dir, "away")); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestWrongPlace(t *testing.T) {
 	if err := os.Rename(filepath.Join(bot.dir, "away"), filepath.Join(bot.dir, "crypto.key")); err != nil {
 		t.Fatal(err)
 	}
-	// a new login: a device of its own, signed, which reads what the old one could
+	// a new login is a new, signed device, which can read what the old one could
 	_, err = bot.cli.Login(t.Context(), &mautrix.ReqLogin{
 		Type: mautrix.AuthTypePassword, Password: "password", StoreCredentials: true,
 		Identifier: mautrix.UserIdentifier{Type: mautrix.IdentifierTypeUser, User: bot.cli.UserID.String()},
@@ -195,7 +195,7 @@ func TestWrongPlace(t *testing.T) {
 	}
 }
 
-// A logout has the homeserver forget a device's keys; the same device may come back.
+// On logout the homeserver forgets a device's keys; the same device may come back.
 func TestSameDeviceComesBack(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)

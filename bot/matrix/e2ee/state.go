@@ -12,16 +12,17 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
+	wire "matrix-tui/state/event"
 )
 
-// TakeState takes the events of a room as a /sync brings them, first those of
-// `state`, then those of `timeline`; it reads m.room.encryption, m.room.member
-// and m.room.history_visibility and passes over all others. gap tells that the
-// timeline is limited: changes may be missing, so the members are asked for
-// again before the next message. Events that were fetched for the gap are not to
-// be given. When TakeState returns, all of it is on disk.
-func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events []wire.Event) error {
+// ProcessState processes the events of a room in a /sync, first those of `state`, then
+// those of `timeline`. It uses m.room.encryption, m.room.member and
+// m.room.history_visibility and ignores all others. gap says that the timeline is
+// limited: changes may be missing, so the next message fetches the members again. Do
+// not pass events that were fetched to fill the gap. When it returns without an error,
+// everything is on disk.
+func (m *Machine) ProcessState(ctx context.Context, room string, gap bool, events []wire.Event) error {
 	var states []wire.Event
 	for _, e := range events {
 		if e.StateKey == nil {
@@ -35,7 +36,7 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 	if len(states) == 0 && !gap {
 		return nil
 	}
-	m.mu.Lock() // a message that is being encrypted has its readers already
+	m.mu.Lock() // never change the readers of a message that is being encrypted
 	defer m.mu.Unlock()
 	err := m.changeReaders(ctx, id.RoomID(room), func(ctx context.Context) error {
 		if gap {
@@ -44,30 +45,30 @@ func (m *Machine) TakeState(ctx context.Context, room string, gap bool, events [
 			}
 		}
 		for _, e := range states {
-			if err := m.takeState(ctx, id.RoomID(room), e); err != nil {
+			if err := m.processState(ctx, id.RoomID(room), e); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("take state of %s: %w", room, err)
+		return fmt.Errorf("process state of %s: %w", room, err)
 	}
 	return nil
 }
 
-func (m *Machine) takeState(ctx context.Context, room id.RoomID, e wire.Event) error {
+func (m *Machine) processState(ctx context.Context, room id.RoomID, e wire.Event) error {
 	user, member, ok := e.Member()
 	switch {
-	case e.Type == wire.TypeEncryption && *e.StateKey == "":
+	case e.IsState(wire.TypeEncryption):
 		if len(e.Content) == 0 {
 			return nil
 		}
 		return m.rooms.setEncryption(ctx, room, e.Content)
-	case e.Type == wire.TypeVisibility && *e.StateKey == "":
-		return m.rooms.setVisibility(ctx, room, e.Visibility())
+	case e.IsState(wire.TypeVisibility):
+		return m.rooms.setVisibility(ctx, room, e.Body.Visibility)
 	case ok && member.Membership != "":
-		if user == m.cfg.Client.UserID.String() { // what we know may be of an earlier stay
+		if user == m.cfg.Client.UserID.String() { // the stored members may be from an earlier membership
 			if err := m.rooms.forget(ctx, room); err != nil {
 				return err
 			}
@@ -77,8 +78,8 @@ func (m *Machine) takeState(ctx context.Context, room id.RoomID, e wire.Event) e
 	return nil
 }
 
-// changeReaders runs a change of what is known of a room, in one transaction.
-// When it changes who may read, the key of our next messages is a new one.
+// changeReaders runs change in one transaction. If that changes who can read the room,
+// our next message uses a new key.
 func (m *Machine) changeReaders(ctx context.Context, room id.RoomID, change func(context.Context) error) error {
 	return m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		before, err := m.rooms.readers(ctx, room)
@@ -96,13 +97,12 @@ func (m *Machine) changeReaders(ctx context.Context, room id.RoomID, change func
 	})
 }
 
-// errOtherEvent is an answer that is no m.room.encryption: Dendrite gives some
-// other event of the room to who is invited and not in it yet.
-var errOtherEvent = errors.New("the homeserver answers with something else")
+// errOtherEvent means that the response is not an m.room.encryption event. Dendrite
+// returns another event of the room to users who are invited but have not joined.
+var errOtherEvent = errors.New("the homeserver returned another event")
 
-// IsEncrypted tells whether messages to a room must be encrypted. What is not
-// known is asked of the homeserver, once; an encrypted room never becomes a
-// clear one.
+// IsEncrypted reports whether messages to a room must be encrypted. It asks the
+// homeserver once if that is not known. Encryption cannot be disabled.
 func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
 	c, known, err := m.rooms.how(ctx, id.RoomID(room))
 	if err != nil || known {
@@ -118,19 +118,20 @@ func (m *Machine) IsEncrypted(ctx context.Context, room string) (bool, error) {
 		err = m.rooms.setEncryption(ctx, id.RoomID(room), raw)
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask whether %s is encrypted: %w", room, err)
+		return false, fmt.Errorf("look up whether %s is encrypted: %w", room, err)
 	}
-	c, _, err = m.rooms.how(ctx, id.RoomID(room)) // a sync may have come in between
+	c, _, err = m.rooms.how(ctx, id.RoomID(room)) // a sync may have changed it meanwhile
 	return c != nil, err
 }
 
-// KnownEncrypted tells whether a room is known to be encrypted, without asking
-// the homeserver.
+// KnownEncrypted reports whether a room is known to be encrypted, without asking the
+// homeserver.
 func (m *Machine) KnownEncrypted(ctx context.Context, room string) (bool, error) {
 	return m.rooms.IsEncrypted(ctx, id.RoomID(room))
 }
 
-// learnMembers asks for the members of a room unless they are known; m.mu is held.
+// learnMembers fetches a room's members and history visibility unless they are known.
+// m.mu is held.
 func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	visibility, known, err := m.rooms.visibility(ctx, room)
 	if err != nil || known && visibility != "" {
@@ -139,22 +140,22 @@ func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	var raw json.RawMessage
 	err = m.cfg.Client.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
 	if err != nil && !errors.Is(err, mautrix.MNotFound) {
-		return fmt.Errorf("ask who may read in %s: %w", room, err)
+		return fmt.Errorf("fetch history visibility of %s: %w", room, err)
 	}
-	visibility = "shared" // what the specification has in its place
-	if e, err := wire.StateContent(wire.TypeVisibility, raw); err == nil && e.Visibility() != "" {
-		visibility = e.Visibility()
+	visibility = "shared" // the specification's default
+	if e, err := decode.State(wire.TypeVisibility, raw); err == nil && e.Body.Visibility != "" {
+		visibility = e.Body.Visibility
 	}
 	var resp struct {
 		Chunk []json.RawMessage `json:"chunk"`
 	}
 	_, err = m.cfg.Client.MakeRequest(ctx, http.MethodGet, m.cfg.Client.BuildClientURL("v3", "rooms", room, "members"), nil, &resp)
 	if err != nil {
-		return fmt.Errorf("ask for the members of %s: %w", room, err)
+		return fmt.Errorf("fetch members of %s: %w", room, err)
 	}
 	members := map[string]string{}
 	for _, raw := range resp.Chunk {
-		e, err := wire.FromServer(raw)
+		e, err := decode.FromServer(raw)
 		if user, member, ok := e.Member(); err == nil && ok {
 			members[user] = member.Membership
 		}

@@ -14,14 +14,14 @@ import (
 	"maunium.net/go/mautrix/id"
 )
 
-// keyStore is mautrix's store with rules of ours.
+// keyStore is mautrix's store with our own rules.
 type keyStore struct {
 	*crypto.SQLCryptoStore
 
 	mu     sync.Mutex
-	failed error                 // the first write since begin that did not work: mautrix only logs those
-	wedged []id.SenderKey        // devices whose olm session is broken
-	renew  map[id.SenderKey]bool // those that get a new one now
+	failed error                 // first failed write since begin, which mautrix would only log
+	wedged []id.SenderKey        // devices whose Olm session is broken
+	renew  map[id.SenderKey]bool // devices that are getting a new Olm session
 }
 
 func newKeyStore(db *database, device id.DeviceID) *keyStore {
@@ -31,14 +31,14 @@ func newKeyStore(db *database, device id.DeviceID) *keyStore {
 	}
 }
 
-// begin forgets what failed before.
+// begin forgets earlier failures.
 func (s *keyStore) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = nil
 }
 
-// note keeps the error of a write, for failure.
+// note records the error of a write for failure, and returns it.
 func (s *keyStore) note(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *keyStore) note(err error) error {
 	return err
 }
 
-// failure is the first write since begin that did not work.
+// failure returns the error of the first failed write since begin, or nil.
 func (s *keyStore) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,9 +81,9 @@ func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session 
 	return s.note(s.SQLCryptoStore.UpdateSession(ctx, key, session))
 }
 
-// PutDevice is part of crypto.Store. It does not keep that a device was verified:
-// this side of a verification confirms by itself, so whoever can speak as a user,
-// the homeserver, could have any device of theirs verified.
+// PutDevice is part of crypto.Store. It does not store that a device was verified:
+// our side of a verification confirms automatically, so a homeserver, which can speak
+// for its users, could have any of their devices verified.
 func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Device) error {
 	kept := *device
 	if kept.Trust > id.TrustStateUnset {
@@ -92,8 +92,8 @@ func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Dev
 	return s.SQLCryptoStore.PutDevice(ctx, user, &kept)
 }
 
-// IsKeySignedBy is part of crypto.Store. For the same reason a signature that we
-// gave to a user counts only on the identity that was seen first.
+// IsKeySignedBy is part of crypto.Store. For the same reason, our signature of a
+// user's identity counts only for the trusted identity.
 func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519) (bool, error) {
 	signed, err := s.SQLCryptoStore.IsKeySignedBy(ctx, user, key, signer, by)
 	if err != nil || !signed || user == signer {
@@ -103,9 +103,9 @@ func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed2
 	return err == nil && keys[id.XSUsageMaster].First == key, err
 }
 
-// PutGroupSession keeps what is there when it is as good: a key that somebody
-// sends again must not take the place of the one that the author sent, and a
-// later beginning must not hide earlier messages.
+// PutGroupSession is part of crypto.Store. It keeps the stored key unless the new one
+// is better: a key sent again by somebody else must not replace the one that the
+// author sent, nor may a key that covers only later messages.
 //
 //lint:hides it writes the row itself
 func (s *keyStore) PutGroupSession(ctx context.Context, session *crypto.InboundGroupSession) error {
@@ -128,7 +128,7 @@ func (s *keyStore) putGroupSession(ctx context.Context, session *crypto.InboundG
 	return s.SQLCryptoStore.PutGroupSession(ctx, session)
 }
 
-// better tells whether a key should take the place of one for the same session.
+// better reports whether a key should replace the stored one of the same session.
 func better(session, old *crypto.InboundGroupSession) bool {
 	direct := len(session.ForwardingChains) == 0
 	if len(old.ForwardingChains) > 0 && direct {
@@ -138,9 +138,9 @@ func better(session, old *crypto.InboundGroupSession) bool {
 	return same && session.Internal.FirstKnownIndex() < old.Internal.FirstKnownIndex()
 }
 
-// GetNewestSessionCreationTS is asked by mautrix alone, in a goroutine of its
-// own, when a device's messages cannot be read: whether to make a new olm
-// session. It notes the device and says no: TakeSync makes it, in its turn.
+// GetNewestSessionCreationTS is part of crypto.Store. mautrix calls it in a goroutine
+// when a device's messages cannot be decrypted, to decide whether to create a new Olm
+// session. We record the device and decline; AfterCommit creates the session.
 func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.SenderKey) (time.Time, error) {
 	made, err := s.SQLCryptoStore.GetNewestSessionCreationTS(ctx, key)
 	if err != nil || time.Since(made) < crypto.MinUnwedgeInterval {
@@ -154,7 +154,8 @@ func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.Sender
 	return time.Now(), nil
 }
 
-// HasSession says no, once, for a device that gets a new olm session.
+// HasSession is part of crypto.Store. It returns false once for a device that is to
+// get a new Olm session.
 func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
 	s.mu.Lock()
 	renew := s.renew[key]
@@ -163,7 +164,7 @@ func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
 	return !renew && s.SQLCryptoStore.HasSession(ctx, key)
 }
 
-// broken takes the next device that needs a new olm session.
+// broken removes and returns the next device that needs a new Olm session.
 func (s *keyStore) broken() (key id.SenderKey, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,27 +176,28 @@ func (s *keyStore) broken() (key id.SenderKey, ok bool) {
 	return key, true
 }
 
-// owner is the device that has an identity key; nil when we know of none.
+// owner returns the device with an identity key, or nil if there is none or if several
+// users claim it.
 func (s *keyStore) owner(ctx context.Context, key id.SenderKey) (*id.Device, error) {
 	rows, err := s.DB.Query(ctx, "SELECT user_id FROM crypto_device WHERE identity_key=$1 AND deleted=false", key)
 	users, err := dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
 	if err != nil {
 		return nil, fmt.Errorf("find device by key: %w", err)
 	}
-	if len(users) != 1 { // two users claim the key: one of them lies
+	if len(users) != 1 {
 		return nil, nil
 	}
 	return s.FindDeviceByKey(ctx, users[0], key)
 }
 
-// tracked are the users whose devices we follow.
+// tracked returns the users whose devices we track.
 func (s *keyStore) tracked(ctx context.Context) ([]id.UserID, error) {
 	rows, err := s.DB.Query(ctx, "SELECT user_id FROM crypto_tracked_user")
 	return dbutil.NewRowIterWithError(rows, dbutil.ScanSingleColumn[id.UserID], err).AsList()
 }
 
-// renewDevice forgets what belongs to a device that is no longer ours; keys to
-// read old messages stay.
+// renewDevice deletes the keys of a device that is no longer ours, except those for
+// reading old messages.
 func (s *keyStore) renewDevice(ctx context.Context) error {
 	return s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
 		for _, table := range []string{"crypto_account", "crypto_olm_session", "crypto_olm_message_hash", "crypto_megolm_outbound_session", "crypto_megolm_outbound_session_shared"} {

@@ -12,11 +12,11 @@ import (
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
-	wire "matrix-tui/bot/matrix/event"
+	"matrix-tui/bot/matrix/decode"
 )
 
-// Sync is the part of a /sync answer that encryption is made of. The JSON names
-// are Matrix's own, so the struct can be embedded in a response.
+// Sync is the part of a /sync response that concerns encryption. It has Matrix's JSON
+// names, so it can be embedded in a response.
 type Sync struct {
 	ToDevice struct {
 		Events []json.RawMessage `json:"events"`
@@ -29,56 +29,55 @@ type Sync struct {
 	FallbackKeys []string       `json:"device_unused_fallback_key_types"`
 }
 
-// TakeSync takes what came with a /sync, before the events of the same batch are
-// decrypted. initial tells that the sync had no token: whose devices have
-// changed is not known then. Keys are on disk when it returns, in one
-// transaction; an error means that none of them is, and that the batch is to be
-// taken again before its token is committed. Device lists are asked for when
-// they are needed.
-func (m *Machine) TakeSync(ctx context.Context, s Sync, initial bool) error {
+// ProcessSync processes the encryption part of a /sync. Call it before the events of
+// the batch are decrypted. initial says that the sync had no token, so that it does
+// not list all changed devices. Keys are stored in one transaction; after an error
+// none are, and the batch must be processed again before its token is committed.
+// Device lists are fetched when they are needed.
+func (m *Machine) ProcessSync(ctx context.Context, s Sync, initial bool) error {
 	if m.deviceless() {
 		return nil
 	}
 	m.mu.Lock()
-	came, err := m.takeSync(ctx, s, initial)
+	came, err := m.processSync(ctx, s, initial)
 	m.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("take keys of a sync: %w", err)
+		return fmt.Errorf("process keys of a sync: %w", err)
 	}
 	for _, key := range came {
-		if m.cfg.KeyCame != nil {
-			m.cfg.KeyCame(key)
+		if m.cfg.KeyArrived != nil {
+			m.cfg.KeyArrived(key)
 		}
 	}
 	return nil
 }
 
-// Tend gives the homeserver what a /sync says it lacks: one-time and fallback
-// keys, and new sessions with devices that we cannot read. It comes when the
-// batch is committed: the other half of a key that is given out must not go with
-// a state that is put back. Nor must the step of a ratchet with which a key was
-// sent: until the first Tend, those who ask for keys wait for it. Later TakeSync
-// answers them: an answer that comes twice does no harm, one that is lost does.
-func (m *Machine) Tend(ctx context.Context, s Sync) {
+// AfterCommit uploads the one-time and fallback keys that the homeserver needs
+// according to a /sync, and repairs Olm sessions. Call it after the batch is
+// committed: if the state could still be rolled back, the private half of an uploaded
+// key, or the ratchet step of a sent one, might be lost. For the same reason key
+// requests wait for the first AfterCommit; later ones are answered by ProcessSync,
+// because answering twice is harmless and not answering is not.
+func (m *Machine) AfterCommit(ctx context.Context, s Sync) {
 	if m.deviceless() {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ctx = m.log.WithContext(ctx)
-	m.tended = true
+	m.committed = true
 	for _, e := range m.asking {
-		m.guard("request for a key", func() { m.takeToDevice(ctx, e) })
+		m.guard("request for a key", func() { m.processToDevice(ctx, e) })
 	}
 	m.asking = nil
-	m.mendSessions(ctx)
-	m.refill(ctx, s.OneTimeKeys)
+	m.repairSessions(ctx)
+	m.refillOneTimeKeys(ctx, s.OneTimeKeys)
 	if err := m.renewFallback(ctx, s.FallbackKeys); err != nil {
-		m.log.Warn().Err(err).Msg("no fallback key")
+		m.log.Warn().Err(err).Msg("cannot renew the fallback key")
 	}
 }
 
-func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, error) {
+func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key, error) {
 	ctx = m.log.WithContext(ctx)
 	changed := s.DeviceLists.Changed
 	if initial {
@@ -89,10 +88,10 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 		changed = all
 	}
 	if err := m.store.MarkTrackedUsersOutdated(ctx, changed); err != nil {
-		return nil, fmt.Errorf("note changed devices: %w", err)
+		return nil, fmt.Errorf("record changed devices: %w", err)
 	}
 	for _, user := range changed {
-		delete(m.asked, user) // there is something new to ask for
+		delete(m.asked, user) // fetch them again at once
 	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
@@ -105,13 +104,13 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 			others = append(others, e)
 		}
 	}
-	inner, err := m.takeOlm(ctx, olm)
+	inner, err := m.processOlm(ctx, olm)
 	if err != nil {
 		return nil, err
 	}
-	m.asking = nil // of a batch that is taken again
+	m.asking = nil // the batch may be processed again
 	for _, e := range slices.Concat(inner, others) {
-		m.guard("to-device event", func() { m.takeToDevice(ctx, e) })
+		m.guard("to-device event", func() { m.processToDevice(ctx, e) })
 	}
 	m.mach.MarkOlmHashSavePoint(ctx)
 	m.missing.changed(changed)
@@ -119,7 +118,7 @@ func (m *Machine) takeSync(ctx context.Context, s Sync, initial bool) ([]Key, er
 }
 
 func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
-	decoded, err := wire.FromServer(raw)
+	decoded, err := decode.FromServer(raw)
 	if err != nil {
 		return nil, false
 	}
@@ -127,9 +126,9 @@ func parseToDevice(raw json.RawMessage) (*event.Event, bool) {
 	return &e, json.Unmarshal(decoded.Content, &e.Content) == nil && e.Content.ParseRaw(e.Type) == nil
 }
 
-// takeOlm reads what was encrypted for this device alone: keys above all. All
-// of it is one transaction; after a rollback the machine starts from the disk.
-func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*event.Event, err error) {
+// processOlm decrypts the to-device events, mostly keys, in one transaction. After a
+// rollback it reloads the machine from disk.
+func (m *Machine) processOlm(ctx context.Context, events []*event.Event) (inner []*event.Event, err error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -153,19 +152,19 @@ func (m *Machine) takeOlm(ctx context.Context, events []*event.Event) (inner []*
 	return nil, fmt.Errorf("store keys: %w", err)
 }
 
-// reload starts the machine from the disk, which memory is ahead of.
+// reload loads the machine from disk after a rollback.
 func (m *Machine) reload(ctx context.Context) {
 	if err := m.load(context.WithoutCancel(ctx)); err != nil {
-		m.log.Error().Err(err).Msg("crypto.db cannot be read")
+		m.log.Error().Err(err).Msg("cannot read crypto.db")
 	}
 }
 
-// takeToDevice takes an event that was sent in clear, or that is none of the
-// keys; it may ask the homeserver.
-func (m *Machine) takeToDevice(ctx context.Context, e *event.Event) {
+// processToDevice processes a to-device event that contains no key. It may make
+// requests.
+func (m *Machine) processToDevice(ctx context.Context, e *event.Event) {
 	switch content := e.Content.Parsed.(type) {
 	case *event.RoomKeyRequestEventContent, *event.SecretRequestEventContent:
-		if !m.tended {
+		if !m.committed {
 			m.asking = append(m.asking, e)
 		} else if request, ok := content.(*event.RoomKeyRequestEventContent); ok {
 			m.answerRequest(ctx, e.Sender, request)
@@ -180,20 +179,19 @@ func (m *Machine) takeToDevice(ctx context.Context, e *event.Event) {
 	}
 }
 
-// guard keeps what others sent from ending the program by way of a library.
+// guard recovers from panics that received data causes in a library.
 func (m *Machine) guard(what string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			m.log.Error().Interface("panic", r).Str("what", what).Msg("an event is passed over")
+			m.log.Error().Interface("panic", r).Str("what", what).Msg("ignoring an event that caused a panic")
 		}
 	}()
 	f()
 }
 
-// refill gives the homeserver one-time keys when it has few. One that has none
-// left may say nothing of them, and so may one that leaves the count out: it is
-// asked, once in a while.
-func (m *Machine) refill(ctx context.Context, left map[string]int) {
+// refillOneTimeKeys uploads one-time keys if the homeserver has few. If the count is missing,
+// which may mean zero, it asks for it, but not with every sync.
+func (m *Machine) refillOneTimeKeys(ctx context.Context, left map[string]int) {
 	count, told := left[string(id.KeyAlgorithmSignedCurve25519)]
 	if told {
 		m.mach.HandleOTKCounts(ctx, &mautrix.OTKCount{SignedCurve25519: count})
@@ -204,13 +202,13 @@ func (m *Machine) refill(ctx context.Context, left map[string]int) {
 	}
 	m.counted = time.Now()
 	if err := m.mach.ShareKeys(ctx, -1); err != nil {
-		m.log.Warn().Err(err).Msg("one-time keys are not counted")
+		m.log.Warn().Err(err).Msg("cannot count or upload one-time keys")
 	}
 }
 
-// mendSessions makes new olm sessions with devices whose messages we cannot
-// read any more; ten a sync.
-func (m *Machine) mendSessions(ctx context.Context) {
+// repairSessions creates new Olm sessions with devices whose messages we cannot
+// decrypt, at most ten per sync.
+func (m *Machine) repairSessions(ctx context.Context) {
 	for range 10 {
 		key, ok := m.store.broken()
 		if !ok {
@@ -221,7 +219,7 @@ func (m *Machine) mendSessions(ctx context.Context) {
 			err = m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{})
 		}
 		if err != nil {
-			m.log.Warn().Err(err).Msg("no new session with a device")
+			m.log.Warn().Err(err).Msg("cannot create a new session with a device")
 		}
 	}
 }

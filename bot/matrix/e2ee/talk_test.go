@@ -14,7 +14,7 @@ func TestBothDirections(t *testing.T) {
 	}{{alice, bot, "write a prime checker"}, {bot, alice, "done"}, {alice, bot, "thanks"}, {bot, alice, "welcome"}} {
 		id := words.from.say(room, words.text)
 		if raw := words.to.event(room, id); strings.Contains(string(raw), words.text) || !strings.Contains(string(raw), "m.room.encrypted") {
-			t.Errorf("the homeserver reads along: %s", raw)
+			t.Errorf("the homeserver can read the message: %s", raw)
 		}
 		if got := words.to.reads(room, id); got != words.text {
 			t.Errorf("reads %q, want %q", got, words.text)

@@ -14,15 +14,15 @@ import (
 type Distrust string
 
 const (
-	NotSigned       Distrust = "device not cross-signed" // its user's identity has not signed it
+	NotSigned       Distrust = "device not cross-signed" // not signed by its user's identity
 	NoIdentity      Distrust = "no cross-signing identity"
 	IdentityChanged Distrust = "identity changed since it was first seen"
 )
 
-// UntrustedDeviceError means that an event was encrypted by a device that is not
-// trusted to be its sender's. It goes when the user verifies the device, or when
-// the operator accepts the user's new identity. KeyCame tells when to try again
-// after the former; the latter happens in another process, so ask once in a while.
+// UntrustedDeviceError means that the device that encrypted an event is not trusted. It
+// goes away when the user verifies the device, which calls KeyArrived, or when the
+// operator accepts the user's new identity, which happens in another process, so try
+// again from time to time.
 type UntrustedDeviceError struct {
 	Key
 	Sender, Device string
@@ -33,7 +33,7 @@ func (e *UntrustedDeviceError) Error() string {
 	return fmt.Sprintf("device %s of %s is not trusted: %s", e.Device, e.Sender, e.Reason)
 }
 
-// rule is how crypto.db names the setting that its room keys were shared by.
+// rule returns the value for Config.AllDevices that crypto.db stores.
 func (m *Machine) rule() string {
 	if m.cfg.AllDevices {
 		return "all"
@@ -41,8 +41,8 @@ func (m *Machine) rule() string {
 	return "cross-signed"
 }
 
-// applyRule makes new room keys after the setting has changed: the present ones
-// may be known to devices that are no longer trusted; m.mu is held.
+// applyRule deletes the outgoing room keys if the setting has changed, because devices
+// that are no longer trusted may have them. m.mu is held.
 func (m *Machine) applyRule(ctx context.Context) error {
 	before, err := m.db.meta(ctx, "devices")
 	if err != nil {
@@ -53,14 +53,14 @@ func (m *Machine) applyRule(ctx context.Context) error {
 	}
 	return m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		if _, err := m.db.Exec(ctx, "DELETE FROM crypto_megolm_outbound_session"); err != nil {
-			return fmt.Errorf("forget room keys: %w", err)
+			return fmt.Errorf("delete room keys: %w", err)
 		}
 		return m.db.setMeta(ctx, "devices", m.rule())
 	})
 }
 
-// trusts tells whether a device may have room keys and speak for its user. The
-// machine is m.mach while m.mu is held, m.reader while m.readMu is held.
+// trusts reports whether a device may get room keys and speak for its user. machine is
+// m.mach if m.mu is held, m.reader if m.readMu is held.
 func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device *id.Device) (bool, error) {
 	own := device.UserID == m.cfg.Client.UserID && device.SigningKey == machine.GetAccount().SigningKey()
 	if m.cfg.AllDevices || own {
@@ -73,9 +73,9 @@ func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device
 	return trust >= id.TrustStateCrossSignedTOFU, nil
 }
 
-// vouched returns nil for the device of an author that is trusted. Where it is
-// not, the user's keys are fetched first, for they may be older than its signature.
-func (m *Machine) vouched(ctx context.Context, device *id.Device, key Key) error {
+// requireTrust returns nil if a sender's device is trusted, else *UntrustedDeviceError.
+// Before it refuses, it fetches the user's keys, which may be out of date.
+func (m *Machine) requireTrust(ctx context.Context, device *id.Device, key Key) error {
 	trusts := func() (bool, error) {
 		m.readMu.Lock()
 		defer m.readMu.Unlock()
@@ -85,7 +85,7 @@ func (m *Machine) vouched(ctx context.Context, device *id.Device, key Key) error
 	if err != nil || trusted {
 		return err
 	}
-	if err := m.freshen(ctx, device.UserID); err != nil {
+	if err := m.refreshUser(ctx, device.UserID); err != nil {
 		return err
 	}
 	if trusted, err = trusts(); err != nil || trusted {
@@ -98,7 +98,7 @@ func (m *Machine) vouched(ctx context.Context, device *id.Device, key Key) error
 	return &UntrustedDeviceError{Key: key, Sender: device.UserID.String(), Device: device.DeviceID.String(), Reason: reason}
 }
 
-// distrust says why a device of a user is not trusted.
+// distrust returns why a user's device is not trusted.
 func (m *Machine) distrust(ctx context.Context, user id.UserID) (Distrust, error) {
 	keys, err := m.keys().GetCrossSigningKeys(ctx, user)
 	if err != nil {
@@ -113,13 +113,13 @@ func (m *Machine) distrust(ctx context.Context, user id.UserID) (Distrust, error
 	return NotSigned, nil
 }
 
-// waits tells whether an event that could not be decrypted may be read later.
+// waits reports whether an event that could not be decrypted may be decrypted later.
 func waits(err error) bool {
 	return errors.As(err, new(*NoKeyError)) || errors.As(err, new(*UntrustedDeviceError))
 }
 
-// fetchKeys asks for the devices and identities of users. Whose trusted devices
-// are others than before gets new room keys; m.mu is held.
+// fetchKeys fetches the devices and identities of users. If a user's trusted devices
+// have changed, the user's rooms get new keys. m.mu is held.
 func (m *Machine) fetchKeys(ctx context.Context, users []id.UserID) error {
 	before := make([]map[id.DeviceID]bool, len(users))
 	for i, user := range users {
@@ -129,7 +129,7 @@ func (m *Machine) fetchKeys(ctx context.Context, users []id.UserID) error {
 		}
 	}
 	if _, err := m.mach.FetchKeys(ctx, users, true); err != nil {
-		return fmt.Errorf("ask for devices: %w", err)
+		return fmt.Errorf("fetch devices: %w", err)
 	}
 	for i, user := range users {
 		after, err := m.trustedDevices(ctx, user)

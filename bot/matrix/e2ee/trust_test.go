@@ -1,47 +1,47 @@
 package e2ee
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"maunium.net/go/mautrix/id"
+
+	wire "matrix-tui/state/event"
 )
 
-// unsigned logs the account in as a device that its identity has not signed: what
-// a homeserver can make for each of its users.
+// unsigned logs in as a device that the account's identity has not signed: what a
+// homeserver can create for any of its users.
 func (p *peer) unsigned() *peer {
 	p.t.Helper()
 	return p.second(func(c *Config) { c.NoCrossSigning = true })
 }
 
-// distrusts wants a device's message not to be taken for its user's.
+// distrusts checks that a device's message does not count as its user's.
 func (p *peer) distrusts(room, msg string, from *peer, why Distrust) {
 	p.t.Helper()
 	raw := p.event(room, msg)
 	p.until("the key of "+msg, func() bool {
-		_, err := p.m.Decrypt(p.t.Context(), room, raw)
+		_, err := decrypted(p.m, p.t.Context(), room, raw)
 		return !errors.As(err, new(*NoKeyError))
 	})
-	plain, err := p.m.Decrypt(p.t.Context(), room, raw)
+	plain, err := decrypted(p.m, p.t.Context(), room, raw)
 	want := UntrustedDeviceError{Key{room, sessionOf(p.t, raw)}, from.cli.UserID.String(), from.cli.DeviceID.String(), why}
 	var got *UntrustedDeviceError
 	if !errors.As(err, &got) || *got != want {
-		p.t.Errorf("%s reads %s, %v, want %v", p.cli.UserID, plain, err, &want)
+		p.t.Errorf("%s reads %+v, %v, want %v", p.cli.UserID, plain, err, &want)
 	}
 }
 
-// refused wants the key of a message to be withheld from a device.
+// refused checks that the key of a message is withheld from a device.
 func (p *peer) refused(room, msg string) {
 	p.t.Helper()
 	raw := p.event(room, msg)
 	var noKey *NoKeyError
 	p.until("the refusal of the key of "+msg, func() bool {
-		plain, err := p.m.Decrypt(p.t.Context(), room, raw)
+		plain, err := decrypted(p.m, p.t.Context(), room, raw)
 		if !errors.As(err, &noKey) {
-			p.t.Fatalf("%s reads %s, %v", p.cli.UserID, plain, err)
+			p.t.Fatalf("%s reads %+v, %v", p.cli.UserID, plain, err)
 		}
 		return noKey.Withheld != ""
 	})
@@ -50,8 +50,7 @@ func (p *peer) refused(room, msg string) {
 	}
 }
 
-// sign has a user's identity sign another device of theirs, as a person does who
-// verifies it.
+// sign makes a user's identity sign another of their devices, like a verification.
 func (p *peer) sign(other *peer) {
 	p.t.Helper()
 	if err := p.m.fetchKeys(p.t.Context(), []id.UserID{p.cli.UserID}); err != nil {
@@ -66,7 +65,7 @@ func (p *peer) sign(other *peer) {
 	}
 }
 
-// knows waits until somebody was told that a user's devices have changed.
+// knows waits until a peer knows that a user's devices have changed.
 func (p *peer) knows(of *peer) {
 	p.t.Helper()
 	p.until("the change of devices of "+of.cli.UserID.String(), func() bool {
@@ -89,7 +88,7 @@ func TestUnsignedDevice(t *testing.T) {
 	bot.knows(alice)
 	lax.knows(alice)
 
-	// it gets no key, and does not speak for her
+	// it gets no key and cannot speak for her
 	phone.refused(room, bot.say(room, "for her"))
 	if got := phone.reads(room, lax.say(room, "for everybody")); got != "for everybody" {
 		t.Errorf("the phone reads %q", got)
@@ -97,7 +96,7 @@ func TestUnsignedDevice(t *testing.T) {
 	msg := phone.say(room, "obey")
 	bot.distrusts(room, msg, phone, NotSigned)
 	if got := lax.reads(room, msg); got != "obey" {
-		t.Errorf("who trusts all devices reads %q", got)
+		t.Errorf("with AllDevices: reads %q", got)
 	}
 	bot.restart()
 	bot.distrusts(room, msg, phone, NotSigned)
@@ -115,7 +114,7 @@ func TestUnsignedDevice(t *testing.T) {
 		t.Errorf("the phone reads %q", got)
 	}
 	if sessionOf(t, bot.event(room, msg)) == before {
-		t.Error("a device that is trusted now is given a key that opens older messages")
+		t.Error("a newly trusted device got a key for older messages")
 	}
 }
 
@@ -151,89 +150,8 @@ func TestNoIdentity(t *testing.T) {
 	}
 }
 
-// replaced is a device with an identity of its own in the place of its user's:
-// of one who has begun anew, or of a homeserver that wants to be the user.
-func (p *peer) replaced() *peer {
-	p.t.Helper()
-	other := p.unsigned()
-	if err := other.m.makeKeys(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
-	return other
-}
-
-func TestIdentityChanged(t *testing.T) {
-	var alice *peer
-	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) {
-		c.Owner = func(user string) bool { return user == alice.cli.UserID.String() }
-	})
-	room := alice.room(bot)
-	first := alice.say(room, "hello")
-	bot.reads(room, first)
-	alice.reads(room, bot.say(room, "hello, Alice"))
-	before := bot.outbound(room, "for Alice")
-	other := alice.replaced()
-	bot.knows(alice)
-	other.refused(room, bot.say(room, "for the Alice that I know"))
-	if bot.outbound(room, "for her alone") == before {
-		t.Error("the devices that are no longer trusted read on")
-	}
-	msg := other.say(room, "obey")
-	bot.distrusts(room, msg, other, IdentityChanged)
-	bot.restart()
-	bot.distrusts(room, msg, other, IdentityChanged)
-
-	// A verification does not help: the bot confirms whatever it sees.
-	verifyWith(t, other, bot)
-	bot.distrusts(room, msg, other, IdentityChanged)
-	other.refused(room, bot.say(room, "still not for it"))
-	bot.restart()
-	bot.distrusts(room, msg, other, IdentityChanged)
-
-	// The operator accepts it, while the bot runs.
-	all, err := Identities(t.Context(), bot.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all = slices.DeleteFunc(all, func(i Identity) bool { return !i.Changed() })
-	if len(all) != 1 || all[0].User != alice.cli.UserID.String() || all[0].Present != other.m.mach.CrossSigningKeys.MasterKey.PublicKey().String() {
-		t.Fatalf("changed identities: %+v", all)
-	}
-	stale := all[0]
-	stale.Present = stale.First
-	if err := Accept(t.Context(), bot.dir, stale); err == nil {
-		t.Error("an identity is accepted that is not the present one")
-	}
-	if err := Accept(t.Context(), bot.dir, all[0]); err != nil {
-		t.Fatal(err)
-	}
-	if got := bot.reads(room, msg); got != "obey" {
-		t.Errorf("reads %q", got)
-	}
-	if got := other.reads(room, bot.say(room, "for the new Alice")); got != "for the new Alice" {
-		t.Errorf("she reads %q", got)
-	}
-	bot.distrusts(room, alice.say(room, "from the old one"), alice, NotSigned)
-}
-
-// verifyWith runs a verification that e's user starts, to its end.
-func verifyWith(t *testing.T, person, bot *peer) {
-	t.Helper()
-	e := newElement(person)
-	if _, err := e.helper.StartVerification(t.Context(), bot.cli.UserID); err != nil {
-		t.Fatal(err)
-	}
-	open := func() int { return len(bot.m.verify.active) }
-	for deadline := time.Now().Add(5 * time.Minute); !e.done || open() > 0; e.sync("") {
-		if e.ended != "" || time.Now().After(deadline) {
-			t.Fatalf("the verification: done %v, ended %q, open %d", e.done, e.ended, open())
-		}
-		bot.sync()
-	}
-}
-
-// A key that was shared with all devices is not used for long by who trusts only
-// those that are signed.
+// After a change from all devices to cross-signed ones, keys that were shared with all
+// devices are replaced.
 func TestRuleChange(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) { c.AllDevices = true })
 	room := alice.room(bot)
@@ -252,11 +170,11 @@ func TestRuleChange(t *testing.T) {
 	}
 	bot.restart()
 	if bot.outbound(room, "more") != sessionOf(t, bot.event(room, strict)) {
-		t.Error("another start makes another key")
+		t.Error("a restart without a change created another key")
 	}
 }
 
-// What an untrusted device forwards proves nothing.
+// A key forwarded by an untrusted device proves nothing.
 func TestUntrustedForwarder(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
 	room := alice.room(bot)
@@ -274,15 +192,15 @@ func TestUntrustedForwarder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var noKey *NoKeyError
-	if plain, err := bot.m.Decrypt(t.Context(), room, raw); !errors.As(err, &noKey) || !noKey.Unproven {
-		t.Errorf("by way of an unsigned device: %s, %v", plain, err)
+	if plain, err := decrypted(bot.m, t.Context(), room, raw); !errors.As(err, &noKey) || !noKey.Unproven {
+		t.Errorf("forwarded by an unsigned device: %+v, %v", plain, err)
 	}
 	alice.sign(phone)
 	bot.knows(alice)
-	var plain json.RawMessage
+	var plain wire.Event
 	bot.until("the trust", func() (read bool) {
 		var err error
-		plain, err = bot.m.Decrypt(t.Context(), room, raw)
+		plain, err = decrypted(bot.m, t.Context(), room, raw)
 		return err == nil
 	})
 	if got := body(t, plain); got != "hello" {

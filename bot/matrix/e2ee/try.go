@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Try opens the keys in a copy of the folder, brings them to this release's
-// form and reads them, as Open does; the homeserver is neither told nor asked
-// anything.
+// Try opens a copy of the directory, migrates crypto.db to this release's schema and
+// loads the keys, as Open does. It makes no requests.
 func Try(ctx context.Context, cfg Config) (err error) {
 	m := &Machine{cfg: cfg, log: cfg.Log}
 	if m.db, err = openDatabase(ctx, cfg.Dir); err != nil {

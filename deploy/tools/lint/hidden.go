@@ -8,11 +8,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// hidden reports a field or method of a struct type that hides one which an
-// embedded type would promote: whoever writes x.Name gets another thing than the
-// embedded type's own methods do. A method may hide one that it calls, or one of
-// an embedded interface: both extend it, which embedding is for. A comment
-// "lint:hides" beside the member, with the reason, allows it.
+// hidden reports a field or method of a struct type that hides one which an embedded type would promote: x.Name then
+// means something else than in the embedded type's own methods. A method may hide one that it calls, or one of an
+// embedded interface: both extend it, which is what embedding is for. A comment "lint:hides" next to the member, with
+// the reason, allows it.
 var hidden = &analysis.Analyzer{
 	Name: "hidden",
 	Doc:  "report struct members that hide a promoted field or method",
@@ -44,7 +43,7 @@ func findHidden(pass *analysis.Pass) (any, error) {
 
 type checker struct {
 	pass    *analysis.Pass
-	allowed map[int]bool // line → there is a comment that allows it; files of a package are laid end to end
+	allowed map[int]bool // line → it has a comment that allows hiding; the files of a package are numbered consecutively
 }
 
 // line numbers the lines of all files of the package.
@@ -93,7 +92,7 @@ func (c *checker) method(f *ast.FuncDecl) {
 	c.report(f.Name, "method", below, by)
 }
 
-// uses tells whether the method mentions what it hides.
+// uses reports whether the method mentions the member it hides.
 func (c *checker) uses(f *ast.FuncDecl, below types.Object) (found bool) {
 	if f.Body != nil {
 		ast.Inspect(f.Body, func(n ast.Node) bool {
@@ -112,8 +111,7 @@ func (c *checker) report(name *ast.Ident, kind string, below types.Object, by *t
 	c.pass.Reportf(name.Pos(), "%s %s hides %s of the embedded %s", kind, name.Name, types.ObjectString(below, types.RelativeTo(c.pass.Pkg)), by.Name())
 }
 
-// promoted is the field or method of this name that an embedded field has, and
-// that field.
+// promoted returns the field or method of this name that an embedded field has, and that field.
 func promoted(s *types.Struct, name string, from *types.Package) (types.Object, *types.Var) {
 	for i := range s.NumFields() {
 		f := s.Field(i)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// TestOwn reads what testdata expects of both analyzers that are our own.
+// TestOwn checks our own two analyzers against the expectations in testdata.
 func TestOwn(t *testing.T) {
 	both := &analysis.Analyzer{Name: "both", Doc: "both", Run: func(pass *analysis.Pass) (any, error) {
 		if _, err := findHidden(pass); err != nil {

@@ -1,8 +1,6 @@
-// Lint is the vet tool of this repository: go vet -vettool runs it, and go's
-// build cache remembers what it found in a package. It checks what reviews found
-// and go vet does not: results and errors that nobody looks at, errors that are
-// compared or wrapped so that errors.Is cannot see them, and struct members that
-// hide a promoted one. It reads code and never runs or changes it.
+// Lint is the vet tool of this repository: go vet -vettool runs it, and go's build cache remembers its findings for
+// each package. It checks what go vet does not: unused results and errors, errors that are compared or wrapped so that
+// errors.Is cannot see them, and struct members that hide a promoted one. It reads code and never runs or changes it.
 package main
 
 import (

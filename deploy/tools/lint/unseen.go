@@ -8,18 +8,17 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// unseen is errcheck without what nobody can act on. An error that is dropped on
-// purpose is assigned to _, so that the reader sees it.
+// unseen is errcheck without the errors that nobody can act on. An error that is ignored on purpose is assigned to _,
+// so that the reader sees it.
 var unseen = &analysis.Analyzer{
 	Name:     "unseen",
-	Doc:      "report errors that nobody looks at",
+	Doc:      "report ignored errors",
 	Requires: []*analysis.Analyzer{errcheck.Analyzer},
 	Run:      findUnseen,
 }
 
-// harmless are functions whose error changes nothing: giving something back,
-// printing to a person, ending a process that may be gone, answering an HTTP
-// client that may be gone, and writers that keep their first error until Flush.
+// harmless lists functions whose error changes nothing: closing, printing to a person, killing a process that may be
+// gone, answering an HTTP client that may be gone, and writers that keep their first error until Flush.
 var harmless = regexp.MustCompile(`^fmt\.Fp|^os\.Remove|\.(Close|CloseRead|CloseWrite|Cleanup|Unlock|SetDeadline)$|` +
 	`^golang\.org/x/sys/unix\.Kill$|^\(\*?net/http\.Response(Writer\)\.Write|Controller\)\.Flush)$|` +
 	`^\(\*?(bufio\.Writer|hash\.Hash)\)\.Write`)
@@ -31,7 +30,7 @@ func findUnseen(pass *analysis.Pass) (any, error) {
 		}
 		for _, file := range pass.Files {
 			if at := pass.Fset.File(file.Pos()); at.Name() == e.Pos.Filename {
-				pass.Reportf(at.Pos(e.Pos.Offset), "nobody looks at the error of %s", e.FuncName)
+				pass.Reportf(at.Pos(e.Pos.Offset), "the error of %s is ignored", e.FuncName)
 			}
 		}
 	}

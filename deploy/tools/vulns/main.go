@@ -1,10 +1,9 @@
-// Vulns looks for known vulnerabilities in what the packages given to it call,
-// as govulncheck does, and compares them with a list of those that are accepted,
-// each with its reason. It fails for a vulnerability that is not on the list and
-// for an entry of the list that is no longer found.
+// Vulns looks for known vulnerabilities in the functions that the given packages call, as govulncheck does, and
+// compares them with a list of accepted ones, each with its reason. It fails for a vulnerability that is not on the
+// list and for an entry of the list that is no longer found.
 //
-// The database is GOVULNDB or vuln.go.dev. Where the latter cannot be reached,
-// it says so and exits with code 3: nothing was checked.
+// The database is GOVULNDB or vuln.go.dev. If the latter cannot be reached, it says so and exits with code 3: nothing
+// was checked.
 package main
 
 import (
@@ -68,7 +67,7 @@ func check(ctx context.Context, list string, packages []string) error {
 	return judge(found, accepted)
 }
 
-// reach asks the database for its smallest file.
+// reach requests the database's smallest file.
 func reach(ctx context.Context, db string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -87,7 +86,7 @@ func reach(ctx context.Context, db string) error {
 	return nil
 }
 
-// search runs govulncheck; what it finds is by the number of the vulnerability.
+// search runs govulncheck and returns its findings by vulnerability ID.
 func search(ctx context.Context, db string, packages []string) (map[string]finding, error) {
 	var out, errs bytes.Buffer
 	cmd := scan.Command(ctx, append([]string{"-format", "json", "-db", db}, packages...)...)
@@ -101,16 +100,16 @@ func search(ctx context.Context, db string, packages []string) (map[string]findi
 	return read(&out)
 }
 
-// finding is what govulncheck says of one vulnerability.
+// finding is a finding of govulncheck.
 type finding struct {
 	OSV   string  `json:"osv"`
 	Fixed string  `json:"fixed_version"`
-	Trace []frame `json:"trace"` // what is vulnerable comes first
+	Trace []frame `json:"trace"` // the vulnerable function comes first
 }
 
 type frame struct{ Module, Version, Package, Function, Receiver string }
 
-// read keeps what is called; what is only imported or required is left out.
+// read keeps vulnerabilities that are called, not those that are only imported or required.
 func read(out io.Reader) (map[string]finding, error) {
 	found := map[string]finding{}
 	for messages := json.NewDecoder(out); ; {
@@ -118,7 +117,7 @@ func read(out io.Reader) (map[string]finding, error) {
 		if err := messages.Decode(&m); err == io.EOF {
 			return found, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("read what govulncheck says: %w", err)
+			return nil, fmt.Errorf("read govulncheck's output: %w", err)
 		}
 		if f := m.Finding; f != nil && len(f.Trace) > 0 && f.Trace[0].Function != "" {
 			if _, known := found[f.OSV]; !known {
@@ -128,7 +127,7 @@ func read(out io.Reader) (map[string]finding, error) {
 	}
 }
 
-// parse reads lines "GO-2026-1 the reason"; # begins a comment.
+// parse reads lines of the form "GO-2026-1 the reason"; # starts a comment.
 func parse(text string) (map[string]string, error) {
 	accepted := map[string]string{}
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
@@ -157,7 +156,7 @@ func judge(found map[string]finding, accepted map[string]string) error {
 	}
 	for _, number := range slices.Sorted(maps.Keys(accepted)) {
 		if _, ok := found[number]; !ok {
-			wrong = append(wrong, number+": is accepted, but no longer found: remove it from the list")
+			wrong = append(wrong, number+": accepted, but no longer found: remove it from the list")
 		}
 	}
 	if len(wrong) > 0 {

@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct{ list, wrong string }{
 		{"", "GO-2: m@v1.0.0, m/p.Do is called; fixed in: v1.2.0"},
 		{"# all right\nGO-2 the bot never does this\n", ""},
-		{"GO-2 why\nGO-1 why\n", "GO-1: is accepted, but no longer found"},
+		{"GO-2 why\nGO-1 why\n", "GO-1: accepted, but no longer found"},
 		{"GO-2\n", `"GO-2" has no reason`},
 	} {
 		accepted, err := parse(tt.list)

@@ -28,7 +28,7 @@ type wraps struct{ io.Writer }
 func (wraps) Write([]byte) (int, error) { return 0, nil }
 
 func drop(f *os.File) {
-	f.Sync() // want `nobody looks at the error of \(\*os\.File\)\.Sync`
+	f.Sync() // want `the error of \(\*os\.File\)\.Sync`
 	_ = f.Sync()
 	fmt.Fprintln(f)
 	defer f.Close()

@@ -12,20 +12,16 @@ import (
 )
 
 const (
-	// patienceFactor bounds a wait in which something moves all the time: so many
-	// times its deadline.
-	patienceFactor = 5
-	// hung is the limit of what is measured by nothing else: far more than it takes
-	// on the busiest host.
+	// timeoutFactor bounds a wait during which there is progress all the time, as a multiple of its deadline.
+	timeoutFactor = 5
+	// hung bounds waits without any other measure of progress: far longer than they take on the busiest host.
 	hung = 5 * time.Minute
 )
 
-// patience is a context that ends once nothing in the script has moved for the
-// time of wait. What moves is the log of the bot and of podman's service, and
-// the model's requests. On a busy host a second counts as the part of it that one
-// process gets, so that what only computes, as Gemini CLI does when it starts,
-// has the time it needs.
-func (sc *script) patience(wait time.Duration) (context.Context, context.CancelFunc) {
+// timeout returns a context that ends when the script has made no progress for the time of wait. Progress is the log of
+// the bot and of podman's service, and the model's requests. On a busy host a second counts only as the share that one
+// process gets, so that pure computation, such as the start of Gemini CLI, has the time it needs.
+func (sc *script) timeout(wait time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		const look = 250 * time.Millisecond
@@ -44,7 +40,7 @@ func (sc *script) patience(wait time.Duration) (context.Context, context.CancelF
 			if now := sc.moved(); now != last {
 				last, still = now, 0
 			}
-			if still >= wait || all >= patienceFactor*wait {
+			if still >= wait || all >= timeoutFactor*wait {
 				cancel(fmt.Errorf("%w: nothing happened for %v", context.DeadlineExceeded, wait))
 				return
 			}
@@ -53,7 +49,7 @@ func (sc *script) patience(wait time.Duration) (context.Context, context.CancelF
 	return ctx, func() { cancel(errors.New("the verb has ended")) }
 }
 
-// moved sums up all that grows while a script goes on.
+// moved sums up everything that grows while a script makes progress.
 func (sc *script) moved() (sum int64) {
 	for _, path := range []string{sc.bot.log, sc.service.Log} {
 		if info, err := os.Stat(path); err == nil {
@@ -63,14 +59,13 @@ func (sc *script) moved() (sum int64) {
 	return sum + int64(len(sc.model.Requests()))
 }
 
-// share is the part of a processor that one more busy process gets: 1 on an
-// idle host.
+// share returns the share of a processor that one more busy process gets: 1 on an idle host.
 func share() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return 1
 	}
-	// "0.20 0.18 0.12 1/80 11206": before the slash are those that run or want to.
+	// "0.20 0.18 0.12 1/80 11206": before the slash is the number of runnable processes.
 	fields := strings.Fields(string(text))
 	if len(fields) < 4 {
 		return 1

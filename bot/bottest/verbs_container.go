@@ -10,11 +10,11 @@ import (
 	"matrix-tui/bot/bottest/host"
 )
 
-// boxOf is the container's name for a room of the script.
-func (sc *script) boxOf(place string) (string, error) {
-	r := sc.rooms[place]
-	if r == nil {
-		return "", fmt.Errorf("no room is called %s", place)
+// containerOf is the container's name for a room of the script.
+func (sc *script) containerOf(place string) (string, error) {
+	r, err := sc.room(place)
+	if err != nil {
+		return "", err
 	}
 	if name, ok := sc.stateValue(".containers[" + place + "]"); ok == nil && name != "" {
 		return name, nil
@@ -22,7 +22,7 @@ func (sc *script) boxOf(place string) (string, error) {
 	return sandbox.NameFor(r.id), nil
 }
 
-// run is podman with its output as the verb's.
+// run runs podman and passes its output on.
 func (sc *script) run(ctx context.Context, neg bool, argv []string) error {
 	stdout, stderr, code, err := host.Podman(ctx, argv...)
 	fmt.Fprint(sc.ts.Stdout(), stdout)
@@ -36,18 +36,17 @@ func (sc *script) run(ctx context.Context, neg bool, argv []string) error {
 	return nil
 }
 
-func doBox(ctx context.Context, sc *script, neg bool, args []string) error {
-	name, err := sc.boxOf(args[0])
+func doInContainer(ctx context.Context, sc *script, neg bool, args []string) error {
+	name, err := sc.containerOf(args[0])
 	if err != nil {
 		return err
 	}
 	return sc.run(ctx, neg, append([]string{"exec", name}, args[1:]...))
 }
 
-// doPodman is podman's command line, as an operator types it. While another
-// container of the host starts, podman can find the one it removes busy: the
-// starter still holds a copy of its mounts. Podman's answer is to remove it
-// again, and so the verb does, on that one error.
+// doPodman is podman's command line, as an operator types it. While another container of the host starts, podman can
+// find the mounts of one that it removes busy. Podman's advice is to remove it again, which the verb does for that one
+// error.
 func doPodman(ctx context.Context, sc *script, neg bool, args []string) error {
 	if args[0] == "rm" && !neg {
 		return host.Poll(ctx, func() (bool, error) {
@@ -76,8 +75,8 @@ func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) err
 	return fmt.Errorf("usage: podman-service stop|start")
 }
 
-// geminis lists the Gemini processes of a box, one "pid start-time" a line; the
-// start time is field 22 of /proc/PID/stat, in clock ticks since boot.
+// geminis lists the Gemini processes of a container, one "pid start-time" per line; the start time is field 22 of
+// /proc/PID/stat, in clock ticks since boot.
 const geminis = `for d in /proc/[0-9]*; do
 	read -r exe < "$d/comm" 2>/dev/null || continue
 	case $exe in node*|gemini*|MainThread) ;; *) continue ;; esac
@@ -88,7 +87,7 @@ const geminis = `for d in /proc/[0-9]*; do
 done`
 
 func (sc *script) gemini(ctx context.Context, place string) (string, error) {
-	name, err := sc.boxOf(place)
+	name, err := sc.containerOf(place)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +101,7 @@ func (sc *script) gemini(ctx context.Context, place string) (string, error) {
 	return strings.TrimSpace(stdout), nil
 }
 
-func doBoxRunning(ctx context.Context, sc *script, neg bool, args []string) error {
+func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) error {
 	var last error
 	err := host.Poll(ctx, func() (bool, error) {
 		found, err := sc.gemini(ctx, args[0])
@@ -122,7 +121,7 @@ func doProcess(ctx context.Context, sc *script, _ bool, args []string) error {
 		return err == nil && found != "", nil
 	})
 	if err != nil {
-		return fmt.Errorf("Gemini does not run in the box of %s: %w", args[0], err)
+		return fmt.Errorf("Gemini does not run in the container of %s: %w", args[0], err)
 	}
 	return nil
 }
@@ -143,7 +142,7 @@ func doSameProcess(ctx context.Context, sc *script, _ bool, args []string) error
 }
 
 func (sc *script) containerID(ctx context.Context, place string) (string, error) {
-	name, err := sc.boxOf(place)
+	name, err := sc.containerOf(place)
 	if err != nil {
 		return "", err
 	}

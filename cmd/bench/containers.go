@@ -15,8 +15,8 @@ import (
 	"matrix-tui/sandbox/gateway"
 )
 
-// measureStart gives rooms of a bot running containers and starts it. Between two
-// starts it is killed, as an update or a power cut would.
+// measureStart gives a bot's rooms running containers and starts the bot. Between two starts it is killed, as an update
+// or a power cut would.
 func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err error) {
 	podman, err := sandbox.Connect(ctx, "unix://"+s.Socket(), zerolog.Nop())
 	if err != nil {
@@ -25,13 +25,13 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 	defer podman.Close()
 	doors := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Upstream: &url.URL{}, Log: zerolog.Nop()})
 	defer func() { err = errors.Join(err, doors.Close(ctx)) }()
-	m := maker{podman: podman, doors: doors, image: b.host.Image(), boxes: map[string]string{}}
+	m := maker{podman: podman, doors: doors, image: b.host.Image(), containers: map[string]string{}}
 
 	var made []float64
-	for _, count := range []int{10, b.boxes} {
+	for _, count := range []int{10, b.containers} {
 		begun := time.Now()
-		more := rooms[len(m.boxes):min(count, len(rooms))]
-		if made == nil { // one after the other, to be measured
+		more := rooms[len(m.containers):min(count, len(rooms))]
+		if made == nil { // one after the other, for the measurement
 			for _, room := range more[:min(b.n, len(more))] {
 				took, err := m.make(ctx, s.Own(room), room)
 				if err != nil {
@@ -45,11 +45,11 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 		if err := m.all(ctx, s, more); err != nil {
 			return err
 		}
-		b.say("%d containers run, the last %d made in %.0f s", len(m.boxes), len(more), time.Since(begun).Seconds())
-		if err := s.seed(rooms, m.boxes); err != nil {
+		b.say("%d containers are running, the last %d created in %.0f s", len(m.containers), len(more), time.Since(begun).Seconds())
+		if err := s.seed(rooms, m.containers); err != nil {
 			return err
 		}
-		if err := measureReady(ctx, b, s, len(m.boxes)); err != nil {
+		if err := measureReady(ctx, b, s, len(m.containers)); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 }
 
 // measureReady starts the bot again and again.
-func measureReady(ctx context.Context, b *bench, s *scene, boxes int) error {
+func measureReady(ctx context.Context, b *bench, s *scene, containers int) error {
 	var ready []float64
 	for range b.n {
 		took, err := s.start(ctx)
@@ -69,9 +69,9 @@ func measureReady(ctx context.Context, b *bench, s *scene, boxes int) error {
 			return err
 		}
 	}
-	b.table.add(fmt.Sprintf("start → ready, %d containers running, %d rooms known", boxes, b.rooms), "ms", 1000, ready...)
+	b.table.add(fmt.Sprintf("start → ready, %d containers running, %d rooms known", containers, b.rooms), "ms", 1000, ready...)
 
-	// Once more, with somebody who counts what podman is asked.
+	// Once more, while counting the requests to podman.
 	relay, err := newRelay(filepath.Join(s.Dir(), "relay.sock"), s.Socket())
 	if err != nil {
 		return err
@@ -89,19 +89,19 @@ func measureReady(ctx context.Context, b *bench, s *scene, boxes int) error {
 	}
 	b.table.add("  list calls to podman until ready", "", 1, float64(lists))
 	b.table.add("  all calls to podman until ready", "", 0, float64(all))
-	b.table.add(fmt.Sprintf("  resident memory with %d containers, %d rooms known", boxes, b.rooms), "MB", 0, mb)
+	b.table.add(fmt.Sprintf("  resident memory with %d containers, %d rooms known", containers, b.rooms), "MB", 0, mb)
 	return nil
 }
 
-// maker makes the containers of rooms as the bot does.
+// maker creates the rooms' containers as the bot does.
 type maker struct {
-	podman *sandbox.Podman
-	doors  *gateway.Gateway
-	image  string
-	boxes  map[string]string // by room
+	podman     *sandbox.Podman
+	doors      *gateway.Gateway
+	image      string
+	containers map[string]string // by room
 }
 
-// make makes one and returns how long podman took.
+// make creates one and returns how long podman took.
 func (m *maker) make(ctx context.Context, name, room string) (time.Duration, error) {
 	dir, err := m.doors.Open(room)
 	if err != nil {
@@ -111,21 +111,21 @@ func (m *maker) make(ctx context.Context, name, room string) (time.Duration, err
 		return 0, err
 	}
 	begun := time.Now()
-	box, err := m.podman.Ensure(ctx, sandbox.Spec{
+	container, err := m.podman.Ensure(ctx, sandbox.Spec{
 		Room: room, Name: name, Image: m.image, Memory: 2 << 30, CPUs: 2, PIDs: 1024, Gateway: dir, Version: "bench",
 	})
 	if err != nil {
 		return 0, err
 	}
-	if !box.Created || !box.Started {
-		return 0, fmt.Errorf("box %s was there already", name)
+	if !container.Created || !container.Started {
+		return 0, fmt.Errorf("container %s already existed", name)
 	}
 	took := time.Since(begun)
-	m.boxes[room] = name
+	m.containers[room] = name
 	return took, nil
 }
 
-// all makes several, a few at a time.
+// all creates several, a few at a time.
 func (m *maker) all(ctx context.Context, s *scene, rooms []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
@@ -133,7 +133,7 @@ func (m *maker) all(ctx context.Context, s *scene, rooms []string) error {
 	for _, room := range rooms {
 		name := s.Own(room)
 		group.Go(func() error {
-			one := maker{podman: m.podman, doors: m.doors, image: m.image, boxes: map[string]string{}}
+			one := maker{podman: m.podman, doors: m.doors, image: m.image, containers: map[string]string{}}
 			_, err := one.make(ctx, name, room)
 			if err == nil {
 				done <- [2]string{room, name}
@@ -144,7 +144,7 @@ func (m *maker) all(ctx context.Context, s *scene, rooms []string) error {
 	err := group.Wait()
 	close(done)
 	for pair := range done {
-		m.boxes[pair[0]] = pair[1]
+		m.containers[pair[0]] = pair[1]
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package event
+package decode
 
 import (
 	"bytes"
@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// MaxEvent is the largest event that is decoded, in bytes. A homeserver
-	// accepts 65,536 and may bundle a few related events with it.
+	// MaxEvent is the maximum size of an event in bytes. A homeserver accepts 65,536
+	// and may bundle a few related events with one.
 	MaxEvent = 512 << 10
-	// MaxDepth is how deep objects and arrays may be nested in an event.
+	// MaxDepth is the maximum nesting of objects and arrays in an event.
 	MaxDepth = 64
 )
 
-// ErrMalformed says that bytes are not an event that can be trusted to mean
-// the same to everybody who reads it.
+// ErrMalformed means that an event is not valid, or that other readers may read it
+// differently.
 var ErrMalformed = errors.New("malformed event")
 
 // object is a JSON object with its keys exactly as they were written. Values
 // are string, json.Number, bool, nil, object and []any.
 type object map[string]any
 
-// parse reads one JSON object. Keys must be unique in every object.
+// parse parses one JSON object. Keys must be unique in every object.
 func parse(raw []byte) (object, error) {
 	switch {
 	case len(raw) > MaxEvent:
@@ -74,7 +74,7 @@ func parseObject(dec *json.Decoder, depth int) (object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
-		key := token.(string) // the decoder gives nothing else in this place
+		key := token.(string) // the decoder returns nothing else here
 		if _, twice := o[key]; twice {
 			return nil, fmt.Errorf("%w: a key appears twice", ErrMalformed)
 		}
@@ -104,11 +104,11 @@ func parseArray(dec *json.Decoder, depth int) ([]any, error) {
 	return list, nil
 }
 
-// keys are the keys that we read of an object, with those of the objects below
-// them. A nil value is not looked into.
+// keys holds the keys that we read in an object, each with the keys of the object
+// below it; nil if that is not read.
 type keys map[string]keys
 
-// check rejects an object that has one of the keys in another case.
+// check returns ErrMalformed if an object has one of the known keys in another case.
 func (o object) check(known keys) error {
 	for key, value := range o {
 		below, exact := known[key]
@@ -129,25 +129,25 @@ func (o object) check(known keys) error {
 	return nil
 }
 
-// text is the string at a key, "" for anything else.
+// text returns the string at a key, or "".
 func (o object) text(key string) string {
 	s, _ := o[key].(string)
 	return s
 }
 
-// object is the object at a key, nil for anything else.
+// object returns the object at a key, or nil.
 func (o object) object(key string) object {
 	inner, _ := o[key].(object)
 	return inner
 }
 
-// flag is the boolean at a key, false for anything else.
+// flag returns the boolean at a key, or false.
 func (o object) flag(key string) bool {
 	b, _ := o[key].(bool)
 	return b
 }
 
-// integer is the whole number at a key, 0 for anything else.
+// integer returns the integer at a key, or 0.
 func (o object) integer(key string) int64 {
 	number, _ := o[key].(json.Number)
 	n, err := number.Int64()

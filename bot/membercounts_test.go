@@ -4,33 +4,33 @@ import (
 	"testing"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/event"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state/event"
 )
 
-func TestCompany(t *testing.T) {
+func TestMemberCounts(t *testing.T) {
 	b := &Bot{}
 	if !b.mayBeAlone("!den") {
-		t.Error("a room of which nothing is known is a crowd")
+		t.Error("a room with an unknown number of members counts as more than two")
 	}
-	b.company.learn("!den", b.company.version(), 3)
+	b.members.learn("!den", b.members.version(), 3)
 	if b.mayBeAlone("!den") {
-		t.Error("three are two")
+		t.Error("three members count as two")
 	}
 	said := decoded(t, `{"event_id":"$1","type":"m.room.message","sender":"@ann:here","content":{}}`)
 	left := decoded(t, `{"event_id":"$2","type":"m.room.member","sender":"@bob:here","state_key":"@bob:here","content":{"membership":"leave"}}`)
 	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said}}}})
 	if b.mayBeAlone("!den") {
-		t.Error("a message changes how many are there")
+		t.Error("a message changed the number of members")
 	}
-	asked := b.company.version()
+	asked := b.members.version()
 	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said, left}}}})
 	if !b.mayBeAlone("!den") {
-		t.Error("it is still known how many were there before somebody left")
+		t.Error("the number is still known after somebody left")
 	}
-	b.company.learn("!den", asked, 3)
+	b.members.learn("!den", asked, 3)
 	if !b.mayBeAlone("!den") {
-		t.Error("an answer from before a change counts")
+		t.Error("a number from before the change was stored")
 	}
 }
 

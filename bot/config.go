@@ -1,0 +1,59 @@
+package bot
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/task"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state"
+)
+
+// Config holds the operator's settings for the account and its tasks.
+type Config struct {
+	Homeserver  string // base URL of the client-server API
+	User        string // full ID or localpart
+	Password    string // used for the first login; afterwards the stored token is used
+	AccessToken string // instead of a password
+	Owners      []string
+	AllDevices  bool     // trust devices that are not cross-signed: see [e2ee.Config]
+	Allow       []string // user IDs and globs such as @*:example.org; empty: the owners
+	StateDir    string
+
+	Image  string
+	Memory int64 // bytes
+	CPUs   float64
+	PIDs   int64
+
+	Model            string
+	CodingTimeout    time.Duration // limit for one run of the agent
+	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent
+	NotifyQuestion   bool          // questions mention the requester, and a reminder follows
+	NotifyComplete   bool          // results mention the requester and state what they cost
+	Debounce         time.Duration // messages of one person within this time are one task; 0: never
+	Archive          time.Duration // how long the journal keeps finished rows, as context
+	MaxParallel      int           // concurrent tasks, in all rooms together
+	UpdateWait       time.Duration // how long an update waits for running tasks
+	MediaMax         int64         // maximum size of one file in bytes, incoming and outgoing
+	AlertRoom        string        // room for alerts about the host; "": none, unless `!alerts here` sets one
+	Version          string
+	// Ready is called once, after the first batch of events is stored and before
+	// the bot does anything visible to others; its error stops the bot. It may be
+	// nil.
+	Ready func() error
+	Log   zerolog.Logger
+}
+
+// Parts are the components that the bot uses. Their creator closes them after
+// [Bot.Run] has returned.
+type Parts struct {
+	Store       *state.Store
+	Journal     *state.Journal
+	Transcripts *state.Transcripts
+	Podman      *sandbox.Podman
+	Gateway     *gateway.Gateway
+	Agent       task.Agent
+	Updates     Updates // nil if the bot was not installed from a release
+}

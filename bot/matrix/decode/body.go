@@ -1,0 +1,107 @@
+package decode
+
+import (
+	"encoding/json"
+
+	"matrix-tui/state/event"
+)
+
+// body decodes the content of an event by the event's type.
+func body(e event.Event, content object) (b event.Body) {
+	if content == nil {
+		return b
+	}
+	switch e.Type {
+	case event.TypeMessage, event.TypeSticker:
+		b.Message = message(e.Type, content)
+	case event.TypeReaction:
+		r := relation(content)
+		b.Reaction = &r
+	case event.TypeRedaction:
+		b.Redacts = content.text("redacts")
+	case event.TypeMember, event.TypeInvite:
+		b.Member = &event.Member{Membership: content.text("membership"), IsDirect: content.flag("is_direct")}
+	}
+	if !e.IsState(e.Type) {
+		return b
+	}
+	switch e.Type {
+	case event.TypeTombstone:
+		b.Successor = content.text("replacement_room")
+	case event.TypeCreate:
+		b.Predecessor = content.object("predecessor").text("room_id")
+	case event.TypeVisibility:
+		b.Visibility = content.text("history_visibility")
+	case event.TypeName:
+		b.Name = content.text("name")
+	}
+	return b
+}
+
+func message(eventType string, content object) *event.Message {
+	m := &event.Message{
+		MsgType: content.text("msgtype"), Body: content.text("body"), FileName: content.text("filename"), RelatesTo: relation(content),
+	}
+	if eventType == event.TypeSticker {
+		m.MsgType = event.TypeSticker
+	}
+	if content.text("format") == "org.matrix.custom.html" {
+		m.FormattedBody = content.text("formatted_body")
+	}
+	if mentions := content.object("m.mentions"); mentions != nil {
+		m.Mentions = append([]string{}, mentions.texts("user_ids")...) // not nil: the client supports m.mentions
+	}
+	if next := content.object("m.new_content"); next != nil {
+		m.NewContent = &event.Text{MsgType: next.text("msgtype"), Body: next.text("body"), FileName: next.text("filename")}
+	}
+	if m.IsFile() {
+		m.File = fileInfo(content)
+	}
+	return m
+}
+
+func fileInfo(content object) *event.FileInfo {
+	info := content.object("info")
+	f := &event.FileInfo{
+		URL: content.text("url"), MimeType: info.text("mimetype"), Size: info.count("size"),
+		Voice: content.object("m.voice") != nil || content.object("org.matrix.msc3245.voice") != nil,
+	}
+	if file := content.object("file"); file != nil { // an encrypted file has no url beside it
+		key := file.object("key")
+		f.URL = file.text("url")
+		f.Secret = &event.EncryptedFile{
+			Version: file.text("v"), IV: file.text("iv"), SHA256: file.object("hashes").text("sha256"),
+			Key: event.JWK{K: key.text("k"), Alg: key.text("alg"), Ext: key.flag("ext"), Kty: key.text("kty"), KeyOps: key.texts("key_ops")},
+		}
+	}
+	return f
+}
+
+func relation(content object) event.Relation {
+	r := content.object("m.relates_to")
+	return event.Relation{
+		RelType: r.text("rel_type"), EventID: r.text("event_id"), Key: r.text("key"), Fallback: r.flag("is_falling_back"),
+		InReplyTo: r.object("m.in_reply_to").text("event_id"),
+	}
+}
+
+// texts returns the strings in the array at a key and skips other values.
+func (o object) texts(key string) (all []string) {
+	list, _ := o[key].([]any)
+	for _, value := range list {
+		if s, ok := value.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// count returns the number at a key, or 0 if it is negative, too large or no number.
+func (o object) count(key string) int64 {
+	number, _ := o[key].(json.Number)
+	n, err := number.Float64()
+	if err != nil || n < 0 || n > 1<<53 {
+		return 0
+	}
+	return int64(n)
+}

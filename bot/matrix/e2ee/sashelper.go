@@ -1,0 +1,81 @@
+package e2ee
+
+import (
+	"context"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/verificationhelper"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// What mautrix's verification helper needs from us: encryption, the state of rooms and
+// callbacks.
+
+// encrypter encrypts the helper's room events with the machine, whose lock is already
+// held. The other methods of mautrix.CryptoHelper are never called.
+type encrypter struct{ m *Machine }
+
+func (s encrypter) Encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+	return s.m.encrypt(ctx, room, kind, content)
+}
+
+func (s encrypter) Decrypt(context.Context, *event.Event) (*event.Event, error) {
+	return nil, ErrUnreadable
+}
+func (s encrypter) WaitForSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, time.Duration) bool {
+	return false
+}
+func (s encrypter) RequestSession(context.Context, id.RoomID, id.SenderKey, id.SessionID, id.UserID, id.DeviceID) {
+}
+func (s encrypter) Init(context.Context) error { return nil }
+
+// stateStore is the helper's state store, which only calls IsEncrypted.
+type stateStore struct {
+	mautrix.StateStore
+	rooms *rooms
+}
+
+func (s stateStore) IsEncrypted(ctx context.Context, room id.RoomID) (bool, error) {
+	return s.rooms.IsEncrypted(ctx, room)
+}
+
+// callbacks is called by the helper, partly with its lock held, so it only queues
+// work.
+type callbacks struct{ v *verifier }
+
+func (c callbacks) VerificationRequested(_ context.Context, txn id.VerificationTransactionID, _ id.UserID, _ id.DeviceID) {
+	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.AcceptVerification(ctx, txn) })
+}
+
+func (c callbacks) VerificationReady(_ context.Context, txn id.VerificationTransactionID, _ id.DeviceID, sas, _ bool, _ *verificationhelper.QRCode) {
+	if sas && c.v.active[txn].ours {
+		c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.StartSAS(ctx, txn) })
+	}
+}
+
+func (c callbacks) VerificationCancelled(_ context.Context, txn id.VerificationTransactionID, code event.VerificationCancelCode, _ string) {
+	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Str("code", string(code)).Msg("verification cancelled")
+	delete(c.v.active, txn)
+}
+
+func (c callbacks) VerificationDone(_ context.Context, txn id.VerificationTransactionID, _ event.VerificationMethod) {
+	c.v.m.log.Info().Stringer("user", c.v.active[txn].user).Msg("verification done")
+	delete(c.v.active, txn)
+}
+
+func (c callbacks) ShowSAS(_ context.Context, txn id.VerificationTransactionID, emojis []rune, names []string, decimals []int) {
+	sas := SAS{User: c.v.active[txn].user.String(), Decimals: decimals}
+	for i, emoji := range emojis {
+		name := ""
+		if i < len(names) {
+			name = " " + names[i]
+		}
+		sas.Emojis = append(sas.Emojis, string(emoji)+name)
+	}
+	if c.v.m.cfg.ShowSAS != nil {
+		c.v.m.cfg.ShowSAS(sas)
+	}
+	c.v.todo = append(c.v.todo, func(ctx context.Context) error { return c.v.helper.ConfirmSAS(ctx, txn) })
+}

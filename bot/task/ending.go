@@ -1,0 +1,123 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/crash"
+	"matrix-tui/bot/text"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/workspace"
+)
+
+// historyText bounds the part of an answer that the task record carries to the
+// history, in bytes; the store's own bound is not larger.
+const historyText = 16 << 10
+
+// ending is how a task ends: with the outcome of its last run, or, where it
+// waited, with what stands for one. What it says is in result.go.
+type ending struct {
+	t   *Task
+	out agent.Outcome
+}
+
+// messages enters the outcome into the task, and is what the room is told of it:
+// the text, then more, then the reactions.
+func (e ending) messages(ctx context.Context, more ...Message) []Message {
+	t, rec, out := e.t, &e.t.rec, e.out
+	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
+	result := e.text()
+	e.enter(result)
+	rec.Ended = string(out.Ended)
+	if rec.Result = text.Cut(result, historyText); t.exec.State == agent.Done {
+		rec.Result = t.exec.Results[0].Output
+	}
+	if rec.Resumable = out.Session != "" && out.Ended != agent.SessionGone; rec.Resumable {
+		rec.Session = out.Session
+	}
+	grown, after := growth(out.Status, workspace.StatusPath)
+	if waited {
+		after = -1 // what the file was like at the end of its run says nothing
+	}
+	if rec.StatusSize = after; !grown || out.Ended == agent.Stopped {
+		rec.StatusLine = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
+	}
+	said := append([]Message{t.Voice().final(result+e.footer(ctx), t.env.NotifyComplete)}, more...)
+	return append(said, t.Voice().ended(out.Ended)...)
+}
+
+// enter enters how the task ended into its execution.
+func (e ending) enter(text string) {
+	execution, now := e.t.exec, time.Now()
+	start(execution)
+	if e.out.Ended == agent.Completed {
+		_ = execution.Complete(text, nil, now)
+		return
+	}
+	_ = execution.Fail(e.out.Detail, now) // refused where it waited, and has failed already
+}
+
+// store stores the result and its messages, in one transaction with the task's new
+// state: from here on the task is never run again. It ends other rows, closes. The
+// caller holds the books.
+func (e ending) store(ctx context.Context, rows []state.Message, closes ...string) error {
+	t, env := e.t, e.t.env
+	if err := env.Journal.Answer(ctx, t.Row(), rows, closes...); err != nil {
+		return fmt.Errorf("record answer: %w", err)
+	}
+	crash.At("answered")
+	env.Room.Wake()
+	env.Count.Ended(e.out.Ended, state.Usage(e.cost()))
+	env.Log.Info().Str("room", env.ID).Str("event", t.rec.Event).Str("ended", string(e.out.Ended)).
+		Int64("tokens", e.out.Usage.Total).Dur("took_ms", time.Since(t.rec.Begun)).Msg("task answered")
+	return nil
+}
+
+// start is pending → running, where that has not been.
+func start(e *agent.Execution) {
+	if e.State == agent.Pending {
+		_ = e.Start(time.Now()) // from pending there is no other way
+	}
+}
+
+// giveUp ends a task whose room is gone; nobody is told.
+func giveUp(ctx context.Context, t *Task, why string) error {
+	env := t.env
+	env.projecting.Lock()
+	defer env.projecting.Unlock()
+	start(t.exec)
+	if err := t.exec.Fail(why, time.Now()); err == nil {
+		if err := env.put(ctx, t.exec); err != nil {
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("save execution")
+		}
+	}
+	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
+		return fmt.Errorf("finish task: %w", err)
+	}
+	return nil
+}
+
+// statusOutcome is the outcome for status.md: the first line of the answer.
+func statusOutcome(out agent.Outcome) string {
+	text := out.Detail
+	if out.Ended == agent.Completed {
+		text = out.Text
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return first
+}
+
+// growth reports whether a watched file is longer than at the start, and how
+// long it is, in bytes.
+func growth(status sandbox.RunStatus, path string) (grown bool, after int64) {
+	for _, w := range status.Watch {
+		if w.Path == path {
+			return w.After > w.Before, w.After
+		}
+	}
+	return false, 0
+}

@@ -1,0 +1,223 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+	"matrix-tui/state/retry"
+)
+
+const (
+	keyNoticeAfter  = time.Minute      // when a room is told that a key is missing
+	keyDeadline     = 24 * time.Hour   // when an event without its key is given up
+	keyCheckEvery   = 10 * time.Second // interval between two checks of undecrypted events
+	trustCheckEvery = 6                // every sixth check also tries events from untrusted devices
+	maxUndecrypted  = 200              // undecrypted events that a room keeps pending
+)
+
+// keys holds the room keys that this process has requested and the senders that it
+// has warned about.
+type keys struct {
+	mu     sync.Mutex
+	asked  map[e2ee.Key]bool
+	warned map[warning]time.Time
+}
+
+// ask records that a key is being requested; it returns false if it was before.
+func (k *keys) ask(key e2ee.Key) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.asked[key] {
+		return false
+	}
+	if k.asked == nil {
+		k.asked = map[e2ee.Key]bool{}
+	}
+	k.asked[key] = true
+	return true
+}
+
+// forget allows a key to be requested again.
+func (k *keys) forget(key e2ee.Key) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.asked, key)
+}
+
+// keep forgets all keys except those that events still wait for.
+func (k *keys) keep(waiting map[e2ee.Key]bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key := range k.asked {
+		if !waiting[key] {
+			delete(k.asked, key)
+		}
+	}
+}
+
+// keyOf returns the key that an event waits for.
+func keyOf(e event.Event) e2ee.Key { return e2ee.Key{Room: e.SentTo(), Session: e.Session} }
+
+// decrypted tries to decrypt a row that is not decrypted yet, and stores the result
+// if it has changed.
+func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, error) {
+	if !row.Undecrypted() {
+		return row, nil
+	}
+	now := row
+	now.Event = b.account.Decrypt(ctx, row.Event)
+	if now.Encryption == row.Encryption && now.Session == row.Session && now.Distrust == row.Distrust {
+		return row, nil
+	}
+	return now, b.Journal.Decoded(ctx, now)
+}
+
+// event returns an event from the journal, decrypted if that is now possible.
+func (b *Bot) event(ctx context.Context, room, id string) (state.Event, error) {
+	row, err := b.Journal.Event(ctx, room, id)
+	if err != nil {
+		return row, err
+	}
+	return b.decrypted(ctx, row)
+}
+
+// waitForKey leaves an event pending until it can be decrypted and requests its key.
+// If too many are pending in the room, it gives up the event.
+func (r *room) waitForKey(ctx context.Context, row state.Event) error {
+	waiting, err := r.bot.Journal.CountUndecrypted(ctx, r.id, row.Seq)
+	if err != nil {
+		return err
+	}
+	if waiting > maxUndecrypted {
+		return r.finish(ctx, row)
+	}
+	if row.Encryption == event.Untrusted {
+		r.bot.warnUntrusted(row)
+		return nil
+	}
+	r.bot.askForKey(row.Event)
+	return nil
+}
+
+// askForKey requests an event's key from its sender, once and in the background. If
+// the request fails, watchKeys repeats it.
+func (b *Bot) askForKey(e event.Event) {
+	key := keyOf(e)
+	if key.Session == "" || !b.keys.ask(key) {
+		return
+	}
+	b.start(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
+		defer cancel()
+		err := b.account.RequestKey(ctx, e.Sender, key)
+		if err != nil && b.ctx.Err() == nil {
+			b.keys.forget(key)
+			b.log.Warn().Err(err).Str("room", e.Room).Msg("cannot request a room key")
+		}
+	})
+}
+
+// keyArrived wakes the rooms with events that wait for this key.
+func (b *Bot) keyArrived(key e2ee.Key) {
+	rooms, err := b.Journal.RoomsAwaiting(b.ctx, key.Session)
+	if err != nil && b.ctx.Err() == nil {
+		b.log.Warn().Err(err).Msg("cannot look up the rooms that wait for a key") // watchKeys finds them, too
+	}
+	for _, name := range append(rooms, key.Room) {
+		b.room(name).wake()
+	}
+}
+
+// watchKeys checks the undecrypted events regularly until ctx ends.
+func (b *Bot) watchKeys(ctx context.Context) {
+	for n := 0; retry.Sleep(ctx, keyCheckEvery) == nil; n++ {
+		if err := b.checkKeys(ctx, time.Now(), n%trustCheckEvery == 0); err != nil && ctx.Err() == nil {
+			b.log.Warn().Err(err).Msg("cannot check for room keys")
+		}
+	}
+}
+
+// checkKeys gives up undecrypted events that have waited too long, tells the rooms
+// about the others and repeats failed key requests. It tries to decrypt one event
+// per key, in case the key arrived while the encryption was closed. With trust it
+// also tries events of devices that were not trusted.
+func (b *Bot) checkKeys(ctx context.Context, now time.Time, trust bool) error {
+	waiting := map[e2ee.Key]bool{}
+	last := state.Event{}
+	for {
+		rows, err := b.Journal.Undecrypted(ctx, last.Room, last.Seq, 100)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			b.keys.keep(waiting)
+			return nil
+		}
+		for _, row := range rows {
+			try := !waiting[keyOf(row.Event)] && (trust || row.Encryption == event.MissingKey)
+			waiting[keyOf(row.Event)] = true
+			if err := b.checkKey(ctx, row, now, try); err != nil {
+				return err
+			}
+		}
+		last = rows[len(rows)-1]
+	}
+}
+
+func (b *Bot) checkKey(ctx context.Context, row state.Event, now time.Time, try bool) error {
+	r, age := b.room(row.Room), now.Sub(row.At)
+	switch {
+	case age >= keyDeadline:
+		return r.finish(ctx, row)
+	case try && !b.account.Decrypt(ctx, row.Event).Undecrypted():
+		b.keyArrived(keyOf(row.Event))
+	case row.Encryption == event.MissingKey:
+		b.askForKey(row.Event)
+		if age >= keyNoticeAfter {
+			return r.tellMissingKey(ctx, row)
+		}
+	}
+	return nil
+}
+
+// tellMissingKey says, once per key, that a message cannot be decrypted yet.
+func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
+	key := keyOf(row.Event)
+	txn := task.Hash(key.Room+"\x00"+key.Session) + "-sealed"
+	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	m := matrix.Notice("🔒 I cannot decrypt this message yet because the key is missing. I have requested it and will start when it arrives. If nothing happens, send the message again.")
+	m.RelatesTo = relate(originOf(row), row.ID)
+	return r.queue(ctx, r.out(state.KindMissingKey, txn, m))
+}
+
+// doUndecryptable says that a message will never be decrypted.
+func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
+	m := matrix.Notice("🔒 I cannot decrypt this message. Please send it again.")
+	m.RelatesTo = relate(originOf(row), row.ID)
+	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", m)); err != nil {
+		return err
+	}
+	return r.finish(ctx, row)
+}
+
+// verify passes recent events of a device verification to the encryption.
+func (b *Bot) verify(ctx context.Context, e event.Event) {
+	m, _ := e.Message()
+	if m.MsgType != event.MsgVerification && !strings.HasPrefix(e.Type, "m.key.verification.") {
+		return
+	}
+	if b.isSelf(e.Sender) || time.Since(e.Time) > 10*time.Minute {
+		return
+	}
+	_ = b.account.ProcessVerification(ctx, e)
+}

@@ -1,0 +1,150 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/policy"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+// keylessEvent returns an event in the room of d whose key is missing.
+func keylessEvent(d *deciding, id, session string) state.Event {
+	return state.Event{Status: state.Pending, Event: event.Event{
+		ID: id, Type: event.TypeEncrypted, Sender: "@ann:here", Room: d.id, Time: d.at,
+		Encryption: event.MissingKey, Session: session, Raw: []byte(`{}`),
+	}}
+}
+
+func TestClassifyEncrypted(t *testing.T) {
+	for _, c := range []struct {
+		encryption event.Encryption
+		sender     string
+		hear       policy.Decision
+		want       kind
+	}{
+		{event.MissingKey, "@ann:here", policy.Decision{Heard: true}, kindUndecrypted},
+		{event.Untrusted, "@ann:here", policy.Decision{Heard: true}, kindUndecrypted},
+		{event.MissingKey, "@new:here", policy.Decision{Pair: true}, kindUndecrypted},
+		{event.MissingKey, "@eve:there", policy.Decision{}, kindArchive},
+		{event.MissingKey, self, policy.Decision{Heard: true}, kindArchive},
+		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
+		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, kindArchive},
+		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, kindArchive}, // its content was of a type that is never encrypted
+	} {
+		e := event.Event{Type: event.TypeEncrypted, Sender: c.sender, Encryption: c.encryption}
+		if got := classify(e, self, func(event.Event) policy.Decision { return c.hear }); got != c.want {
+			t.Errorf("%s of %s is %d, want %d", c.encryption, c.sender, got, c.want)
+		}
+	}
+}
+
+// The room is told once per key that it is missing, after a while; finally the events are
+// given up.
+func TestUndecrypted(t *testing.T) {
+	d := newDeciding(t, everything)
+	untrusted := keylessEvent(d, "$4", "v")
+	untrusted.Encryption, untrusted.Distrust = event.Untrusted, string(e2ee.NotSigned)
+	rows, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$1", "s"), keylessEvent(d, "$2", "s"), keylessEvent(d, "$3", "u"), untrusted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.decides()
+	told := func() (about []string) {
+		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range unsent {
+			if m.Kind == state.KindMissingKey {
+				about = append(about, string(m.Content))
+			}
+		}
+		return about
+	}
+	at := rows[0].At
+	for _, c := range []struct {
+		after     time.Duration
+		told, are int
+	}{{keyNoticeAfter / 2, 0, 4}, {2 * keyNoticeAfter, 2, 4}, {3 * keyNoticeAfter, 2, 4}, {keyDeadline + time.Minute, 2, 0}} {
+		if err := d.bot.checkKeys(t.Context(), at.Add(c.after), true); err != nil {
+			t.Fatal(err)
+		}
+		left, err := d.bot.Journal.Undecrypted(t.Context(), "", 0, 9)
+		if err != nil || len(left) != c.are || len(told()) != c.told {
+			t.Errorf("after %s: %d wait, the room was told of %q, %v", c.after, len(left), told(), err)
+		}
+	}
+	if all := told(); !strings.Contains(all[0], "$1") || !strings.Contains(all[1], "$3") {
+		t.Errorf("told of %q", all)
+	}
+}
+
+func TestUndecryptedAreBounded(t *testing.T) {
+	d := newDeciding(t, everything)
+	var many []state.Event
+	for i := range maxUndecrypted + 3 {
+		many = append(many, keylessEvent(d, fmt.Sprint("$", i), "s"))
+	}
+	if _, err := d.bot.Journal.Commit(t.Context(), "", many); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the room is checked with each new event
+		d.decides()
+		left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 1000)
+		if err != nil || len(left) != maxUndecrypted || left[len(left)-1].ID != fmt.Sprint("$", maxUndecrypted-1) {
+			t.Errorf("%d wait, %v", len(left), err)
+		}
+	}
+}
+
+func TestKeysAreAskedForOnce(t *testing.T) {
+	var k keys
+	one, other := e2ee.Key{Room: "!den", Session: "s"}, e2ee.Key{Room: "!den", Session: "u"}
+	got := []bool{k.ask(one), k.ask(one), k.ask(other)}
+	k.forget(one) // the request failed
+	got = append(got, k.ask(one))
+	k.keep(map[e2ee.Key]bool{one: true}) // nothing waits for the other
+	got = append(got, k.ask(one), k.ask(other))
+	if diff := cmp.Diff([]bool{true, false, true, true, false, true}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWarnOnceAnHour(t *testing.T) {
+	var k keys
+	now := time.Now()
+	ann, bob := warning{"!den", "@ann:here"}, warning{"!den", "@bob:here"}
+	for i, want := range []struct {
+		of    warning
+		after time.Duration
+		warn  bool
+	}{
+		{ann, 0, true}, {ann, warnPause - 1, false}, {bob, time.Minute, true}, {warning{"!attic", "@ann:here"}, time.Minute, true},
+		{ann, warnPause, true}, {ann, warnPause + time.Minute, false},
+	} {
+		if got := k.warn(want.of, now.Add(want.after)); got != want.warn {
+			t.Errorf("step %d: %v", i, got)
+		}
+	}
+	k.forgetWarning(ann)
+	if !k.warn(ann, now.Add(warnPause+time.Minute)) {
+		t.Error("what did not get through is not said again")
+	}
+}
+
+func TestDistrustSentence(t *testing.T) {
+	for why, want := range map[e2ee.Distrust]string{
+		e2ee.NotSigned: "Verify this device", e2ee.NoIdentity: "E2EE_DEVICES=all", e2ee.IdentityChanged: "`matrix-tui trust @ann:here`",
+	} {
+		if got := distrustSentence("@ann:here", why); !strings.Contains(got, want) || !strings.Contains(got, "@ann:here") {
+			t.Errorf("%s: %s", why, got)
+		}
+	}
+}

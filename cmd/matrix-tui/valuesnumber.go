@@ -1,0 +1,104 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (b *Bytes) UnmarshalText(text []byte) error {
+	number := strings.ToLower(strings.TrimSpace(string(text)))
+	// 512m, 512mb, 512mib and 512M all mean what podman means by 512m.
+	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
+	unit := int64(1)
+	if n := len(number); n > 0 {
+		if at := strings.IndexByte("kmgt", number[n-1]); at >= 0 {
+			unit, number = 1<<(10*(at+1)), number[:n-1]
+		}
+	}
+	value, err := strconv.ParseFloat(number, 64)
+	size := value * float64(unit)
+	if err != nil || math.IsNaN(size) || size < 0 || size > 1<<50 || size > 0 && size < minMemory {
+		return errValue
+	}
+	*b = Bytes(size)
+	return nil
+}
+
+// minMemory is the minimum with which a container can start.
+const minMemory = 16 << 20
+
+func (b Bytes) String() string {
+	for _, unit := range []struct {
+		letter string
+		size   Bytes
+	}{{"t", 1 << 40}, {"g", 1 << 30}, {"m", 1 << 20}, {"k", 1 << 10}} {
+		if b >= unit.size && b%unit.size == 0 {
+			return strconv.FormatInt(int64(b/unit.size), 10) + unit.letter
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+func (c *CPUs) UnmarshalText(text []byte) error {
+	value, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || math.IsNaN(value) || value != 0 && value < 0.01 || value > 4096 {
+		return errValue
+	}
+	*c = CPUs(value)
+	return nil
+}
+
+func (p *PIDs) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 0, 1<<22)
+	if err != nil || n > 0 && n < 16 {
+		return errValue
+	}
+	*p = PIDs(n)
+	return nil
+}
+
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 1000)
+	*c = Count(n)
+	return err
+}
+
+func (s *Seconds) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 30*24*60*60)
+	*s = Seconds(time.Duration(n) * time.Second)
+	return err
+}
+
+func (m *Minutes) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 30*24*60)
+	*m = Minutes(time.Duration(n) * time.Minute)
+	return err
+}
+
+func (d *Days) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 3650)
+	*d = Days(time.Duration(n) * 24 * time.Hour)
+	return err
+}
+
+func (m *Milliseconds) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 0, 60_000)
+	*m = Milliseconds(time.Duration(n) * time.Millisecond)
+	return err
+}
+
+func (m *Megabytes) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1, 1024)
+	*m = Megabytes(n << 20)
+	return err
+}
+
+func wholeNumber(text []byte, least, most int64) (int64, error) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, errValue
+	}
+	return n, nil
+}

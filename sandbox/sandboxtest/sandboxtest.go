@@ -1,0 +1,70 @@
+// Package sandboxtest gives tests a real container. It is for tests only, and never runs the bot.
+package sandboxtest
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
+)
+
+// Connect connects to podman and returns the product's image, or skips the test if either is missing.
+func Connect(t *testing.T, log zerolog.Logger) (podman *sandbox.Podman, image string) {
+	t.Helper()
+	podman, err := sandbox.Connect(t.Context(), "", log)
+	if err != nil {
+		Skip(t, err)
+	}
+	t.Cleanup(podman.Close)
+	image = cmp.Or(os.Getenv("SANDBOX_IMAGE"), "localhost/matrix-tui-sandbox:latest")
+	if _, err := podman.ImageID(t.Context(), image); err != nil {
+		Skip(t, err)
+	}
+	return podman, image
+}
+
+// Room returns the ID of a made-up room.
+func Room(name string) string {
+	return "!test-" + name + "-" + strings.ToLower(rand.Text()[:10]) + ":localhost"
+}
+
+// Ensure creates a container that is removed, with its volumes, after the test.
+func Ensure(t *testing.T, podman *sandbox.Podman, spec sandbox.Spec) *sandbox.Container {
+	t.Helper()
+	container, err := podman.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remove(t, podman, container.Name) })
+	return container
+}
+
+// Skip says loudly why the test did not use the real parts, and fails if it must.
+func Skip(t *testing.T, why error) {
+	t.Helper()
+	if os.Getenv("MATRIX_TUI_E2E") == "require" {
+		t.Fatal("MATRIX_TUI_E2E=require: ", why)
+	}
+	t.Skip("NOT TESTED with the real parts: ", why)
+}
+
+func remove(t *testing.T, podman *sandbox.Podman, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if err := podman.Destroy(ctx, name); err != nil {
+		t.Error(err)
+	}
+	slug := strings.TrimPrefix(name, "sandbox-")
+	rm := exec.CommandContext(ctx, "podman", "--url", "unix://"+podman.Socket(), "volume", "rm", "--force", "workspace-"+slug, "home-"+slug)
+	if out, err := rm.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}

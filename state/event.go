@@ -1,0 +1,140 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"matrix-tui/state/event"
+)
+
+// Status says whether an event still has to be decided. The numbers are stored; 2, 3
+// and 5 were states of tasks before schema 3.
+type Status int
+
+const (
+	Archived Status = 0 // kept for deduplication and context
+	Pending  Status = 1 // to be decided
+	Done     Status = 4 // decided: a task was created, or it was handled
+)
+
+// MaxBatch is the maximum number of rows that one query for work returns.
+const MaxBatch = 1000
+
+// Event is an event with its row's metadata.
+type Event struct {
+	event.Event
+	Seq    int64 // order of arrival, set by Commit
+	Status Status
+	At     time.Time // time of arrival, set by Commit
+}
+
+// pending is the condition of the partial indexes on pending events. A query must
+// contain it literally for SQLite to use the index.
+const pending = "status = 1"
+
+// Commit stores events and the sync token that covers them in one transaction: after a
+// crash both are there, or neither. It skips known events and returns the others in
+// order, with Seq and At. The token "" keeps the old one, for events that fill a gap.
+// An event without room or ID is left out and logged.
+func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) (fresh []Event, err error) {
+	at := time.Now().UnixMilli()
+	err = j.inTx(ctx, func(tx *sql.Tx) error {
+		if nextBatch != "" {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('next_batch', ?)
+				ON CONFLICT (key) DO UPDATE SET value = excluded.value`, nextBatch); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			if e.Room == "" || e.ID == "" {
+				j.log.Warn().Str("room", e.Room).Str("type", e.Type).Msg("event without room or ID left out")
+				continue
+			}
+			seq, isNew, err := insertEvent(ctx, tx, e, at)
+			if err != nil {
+				return err
+			}
+			if !isNew {
+				continue
+			}
+			e.Seq, e.At = seq, time.UnixMilli(at).UTC()
+			fresh = append(fresh, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, j.failed("commit events", err)
+	}
+	return fresh, nil
+}
+
+// insertEvent inserts an event unless it is known.
+func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64, fresh bool, err error) {
+	body, raw, err := bodyOf(e)
+	if err != nil {
+		return 0, false, err
+	}
+	r := e.Relation()
+	res, err := tx.ExecContext(ctx, `INSERT INTO event
+		(room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`,
+		e.Room, e.ID, e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust,
+		r.RelType, r.EventID, body, raw, e.Status, at)
+	if err != nil {
+		return 0, false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return 0, false, err
+	}
+	seq, err = res.LastInsertId()
+	return seq, err == nil, err
+}
+
+// bodyOf returns the columns body and raw of an event: its decoded body, or its bytes
+// while it is undecrypted.
+func bodyOf(e Event) (body, raw string, err error) {
+	if e.Undecrypted() {
+		return "{}", string(e.Raw), nil
+	}
+	all, err := json.Marshal(e.Body)
+	return string(all), "", err
+}
+
+// Decoded updates an event that was Undecrypted: it is decrypted now, or the reason has
+// changed.
+func (j *Journal) Decoded(ctx context.Context, e Event) error {
+	body, raw, err := bodyOf(e)
+	if err != nil {
+		return fmt.Errorf("store decoded event: %w", err)
+	}
+	r := e.Relation()
+	return j.mark(ctx, "store decoded event", `UPDATE event SET home = ?, type = ?, state_key = ?, encryption = ?, session = ?, distrust = ?,
+		rel_type = ?, relates_to = ?, body = ?, raw = ? WHERE room = ? AND event = ?`,
+		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Room, e.ID)
+}
+
+// Finish marks an event Done. It returns ErrNotFound for an unknown one.
+func (j *Journal) Finish(ctx context.Context, room, event string) error {
+	return j.mark(ctx, "finish event", "UPDATE event SET status = 4 WHERE room = ? AND event = ?", room, event)
+}
+
+// FinishEvents marks the room's pending events before seq Done.
+func (j *Journal) FinishEvents(ctx context.Context, room string, seq int64) error {
+	_, err := j.db.ExecContext(ctx, queryFinishEvents, room, seq)
+	return j.failed("finish events", err)
+}
+
+// setStatus sets the status of an event, or returns ErrNotFound.
+func setStatus(ctx context.Context, tx *sql.Tx, room, event string, status Status) error {
+	res, err := tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND event = ?", status, room, event)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return ErrNotFound
+}

@@ -1,0 +1,187 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Queries on events. A test checks that none of them scans the table.
+const (
+	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, at"
+
+	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
+	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
+	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? ORDER BY seq LIMIT ?"
+	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
+	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
+	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
+	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
+	queryCountKeyless = "SELECT count(*) FROM event WHERE room = ? AND " + pending + " AND encryption IN ('missing key', 'untrusted') AND seq <= ?"
+	queryAwaiting     = "SELECT DISTINCT room FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND session = ?"
+	queryFinishEvents = "UPDATE event SET status = 4 WHERE room = ? AND " + pending + " AND seq < ?"
+)
+
+// NextBatch returns the sync token of the last Commit, or "" before the first.
+func (j *Journal) NextBatch(ctx context.Context) (string, error) {
+	var token string
+	err := j.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'next_batch'").Scan(&token)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return token, j.failed("read sync token", err)
+}
+
+// Known returns which of the events of a room are in the journal.
+func (j *Journal) Known(ctx context.Context, room string, events []string) (map[string]bool, error) {
+	known := make(map[string]bool, len(events))
+	for chunk := range slices.Chunk(events, 500) {
+		args := make([]any, 0, len(chunk)+1)
+		args = append(args, room)
+		for _, event := range chunk {
+			args = append(args, event)
+		}
+		marks := strings.Repeat("?, ", len(chunk)-1) + "?"
+		found, err := queryAll(ctx, j.db, scanText,
+			"SELECT event FROM event WHERE room = ? AND event IN ("+marks+")", args...)
+		if err != nil {
+			return nil, j.failed("look up events", err)
+		}
+		for _, event := range found {
+			known[event] = true
+		}
+	}
+	return known, nil
+}
+
+// LastEvent returns the ID of the room's event that arrived last, or "".
+func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
+	var event string
+	err := j.db.QueryRowContext(ctx, queryLastEvent, room).Scan(&event)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return event, j.failed("look up last event", err)
+}
+
+// Event returns an event, or ErrNotFound.
+func (j *Journal) Event(ctx context.Context, room, event string) (Event, error) {
+	e, err := scanEvent(j.db.QueryRowContext(ctx, queryEvent, room, event))
+	return e, j.failed("look up event", err)
+}
+
+// Before returns the last n messages of a room that arrived before seq, oldest first.
+func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
+	rows, err := queryAll(ctx, j.db, scanEvent, queryBefore, room, seq, n)
+	slices.Reverse(rows)
+	return rows, j.failed("look up earlier messages", err)
+}
+
+// Pending returns at most n of the room's pending events after seq, in order of
+// arrival.
+func (j *Journal) Pending(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
+	rows, err := queryAll(ctx, j.db, scanEvent, queryPending, room, seq, n)
+	return rows, j.failed("look up pending events", err)
+}
+
+// PendingType returns the room's oldest pending event of a type, or ErrNotFound.
+func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Event, error) {
+	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingType, room, eventType))
+	return e, j.failed("look up pending event", err)
+}
+
+// PendingEdit returns a sender's newest pending edit of an event, or ErrNotFound.
+func (j *Journal) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
+	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
+	return e, j.failed("look up pending edit", err)
+}
+
+// Undecrypted returns at most n events that wait for their key or for trust in their
+// device, ordered by room and arrival. room and seq are those of the last event of the
+// previous page.
+func (j *Journal) Undecrypted(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
+	all, err := queryAll(ctx, j.db, scanEvent, queryUndecrypted, room, seq, n)
+	return all, j.failed("look up undecrypted events", err)
+}
+
+// CountUndecrypted returns the number of such events in a room, up to and including
+// seq.
+func (j *Journal) CountUndecrypted(ctx context.Context, room string, seq int64) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, queryCountKeyless, room, seq).Scan(&n)
+	return n, j.failed("count undecrypted events", err)
+}
+
+// RoomsAwaiting returns the rooms with events that wait for the key of a session.
+func (j *Journal) RoomsAwaiting(ctx context.Context, session string) ([]string, error) {
+	rooms, err := queryAll(ctx, j.db, scanText, queryAwaiting, session)
+	return rooms, j.failed("look up rooms that wait for a key", err)
+}
+
+// UnfinishedRooms returns the rooms that have a pending event or an open task.
+func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
+	rooms, err := queryAll(ctx, j.db, scanText, queryPendingRooms)
+	if err != nil {
+		return nil, j.failed("look up rooms with pending events", err)
+	}
+	working, err := queryAll(ctx, j.db, scanText, queryTaskRooms)
+	rooms = append(rooms, working...)
+	slices.Sort(rooms)
+	return slices.Compact(rooms), j.failed("look up rooms with tasks", err)
+}
+
+type scanner interface{ Scan(...any) error }
+
+func scanText(row scanner) (text string, err error) {
+	err = row.Scan(&text)
+	return text, err
+}
+
+func scanEvent(row scanner) (e Event, err error) {
+	var ms, at int64
+	var body, raw string
+	err = row.Scan(&e.Seq, &e.Room, &e.ID, &e.Home, &e.Sender, &e.Type, &e.StateKey, &ms, &e.Encryption, &e.Session, &e.Distrust, &body, &raw, &e.Status, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Event{}, ErrNotFound
+	}
+	if err != nil {
+		return Event{}, err
+	}
+	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
+		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, err)
+	}
+	e.Time, e.At = time.UnixMilli(ms).UTC(), time.UnixMilli(at).UTC()
+	if raw != "" {
+		e.Raw = json.RawMessage(raw)
+	}
+	return e, nil
+}
+
+// queryAll reads all rows before it returns, because the only connection cannot run
+// another query while rows are open.
+func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}

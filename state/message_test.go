@@ -1,0 +1,55 @@
+package state
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestMessageOf(t *testing.T) {
+	j := newJournal(t)
+	asked := message("x1", "!a", "$task")
+	asked.Kind, asked.Number, asked.About = KindReminder, 3, "x0"
+	must(t, j.Queue(ctx, asked, message("x2", "!a", ""), message("x3", "!b", "")))
+	if next, err := j.NextMessage(ctx, "!a"); err != nil || next.Txn != "x1" {
+		t.Errorf("%s, %v", next.Txn, err)
+	}
+	must(t, j.MarkSent(ctx, "x1", "$question"))
+	got, err := j.MessageOf(ctx, "!a", "$question")
+	must(t, err)
+	asked.Event, asked.Status = "$question", Sent
+	if diff := cmp.Diff(asked, got, cmpopts.IgnoreFields(Message{}, "Seq")); diff != "" {
+		t.Error(diff)
+	}
+	for _, at := range [][2]string{{"!b", "$question"}, {"!a", "$other"}, {"!a", ""}} {
+		if out, err := j.MessageOf(ctx, at[0], at[1]); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s in %s is %s, %v", at[1], at[0], out.Txn, err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	j := newJournal(t)
+	must(t, j.Queue(ctx, message("x1", "!a", ""), message("x2", "!a", "")))
+	must(t, j.MarkRefused(ctx, "x1", "M_FORBIDDEN"))
+	unsent, err := j.Unsent(ctx, "!a")
+	must(t, err)
+	if diff := cmp.Diff([]string{"x2"}, txns(unsent)); diff != "" {
+		t.Error(diff)
+	}
+	got, err := j.Message(ctx, "x1")
+	must(t, err)
+	if got.Status != Refused || got.Error != "M_FORBIDDEN" {
+		t.Errorf("%+v", got)
+	}
+	must(t, j.MarkSent(ctx, "x2", "$e"))
+	must(t, j.MarkRefused(ctx, "x2", "too late"))
+	if got, err := j.Message(ctx, "x2"); err != nil || got.Status != Sent || got.Error != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if rooms, err := j.UnsentRooms(ctx); len(rooms) > 0 || err != nil {
+		t.Errorf("still to be sent: %v, %v", rooms, err)
+	}
+}

@@ -1,0 +1,146 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The worker gets the oldest task that is not waiting and not done, by the order
+// of their events, however late they were decided.
+func TestNextTask(t *testing.T) {
+	j := newJournal(t)
+	commit(t, j, "t", anEvent("!a", "$1", Pending), anEvent("!a", "$2", Pending), anEvent("!a", "$3", Pending), anEvent("!b", "$4", Pending))
+	for _, e := range [][2]string{{"!a", "$3"}, {"!b", "$4"}, {"!a", "$1"}} { // the key of $2 is missing
+		must(t, j.Enqueue(ctx, work(e[0], e[1])))
+	}
+	next := func(want string) {
+		t.Helper()
+		if got, err := j.NextTask(ctx, "!a"); got.Key != want || (err != nil) != (want == "") {
+			t.Errorf("next is %q, %v; want %q", got.Key, err, want)
+		}
+	}
+	next("$1")
+	if n, err := j.CountTasks(ctx, "!a", TaskQueued); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	must(t, j.Wait(ctx, work("!a", "$1"), nil))
+	next("$3")
+	must(t, j.Enqueue(ctx, work("!a", "$2")))
+	next("$2")
+	must(t, j.Claim(ctx, work("!a", "$2")))
+	if running, err := j.Tasks(ctx, "!a", TaskRunning); err != nil || cmp.Diff([]string{"$2"}, keys(running)) != "" {
+		t.Errorf("%v, %v", keys(running), err)
+	}
+	must(t, j.Resume(ctx, work("!a", "$1"), nil)) // it was there first
+	next("$1")
+	must(t, j.FinishTasks(ctx, "!a", 3))
+	next("$3")
+	if rooms, err := j.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!a", "!b"}, rooms) != "" {
+		t.Errorf("%v, %v", rooms, err)
+	}
+	must(t, j.FinishTask(ctx, "$3"))
+	next("")
+	commit(t, j, "t", anEvent("!0", "$5", Pending))
+	if rooms, err := j.UnfinishedRooms(ctx); err != nil || cmp.Diff([]string{"!0", "!b"}, rooms) != "" {
+		t.Errorf("%v, %v", rooms, err)
+	}
+}
+
+// Events to be decided come in order, a page at a time, behind those that were
+// passed; 2,000 tasks in line do not hide them.
+func TestPending(t *testing.T) {
+	j := newJournal(t)
+	var many []Event
+	for i := range 2 * MaxBatch {
+		many = append(many, anEvent("!a", fmt.Sprint("$", i), Done))
+	}
+	commit(t, j, "t", many...)
+	rows := commit(t, j, "t", anEvent("!a", "$sealed", Pending), anEvent("!b", "$x", Pending), anEvent("!a", "$stop", Pending), anEvent("!a", "$more", Pending))
+	for _, c := range []struct {
+		after int64
+		n     int
+		want  []string
+	}{
+		{0, 1, []string{"$sealed"}},
+		{rows[0].Seq, 1, []string{"$stop"}},
+		{rows[0].Seq, 9, []string{"$stop", "$more"}},
+		{rows[3].Seq, 9, nil},
+	} {
+		got, err := j.Pending(ctx, "!a", c.after, c.n)
+		must(t, err)
+		if diff := cmp.Diff(c.want, ids(got)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if got, err := j.PendingType(ctx, "!a", "m.room.message"); err != nil || got.ID != "$sealed" {
+		t.Errorf("%s, %v", got.ID, err)
+	}
+	if _, err := j.PendingType(ctx, "!a", "m.room.tombstone"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	must(t, j.FinishEvents(ctx, "!a", rows[3].Seq))
+	must(t, j.Finish(ctx, "!b", "$x"))
+	if got, err := j.Pending(ctx, "!a", 0, 9); err != nil || cmp.Diff([]string{"$more"}, ids(got)) != "" {
+		t.Errorf("%v, %v", ids(got), err)
+	}
+}
+
+// All tasks that wait are given, however many, in order of arrival.
+func TestWaitingOfManyRooms(t *testing.T) {
+	j := newJournal(t)
+	var want, first []string
+	var rows []Event
+	for i := range MaxBatch + 5 {
+		room := fmt.Sprint("!", i*7919%3) // not in the order of their names
+		rows = append(rows, anEvent(room, fmt.Sprint("$", i), Pending))
+		if want = append(want, rows[i].ID); room == "!1" {
+			first = append(first, rows[i].ID)
+		}
+	}
+	for i := range MaxBatch { // with one of them, a page
+		rows = append(rows, anEvent("!1", fmt.Sprint("$more", i), Pending))
+		want, first = append(want, rows[len(rows)-1].ID), append(first, rows[len(rows)-1].ID)
+	}
+	commit(t, j, "t", rows...)
+	_, err := j.db.Exec("PRAGMA synchronous = OFF") // only the reading is looked at
+	must(t, err)
+	for _, row := range rows {
+		must(t, j.Enqueue(ctx, work(row.Room, row.ID)))
+	}
+	_, err = j.db.Exec("UPDATE task SET state = 'waiting'")
+	must(t, err)
+	got, err := j.Waiting(ctx)
+	must(t, err)
+	if diff := cmp.Diff(want, keys(got)); diff != "" {
+		t.Error(diff)
+	}
+	if got, err = j.WaitingIn(ctx, "!1"); err != nil || cmp.Diff(first, keys(got)) != "" {
+		t.Errorf("%d in the room, want %d, %v", len(got), len(first), err)
+	}
+	if got, err := j.WaitingIn(ctx, "!none"); len(got) > 0 || err != nil {
+		t.Errorf("%v, %v", keys(got), err)
+	}
+}
+
+func TestUnknownRows(t *testing.T) {
+	j := newJournal(t)
+	for name, err := range map[string]error{
+		"claim":   j.Claim(ctx, work("!a", "$1")),
+		"answer":  j.Answer(ctx, work("!a", "$1"), []Message{message("x", "!a", "$1")}),
+		"finish":  j.Finish(ctx, "!a", "$1"),
+		"end":     j.FinishTask(ctx, "$1"),
+		"sent":    j.MarkSent(ctx, "x", "$2"),
+		"refused": j.MarkRefused(ctx, "x", "why"),
+	} {
+		if !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := j.LastTask(ctx, "!a"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	must(t, j.Queue(ctx))
+}
