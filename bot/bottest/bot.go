@@ -68,7 +68,8 @@ func (sc *script) environment() []string {
 		"LOG_LEVEL":         "debug",
 		// Scripts write faster than people: each message is a task of its own unless a script says otherwise.
 		"DEBOUNCE_MILLISECONDS": "0",
-		"GORACE":                "halt_on_error=0",
+		// By default the race detector delays every exit by a second.
+		"GORACE": "halt_on_error=0 atexit_sleep_ms=100",
 	}
 	maps.Copy(env, sc.bot.set)
 	if sc.bot.killAt != "" {

@@ -2,7 +2,9 @@ package bottest
 
 import (
 	"encoding/json"
+	"regexp/syntax"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -15,6 +17,23 @@ func TestRename(t *testing.T) {
 	want := "# kill it\nbot-kill\nbot-stop\nstopwatch\n  kill\n-- kill.txt --\nkill\n"
 	if diff := cmp.Diff(want, rename(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	in := "start\n# unencrypted only from here\nstop\n-- file --\n# unencrypted only from here\n"
+	if diff := cmp.Diff("start\n-- file --\n# unencrypted only from here\n", shorten(in)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("start\n-- file --\nx\n", shorten("start\n-- file --\nx\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCostOf(t *testing.T) {
+	in := "# two\ndeadline 90s\nstart\ndeadline 2m\ndeadline soon\n-- file --\ndeadline 5m\n"
+	if got, want := costOf(in), (cost{2 * time.Minute, 5}); got != want {
+		t.Errorf("costOf = %v, want %v", got, want)
 	}
 }
 
@@ -61,6 +80,30 @@ func TestVerbTable(t *testing.T) {
 	for from, to := range renamed {
 		if !seen[to] {
 			t.Errorf("%s is renamed to %s, which is no verb", from, to)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		`moth`:                            {"moth"},
+		`[^a-z]moth[^a-z]`:                {"moth"},
+		`list\.txt|counted [a-z]+`:        {"list.txt", "counted "},
+		`(late|early|second) owl`:         {"late", "early", "second"},
+		`Working on it|[0-9]+`:            nil,
+		`(?i)moth`:                        nil,
+		`(moth)?`:                         nil,
+		`(moth)* (owl)+`:                  {" "},
+		`moth{0,3}`:                       {"mot"},
+		`Hello! Write me|A task runs for`: {"Hello! Write me", "A task runs for"},
+		``:                                nil,
+	} {
+		tree, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, words(tree)); diff != "" {
+			t.Errorf("%s: %s", pattern, diff)
 		}
 	}
 }

@@ -19,7 +19,8 @@
 // share the homeserver.
 //
 // The line `# also encrypted` makes a script run a second time, as NAME-in-encrypted-rooms, with all its rooms
-// encrypted. MATRIX_TUI_ENCRYPTED=1 does that for every script. When a script ends, everything the bot has sent to an
+// encrypted. MATRIX_TUI_ENCRYPTED=1 does that for every script. A line `# unencrypted only from here` ends the second
+// run early, where encryption no longer makes a difference. When a script ends, everything the bot has sent to an
 // encrypted room is checked as the homeserver stored it.
 //
 // Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the script makes progress, and nothing

@@ -1,11 +1,13 @@
 package bottest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // renamed lists verbs whose names testscript reserves. They are replaced before testscript sees them; line numbers stay
@@ -15,6 +17,8 @@ var renamed = map[string]string{"kill": "bot-kill", "stop": "bot-stop"}
 const (
 	// doubleMark, on a line of its own, makes a script run a second time, in encrypted rooms.
 	doubleMark = "# also encrypted"
+	// singleMark, on a line of its own, ends that second run: what follows does not depend on encryption.
+	singleMark = "# unencrypted only from here"
 	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
 )
@@ -23,7 +27,7 @@ const (
 func allSealed() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
 // prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
-// copies.
+// copies, those that probably take longest first.
 func prepare(dir, to string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
@@ -33,6 +37,7 @@ func prepare(dir, to string) ([]string, error) {
 		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	var copies []string
+	costs := map[string]cost{}
 	for _, path := range paths {
 		script, err := os.ReadFile(path)
 		if err != nil {
@@ -42,15 +47,39 @@ func prepare(dir, to string) ([]string, error) {
 		if doubles(string(script)) && !allSealed() {
 			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
 		}
-		for _, name := range names {
-			dst := filepath.Join(to, name)
-			if err := os.WriteFile(dst, []byte(rename(string(script))), 0o600); err != nil {
+		for i, name := range names {
+			dst, play := filepath.Join(to, name), rename(string(script))
+			if i > 0 {
+				play = shorten(play)
+			}
+			if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
 				return nil, fmt.Errorf("write script: %w", err)
 			}
-			copies = append(copies, dst)
+			copies, costs[dst] = append(copies, dst), costOf(play)
 		}
 	}
+	slices.SortStableFunc(copies, func(a, b string) int {
+		return cmp.Or(cmp.Compare(costs[b].deadline, costs[a].deadline), cmp.Compare(costs[b].lines, costs[a].lines))
+	})
 	return copies, nil
+}
+
+// cost is an estimate of how long a script takes: scripts that wait long have a long `deadline`.
+type cost struct {
+	deadline time.Duration
+	lines    int
+}
+
+func costOf(archive string) (c cost) {
+	for _, line := range scriptLines(archive) {
+		if limit, ok := strings.CutPrefix(line, "deadline "); ok {
+			if d, err := time.ParseDuration(strings.TrimSpace(limit)); err == nil { // the verb reports the error
+				c.deadline = max(c.deadline, d)
+			}
+		}
+		c.lines++
+	}
+	return c
 }
 
 // doubles reports whether the script part of a txtar archive has the mark.
@@ -63,6 +92,16 @@ func scriptLines(archive string) []string {
 		return lines[:end]
 	}
 	return lines
+}
+
+// shorten ends the script part of a txtar archive at singleMark.
+func shorten(archive string) string {
+	lines := scriptLines(archive)
+	files := archive[len(strings.Join(lines, "")):]
+	if end := slices.Index(lines, singleMark+"\n"); end >= 0 {
+		lines = lines[:end]
+	}
+	return strings.Join(lines, "") + files
 }
 
 // rename replaces the reserved verbs in the script part of a txtar archive.

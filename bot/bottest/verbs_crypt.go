@@ -1,6 +1,7 @@
 package bottest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -87,20 +89,58 @@ func doCleartext(ctx context.Context, sc *script, neg bool, args []string) error
 	return nil
 }
 
-// holds returns a file of the homeserver that matches, "" for none.
+// holds returns a file of the homeserver that matches, "" for none. Regular expressions are slow on many megabytes, so
+// only files that contain one of the expression's words are matched.
 func holds(h *host.Homeserver, re *regexp.Regexp) (name string, err error) {
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return "", err
+	}
+	needed := words(tree)
+	may := func(data []byte) bool {
+		return needed == nil || slices.ContainsFunc(needed, func(word string) bool { return bytes.Contains(data, []byte(word)) })
+	}
 	err = filepath.WalkDir(h.Data(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil // it has just been removed
 		}
 		data, err := os.ReadFile(path)
-		if err == nil && re.Match(data) {
+		if err == nil && may(data) && re.Match(data) {
 			name = path
 			return fs.SkipAll
 		}
 		return nil
 	})
 	return name, err
+}
+
+// words returns texts of which every match of the expression contains at least one, nil if there is no such list.
+func words(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return []string{string(re.Rune)}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return words(re.Sub[0])
+	case syntax.OpConcat:
+		for _, part := range re.Sub {
+			if all := words(part); all != nil {
+				return all
+			}
+		}
+	case syntax.OpAlternate:
+		var all []string
+		for _, branch := range re.Sub {
+			one := words(branch)
+			if one == nil {
+				return nil
+			}
+			all = append(all, one...)
+		}
+		return all
+	}
+	return nil
 }
 
 // doFileHas downloads the newest file that somebody else sent.

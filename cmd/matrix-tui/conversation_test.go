@@ -8,8 +8,8 @@ import (
 	"matrix-tui/bot/bottest"
 )
 
-// TestMain runs four conversations at once unless told otherwise: they wait more than they compute. It is also the
-// process that TestSignals signals.
+// TestMain runs five conversations at once unless told otherwise: that keeps two cores busy. It is also the process that
+// TestSignals signals.
 func TestMain(m *testing.M) {
 	if os.Getenv(signalHelper) != "" {
 		waitForSignals()
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
-		_ = flag.Set("test.parallel", "4")
+		_ = flag.Set("test.parallel", "5")
 	}
 	os.Exit(m.Run())
 }

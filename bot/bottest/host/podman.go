@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -111,6 +112,7 @@ func RemoveContainers(ctx context.Context, names []string) error {
 	if err != nil {
 		return fmt.Errorf("remove containers: %w: %w", err, last)
 	}
+	killMonitors(names)
 	var volumes []string
 	for _, name := range names {
 		volumes = append(volumes, Volumes(name)...)
@@ -127,10 +129,29 @@ func RemoveContainers(ctx context.Context, names []string) error {
 			return true, nil
 		}
 		_, last = MustPodman(ctx, append([]string{"volume", "rm", "--force"}, left...)...)
-		return false, nil
+		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("remove volumes: %w: %w", err, last)
 	}
 	return nil
+}
+
+// killMonitors kills the conmon processes of commands that were executed in containers that no longer exist. Half a
+// minute later each would start podman to clean up; in a full run that is thousands of processes.
+func killMonitors(names []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		argv := strings.Split(string(text), "\x00")
+		if i := slices.Index(argv, "-n"); filepath.Base(argv[0]) != "conmon" || i < 0 || i+1 == len(argv) || !slices.Contains(names, argv[i+1]) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
