@@ -16,8 +16,8 @@ import (
 // caller wakes the worker. It is a *agent.TransitionError when the task does not
 // wait, and agent.ErrLimit for an answer that is none.
 func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy func(key string) bool, closes ...string) (*Task, error) {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read task: %w", err)
@@ -30,7 +30,7 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 		return t, err
 	}
 	t.plan(agent.NeedsInput)
-	going := t.Voice().notice(goingOn(t.Given(), busy(key)))
+	going := t.Voice().notice(continuing(t.Given(), busy(key)))
 	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, going), closes...); err != nil {
 		return t, fmt.Errorf("bind answer: %w", err)
 	}
@@ -48,7 +48,7 @@ func (t *Task) NoteAnswer(ctx context.Context) {
 	t.env.ProjectSoon(ctx, t.rec.Key)
 }
 
-// answerEvent names an answer: its message, or what stands for it.
+// answerEvent names an answer: its message, or what after for it.
 func answerEvent(key string, n int, a agent.Answer) string {
 	if a.Event != "" {
 		return a.Event
@@ -64,8 +64,8 @@ func (t *Task) Given() agent.Answer {
 	return agent.Answer{}
 }
 
-// WentOn reports whether a run was started, or a command, after the newest answer.
-func (t *Task) WentOn() bool { return t.rec.Container != "" || t.rec.Approved != nil }
+// Continued reports whether a run was started, or a command, after the newest answer.
+func (t *Task) Continued() bool { return t.rec.Container != "" || t.rec.Approved != nil }
 
 // Amend changes the newest answer of a task that has not gone on with it, and
 // that came as the event edited. It is agent.ErrLimit for an answer that is none.
@@ -92,8 +92,8 @@ func Unheard(rec state.Task, event, sender string) int {
 	return -1
 }
 
-// goingOn is what the room is told when a task goes on with an answer.
-func goingOn(a agent.Answer, busy bool) string {
+// continuing is what the room is told when a task goes on with an answer.
+func continuing(a agent.Answer, busy bool) string {
 	note := "⏳ Continuing with the answer received over HTTP: " + text.Code(a.Answer)
 	if a.By != "" {
 		note = "⏳ Continuing with " + Localpart(a.By) + "'s answer"

@@ -52,7 +52,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		return stoppedEarly(), nil
 	}
 	if err != nil {
-		return trouble(ctx, env, err)
+		return crashed(ctx, env, err)
 	}
 	a.container = container
 	crash.At("ensured")
@@ -63,7 +63,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		}
 		status, err := a.status(ctx)
 		if err != nil {
-			return trouble(ctx, env, err)
+			return crashed(ctx, env, err)
 		}
 		attached = status.State != sandbox.RunNone
 	}
@@ -104,7 +104,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
-	err = (&filesIn{t, a.shown, a.container}).bring(stoppable)
+	err = (&filesIn{t, a.shown, a.container}).copyIn(stoppable)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
@@ -182,7 +182,7 @@ func (a *attempt) event(e agent.Event) {
 const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
 
 // trouble makes an outcome of an error that is not our own books'.
-func trouble(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
+func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
 	if ctx.Err() != nil {
 		return agent.Outcome{}, ctx.Err()
 	}

@@ -19,7 +19,7 @@ import (
 const historyText = 16 << 10
 
 // ending is how a task ends: with the outcome of its last run, or, where it
-// waited, with what stands for one. What it says is in result.go.
+// waited, with what after for one. What it says is in result.go.
 type ending struct {
 	t   *Task
 	out agent.Outcome

@@ -63,7 +63,7 @@ type Deps struct {
 	Waits       *Waits
 	Count       Counter
 	Slots       *semaphore.Weighted // one for each task that may run
-	Carrying    *semaphore.Weighted // one for each task that may carry files
+	Transfers   *semaphore.Weighted // one for each task that may carry files
 	Start       func(func()) bool   // starts a goroutine, unless the bot is going down
 	Sentence    func(error) string  // what people are told of an error
 	Log         zerolog.Logger
@@ -74,10 +74,10 @@ type Env struct {
 	*Deps
 	ID   string // of the room
 	Room Room
-	// Books is held by whoever decides about a task and stores the decision: what is
+	// Decisions is held by whoever decides about a task and stores the decision: what is
 	// an answer, what stops, what is claimed. No call to the homeserver or to podman
 	// is made meanwhile.
-	Books *sync.Mutex
+	Decisions *sync.Mutex
 
 	projecting sync.Mutex // see project
 

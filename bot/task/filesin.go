@@ -60,14 +60,14 @@ func fileEvents(t *Task) []string {
 
 // carry waits for a task's turn to carry files, and calls waits where that is not
 // now. The caller calls done in the end.
-func carry(ctx context.Context, env *Env, waits func()) (done func(), err error) {
-	if !env.Carrying.TryAcquire(1) {
+func acquireTransfer(ctx context.Context, env *Env, waits func()) (done func(), err error) {
+	if !env.Transfers.TryAcquire(1) {
 		waits()
-		if err := env.Carrying.Acquire(ctx, 1); err != nil {
+		if err := env.Transfers.Acquire(ctx, 1); err != nil {
 			return nil, err
 		}
 	}
-	return func() { env.Carrying.Release(1) }, nil
+	return func() { env.Transfers.Release(1) }, nil
 }
 
 // filesIn brings a task's files into its container.
@@ -80,7 +80,7 @@ type filesIn struct {
 // bring puts the task's files into the container's inbox, those that are not there. A
 // file that cannot be brought is told of, and the task goes on without it. An
 // error is one of the container's, of ctx, or of our own books.
-func (i *filesIn) bring(ctx context.Context) error {
+func (i *filesIn) copyIn(ctx context.Context) error {
 	rec, env := &i.t.rec, i.t.env
 	var keep []string
 	for _, event := range fileEvents(i.t) {
@@ -156,7 +156,7 @@ func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []st
 	if f.Name == "" {
 		is.Name = ""
 	}
-	done, err := carry(ctx, env, func() { i.shown.set("waiting for other rooms' file transfers") })
+	done, err := acquireTransfer(ctx, env, func() { i.shown.set("waiting for other rooms' file transfers") })
 	if err != nil {
 		return is, err
 	}

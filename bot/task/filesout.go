@@ -33,7 +33,7 @@ func (o outbox) send(ctx context.Context) error {
 	defer func() { done() }()
 	batch, err := media.Collect(ctx, o.container, media.Limits{Item: env.MediaMax, Total: 2 * env.MediaMax, Dir: env.Tmp,
 		Begin: func(ctx context.Context) error {
-			turn, err := carry(ctx, env, func() {})
+			turn, err := acquireTransfer(ctx, env, func() {})
 			if err == nil {
 				done = turn
 			}

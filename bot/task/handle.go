@@ -22,13 +22,13 @@ type Work struct {
 	shown    atomic.Pointer[progress]                // nil before the room sees anything of it
 	acted    atomic.Bool                             // the agent has called a tool
 	lastPart atomic.Int64                            // when the newest message that belongs to the task was written, ms
-	left     chan struct{}                           // closed when the worker is done with it
+	done     chan struct{}                           // closed when the worker is done with it
 }
 
 // Work takes a task up. The caller holds the books, calls Do, and in the end
 // Close; ctx ends with the bot.
 func (e *Env) Work(ctx context.Context, rec state.Task) *Work {
-	w := &Work{task: e.Task(rec), taken: rec, life: ctx, stop: &interrupt{life: ctx}, left: make(chan struct{})}
+	w := &Work{task: e.Task(rec), taken: rec, life: ctx, stop: &interrupt{life: ctx}, done: make(chan struct{})}
 	w.stop.rearm()
 	w.lastPart.Store(newestPart(rec).UnixMilli())
 	if rec.StopBy != "" || len(rec.Said) > rec.Given { // the run waits for the rest of what is said: see steered
@@ -40,14 +40,14 @@ func (e *Env) Work(ctx context.Context, rec state.Task) *Work {
 // Close ends what Env.Work began.
 func (w *Work) Close() {
 	w.stop.raise()
-	close(w.left)
+	close(w.done)
 }
 
 // Key names the task.
 func (w *Work) Key() string { return w.taken.Key }
 
 // Left is closed when the worker is done with the task.
-func (w *Work) Left() <-chan struct{} { return w.left }
+func (w *Work) Done() <-chan struct{} { return w.done }
 
 // Stop has the task look at its record, in which somebody has noted that it is to
 // end, or something new for it to hear; note tells the room why.
@@ -70,7 +70,7 @@ func (w *Work) Abandon() {
 func (w *Work) GiveUp(ctx context.Context, why string) error { return giveUp(ctx, w.task, why) }
 
 // Stands is how far the task is, as the room is told it.
-func (w *Work) Stands() (p Progress, shown bool) {
+func (w *Work) Progress() (p Progress, shown bool) {
 	if now := w.shown.Load(); now != nil {
 		return now.now(), true
 	}

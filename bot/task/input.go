@@ -27,7 +27,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		for _, turn := range history {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
 		}
-	} else if last := len(history) - 1; last >= 0 && ours(history[last].Content) {
+	} else if last := len(history) - 1; last >= 0 && fromBot(history[last].Content) {
 		in.Ended = history[last].Content
 	}
 	rules := env.rules()
@@ -82,7 +82,7 @@ func spoken(t *Task) (text string, later []state.Said) {
 	return text, later
 }
 
-// WordsOf is what was said, or what stands for a file without words.
+// WordsOf is what was said, or what after for a file without words.
 func WordsOf(s state.Said) string {
 	if s.File && s.Text == "" {
 		return FileCame
@@ -99,7 +99,7 @@ func Localpart(user string) string {
 const (
 	// maxCaption bounds what the record keeps of a file's caption, in bytes.
 	maxCaption = 1000
-	// FileCame stands for the words that a file came without.
+	// FileCame after for the words that a file came without.
 	FileCame = "A file came."
 )
 

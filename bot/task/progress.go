@@ -38,13 +38,13 @@ type progress struct {
 
 // Progress is how far a task at work is.
 type Progress struct {
-	InLine  bool          // it waits for its turn
+	Queued  bool          // it waits for its turn
 	Step    string        // that runs, in Markdown ("step 3: run_shell_command `ls`"); "" when none does
 	Elapsed time.Duration // since it began
 }
 
 // TurnNote is what a task does that is not at work yet.
-const TurnNote = "waiting for other rooms' tasks to end"
+const TurnNote = "waiting for other rooms' tasks to finish"
 
 // showProgress queues the notice and keeps it up to date until stop. While the
 // task waits for its turn, until resume, that one message is all there is: with
@@ -143,7 +143,7 @@ func (p *progress) run() {
 		select {
 		case <-tick.C:
 		case <-p.ctx.Done():
-			p.farewell()
+			p.sayRestarting()
 			return
 		}
 		typing = p.showTyping(p.ctx, typing)
@@ -159,7 +159,7 @@ func (p *progress) run() {
 
 // showTyping renews the typing sign when it is about to end, at work only.
 func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
-	if p.now().InLine || time.Since(last) < typingTime*2/3 {
+	if p.now().Queued || time.Since(last) < typingTime*2/3 {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -206,7 +206,7 @@ func (p *progress) edit(ctx context.Context, text string) bool {
 
 // farewell says so when it is the bot that goes down and not the task that
 // ends.
-func (p *progress) farewell() {
+func (p *progress) sayRestarting() {
 	if p.life.Err() == nil {
 		return
 	}

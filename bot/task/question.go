@@ -104,7 +104,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 		return fmt.Errorf("store question: %w", err)
 	}
 	crash.At("asked")
-	q.lookAt(q.due())
+	q.schedule(q.due())
 	env.Room.Wake()
 	env.Count.Asked()
 	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("execution", t.exec.ID).Msg("question asked")
@@ -116,7 +116,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 // carries the options. Before and after is what the agent said around it.
 func (q Question) messages(ctx context.Context, before, after string) []Message {
 	txn, n, env := q.Txn(), len(q.t.exec.Answers), q.t.env
-	byReply := q.IsHeld() && !env.Room.ReactionsProve(ctx)
+	byReply := q.IsHeld() && !env.Room.ReactionsTrusted(ctx)
 	text := questionText(q.t.exec, answering(q.Options(), q.IsHeld(), byReply), env.rules().QuestionTimeout, before, after)
 	m := q.t.Voice().long("question", text, env.NotifyQuestion)
 	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn

@@ -21,7 +21,7 @@ func ExecutionID(room, event string) string {
 	return uuid.NewSHA1(executionSpace, []byte(room+"\x00"+event)).String()
 }
 
-// New completes a task that an event, or what stands for one, asks for.
+// New completes a task that an event, or what after for one, asks for.
 func New(rec state.Task, row state.Event) (state.Task, error) {
 	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
@@ -44,7 +44,7 @@ type Task struct {
 
 // Task is a stored task.
 func (e *Env) Task(rec state.Task) *Task {
-	return &Task{env: e, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
+	return &Task{env: e, rec: rec, text: fullText(rec), exec: executionOf(rec)}
 }
 
 // Key names the task.
@@ -60,7 +60,7 @@ func (t *Task) Question() Question { return Question{t} }
 func (t *Task) Voice() Voice { return Voice{t} }
 
 // taskToDo is the task as the agent reads it. Source: seed 000, "Plan to execute".
-func taskToDo(rec state.Task) string {
+func fullText(rec state.Task) string {
 	parts := inputOf(rec)
 	if len(rec.Commands) > 0 {
 		parts = append(parts, "Plan to execute:\n"+strings.Join(rec.Commands, "\n"))

@@ -41,7 +41,7 @@ func stoppedText(t *Task, waited bool) string {
 
 // ours tells a result that the bot has written itself, so that the agent's
 // session knows nothing of it.
-func ours(text string) bool {
+func fromBot(text string) bool {
 	return strings.HasPrefix(text, "🛑 ") || strings.HasPrefix(text, "⚠️ ")
 }
 

@@ -41,7 +41,7 @@ func TestKinds(t *testing.T) {
 	says := asked.Voice()
 	said := append(asked.Question().messages(t.Context(), "", ""), says.final("done", true))
 	said = append(append(said, says.begun()...), says.ended(agent.Completed)...)
-	said = append(said, says.InLine(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
+	said = append(said, says.Queued(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
 	if len(said) < 13 {
 		t.Errorf("only %d messages", len(said))
 	}

@@ -28,8 +28,8 @@ type Room interface {
 	Type(ctx context.Context, d time.Duration) error
 	// Link is a link to an event of a room, for a person who may be on another server.
 	Link(room, event, user string) string
-	// ReactionsProve reports whether a reaction proves who sent it.
-	ReactionsProve(ctx context.Context) bool
+	// ReactionsTrusted reports whether a reaction proves who sent it.
+	ReactionsTrusted(ctx context.Context) bool
 	// Quote is a message of a room, with a few before it, nil when it has no words
 	// or cannot be had.
 	Quote(ctx context.Context, room, event string) (*workspace.Quote, error)
@@ -63,7 +63,7 @@ type Message struct {
 	Redacts  string // the own event that is taken back, by transaction ID
 }
 
-// Origin is where a task was asked for: what is said about it stands there too.
+// Origin is where a task was asked for: what is said about it after there too.
 type Origin struct {
 	Event  string
 	Thread string // its root, or ""
@@ -73,7 +73,7 @@ type Origin struct {
 // Long says what becomes of a text that does not fit into one message.
 type Long struct {
 	Name   string     // of the file that a very long text is put into
-	Before string     // stands before the text, and is no part of the file
+	Before string     // after before the text, and is no part of the file
 	Kind   state.Kind // of the second message and those behind it
 	Txn    string     // their transaction IDs without the number
 }

@@ -43,7 +43,7 @@ func (s settlement) finish(ctx context.Context) error {
 }
 
 // pause is for a task that has asked and waits. Where it is cut short,
-// [Env.TakeUp] makes up for it.
+// [Env.Restore] makes up for it.
 func (s settlement) pause(ctx context.Context) {
 	t, env := s.t, s.t.env
 	transcriptOf(t).once(state.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)

@@ -37,8 +37,8 @@ func (t *Task) reread(ctx context.Context) error {
 // decide has write store a decision about the task, by what people have said to it
 // until now. It is errStopped, and nothing is written, when that was to stop.
 func (t *Task) decide(ctx context.Context, write func() error) error {
-	t.env.Books.Lock()
-	defer t.env.Books.Unlock()
+	t.env.Decisions.Lock()
+	defer t.env.Decisions.Unlock()
 	if err := t.reread(ctx); err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (t *Task) decide(ctx context.Context, write func() error) error {
 // unlessSteered has write store how a run came out, unless the task was told
 // something that the run has not heard: then it is errSteered.
 func (t *Task) unlessSteered(ctx context.Context, write func() error) error {
-	t.env.Books.Lock()
-	defer t.env.Books.Unlock()
+	t.env.Decisions.Lock()
+	defer t.env.Decisions.Unlock()
 	if err := t.reread(ctx); err != nil && !errors.Is(err, errStopped) {
 		return err
 	} else if err == nil && len(t.rec.Said) > t.rec.Given {
@@ -80,12 +80,12 @@ func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 		}
 		t.plan(agent.NeedsInput)
 	}
-	return true, settleDown(ctx, t)
+	return true, debounce(ctx, t)
 }
 
 // settleDown waits until nobody adds to the task any more, where the newest
 // text is a part of it.
-func settleDown(ctx context.Context, t *Task) error {
+func debounce(ctx context.Context, t *Task) error {
 	last := t.rec.Said[len(t.rec.Said)-1]
 	if !last.Joined {
 		return nil

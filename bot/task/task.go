@@ -18,7 +18,7 @@ const maxAttempts = 5
 // errRoomGone is why a task is left without a word: see [Work.Abandon].
 var errRoomGone = errors.New("the bot is no longer in the room")
 
-// next is where a task stands after a run.
+// next says what a task does after a run.
 type next int
 
 const (
@@ -28,7 +28,7 @@ const (
 	finished             // nothing is left to do
 )
 
-// Do takes a task from where it stands to its end, or to a question: see the
+// Do continues a task from its recorded state to its end, or to a question: see the
 // table in the package comment. An error means that the journal or state.json
 // could not be written, or that ctx has ended; all else is a result.
 func (w *Work) Do(ctx context.Context) error {
@@ -38,7 +38,7 @@ func (w *Work) Do(ctx context.Context) error {
 		return settlement{t}.finish(ctx)
 	}
 	if withdrawn(t) {
-		return giveUp(ctx, t, takenBack)
+		return giveUp(ctx, t, deletedEarly)
 	}
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -53,13 +53,13 @@ func (w *Work) Do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		stands, err := w.end(ctx, out)
+		after, err := w.end(ctx, out)
 		switch {
 		case err != nil:
 			return err
-		case stands == again:
+		case after == again:
 			continue
-		case stands == answered:
+		case after == answered:
 			return settlement{t}.finish(ctx)
 		}
 		return nil
@@ -70,12 +70,12 @@ func (w *Work) Do(ctx context.Context) error {
 // sees how far it is.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
-	free := t.rec.Container != "" // its run outlived the bot: it goes on, whoever else is waiting
-	if !free && env.Slots.TryAcquire(1) {
-		free = true
+	hasSlot := t.rec.Container != "" // its run outlived the bot: it goes on, whoever else is waiting
+	if !hasSlot && env.Slots.TryAcquire(1) {
+		hasSlot = true
 		defer env.Slots.Release(1)
 	}
-	shown, err := showProgress(ctx, w.life, t, !free)
+	shown, err := showProgress(ctx, w.life, t, !hasSlot)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -83,7 +83,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	defer shown.stop()
 	stoppable, cancel := w.stop.within(ctx)
 	defer cancel()
-	if !free {
+	if !hasSlot {
 		switch err := env.Slots.Acquire(stoppable, 1); {
 		case err == nil:
 			defer env.Slots.Release(1)
@@ -105,7 +105,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 				}
 				continue
 			}
-			return trouble(ctx, env, gone.err)
+			return crashed(ctx, env, gone.err)
 		}
 		if err != nil {
 			return out, err
@@ -129,9 +129,9 @@ func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
 			return again, err
 		}
 		rec, execution := t.rec, *t.exec
-		stands, err := w.conclude(ctx, out)
+		after, err := w.conclude(ctx, out)
 		if !errors.Is(err, errSteered) {
-			return stands, err
+			return after, err
 		}
 		t.rec, t.exec = rec, &execution // told in the last moment
 	}
@@ -149,7 +149,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Taken back before it began.")); err != nil {
 			return finished, err
 		}
-		return finished, giveUp(ctx, t, takenBack)
+		return finished, giveUp(ctx, t, deletedEarly)
 	}
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval {
 		refused, err := t.Question().ask(ctx, out)
@@ -164,7 +164,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
 }
 
-const takenBack = "The message was deleted before the task started."
+const deletedEarly = "The message was deleted before the task started."
 
 // withdrawn tells a task whose message was taken back before it began.
 func withdrawn(t *Task) bool { return t.rec.Withdrawn && t.rec.Container == "" }

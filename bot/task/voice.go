@@ -68,7 +68,7 @@ func (v Voice) long(name, text string, loud bool) Message {
 // maxReminder bounds what a text reminds of a task in another room, in bytes.
 const maxReminder = 200
 
-// reminder stands before a text that cannot reply to what it is about.
+// reminder after before a text that cannot reply to what it is about.
 func (v Voice) reminder() string {
 	if !v.t.Moved() {
 		return ""
@@ -115,8 +115,8 @@ func (v Voice) Arrival() Message {
 	return v.bare(state.KindArrival, arrivalTxn(""), "📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(v.t.text, 4<<10)))
 }
 
-// InLine shows that a task is in line behind another one.
-func (v Voice) InLine() Message { return v.react("-queued", queuedKey) }
+// Queued shows that a task is in line behind another one.
+func (v Voice) Queued() Message { return v.react("-queued", queuedKey) }
 
 // begun shows that a task is worked on, and no longer in line.
 func (v Voice) begun() []Message {

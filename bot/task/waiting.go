@@ -21,18 +21,18 @@ func (q Question) due() time.Time {
 	return q.t.exec.Deadline
 }
 
-// lookAt has [Env.Look] called at a time.
-func (q Question) lookAt(due time.Time) {
+// schedule has [Env.Look] called at a time.
+func (q Question) schedule(due time.Time) {
 	rec := &q.t.rec
 	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, AskerOf(*rec), rec.Thread, due, q.t.exec.QuestionEvent != ""})
 }
 
-// TakeUp has a task wait again that waited in a former life. It reports whether
+// Restore has a task wait again that waited in a former life. It reports whether
 // state.json is to be written.
-func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error) {
+func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error) {
 	t := e.Task(rec)
 	q := t.Question()
-	q.lookAt(q.due())
+	q.schedule(q.due())
 	switch {
 	case t.exec.Room != rec.Room: // the room has moved, and its questions have not
 		return false, e.AskAgain(ctx)
@@ -49,8 +49,8 @@ func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error)
 // of, or given up. It reports whether the task has ended: the caller then wakes the
 // worker.
 func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
 	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State != state.TaskWaiting {
 		return false, nil
@@ -78,10 +78,10 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 		err := q.end(ctx, agent.TimedOut)
 		return err == nil, err
 	case now.Before(q.due()):
-		q.lookAt(q.due())
+		q.schedule(q.due())
 		return false, nil
 	}
-	q.lookAt(deadline)
+	q.schedule(deadline)
 	return false, q.remind(ctx, now)
 }
 
@@ -91,13 +91,13 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 	t := q.t
 	t.exec.Deadline = now.Add(t.env.rules().QuestionTimeout).UTC()
 	if event == "" {
-		q.lookAt(q.due())
+		q.schedule(q.due())
 		return nil // not yet: the next look will tell
 	}
 	if err := t.exec.Posted(event, now); err != nil {
 		return err
 	}
-	q.lookAt(q.due())
+	q.schedule(q.due())
 	if err := t.env.Journal.Wait(ctx, t.Row(), nil); err != nil {
 		return fmt.Errorf("pin question: %w", err)
 	}
@@ -116,7 +116,7 @@ func (q Question) remind(ctx context.Context, now time.Time) error {
 
 // Refuse ends a task that waits, by order of a person; closes are rows that this
 // ends too. The caller holds the books, and wakes the worker.
-func (q Question) Refuse(ctx context.Context, by string, closes ...string) error {
+func (q Question) Cancel(ctx context.Context, by string, closes ...string) error {
 	if err := q.t.exec.Fail("Cancelled by "+by+".", time.Now()); err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) er
 
 // GiveUpWaiting ends the tasks that wait in a room that is gone.
 func (e *Env) GiveUpWaiting(ctx context.Context) error {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
@@ -154,8 +154,8 @@ func (e *Env) GiveUpWaiting(ctx context.Context) error {
 // AskAgain asks the questions that have moved here with their room: nobody can
 // answer in the old one.
 func (e *Env) AskAgain(ctx context.Context) error {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
@@ -171,7 +171,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
-		q.lookAt(q.due())
+		q.schedule(q.due())
 		e.ProjectSoon(ctx, rec.Key)
 	}
 	return nil

@@ -18,7 +18,7 @@ type Waits struct {
 type Wait struct {
 	Room   string
 	Asker  string // user ID; "" for a program
-	Thread string // root of the thread that it stands in; "" for none
+	Thread string // root of the thread that it after in; "" for none
 	Due    time.Time
 	Pinned bool // its question is known to be in the room
 }
