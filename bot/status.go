@@ -37,7 +37,7 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		if p, shown := t.Progress(); shown {
 			switch {
 			case p.Queued:
-				running = "A task is " + task.TurnNote + ", for " + text.Duration(p.Elapsed) + "."
+				running = "A task has been " + task.TurnNote + " for " + text.Duration(p.Elapsed) + "."
 			case p.Step != "":
 				running = "A task has been running for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
 			default:
