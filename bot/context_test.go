@@ -30,8 +30,7 @@ func TestRelate(t *testing.T) {
 
 func TestDirects(t *testing.T) {
 	var d directs
-	d.take([]byte(`{"@ann:x":["!a","!b"]}`))
-	d.take([]byte(`["nonsense"]`))
+	d.take(map[string][]string{"@ann:x": {"!a", "!b"}})
 	if d.user("!a") != "@ann:x" || d.user("!c") != "" {
 		t.Errorf("%q, %q", d.user("!a"), d.user("!c"))
 	}

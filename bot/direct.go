@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,23 +12,14 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// directType is the type of the account data that lists the direct chats
-// (https://spec.matrix.org/v1.11/client-server-api/#direct-messaging).
-const directType = "m.direct"
-
 // directs holds the rooms that are direct chats, as in the account data m.direct.
 type directs struct {
 	mu    sync.Mutex
 	users map[string][]string // rooms by user
 }
 
-// take replaces the list with the content of an m.direct event. It ignores
-// malformed content.
-func (d *directs) take(content json.RawMessage) {
-	var users map[string][]string
-	if json.Unmarshal(content, &users) != nil {
-		return
-	}
+// take replaces the list.
+func (d *directs) take(users map[string][]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.users = users
@@ -69,10 +59,10 @@ func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 func (b *Bot) loadDirects(ctx context.Context) error {
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		content, err := b.account.AccountData(call, directType)
+		users, err := b.account.Direct(call)
 		cancel()
 		if err == nil {
-			b.direct.take(content)
+			b.direct.take(users)
 			return nil
 		}
 		if !matrix.Transient(err) {
@@ -95,13 +85,9 @@ func (b *Bot) markDirect(ctx context.Context, user, room string) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := b.account.SetAccountData(call, directType, users); err != nil {
+	if err := b.account.SetDirect(call, users); err != nil {
 		return fmt.Errorf("store direct chat: %w", err)
 	}
-	content, err := json.Marshal(users)
-	if err != nil {
-		return fmt.Errorf("marshal direct chats: %w", err)
-	}
-	b.direct.take(content)
+	b.direct.take(users)
 	return nil
 }

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
@@ -116,13 +114,9 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 
 // predecessor returns the room that this one replaces, or "".
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
-	raw, err := b.account.State(ctx, room, event.TypeCreate)
+	predecessor, err := b.account.Predecessor(ctx, room)
 	if err != nil && matrix.Transient(err) {
 		return "", fmt.Errorf("read predecessor: %w", err)
 	}
-	created, err := decode.State(event.TypeCreate, raw)
-	if err != nil {
-		return "", nil
-	}
-	return created.Body.Predecessor, nil
+	return predecessor, nil
 }

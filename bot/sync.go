@@ -71,10 +71,8 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 // admit stores a batch: one transaction holds its events and the next sync token.
 // The rooms then work from the journal.
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
-	for _, e := range batch.AccountData {
-		if e.Type == directType {
-			b.direct.take(e.Content)
-		}
+	if batch.Direct != nil {
+		b.direct.take(batch.Direct)
 	}
 	before, err := b.account.KnownEncrypted(ctx, batch)
 	if err != nil {

@@ -58,13 +58,13 @@ func TestPending(t *testing.T) {
 		many = append(many, anEvent("!a", fmt.Sprint("$", i), Done))
 	}
 	commit(t, j, "t", many...)
-	rows := commit(t, j, "t", anEvent("!a", "$sealed", Pending), anEvent("!b", "$x", Pending), anEvent("!a", "$stop", Pending), anEvent("!a", "$more", Pending))
+	rows := commit(t, j, "t", anEvent("!a", "$encrypted", Pending), anEvent("!b", "$x", Pending), anEvent("!a", "$stop", Pending), anEvent("!a", "$more", Pending))
 	for _, c := range []struct {
 		after int64
 		n     int
 		want  []string
 	}{
-		{0, 1, []string{"$sealed"}},
+		{0, 1, []string{"$encrypted"}},
 		{rows[0].Seq, 1, []string{"$stop"}},
 		{rows[0].Seq, 9, []string{"$stop", "$more"}},
 		{rows[3].Seq, 9, nil},
@@ -75,7 +75,7 @@ func TestPending(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if got, err := j.PendingType(ctx, "!a", "m.room.message"); err != nil || got.ID != "$sealed" {
+	if got, err := j.PendingType(ctx, "!a", "m.room.message"); err != nil || got.ID != "$encrypted" {
 		t.Errorf("%s, %v", got.ID, err)
 	}
 	if _, err := j.PendingType(ctx, "!a", "m.room.tombstone"); !errors.Is(err, ErrNotFound) {

@@ -23,8 +23,8 @@ const (
 	doubleName = "-in-encrypted-rooms"
 )
 
-// allSealed reports whether every script runs in encrypted rooms, once.
-func allSealed() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
+// allEncrypted reports whether every script runs in encrypted rooms, once.
+func allEncrypted() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
 // prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
 // copies, those that probably take longest first.
@@ -44,7 +44,7 @@ func prepare(dir, to string) ([]string, error) {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
 		names := []string{filepath.Base(path)}
-		if doubles(string(script)) && !allSealed() {
+		if doubles(string(script)) && !allEncrypted() {
 			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
 		}
 		for i, name := range names {

@@ -37,7 +37,7 @@ type script struct {
 	name  string // of the script, valid in a localpart
 	wait  time.Duration
 
-	sealed bool // all rooms are encrypted
+	encrypted bool // all rooms are encrypted
 
 	home    *host.Homeserver // the suite's, or the script's own
 	ownHome bool
@@ -98,15 +98,15 @@ func (s *suite) setup(env *testscript.Env) error {
 func (s *suite) newScript(name string) (*script, error) {
 	sc := &script{
 		suite: s, home: s.home, wait: 60 * time.Second,
-		sealed:   allSealed() || strings.HasSuffix(name, doubleName),
-		dir:      filepath.Join(s.root, fmt.Sprintf("s%d", s.counter.Add(1))),
-		name:     regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
-		key:      "AIza-secret-" + random(),
-		people:   map[string]*person.Person{},
-		rooms:    map[string]*room{},
-		expected: map[string]bool{},
-		said:     map[string][]string{},
-		noted:    map[string]string{},
+		encrypted: allEncrypted() || strings.HasSuffix(name, doubleName),
+		dir:       filepath.Join(s.root, fmt.Sprintf("s%d", s.counter.Add(1))),
+		name:      regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
+		key:       "AIza-secret-" + random(),
+		people:    map[string]*person.Person{},
+		rooms:     map[string]*room{},
+		expected:  map[string]bool{},
+		said:      map[string][]string{},
+		noted:     map[string]string{},
 	}
 	if err := os.MkdirAll(filepath.Join(sc.dir, "state"), 0o700); err != nil {
 		return nil, fmt.Errorf("create folder of script %s: %w", name, err)
@@ -138,7 +138,7 @@ func (sc *script) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	if sc.tb != nil && !sc.tb.Failed() {
-		if err := sc.checkSealed(ctx); err != nil {
+		if err := sc.checkEncrypted(ctx); err != nil {
 			sc.tb.Error(err)
 		}
 	}

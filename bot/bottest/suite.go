@@ -90,7 +90,10 @@ func (p *plays) Run(name string, f func(testscript.T)) {
 	})
 }
 
-func (p *plays) Parallel() {} // run does that
+// Parallel does nothing: run plays several scripts at once.
+//
+//lint:hides package testing must not order the scripts
+func (p *plays) Parallel() {}
 
 func (p *plays) Verbose() bool { return testing.Verbose() }
 

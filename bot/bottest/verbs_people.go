@@ -102,7 +102,7 @@ func (sc *script) logIn(ctx context.Context, name, account string, keys person.K
 
 func doRoom(ctx context.Context, sc *script, _ bool, args []string) error {
 	name, users := args[0], args[1:]
-	spec := person.RoomSpec{Name: name, Encrypted: sc.sealed}
+	spec := person.RoomSpec{Name: name, Encrypted: sc.encrypted}
 	how := users[len(users)-1]
 	if how == "encrypted" || how == "clear" {
 		spec.Encrypted, users = how == "encrypted", users[:len(users)-1]

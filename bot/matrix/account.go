@@ -86,8 +86,8 @@ func (a *Account) get(ctx context.Context, into any, path ...any) error {
 	return err
 }
 
-// State returns the content of a room's state event with an empty state key.
-func (a *Account) State(ctx context.Context, room, eventType string) (content json.RawMessage, err error) {
+// state returns the content of a room's state event with an empty state key.
+func (a *Account) state(ctx context.Context, room, eventType string) (content json.RawMessage, err error) {
 	err = a.get(ctx, &content, "v3", "rooms", room, "state", eventType, "")
 	return content, err
 }
@@ -143,7 +143,7 @@ func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, er
 	if err != nil || !in {
 		return false, err
 	}
-	content, err := a.State(ctx, room, "m.room.power_levels")
+	content, err := a.state(ctx, room, "m.room.power_levels")
 	if IsNotFound(err) {
 		return true, nil
 	}
@@ -166,15 +166,28 @@ func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
 	return users, nil
 }
 
-// AccountData returns the content of an event in the account's data.
-func (a *Account) AccountData(ctx context.Context, eventType string) (content json.RawMessage, err error) {
-	err = a.client.GetAccountData(ctx, eventType, &content)
-	return content, err
+// Direct returns the direct chats in the account data, by user.
+func (a *Account) Direct(ctx context.Context) (map[string][]string, error) {
+	var content json.RawMessage
+	if err := a.client.GetAccountData(ctx, event.TypeDirect, &content); err != nil {
+		return nil, err
+	}
+	return decode.Direct(content)
 }
 
-// SetAccountData replaces an event in the account's data.
-func (a *Account) SetAccountData(ctx context.Context, eventType string, content any) error {
-	return a.client.SetAccountData(ctx, eventType, content)
+// SetDirect replaces the direct chats in the account data.
+func (a *Account) SetDirect(ctx context.Context, users map[string][]string) error {
+	return a.client.SetAccountData(ctx, event.TypeDirect, users)
+}
+
+// Predecessor returns the room that a room replaces, or "".
+func (a *Account) Predecessor(ctx context.Context, room string) (string, error) {
+	raw, err := a.state(ctx, room, event.TypeCreate)
+	if err != nil {
+		return "", err
+	}
+	created, err := decode.State(event.TypeCreate, raw)
+	return created.Body.Predecessor, err
 }
 
 // profile returns the account's display name and whether it has an avatar.

@@ -62,7 +62,7 @@ func (a *Account) SetProfile(ctx context.Context) (string, error) {
 
 // RoomName returns a room's name, or "" if it has none.
 func (a *Account) RoomName(ctx context.Context, room string) (string, error) {
-	raw, err := a.State(ctx, room, event.TypeName)
+	raw, err := a.state(ctx, room, event.TypeName)
 	if err != nil {
 		return "", err
 	}

@@ -32,8 +32,8 @@ var ErrInterrupted = errors.New("sync interrupted")
 // Sync is the part of a /sync response that we use, without malformed events
 // (https://spec.matrix.org/v1.11/client-server-api/#get_matrixclientv3sync).
 type Sync struct {
-	Since, Next string // sync tokens; Since is "" for the first sync
-	AccountData []event.Event
+	Since, Next string              // sync tokens; Since is "" for the first sync
+	Direct      map[string][]string // the direct chats by user; nil if they did not change
 	Joined      map[string]Room
 	Invited     map[string]event.Event // by room: the membership event of the invitation
 	Left        []string
@@ -109,8 +109,8 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*
 func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	batch := &Sync{Since: since, Next: s.NextBatch, keys: s.Sync, Joined: map[string]Room{}, Invited: map[string]event.Event{}}
 	for _, raw := range s.AccountData.Events {
-		if e, err := decode.AccountData(raw); err == nil {
-			batch.AccountData = append(batch.AccountData, e)
+		if users, ok := decode.DirectEvent(raw); ok {
+			batch.Direct = users
 		}
 	}
 	for name, r := range s.Rooms.Join {

@@ -24,11 +24,11 @@ func stored(data []byte) (File, Getter) {
 
 // locked is a message with an encrypted file.
 func locked(data []byte) (File, []byte) {
-	secret, sealed := attachment.NewEncryptedFile(), bytes.Clone(data)
-	secret.EncryptInPlace(sealed)
+	secret, encrypted := attachment.NewEncryptedFile(), bytes.Clone(data)
+	secret.EncryptInPlace(encrypted)
 	raw, _ := json.Marshal(map[string]any{"msgtype": "m.file", "body": "a.bin", "file": &EncryptedFile{EncryptedFile: *secret, URL: "mxc://a/b"}})
 	f, _ := Describe(said(raw, "m.room.message"))
-	return f, sealed
+	return f, encrypted
 }
 
 func TestFetch(t *testing.T) {
@@ -49,11 +49,11 @@ func TestFetch(t *testing.T) {
 		{"lies about its size", over, func(f *File, _ *[]byte) { f.Size = 1 }, ErrTooLarge, "The file a.bin is too large: I accept up to 100 B."},
 		{"no place", some, func(f *File, _ *[]byte) { f.URL = "" }, ErrBroken, "The file a.bin arrived damaged. Please send it again."},
 	} {
-		for _, sealed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, encrypted %v", c.name, sealed), func(t *testing.T) {
+		for _, encrypted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, encrypted %v", c.name, encrypted), func(t *testing.T) {
 				f, _ := stored(c.data)
 				data := c.data
-				if sealed {
+				if encrypted {
 					f, data = locked(c.data)
 				}
 				if c.set != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 )
 
@@ -45,7 +46,7 @@ func jpegScans(data io.Reader, max int) (scans int) {
 // nextMarker reads up to and including the next marker; the pixels between are passed.
 func nextMarker(r *bufio.Reader) (marker byte, ok bool) {
 	for {
-		if _, err := r.ReadSlice(0xFF); err == bufio.ErrBufferFull {
+		if _, err := r.ReadSlice(0xFF); errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		} else if err != nil {
 			return 0, false

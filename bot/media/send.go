@@ -53,7 +53,7 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 	}
 	defer data.Close()
 	if encrypted {
-		up.File, err = sealed(ctx, put, data)
+		up.File, err = uploadEncrypted(ctx, put, data)
 	} else {
 		up.URL, err = put(ctx, data, item.Size, item.Type, item.Name)
 	}
@@ -69,10 +69,10 @@ func Upload(ctx context.Context, put Putter, item *Item, encrypted bool) (Upload
 	return up, nil
 }
 
-// sealed encrypts into a second temporary file, which can be sent again if a connection
+// uploadEncrypted encrypts into a second temporary file, which can be sent again if a connection
 // breaks, and uploads that.
-func sealed(ctx context.Context, put Putter, data *os.File) (*EncryptedFile, error) {
-	tmp, err := os.CreateTemp(filepath.Dir(data.Name()), "sealed-*")
+func uploadEncrypted(ctx context.Context, put Putter, data *os.File) (*EncryptedFile, error) {
+	tmp, err := os.CreateTemp(filepath.Dir(data.Name()), "encrypted-*")
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/decode", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":           {"bot/text"},
 	"bot/api":             {"agent", "bot"},
 	"bot/crash":           {},

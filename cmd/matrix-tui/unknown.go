@@ -44,7 +44,8 @@ func misspelt(name string) (closest string, looksLikeOurs bool) {
 	}
 	best := 1 << 30
 	for _, known := range settingNames {
-		if d := text.Distance(strings.ToUpper(name), known); d < best {
+		d := text.Distance(strings.ToUpper(name), known)
+		if d < best || d == best && strings.HasPrefix(known, name) { // an abbreviation is the better guess
 			best, closest = d, known
 		}
 	}

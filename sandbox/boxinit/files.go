@@ -7,10 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // errNotRegular wraps os.ErrNotExist: a reader treats it as no file.
 var errNotRegular = fmt.Errorf("not a regular file: %w", os.ErrNotExist)
+
+// volumes are where what is in the way of a file outlives the container, so that it has
+// to be moved.
+var volumes = []string{"/root/", "/workspace/"}
 
 // writeFile replaces the file at path atomically: a reader sees the old file or the new one. A symbolic link at path is
 // replaced, not followed.
@@ -53,6 +59,32 @@ func writeFile(path string, data io.Reader, size int64, mode fs.FileMode, onlyNe
 		return err
 	}
 	return nil
+}
+
+// makeWay moves aside what keeps a run's file from being written: a directory at its
+// path, or something else than a directory above it. The first thing that is in the way
+// hides the others.
+func makeWay(path string) {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		aside(path)
+		return
+	}
+	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+		_, err := os.Lstat(dir)
+		if info, followed := os.Stat(dir); err == nil && (followed != nil || !info.IsDir()) {
+			aside(dir)
+			return
+		}
+	}
+}
+
+// aside renames what is at path in a volume, in place of what was put aside there before.
+// Where that fails, writing the file does too, and says why.
+func aside(path string) {
+	inVolume := func(volume string) bool { return strings.HasPrefix(path, volume) }
+	if slices.ContainsFunc(volumes, inVolume) && os.RemoveAll(path+".old") == nil {
+		_ = os.Rename(path, path+".old")
+	}
 }
 
 // receive is `boxinit write`.

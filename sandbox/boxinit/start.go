@@ -95,6 +95,9 @@ func (s store) launch(spec RunSpec, self []string) (unknown bool, err error) {
 		}
 	}
 	for _, f := range spec.Files {
+		if !f.New {
+			makeWay(f.Path)
+		}
 		if err := writeFile(f.Path, bytes.NewReader(f.Data), int64(len(f.Data)), f.Mode, f.New); err != nil {
 			return false, err
 		}

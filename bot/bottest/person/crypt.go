@@ -24,9 +24,9 @@ type crypt struct {
 
 	mu sync.Mutex // locked around each use of the machine, which is not safe for concurrent use
 
-	keyCame bool                        // used only by the sync loop
-	sealed  map[id.EventID]*event.Event // events that could not be decrypted; used only by the sync loop
-	readers map[id.RoomID][]id.UserID   // recipients of the room's key; guarded by mu
+	keyCame     bool                        // used only by the sync loop
+	undecrypted map[id.EventID]*event.Event // events that could not be decrypted; used only by the sync loop
+	readers     map[id.RoomID][]id.UserID   // recipients of the room's key; guarded by mu
 }
 
 // quietSyncer is a syncer to which the helper cannot dispatch events: the timeline decrypts in its own order.
@@ -61,7 +61,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	p.cli.Crypto = helper
 	c := &crypt{
 		helper: helper, mach: helper.Machine(), syncer: syncer,
-		sealed: map[id.EventID]*event.Event{}, readers: map[id.RoomID][]id.UserID{},
+		undecrypted: map[id.EventID]*event.Event{}, readers: map[id.RoomID][]id.UserID{},
 	}
 	c.mach.SessionReceived = func(context.Context, id.RoomID, id.SessionID, uint32) { c.keyCame = true }
 	if cfg.Keys == SignedKeys {
@@ -155,12 +155,12 @@ func (p *Person) reread(ctx context.Context) {
 		return
 	}
 	p.crypt.keyCame = false
-	for id, evt := range p.crypt.sealed {
+	for id, evt := range p.crypt.undecrypted {
 		m := p.read(ctx, evt.RoomID.String(), evt)
 		if !m.Encrypted {
 			continue
 		}
-		delete(p.crypt.sealed, id)
+		delete(p.crypt.undecrypted, id)
 		p.mu.Lock()
 		p.room(m.Room).replace(m)
 		p.redone++
@@ -168,13 +168,13 @@ func (p *Person) reread(ctx context.Context) {
 	}
 }
 
-// noteSealed keeps an undecryptable event for reread.
-func (p *Person) noteSealed(room string, evt *event.Event, m Msg) {
-	if p.crypt == nil || m.Type != event.EventEncrypted.Type || len(p.crypt.sealed) >= keep {
+// keepUndecrypted keeps an undecryptable event for reread.
+func (p *Person) keepUndecrypted(room string, evt *event.Event, m Msg) {
+	if p.crypt == nil || m.Type != event.EventEncrypted.Type || len(p.crypt.undecrypted) >= keep {
 		return
 	}
 	evt.RoomID = id.RoomID(room)
-	p.crypt.sealed[evt.ID] = evt
+	p.crypt.undecrypted[evt.ID] = evt
 }
 
 // replace puts m in the place of the same event seen before.

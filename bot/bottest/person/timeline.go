@@ -109,7 +109,7 @@ func (p *Person) take(ctx context.Context, resp *mautrix.RespSync, gaps map[stri
 	for room, joined := range resp.Rooms.Join {
 		for _, evt := range joined.Timeline.Events {
 			m := p.read(ctx, room.String(), evt)
-			p.noteSealed(room.String(), evt, m)
+			p.keepUndecrypted(room.String(), evt, m)
 			p.takeVerification(ctx, room.String(), evt)
 			news[room] = append(news[room], m)
 		}

@@ -162,22 +162,6 @@ func State(eventType string, content json.RawMessage) (event.Event, error) {
 	return e, nil
 }
 
-// AccountData decodes an event of the account's data. Only Type and Content are set.
-func AccountData(raw json.RawMessage) (event.Event, error) {
-	o, err := parse(raw)
-	if err != nil {
-		return event.Event{}, err
-	}
-	if err := o.check(eventKeys); err != nil {
-		return event.Event{}, err
-	}
-	e := event.Event{Type: o.text("type")}
-	if e.Content, err = json.Marshal(o.object("content")); err != nil {
-		return event.Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	return e, nil
-}
-
 // Stored decodes an event that an earlier release stored undecoded. If the result
 // has another ID or sender than that release read, the event is returned without a
 // body.

@@ -66,7 +66,7 @@ func open(raw json.RawMessage) string {
 }
 
 // openFiles lists the addresses of unencrypted files in a message, and returns the descriptions of encrypted ones.
-func openFiles(content any) (clear []string, sealed []json.RawMessage) {
+func openFiles(content any) (clear []string, encrypted []json.RawMessage) {
 	switch c := content.(type) {
 	case map[string]any:
 		if url, ok := c["url"].(string); ok && c["hashes"] != nil && c["key"] != nil && strings.HasPrefix(url, "mxc:") {
@@ -75,25 +75,25 @@ func openFiles(content any) (clear []string, sealed []json.RawMessage) {
 		}
 		for _, key := range slices.Sorted(maps.Keys(c)) {
 			more, files := openFiles(c[key])
-			clear, sealed = append(clear, more...), append(sealed, files...)
+			clear, encrypted = append(clear, more...), append(encrypted, files...)
 		}
 	case []any:
 		for _, one := range c {
 			more, files := openFiles(one)
-			clear, sealed = append(clear, more...), append(sealed, files...)
+			clear, encrypted = append(clear, more...), append(encrypted, files...)
 		}
 	case string:
 		if strings.HasPrefix(c, "mxc:") {
 			clear = append(clear, c)
 		}
 	}
-	return clear, sealed
+	return clear, encrypted
 }
 
-// checkSealed checks, at the end of a script, every event and file that the bot has sent to an encrypted room, as the
+// checkEncrypted checks, at the end of a script, every event and file that the bot has sent to an encrypted room, as the
 // homeserver has it: all of them must be encrypted. Every room of a script that runs in encrypted rooms must be
 // encrypted.
-func (sc *script) checkSealed(ctx context.Context) error {
+func (sc *script) checkEncrypted(ctx context.Context) error {
 	if sc.bot.id == "" || len(sc.rooms) == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (sc *script) checkSealed(ctx context.Context) error {
 		since := slices.IndexFunc(events, isEncryption) // the newest event is first
 		if since < 0 {
 			inClear = true
-			if sc.sealed && !r.clear {
+			if sc.encrypted && !r.clear {
 				problems = append(problems, fmt.Errorf("the room %s is not encrypted", name))
 			}
 			continue
@@ -145,12 +145,12 @@ func (sc *script) checkFiles(ctx context.Context, p *person.Person, room string)
 		if m.Sender != sc.bot.id || !m.Encrypted || json.Unmarshal(m.Content, &content) != nil {
 			continue
 		}
-		clear, sealed := openFiles(content)
+		clear, encrypted := openFiles(content)
 		if len(clear) > 0 {
 			return fmt.Errorf("the message %q names files that are not encrypted: %v", cut(m.Body, 100), clear)
 		}
-		for _, file := range sealed {
-			if err := p.Sealed(ctx, file); err != nil {
+		for _, file := range encrypted {
+			if err := p.CheckEncrypted(ctx, file); err != nil {
 				return fmt.Errorf("the message %q: %w", cut(m.Body, 100), err)
 			}
 		}
