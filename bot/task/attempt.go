@@ -30,7 +30,8 @@ type attempt struct {
 }
 
 // do starts the run, or reattaches to it. Errors of podman and the agent become an
-// outcome with a sentence for people; errors of the journal are returned.
+// outcome with a sentence for people. It returns errors of the journal, and a *lostRun if
+// the caller is to try again.
 func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	if rec.Attempt == 0 {
@@ -116,8 +117,8 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 }
 
 // claim records the run and its container before the run starts. The run receives all
-// messages stored by now, and none that come later. The error is errStopped if one of
-// them is a stop request.
+// messages stored by now, and none that come later. The error is errStopped after a stop
+// request, or if a message has come in whose files must be copied first.
 func (a *attempt) claim(ctx context.Context) error {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	return t.decide(ctx, func() error {

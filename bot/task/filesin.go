@@ -15,7 +15,7 @@ import (
 	"matrix-tui/workspace"
 )
 
-// WithFile returns the text of a task that came as a file, with its caption or "".
+// WithFile returns the text of a task that came as a file; words are its caption or "".
 func WithFile(f media.File, words string) string {
 	text := FileCame
 	if f.Kind == media.Voice {

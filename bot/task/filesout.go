@@ -22,7 +22,7 @@ type outbox struct {
 
 // send sends the files in the outbox after the result, then moves them away. A message's
 // transaction ID is derived from the file (see [media.Item]), so no file is sent twice,
-// even if the container went down before the move and a later task sends it again.
+// even if the container went down before the move and a later task finds it again.
 func (o outbox) send(ctx context.Context) error {
 	t, env := o.t, o.t.env
 	if t.rec.Ended != string(agent.Completed) {

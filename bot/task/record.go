@@ -21,7 +21,7 @@ func ExecutionID(room, event string) string {
 	return uuid.NewSHA1(executionSpace, []byte(room+"\x00"+event)).String()
 }
 
-// New completes the record of a task that an event, or an HTTP request as row, requests.
+// New completes the record of a task. row is its event, or a substitute for a task from HTTP.
 func New(rec state.Task, row state.Event) (state.Task, error) {
 	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
@@ -56,7 +56,7 @@ func (t *Task) Execution() *agent.Execution { return t.exec }
 // Question returns the task's open or next question.
 func (t *Task) Question() Question { return Question{t} }
 
-// Voice returns the maker of the task's messages.
+// Voice returns the task's Voice.
 func (t *Task) Voice() Voice { return Voice{t} }
 
 // fullText returns the task's text for the agent.
@@ -115,7 +115,7 @@ func (t *Task) plan(last agent.Ended) {
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // it was answered
-		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // set when the worker starts it
+		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // attempt.do sets Begun again
 		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {
 			t.rec.Session = uuid.NewString()
 		}
