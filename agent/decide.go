@@ -22,8 +22,8 @@ const (
 
 // cause is why we ended the run.
 type cause struct {
-	timedOut, stopped bool
-	limit             time.Duration // the time it was given, with timedOut; 0 = unknown
+	timedOut, stopped, flooded bool
+	limit                      time.Duration // the time it was given, with timedOut; 0 = unknown
 }
 
 // decide returns how a run ended and, unless it completed, one sentence for the room.
@@ -37,6 +37,8 @@ func decide(t Task, st sandbox.RunStatus, s *stream, c cause) (Ended, string) {
 		return decideSuccess(s)
 	case st.State == sandbox.RunNone:
 		return Interrupted, "The room's container was recreated while I was working on this."
+	case c.flooded:
+		return Crashed, "I stopped because a program in the container printed more than I can read. The work so far is in /workspace."
 	case c.stopped:
 		return Stopped, "Stopped, as requested. The work so far is in /workspace."
 	case c.timedOut:

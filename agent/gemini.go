@@ -31,6 +31,7 @@ type Gemini struct {
 }
 
 var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")
+var errFlood = errors.New("the run printed too much")
 
 // Run does t in container and returns when it has ended. It calls emit (which may be
 // nil) with its events, one at a time and in order; emit should return quickly. An
@@ -80,6 +81,7 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, cause, error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	w.onFlood(func() { cancel(errFlood) })
 	if !t.Deadline.IsZero() {
 		due := t.Deadline
 		if soonest := time.Now().Add(lateGrace); t.Attached && due.Before(soonest) {
@@ -107,11 +109,11 @@ func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox
 		return st, cause{}, nil
 	case ctx.Err() != nil:
 		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, ctx.Err())
-	case !errors.Is(why, errDeadline) && !errors.Is(why, errStop):
+	case !errors.Is(why, errDeadline) && !errors.Is(why, errStop) && !errors.Is(why, errFlood):
 		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, err)
 	}
 	st, err = stop(ctx, container, t, w)
-	c := cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline)}
+	c := cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline), flooded: errors.Is(why, errFlood)}
 	if c.timedOut && !st.Started.IsZero() {
 		c.limit = t.Deadline.Sub(st.Started)
 	}

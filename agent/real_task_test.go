@@ -68,6 +68,7 @@ func TestRealSettings(t *testing.T) {
 	r := newReal(t)
 	r.sh(t, `mkdir -p /root/.gemini /workspace/.gemini /etc/gemini-cli
 		echo '{"half' > /root/.gemini/settings.json
+		mkdir -p /root/.gemini/preload.cjs/x
 		echo '{"/workspace":"TRUST_FOLDER"}' > /root/.gemini/trustedFolders.json
 		echo '{"security":{"auth":{"selectedType":"vertex-ai"}},"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch /tmp/hooked"}]}]}}' |
 			tee /workspace/.gemini/settings.json > /etc/gemini-cli/settings.json

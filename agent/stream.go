@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"matrix-tui/sandbox"
 	"matrix-tui/state/clean"
 )
 
@@ -17,10 +18,16 @@ const (
 	maxLine = 1 << 20
 	// maxNames bounds the number of tool names and of open calls, maxErrors the number of error messages that are kept.
 	maxNames, maxErrors = 256, 8
+	// maxRun bounds a run's output in bytes: boxinit keeps less, as long as it is boxinit
+	// that speaks. maxLines and maxEvents bound the work that it makes. A task of many
+	// hours stays far below all three.
+	maxRun    = int(sandbox.DefaultMaxOutput) + 1<<20
+	maxLines  = 1 << 20
+	maxEvents = 1 << 18
 )
 
 // stream reads the CLI's stream-json. It takes pieces of any size, tolerates any
-// content, uses bounded memory, and passes events to emit. Its Write never fails. The
+// content, uses bounded memory and time, and passes events to emit. Its Write never fails. The
 // zero value with an emit function is ready to use.
 type stream struct {
 	emit func(Event)
@@ -28,6 +35,9 @@ type stream struct {
 	line    []byte // the line so far, at most maxLine
 	cut     bool   // the rest of the line is being dropped
 	written int64  // bytes read: the offset to follow the run from
+	lines   int
+	events  int
+	flooded bool // a bound of the run is exceeded: the rest is only counted
 
 	session   string
 	model     string
@@ -75,7 +85,10 @@ type line struct {
 // Write takes the next bytes of the run's output.
 func (s *stream) Write(p []byte) (int, error) {
 	s.written += int64(len(p))
-	for rest := p; len(rest) > 0; {
+	if s.written > int64(maxRun) {
+		s.flood()
+	}
+	for rest := p; len(rest) > 0 && !s.flooded; {
 		piece, after, ended := bytes.Cut(rest, []byte{'\n'})
 		rest = after
 		if room := maxLine - len(s.line); len(piece) > room {
@@ -89,10 +102,16 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// flood gives up reading.
+func (s *stream) flood() { s.flooded, s.truncated, s.line = true, true, nil }
+
 // end processes a last line without a newline.
 func (s *stream) end() { s.endLine() }
 
 func (s *stream) endLine() {
+	if s.lines++; s.lines > maxLines {
+		s.flood()
+	}
 	raw, cut := s.line, s.cut
 	s.line, s.cut = s.line[:0], false
 	if cap(s.line) > 64<<10 {
@@ -246,7 +265,9 @@ func (s *stream) answer() string {
 }
 
 func (s *stream) tell(e Event) {
-	if s.emit != nil {
+	if s.events++; s.events > maxEvents {
+		s.flood()
+	} else if s.emit != nil {
 		s.emit(e)
 	}
 }

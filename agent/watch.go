@@ -14,6 +14,7 @@ type watch struct {
 	mu     sync.Mutex
 	stream *stream
 	emit   func(Event)
+	flood  func()    // called when the stream is flooded, perhaps more than once
 	last   time.Time // time of the last output
 	timer  *time.Timer
 	quit   chan struct{}
@@ -39,13 +40,28 @@ func (w *watch) Write(p []byte) (int, error) {
 		w.last = time.Now()
 		w.timer.Reset(slowAfter)
 	}
-	return w.stream.Write(p)
+	n, err := w.stream.Write(p)
+	if w.stream.flooded && w.flood != nil {
+		w.flood()
+	}
+	return n, err
 }
 
-// offset is the number of bytes read so far.
+// onFlood sets what to call when the run prints more than a run may.
+func (w *watch) onFlood(do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flood = do
+}
+
+// offset is the number of bytes read so far; of a flood, of which nothing more is wanted,
+// it is beyond the end.
 func (w *watch) offset() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.stream.flooded {
+		return 1 << 40
+	}
 	return w.stream.written
 }
 

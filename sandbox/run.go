@@ -26,6 +26,9 @@ type (
 	Watched = boxinit.Watched
 )
 
+// DefaultMaxOutput bounds the output that is kept of a run, unless its RunSpec does.
+const DefaultMaxOutput = boxinit.DefaultMaxOutput
+
 // States of a run; see [boxinit.RunState].
 const (
 	RunNone        = boxinit.RunNone
