@@ -164,7 +164,7 @@ func (r *room) amend(ctx context.Context, row state.Event, t *task.Task, edited,
 	if t.Given().Answer == text {
 		return r.finish(ctx, row) // the edit was already applied
 	}
-	if t.WentOn() {
+	if t.Continued() {
 		return r.tell(ctx, row, "I already continued with your first answer. Use `!stop` to cancel the task, or tell me the change when it is done.")
 	}
 	err := t.Amend(ctx, edited, text)

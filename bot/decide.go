@@ -89,7 +89,7 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if t := r.env.Task(rec); !t.Moved() {
 		_, err := r.bot.Journal.NextTask(ctx, r.id)
 		if err == nil {
-			out = r.env.Room.Render(ctx, t.Voice().InLine())
+			out = r.env.Room.Render(ctx, t.Voice().Queued())
 		} else if !errors.Is(err, state.ErrNotFound) {
 			return fmt.Errorf("read next task: %w", err)
 		}

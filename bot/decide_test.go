@@ -143,7 +143,7 @@ func TestDecide(t *testing.T) {
 }
 
 // A tombstone waits for the tasks before it and is done before those after it.
-func TestTombstoneInLine(t *testing.T) {
+func TestTombstoneQueued(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@ann:here", "first", 0)
 	d.at = d.at.Add(time.Minute)
@@ -173,7 +173,7 @@ func TestTombstoneInLine(t *testing.T) {
 }
 
 // A task whose requester was blocked since does not start.
-func TestBlockedInLine(t *testing.T) {
+func TestBlockedWhileQueued(t *testing.T) {
 	d := newDeciding(t, everything)
 	d.text("$1", "@bob:here", "first", 0)
 	d.text("$2", "@ann:here", "second", time.Minute)

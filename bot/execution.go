@@ -27,7 +27,7 @@ func (b *Bot) resumeWaiting(ctx context.Context) error {
 	for _, rec := range tasks {
 		waiting[rec.Execution] = true
 		r := b.room(rec.Room)
-		save, err := r.env.TakeUp(ctx, rec)
+		save, err := r.env.Restore(ctx, rec)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ type room struct {
 
 func newRoom(b *Bot, id string) *room {
 	r := &room{bot: b, id: id}
-	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Books: &r.decisions}
+	r.env = &task.Env{Deps: b.tasks, ID: id, Room: taskRoom{r}, Decisions: &r.decisions}
 	r.tasks = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())

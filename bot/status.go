@@ -34,10 +34,10 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 	t := r.currentTask()
 	if t != nil {
 		running = "A task is running."
-		if p, shown := t.Stands(); shown {
+		if p, shown := t.Progress(); shown {
 			switch {
-			case p.InLine:
-				running = "A task is " + task.TurnNote + ", for " + text.Duration(p.Elapsed) + "."
+			case p.Queued:
+				running = "A task has been " + task.TurnNote + " for " + text.Duration(p.Elapsed) + "."
 			case p.Step != "":
 				running = "A task has been running for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
 			default:

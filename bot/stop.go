@@ -52,7 +52,7 @@ func (r *room) waitForEnd(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	select {
-	case <-t.Left():
+	case <-t.Done():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the task to finish: %w", ctx.Err())
@@ -177,7 +177,7 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	}
 	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
-		if err := r.env.Task(rec).Question().Refuse(ctx, order.Sender, order.ID); err != nil {
+		if err := r.env.Task(rec).Question().Cancel(ctx, order.Sender, order.ID); err != nil {
 			return err
 		}
 		r.tasks.Wake()

@@ -138,9 +138,9 @@ func (r taskRoom) Type(ctx context.Context, d time.Duration) error {
 	return r.bot.account.Type(ctx, r.id, d)
 }
 
-// ReactionsProve is part of [task.Room]. Reactions are never encrypted, so in an
+// ReactionsTrusted is part of [task.Room]. Reactions are never encrypted, so in an
 // encrypted room, or one that may be, they do not prove their sender.
-func (r taskRoom) ReactionsProve(ctx context.Context) bool {
+func (r taskRoom) ReactionsTrusted(ctx context.Context) bool {
 	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
 	return err == nil && !encrypted
 }
@@ -172,7 +172,7 @@ func (b *Bot) deps() *task.Deps {
 		},
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Gateway: b.Gateway, Agent: b.Agent,
 		Policy: b.policy, Waits: b.waits, Count: b.count,
-		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Carrying: semaphore.NewWeighted(maxTransfers),
+		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Transfers: semaphore.NewWeighted(maxTransfers),
 		Start: b.start, Sentence: b.sentence, Log: b.log,
 	}
 }

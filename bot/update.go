@@ -188,7 +188,7 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 	defer cancel()
 	for i, t := range running {
 		select {
-		case <-t.Left():
+		case <-t.Done():
 		case <-ctx.Done():
 			return len(running) - i
 		}

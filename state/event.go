@@ -51,7 +51,7 @@ func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) 
 		}
 		for _, e := range events {
 			if e.Room == "" || e.ID == "" {
-				j.log.Warn().Str("room", e.Room).Str("type", e.Type).Msg("event without room or ID left out")
+				j.log.Warn().Str("room", e.Room).Str("type", e.Type).Msg("skipped an event without room or ID")
 				continue
 			}
 			seq, isNew, err := insertEvent(ctx, tx, e, at)

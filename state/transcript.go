@@ -90,7 +90,7 @@ func (t *Transcripts) Load(name string) (lines []Line, torn bool, err error) {
 		}
 		more, _, bad := parseLines(data)
 		if bad > 0 {
-			t.log.Warn().Str("transcript", part).Int("lines", bad).Msg("lines that do not parse left out")
+			t.log.Warn().Str("transcript", part).Int("lines", bad).Msg("skipped lines that do not parse")
 		}
 		lines = append(lines, more...)
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// At ends the process at a named point, as kill -9 would, when the environment
-// says so. The conversation scripts are built with it.
+// At kills the process with SIGKILL if MATRIX_TUI_KILL_AT names this point. The
+// conversation tests use it.
 func At(point string) {
 	if os.Getenv("MATRIX_TUI_KILL_AT") == point {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

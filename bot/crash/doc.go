@@ -1,4 +1,4 @@
-// Package crash names the points at which the tests kill the process, to see that
-// a restart continues from the journal. Only a build with the tag crashtest can be
-// killed; the product never ends at such a point.
+// Package crash marks the points at which tests kill the process to check that a restart
+// continues from the journal. Only a build with the tag crashtest does so; in the product,
+// the points do nothing.
 package crash

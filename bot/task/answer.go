@@ -11,28 +11,28 @@ import (
 	"matrix-tui/state"
 )
 
-// Resume binds an answer and has the task go on, in one transaction; closes are
-// the rows that it ends, and busy reports whether the worker has another task. The
-// caller wakes the worker. It is a *agent.TransitionError when the task does not
-// wait, and agent.ErrLimit for an answer that is none.
+// Resume stores an answer and plans the next run, in one transaction that also
+// finishes the events in closes; busy reports whether the worker has another task. The
+// caller wakes the worker. The error is an *agent.TransitionError if the task is not
+// waiting, and agent.ErrLimit if the answer is empty or too long.
 func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy func(key string) bool, closes ...string) (*Task, error) {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	if rec.State != state.TaskWaiting { // its execution may lag behind for a moment
+	if rec.State != state.TaskWaiting { // state.json may still say that it waits
 		return t, &agent.TransitionError{ID: t.exec.ID, From: t.exec.State, To: agent.Running}
 	}
 	if err := t.exec.Resume(given, time.Now()); err != nil {
 		return t, err
 	}
 	t.plan(agent.NeedsInput)
-	going := t.Voice().notice(goingOn(t.Given(), busy(key)))
-	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, going), closes...); err != nil {
-		return t, fmt.Errorf("bind answer: %w", err)
+	notice := t.Voice().notice(continuing(t.Given(), busy(key)))
+	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, notice), closes...); err != nil {
+		return t, fmt.Errorf("store answer: %w", err)
 	}
 	crash.At("bound")
 	e.Waits.Drop(key)
@@ -42,13 +42,13 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 	return t, nil
 }
 
-// NoteAnswer puts the newest answer into the transcript and into state.json.
+// NoteAnswer adds the newest answer to the transcript and to state.json.
 func (t *Task) NoteAnswer(ctx context.Context) {
 	transcriptOf(t).once(state.KindUser, answerEvent(t.rec.Key, len(t.exec.Answers)-1, t.Given()), t.Given().Answer)
 	t.env.ProjectSoon(ctx, t.rec.Key)
 }
 
-// answerEvent names an answer: its message, or what stands for it.
+// answerEvent returns the event ID of an answer, or a unique substitute if it has none.
 func answerEvent(key string, n int, a agent.Answer) string {
 	if a.Event != "" {
 		return a.Event
@@ -56,7 +56,7 @@ func answerEvent(key string, n int, a agent.Answer) string {
 	return fmt.Sprintf("%s-a%d", key, n)
 }
 
-// Given is the newest answer, empty when there is none.
+// Given returns the newest answer, or an empty one.
 func (t *Task) Given() agent.Answer {
 	if n := len(t.exec.Answers); n > 0 {
 		return t.exec.Answers[n-1]
@@ -64,25 +64,25 @@ func (t *Task) Given() agent.Answer {
 	return agent.Answer{}
 }
 
-// WentOn reports whether a run was started, or a command, after the newest answer.
-func (t *Task) WentOn() bool { return t.rec.Container != "" || t.rec.Approved != nil }
+// Continued reports whether a run or a command has started since the newest answer.
+func (t *Task) Continued() bool { return t.rec.Container != "" || t.rec.Approved != nil }
 
-// Amend changes the newest answer of a task that has not gone on with it, and
-// that came as the event edited. It is agent.ErrLimit for an answer that is none.
-// The caller holds the books.
+// Amend changes the newest answer, which came as the event edited and which no run has
+// received yet. The error is agent.ErrLimit if the text is empty or too long. The caller
+// holds Env.Decisions.
 func (t *Task) Amend(ctx context.Context, edited, text string) error {
 	if _, err := t.exec.Amend(edited, text, time.Now()); err != nil {
 		return err
 	}
 	if err := t.env.Note(ctx, t.Row()); err != nil {
-		return fmt.Errorf("note the changed answer: %w", err)
+		return fmt.Errorf("store the changed answer: %w", err)
 	}
 	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 
-// Unheard is which of the texts that were said to a task came by an event of
-// sender's and was told to no run yet, -1 for none.
+// Unheard returns the index in rec.Said of the message from an event of sender that no
+// run has received yet, or -1.
 func Unheard(rec state.Task, event, sender string) int {
 	for i := rec.Given; i < len(rec.Said); i++ {
 		if rec.Said[i].Event == event && rec.Said[i].By == sender {
@@ -92,8 +92,8 @@ func Unheard(rec state.Task, event, sender string) int {
 	return -1
 }
 
-// goingOn is what the room is told when a task goes on with an answer.
-func goingOn(a agent.Answer, busy bool) string {
+// continuing returns the text of the notice when a task continues with an answer.
+func continuing(a agent.Answer, busy bool) string {
 	note := "⏳ Continuing with the answer received over HTTP: " + text.Code(a.Answer)
 	if a.By != "" {
 		note = "⏳ Continuing with " + Localpart(a.By) + "'s answer"

@@ -16,29 +16,29 @@ import (
 	"matrix-tui/state"
 )
 
-// The answers to a command that needs a yes.
+// YesKey and NoKey are the reactions that approve and refuse a command.
 const YesKey, NoKey = "✅", "❌"
 
-// maxApproved bounds what is told of an approved command's output, in bytes: its
-// beginning is dropped.
+// maxApproved bounds the output of an approved command that the agent sees, in bytes.
+// The beginning is dropped.
 const maxApproved = 16 << 10
 
-// maxShown is the longest command that a person is asked about, in bytes: all of
-// it must be seen before the yes.
+// maxShown is the longest command that a person is asked to approve, in bytes. A person
+// must see all of it.
 const maxShown = 32 << 10
 
-// approvalQuestion asks for a yes to a command.
+// approvalQuestion returns the question whether to run a command.
 func approvalQuestion(h agent.Held) string {
 	return fmt.Sprintf("May I run this command in %s?\n\n%s", text.Code(h.Dir), text.Fence(text.Reveal(h.Command)))
 }
 
-// IsYes tells a plain yes from everything else, which runs nothing.
+// IsYes reports whether an answer is a plain yes. Nothing else runs a command.
 func IsYes(answer string) bool {
 	answer = strings.ToLower(strings.TrimRight(strings.TrimSpace(answer), "!.\uFE0F"))
 	return slices.Contains([]string{YesKey, "👍", "yes", "y", "ok", "okay", "approve", "approved", "run it", "go ahead"}, answer)
 }
 
-// verdictOn is what the agent is told of a person's answer about a command.
+// verdictOn returns the text with which the agent learns the decision about a command.
 func verdictOn(a agent.Answer, approved *state.Command) string {
 	switch {
 	case approved != nil:
@@ -49,8 +49,7 @@ func verdictOn(a agent.Answer, approved *state.Command) string {
 	return "the command was not run, because the answer is not a plain yes: " + a.Answer
 }
 
-// approval is a command that somebody was asked to allow, in the container that it
-// is run in.
+// approval runs a command that needs approval.
 type approval struct {
 	t         *Task
 	stop      *interrupt
@@ -58,9 +57,8 @@ type approval struct {
 	container *sandbox.Container
 }
 
-// run runs the command that somebody has said yes to, exactly once,
-// and keeps what came of it in the record. An outcome is returned when the task
-// was told to stop.
+// run runs the approved command, if there is one, at most once, and records its output.
+// It returns an outcome if the task was stopped.
 func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 	t, rec := a.t, &a.t.rec
 	answers := t.exec.Answers
@@ -103,13 +101,13 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 		return agent.Outcome{}, err
 	}
 	if err := a.container.RemoveRun(ctx, id); err != nil && ctx.Err() == nil {
-		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("tidy up after a command")
+		t.env.Log.Warn().Err(err).Str("room", t.env.ID).Msg("cannot remove the output of an approved command")
 	}
 	return agent.Outcome{}, nil
 }
 
-// claim writes down that the command is about to be run in the container, if
-// the newest answer is a yes.
+// claim records that the command is about to run in the container, if the newest answer
+// is a yes.
 func (a *approval) claim(ctx context.Context) (yes bool, err error) {
 	t := a.t
 	err = t.decide(ctx, func() error {
@@ -122,8 +120,8 @@ func (a *approval) claim(ctx context.Context) (yes bool, err error) {
 	return yes, err
 }
 
-// follow reads the command's run to its end, or ends it when the task's
-// time is over or somebody wants it to stop.
+// follow waits for the command to end, and stops it at the time limit of a task or on a
+// stop request.
 func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox.RunStatus, error) {
 	reading, cancel := a.stop.within(ctx)
 	defer cancel()
@@ -141,7 +139,7 @@ func (a *approval) follow(ctx context.Context, id string, output *tail) (sandbox
 	return a.container.RunStatus(ending, id)
 }
 
-// approvedResult says how an approved command ended.
+// approvedResult returns a sentence about how an approved command ended.
 func approvedResult(status sandbox.RunStatus) string {
 	switch {
 	case status.State == sandbox.RunNone || status.State == sandbox.RunInterrupted:
@@ -166,5 +164,5 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was kept, with U+FFFD for what is no UTF-8.
+// String returns the kept bytes, with U+FFFD for invalid UTF-8.
 func (t *tail) String() string { return strings.ToValidUTF8(string(t.b), "\uFFFD") }

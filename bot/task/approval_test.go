@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// Nothing but a plain yes is one.
+// Only a plain yes approves a command.
 func TestIsYes(t *testing.T) {
 	for _, yes := range []string{"✅", "✅\uFE0F", "👍", "yes", " Yes! ", "ok.", "Go ahead", "approved"} {
 		if !IsYes(yes) {
-			t.Errorf("%q is no yes", yes)
+			t.Errorf("%q does not approve", yes)
 		}
 	}
 	for _, no := range []string{"", "❌", "no", "yes, but not to main", "yesterday", "not ok", "ok?", "sure, if the tests pass", "don't"} {
 		if IsYes(no) {
-			t.Errorf("%q is a yes", no)
+			t.Errorf("%q approves", no)
 		}
 	}
 }

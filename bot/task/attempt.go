@@ -16,8 +16,7 @@ import (
 	"matrix-tui/workspace"
 )
 
-// attempt is one try at a task: the container comes up, and the run of the present
-// attempt is done in it.
+// attempt is one try at a task: it starts the container and runs the agent in it.
 type attempt struct {
 	task  *Task
 	shown *progress
@@ -27,12 +26,12 @@ type attempt struct {
 	container *sandbox.Container
 	quoted    *workspace.Quote
 	who       []workspace.Text // the agent's persona
-	noted     int              // tool calls that a former life has put into the transcript
+	noted     int              // tool calls added to the transcript before a restart
 }
 
-// do starts the run if it never was, and follows it if it was. Errors of podman and
-// the agent become an outcome with a sentence; an error is returned for our own
-// books.
+// do starts the run, or reattaches to it. Errors of podman and the agent become an
+// outcome with a sentence for people. It returns errors of the journal, and a *lostRun if
+// the caller is to try again.
 func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	if rec.Attempt == 0 {
@@ -41,29 +40,29 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	if rec.Begun.IsZero() {
 		rec.Begun = time.Now().UTC()
 	}
-	begun := rec.Container != ""
+	started := rec.Container != ""
 	stoppable, cancel := a.stop.within(ctx)
 	defer cancel()
-	if begun {
-		stoppable = ctx // its run must be stopped in the container
+	if started {
+		stoppable = ctx // the run must be stopped in the container
 	}
-	container, err := a.ensure(stoppable, begun)
+	container, err := a.ensure(stoppable, started)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
 	if err != nil {
-		return trouble(ctx, env, err)
+		return crashed(ctx, env, err)
 	}
 	a.container = container
 	crash.At("ensured")
 	attached := false
-	if begun {
+	if started {
 		if container.ID != rec.Container {
 			return agent.Outcome{Ended: agent.Interrupted, Detail: interruptedOften}, nil
 		}
 		status, err := a.status(ctx)
 		if err != nil {
-			return trouble(ctx, env, err)
+			return crashed(ctx, env, err)
 		}
 		attached = status.State != sandbox.RunNone
 	}
@@ -73,7 +72,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		}
 	}
 	saved := make(chan struct{})
-	go func() { defer close(saved); env.ProjectSoon(ctx, rec.Key) }() // beside the run
+	go func() { defer close(saved); env.ProjectSoon(ctx, rec.Key) }() // concurrently with the run
 	defer func() { <-saved }()
 	if attached {
 		if a.noted, err = transcriptOf(t).tools(); err != nil {
@@ -91,8 +90,8 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	return out, nil
 }
 
-// prepare readies the container for a new run, and claims the run. An outcome is
-// returned when the task was told to stop: stoppable has ended then.
+// prepare readies the container for a new run and claims the run. It returns an outcome
+// if the task was stopped; stoppable is done then.
 func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, err error) {
 	t := a.task
 	if about := cmp.Or(t.rec.ReplyTo, t.rec.Thread); about != "" {
@@ -104,7 +103,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
-	err = (&filesIn{t, a.shown, a.container}).bring(stoppable)
+	err = (&filesIn{t, a.shown, a.container}).copyIn(stoppable)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
 	}
@@ -117,19 +116,19 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	return out, err
 }
 
-// claim writes down which run is about to be started, and where, before it is.
-// What the room said about the task until now counts; what it says later does
-// not. It is errStopped when that is to stop.
+// claim records the run and its container before the run starts. The run receives all
+// messages stored by now, and none that come later. The error is errStopped after a stop
+// request, or if a message has come in whose files must be copied first.
 func (a *attempt) claim(ctx context.Context) error {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	return t.decide(ctx, func() error {
-		if a.stop.now.Err() != nil { // there is something new: it goes into this run, with its files
+		if a.stop.now.Err() != nil { // a new message: include it in this run, with its files
 			return errStopped
 		}
 		start(t.exec)
 		rec.Given = len(rec.Said)
 		rec.Container = a.container.ID
-		rec.Deadline = time.Now().UTC().Add(env.rules().Timeout) // the wait for a slot and the container is not the agent's time
+		rec.Deadline = time.Now().UTC().Add(env.rules().Timeout) // excludes the wait for a slot and the container
 		if rec.Attempt == 1 {
 			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
 				return fmt.Errorf("begin transcript: %w", err)
@@ -143,8 +142,8 @@ func (a *attempt) claim(ctx context.Context) error {
 	})
 }
 
-// run has the agent do the attempt. A container that has bootstrap files, against what
-// was known, does not start it: they are read first.
+// run runs the agent. If the container unexpectedly has bootstrap files, the first start
+// fails, and run reads them and starts again.
 func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
 	env, job := a.task.env, a.agentTask(attached)
 	if !env.bootstrap.Load() {
@@ -159,8 +158,8 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 	return env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
 }
 
-// event shows a step of the run, and puts it into the transcript, unless a former
-// life has.
+// event shows a step of the run and adds it to the transcript, unless that was done
+// before a restart.
 func (a *attempt) event(e agent.Event) {
 	a.shown.event(a.task.rec.Run, e)
 	switch e.Kind {
@@ -181,15 +180,15 @@ func (a *attempt) event(e agent.Event) {
 
 const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
 
-// trouble makes an outcome of an error that is not our own books'.
-func trouble(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
+// crashed returns an outcome with a sentence about err, or the error of ctx.
+func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
 	if ctx.Err() != nil {
 		return agent.Outcome{}, ctx.Err()
 	}
 	return agent.Outcome{Ended: agent.Crashed, Detail: env.Sentence(err)}, nil
 }
 
-// crashing is a container with a crash point behind the start of a run.
+// crashing is a container with a crash point after the start of a run.
 type crashing struct{ agent.Container }
 
 func (c crashing) StartRun(ctx context.Context, spec sandbox.RunSpec) (bool, error) {

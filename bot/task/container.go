@@ -10,16 +10,16 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// ensure brings the room's container up. Podman's service may just be restarting:
-// it is waited for, longer when a run of ours is in there.
-func (a *attempt) ensure(ctx context.Context, begun bool) (*sandbox.Container, error) {
+// ensure starts the room's container. If podman's service is unreachable, it retries for
+// 30 seconds, or until the deadline of a run that has started.
+func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container, error) {
 	rec := &a.task.rec
-	fresh := !begun && rec.Tries <= 1 && (rec.Approved == nil || rec.Approved.Over) // between two tasks, never within one
-	patience := time.Now().Add(30 * time.Second)
-	if begun && rec.Deadline.After(patience) {
-		patience = rec.Deadline
+	fresh := !started && rec.Tries <= 1 && (rec.Approved == nil || rec.Approved.Over) // never replace it within a task
+	until := time.Now().Add(30 * time.Second)
+	if started && rec.Deadline.After(until) {
+		until = rec.Deadline
 	}
-	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(patience); ; {
+	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(until); ; {
 		container, err := a.task.env.Ensure(ctx, fresh)
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return container, err
@@ -31,8 +31,8 @@ func (a *attempt) ensure(ctx context.Context, begun bool) (*sandbox.Container, e
 	}
 }
 
-// Ensure has the room's container run; a fresh one is replaced where there is a
-// newer image.
+// Ensure creates or starts the room's container. With fresh, it replaces one with an
+// outdated image.
 func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
 	dir, err := e.Gateway.Open(e.ID)
 	if err != nil {
@@ -48,13 +48,13 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	}
 	if name == "" {
 		if err := e.Store.SetContainer(ctx, e.ID, container.Name); err != nil {
-			e.Log.Warn().Err(err).Str("room", e.ID).Msg("save container name") // goes with the next write
+			e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the container name yet")
 		}
 	}
 	return container, nil
 }
 
-// status asks the container for the run, over a restart of podman's service.
+// status returns the state of the run, and retries while podman's service restarts.
 func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {
 	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(a.task.rec.Deadline); ; {
 		status, err := a.container.RunStatus(ctx, a.task.rec.Run)
@@ -67,7 +67,7 @@ func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {
 	}
 }
 
-// Container names the room's container, and its transcript.
+// Container returns the name of the room's container and transcript.
 func (e *Env) Container() string {
 	if name := e.Store.Container(e.ID); name != "" {
 		return name

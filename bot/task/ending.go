@@ -14,19 +14,19 @@ import (
 	"matrix-tui/workspace"
 )
 
-// historyText bounds the part of an answer that the task record carries to the
-// history, in bytes; the store's own bound is not larger.
+// historyText bounds the part of a result that goes into the history, in bytes. The
+// store's own bound is not larger.
 const historyText = 16 << 10
 
-// ending is how a task ends: with the outcome of its last run, or, where it
-// waited, with what stands for one. What it says is in result.go.
+// ending is the end of a task: the outcome of its last run or, if it was waiting for an
+// answer, a substitute. Its text is in result.go.
 type ending struct {
 	t   *Task
 	out agent.Outcome
 }
 
-// messages enters the outcome into the task, and is what the room is told of it:
-// the text, then more, then the reactions.
+// messages records the outcome in the task and returns the messages for the room: the
+// text, then more, then the reactions.
 func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	t, rec, out := e.t, &e.t.rec, e.out
 	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
@@ -41,7 +41,7 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	}
 	grown, after := growth(out.Status, workspace.StatusPath)
 	if waited {
-		after = -1 // what the file was like at the end of its run says nothing
+		after = -1 // the file may have changed since the last run
 	}
 	if rec.StatusSize = after; !grown || out.Ended == agent.Stopped {
 		rec.StatusLine = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
@@ -50,7 +50,7 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	return append(said, t.Voice().ended(out.Ended)...)
 }
 
-// enter enters how the task ended into its execution.
+// enter records the outcome in the execution.
 func (e ending) enter(text string) {
 	execution, now := e.t.exec, time.Now()
 	start(execution)
@@ -58,16 +58,16 @@ func (e ending) enter(text string) {
 		_ = execution.Complete(text, nil, now)
 		return
 	}
-	_ = execution.Fail(e.out.Detail, now) // refused where it waited, and has failed already
+	_ = execution.Fail(e.out.Detail, now) // rejected if the task was waiting: it has failed already
 }
 
-// store stores the result and its messages, in one transaction with the task's new
-// state: from here on the task is never run again. It ends other rows, closes. The
-// caller holds the books.
+// store stores the result, its messages and the task's new state in one transaction that
+// also finishes the events in closes. The task never runs again. The caller holds
+// Env.Decisions.
 func (e ending) store(ctx context.Context, rows []state.Message, closes ...string) error {
 	t, env := e.t, e.t.env
 	if err := env.Journal.Answer(ctx, t.Row(), rows, closes...); err != nil {
-		return fmt.Errorf("record answer: %w", err)
+		return fmt.Errorf("store result: %w", err)
 	}
 	crash.At("answered")
 	env.Room.Wake()
@@ -77,14 +77,14 @@ func (e ending) store(ctx context.Context, rows []state.Message, closes ...strin
 	return nil
 }
 
-// start is pending → running, where that has not been.
+// start moves a pending execution to running.
 func start(e *agent.Execution) {
 	if e.State == agent.Pending {
-		_ = e.Start(time.Now()) // from pending there is no other way
+		_ = e.Start(time.Now()) // never fails from pending
 	}
 }
 
-// giveUp ends a task whose room is gone; nobody is told.
+// giveUp marks a task as failed without a message to the room.
 func giveUp(ctx context.Context, t *Task, why string) error {
 	env := t.env
 	env.projecting.Lock()
@@ -92,7 +92,7 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 	start(t.exec)
 	if err := t.exec.Fail(why, time.Now()); err == nil {
 		if err := env.put(ctx, t.exec); err != nil {
-			env.Log.Warn().Err(err).Str("room", env.ID).Msg("save execution")
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the execution")
 		}
 	}
 	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
@@ -101,7 +101,7 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 	return nil
 }
 
-// statusOutcome is the outcome for status.md: the first line of the answer.
+// statusOutcome returns the outcome for status.md: the first line of the answer.
 func statusOutcome(out agent.Outcome) string {
 	text := out.Detail
 	if out.Ended == agent.Completed {
@@ -111,8 +111,8 @@ func statusOutcome(out agent.Outcome) string {
 	return first
 }
 
-// growth reports whether a watched file is longer than at the start, and how
-// long it is, in bytes.
+// growth reports whether a watched file has grown during the run, and its size after the
+// run in bytes.
 func growth(status sandbox.RunStatus, path string) (grown bool, after int64) {
 	for _, w := range status.Watch {
 		if w.Path == path {

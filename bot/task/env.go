@@ -17,23 +17,22 @@ import (
 	"matrix-tui/state"
 )
 
-// Agent does one task in a container. [agent.Gemini] is the one there is; its
-// makers may replace it, and others speak ACP.
+// Agent runs one task in a container. [agent.Gemini] is the only implementation.
 type Agent interface {
 	Run(ctx context.Context, container agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
 }
 
-// Counter counts what tasks do.
+// Counter counts questions, answers and finished tasks for the metrics.
 type Counter interface {
 	Asked()
 	Answered()
 	Ended(agent.Ended, state.Usage)
 }
 
-// Config is what the operator decides about tasks.
+// Config contains the operator's settings for tasks.
 type Config struct {
 	StateDir string
-	Tmp      string // the folder of files on their way between rooms and containers
+	Tmp      string // directory for files in transfer between rooms and containers
 	Version  string
 
 	Image  string
@@ -42,15 +41,15 @@ type Config struct {
 	PIDs   int64
 
 	Model            string
-	CodingTimeout    time.Duration // of one run of the agent
-	ExecutionTimeout time.Duration // of a question, from when it is in the room
-	NotifyQuestion   bool          // questions mention the asker, and are reminded of
-	NotifyComplete   bool          // results mention the asker, and tell what they cost
-	Debounce         time.Duration // messages of one person so close to each other are one task
-	MediaMax         int64         // bytes of one file, in and out
+	CodingTimeout    time.Duration // limit of one run of the agent
+	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
+	NotifyQuestion   bool          // questions mention the asker, and a reminder follows
+	NotifyComplete   bool          // results mention the asker and show the cost
+	Debounce         time.Duration // messages of one person within this time become one task
+	MediaMax         int64         // largest file in either direction, in bytes
 }
 
-// Deps is what the tasks of all rooms work with.
+// Deps contains what the tasks of all rooms share.
 type Deps struct {
 	Config
 	Journal     *state.Journal
@@ -62,31 +61,31 @@ type Deps struct {
 	Policy      *policy.Source
 	Waits       *Waits
 	Count       Counter
-	Slots       *semaphore.Weighted // one for each task that may run
-	Carrying    *semaphore.Weighted // one for each task that may carry files
-	Start       func(func()) bool   // starts a goroutine, unless the bot is going down
-	Sentence    func(error) string  // what people are told of an error
+	Slots       *semaphore.Weighted // one for each running task
+	Transfers   *semaphore.Weighted // one for each task that transfers files
+	Start       func(func()) bool   // starts a goroutine, unless the bot is shutting down
+	Sentence    func(error) string  // the text of an error for people
 	Log         zerolog.Logger
 }
 
-// Env is what the tasks of one room share.
+// Env is the environment that the tasks of one room share.
 type Env struct {
 	*Deps
-	ID   string // of the room
+	ID   string // room ID
 	Room Room
-	// Books is held by whoever decides about a task and stores the decision: what is
-	// an answer, what stops, what is claimed. No call to the homeserver or to podman
-	// is made meanwhile.
-	Books *sync.Mutex
+	// Decisions is held while a decision about a task is made and stored: whether a
+	// message is an answer, what to stop, what to claim. Never call the homeserver or
+	// podman while holding it.
+	Decisions *sync.Mutex
 
 	projecting sync.Mutex // see project
 
-	// bootstrap is whether /workspace was last seen to have bootstrap files. Most
-	// rooms have none, and are not asked before each run: see run.
+	// bootstrap reports whether /workspace had bootstrap files when last checked. Most
+	// rooms have none, so attempt.run does not check before each run.
 	bootstrap atomic.Bool
 }
 
-// rules are the room's policy, and the settings where it says nothing.
+// rules returns the room's policy, with the settings as defaults.
 func (e *Env) rules() policy.Room {
 	r := e.Policy.Room(e.ID)
 	r.Model = cmp.Or(r.Model, e.Model)

@@ -9,11 +9,11 @@ import (
 	"matrix-tui/state"
 )
 
-// project brings state.json up to an execution as the journal has it now,
-// whoever changed it. The journal's record is the truth; this is what people
-// and programs read, and what is left when the journal is lost.
+// project updates an execution in state.json from the journal. The journal is
+// authoritative; state.json is for people and programs, and a fallback if the journal
+// is lost.
 func (e *Env) project(ctx context.Context, key string) error {
-	e.projecting.Lock() // what is read first must not be written last
+	e.projecting.Lock() // an older record must not overwrite a newer one
 	defer e.projecting.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
 	if err != nil {
@@ -34,15 +34,15 @@ func (e *Env) put(ctx context.Context, execution *agent.Execution) error {
 	return nil
 }
 
-// ProjectSoon is project where the walk does not depend on it: what could not
-// be written goes with the next write, or is made up at the next start.
+// ProjectSoon is project for callers that need not wait for success: an error is
+// logged, and the next write or the next start repairs state.json.
 func (e *Env) ProjectSoon(ctx context.Context, key string) {
 	if err := e.project(ctx, key); err != nil && ctx.Err() == nil {
-		e.Log.Warn().Err(err).Str("room", e.ID).Msg("execution is saved later")
+		e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the execution yet")
 	}
 }
 
-// executionOf is a task as state.json and the HTTP API show it.
+// executionOf returns a task as state.json and the HTTP API show it.
 func executionOf(rec state.Task) *agent.Execution {
 	e := &agent.Execution{
 		ID: rec.Execution, State: executionState(rec), Transcript: inputOf(rec), Commands: append([]string{}, rec.Commands...),
@@ -54,7 +54,7 @@ func executionOf(rec state.Task) *agent.Execution {
 	if rec.Source != state.FromHTTP {
 		e.TaskEvent, e.Asker = rec.Event, rec.Requester
 	}
-	if e.State == agent.WaitingForInput { // after a room upgrade, until it is asked again: see askAgain
+	if e.State == agent.WaitingForInput { // differs from rec.Room after a room upgrade, until AskAgain
 		e.Room = rec.QuestionRoom
 	}
 	if e.State == agent.Done {
@@ -81,7 +81,7 @@ func executionState(rec state.Task) agent.State {
 	return agent.Failed
 }
 
-// Note stores a task that has no result yet. The caller holds the books.
+// Note stores a task that has no result yet. The caller holds Env.Decisions.
 func (e *Env) Note(ctx context.Context, rec state.Task) error {
 	if err := e.Journal.Note(ctx, rec); err != nil {
 		return fmt.Errorf("note task: %w", err)

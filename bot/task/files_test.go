@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state"
 )
 
-// A session that goes on hears of the files that it does not know.
+// The prompt of a resumed session mentions only the files that it does not know.
 func TestPromptFiles(t *testing.T) {
 	const answer = media.InboxDir + "/c-c"
 	asked := &agent.Execution{Answers: []agent.Answer{{Answer: answer, Event: "$c"}}}
@@ -29,7 +29,7 @@ func TestPromptFiles(t *testing.T) {
 	}{
 		{"a new session", state.Details{Files: files, Said: steer, Told: 2}, asked, false, "$e1 $a $b $c"},
 		{"steered", state.Details{Files: files, Said: steer, Told: 2}, &agent.Execution{}, true, "$b"},
-		{"nothing told yet", state.Details{Files: files[:3], Said: steer}, &agent.Execution{}, true, "$e1 $a $b"},
+		{"all files are new", state.Details{Files: files[:3], Said: steer}, &agent.Execution{}, true, "$e1 $a $b"},
 		{"answered", state.Details{Files: files, Said: steer, Told: 3}, asked, true, "$c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSpokenWithFiles(t *testing.T) {
 
 func TestRefusedText(t *testing.T) {
 	if got := refusedText(nil); got != "" {
-		t.Errorf("of nothing: %q", got)
+		t.Errorf("without files: %q", got)
 	}
 	want := "Not everything in the outbox was sent:\n\n- `a_b` is a link.\n- 3 others stay."
 	if diff := cmp.Diff(want, refusedText([]media.Refusal{{Name: "a_b", Why: "is a link"}, {Why: "3 others stay"}})); diff != "" {

@@ -15,7 +15,7 @@ import (
 	"matrix-tui/workspace"
 )
 
-// WithFile is the text of a task that came as a file, with what else its sender wrote.
+// WithFile returns the text of a task that came as a file; words are its caption or "".
 func WithFile(f media.File, words string) string {
 	text := FileCame
 	if f.Kind == media.Voice {
@@ -24,19 +24,18 @@ func WithFile(f media.File, words string) string {
 	return strings.TrimSpace(text + "\n" + words)
 }
 
-// inboxName is what the file of an event is called in the inbox: known before
-// it is fetched, and the same in each life.
+// inboxName returns the name of an event's file in the inbox. It is known before the
+// download and does not change with a restart.
 func inboxName(f media.File, event string) string { return f.FileName(event, f.Type) }
 
-// FileAnswer is an answer that came as a file: where the file will be, behind
-// the words that it came with.
+// FileAnswer returns the text of an answer that came as a file: its caption, then the
+// path that the file will have.
 func FileAnswer(f media.File, event, words string) string {
 	return strings.TrimSpace(words + "\n" + path.Join(media.InboxDir, inboxName(f, event)))
 }
 
-// fileEvents are the events that the task's files may have come by, in order:
-// its own, the one that it replies to, those of what was said to it, and those of
-// answers.
+// fileEvents returns the events that may carry files for the task, in order: its own,
+// the one that it replies to, later messages, and answers.
 func fileEvents(t *Task) []string {
 	var events []string
 	if t.rec.HasFile {
@@ -58,29 +57,29 @@ func fileEvents(t *Task) []string {
 	return events
 }
 
-// carry waits for a task's turn to carry files, and calls waits where that is not
-// now. The caller calls done in the end.
-func carry(ctx context.Context, env *Env, waits func()) (done func(), err error) {
-	if !env.Carrying.TryAcquire(1) {
+// acquireTransfer waits for a slot to transfer files, and calls waits first if none is
+// free. The caller calls done to release it.
+func acquireTransfer(ctx context.Context, env *Env, waits func()) (done func(), err error) {
+	if !env.Transfers.TryAcquire(1) {
 		waits()
-		if err := env.Carrying.Acquire(ctx, 1); err != nil {
+		if err := env.Transfers.Acquire(ctx, 1); err != nil {
 			return nil, err
 		}
 	}
-	return func() { env.Carrying.Release(1) }, nil
+	return func() { env.Transfers.Release(1) }, nil
 }
 
-// filesIn brings a task's files into its container.
+// filesIn copies a task's files into its container.
 type filesIn struct {
 	t         *Task
 	shown     *progress
 	container media.Container
 }
 
-// bring puts the task's files into the container's inbox, those that are not there. A
-// file that cannot be brought is told of, and the task goes on without it. An
-// error is one of the container's, of ctx, or of our own books.
-func (i *filesIn) bring(ctx context.Context) error {
+// copyIn copies the task's missing files into the container's inbox. If a file fails, it
+// tells the room, and the task continues without the file. It returns only errors of the
+// container, of ctx and of the journal.
+func (i *filesIn) copyIn(ctx context.Context) error {
 	rec, env := &i.t.rec, i.t.env
 	var keep []string
 	for _, event := range fileEvents(i.t) {
@@ -103,16 +102,16 @@ func (i *filesIn) bring(ctx context.Context) error {
 				return err
 			}
 		}
-		brought, err := i.one(ctx, event, f, keep)
+		copied, err := i.one(ctx, event, f, keep)
 		if err != nil {
 			return err
 		}
-		rec.Files = append(rec.Files, brought)
-		keep = append(keep, path.Base(brought.Path))
-		if brought.Missing == "" {
+		rec.Files = append(rec.Files, copied)
+		keep = append(keep, path.Base(copied.Path))
+		if copied.Missing == "" {
 			continue
 		}
-		m := i.t.Voice().bare(state.KindFileNote, "-i"+Hash(event), brought.Missing)
+		m := i.t.Voice().bare(state.KindFileNote, "-i"+Hash(event), copied.Missing)
 		if room == env.ID {
 			m.About = event
 		}
@@ -123,8 +122,8 @@ func (i *filesIn) bring(ctx context.Context) error {
 	return nil
 }
 
-// kept are the names of the files in the inbox that are not for a newer one
-// to push out: those of the task, and of the room's tasks that wait for answers.
+// kept returns the names of files that newer ones must not displace from the inbox:
+// those of the task and of the room's waiting tasks.
 func (i *filesIn) kept(ctx context.Context) ([]string, error) {
 	waiting, err := i.t.env.Journal.WaitingIn(ctx, i.t.env.ID)
 	if err != nil {
@@ -137,7 +136,7 @@ func (i *filesIn) kept(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// baseNames are the names of files in the inbox; never nil.
+// baseNames returns the names of files in the inbox; never nil.
 func baseNames(files []state.File) []string {
 	names := []string{}
 	for _, f := range files {
@@ -148,20 +147,20 @@ func baseNames(files []state.File) []string {
 	return names
 }
 
-// one fetches a file and puts it into the container; the files that keep names
-// stay there.
+// one downloads a file and copies it into the container, where the files named in keep
+// stay.
 func (i *filesIn) one(ctx context.Context, event string, f media.File, keep []string) (state.File, error) {
 	env := i.t.env
 	is := state.File{Event: event, Name: media.CleanName(f.Name), Caption: text.Cut(f.Caption, maxCaption), Voice: f.Kind == media.Voice}
 	if f.Name == "" {
 		is.Name = ""
 	}
-	done, err := carry(ctx, env, func() { i.shown.set("waiting for other rooms' file transfers") })
+	done, err := acquireTransfer(ctx, env, func() { i.shown.set("waiting for other rooms' file transfers") })
 	if err != nil {
 		return is, err
 	}
 	defer done()
-	i.shown.set("fetching a file")
+	i.shown.set("downloading a file")
 	defer i.shown.set("")
 	var fetched *media.Fetched
 	if fetched, err = env.Room.Fetch(ctx, f); err == nil {

@@ -14,16 +14,15 @@ import (
 	"matrix-tui/state"
 )
 
-// outbox is the folder of a container in which the agent leaves files for the room.
+// outbox is the directory in a container where the agent puts files for the room.
 type outbox struct {
 	t         *Task
 	container media.Container
 }
 
-// send sends what is in the outbox, behind the result, and moves it out of the way.
-// A message's transaction ID is made of the file as it lies there, so that nothing
-// is sent twice, however often this is done: by this task, or by later ones where
-// the container was away before the move.
+// send sends the files in the outbox after the result, then moves them away. A message's
+// transaction ID is derived from the file (see [media.Item]), so no file is sent twice,
+// even if the container went down before the move and a later task finds it again.
 func (o outbox) send(ctx context.Context) error {
 	t, env := o.t, o.t.env
 	if t.rec.Ended != string(agent.Completed) {
@@ -33,7 +32,7 @@ func (o outbox) send(ctx context.Context) error {
 	defer func() { done() }()
 	batch, err := media.Collect(ctx, o.container, media.Limits{Item: env.MediaMax, Total: 2 * env.MediaMax, Dir: env.Tmp,
 		Begin: func(ctx context.Context) error {
-			turn, err := carry(ctx, env, func() {})
+			turn, err := acquireTransfer(ctx, env, func() {})
 			if err == nil {
 				done = turn
 			}
@@ -46,7 +45,7 @@ func (o outbox) send(ctx context.Context) error {
 	if len(batch.Items)+len(batch.Refused) == 0 {
 		return nil
 	}
-	var away *RefusedFile // the homeserver, for these files at least
+	var away *RefusedFile // a temporary rejection: do not try the other files
 	for _, item := range slices.Clone(batch.Items) {
 		if away != nil {
 			batch.Refuse(item, away.Said, false)
@@ -58,7 +57,7 @@ func (o outbox) send(ctx context.Context) error {
 		}
 		var why *RefusedFile
 		if errors.As(err, &why) {
-			env.Log.Warn().Err(err).Str("room", env.ID).Msg("upload a file")
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot upload a file")
 			batch.Refuse(item, why.Said, why.Final)
 			if !why.Final {
 				away = why
@@ -76,7 +75,7 @@ func (o outbox) send(ctx context.Context) error {
 	return media.MarkSent(ctx, o.container, batch)
 }
 
-// filesLater tells that nobody could look for files, where there may be some.
+// filesLater tells the room that the outbox of a completed task could not be read.
 func filesLater(ctx context.Context, t *Task) error {
 	if t.rec.Ended != string(agent.Completed) {
 		return nil
@@ -85,18 +84,18 @@ func filesLater(ctx context.Context, t *Task) error {
 	return t.env.Room.Queue(ctx, t.Voice().bare(state.KindFileNote, "-ol", text))
 }
 
-// one uploads a file and queues its message, unless that was done before.
+// one uploads a file and queues its message, unless the message exists already.
 func (o outbox) one(ctx context.Context, item *media.Item) error {
 	txn := "o" + item.Key
 	if _, err := o.t.env.Journal.Message(ctx, txn); err == nil {
 		return nil
 	} else if !errors.Is(err, state.ErrNotFound) {
-		return fmt.Errorf("look up a file's message: %w", err)
+		return fmt.Errorf("look up the message of a file: %w", err)
 	}
 	return o.t.env.Room.Send(ctx, o.t.rec.Key, txn, item)
 }
 
-// refusedText tells which files were not sent, and why; "" for none.
+// refusedText lists the files that were not sent, with reasons; "" for none.
 func refusedText(refused []media.Refusal) string {
 	if len(refused) == 0 {
 		return ""

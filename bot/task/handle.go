@@ -10,47 +10,47 @@ import (
 	"matrix-tui/state"
 )
 
-// Work is one task that the room's worker has taken up. Only the worker calls Do
-// and Close; the other methods are for everybody, at any time.
+// Work is the task that the room's worker is processing. Only the worker calls Do and
+// Close; the other methods are safe for concurrent use.
 type Work struct {
-	task  *Task           // the worker's alone
-	taken state.Task      // as it was when it was taken up: it never changes
-	life  context.Context // ends with the bot
+	task  *Task           // owned by the worker
+	taken state.Task      // the record when the work started; never changes
+	life  context.Context // cancelled when the bot stops
 
 	stop     *interrupt
-	abandon  atomic.Pointer[context.CancelCauseFunc] // nil unless it is worked on
-	shown    atomic.Pointer[progress]                // nil before the room sees anything of it
+	abandon  atomic.Pointer[context.CancelCauseFunc] // nil unless Do is running
+	shown    atomic.Pointer[progress]                // nil until the notice is queued
 	acted    atomic.Bool                             // the agent has called a tool
-	lastPart atomic.Int64                            // when the newest message that belongs to the task was written, ms
-	left     chan struct{}                           // closed when the worker is done with it
+	lastPart atomic.Int64                            // time of the newest message that belongs to the task, in ms
+	done     chan struct{}                           // closed by Close
 }
 
-// Work takes a task up. The caller holds the books, calls Do, and in the end
-// Close; ctx ends with the bot.
+// Work returns the Work of a task. The caller holds Env.Decisions, calls Do and
+// finally Close. The bot cancels ctx when it stops.
 func (e *Env) Work(ctx context.Context, rec state.Task) *Work {
-	w := &Work{task: e.Task(rec), taken: rec, life: ctx, stop: &interrupt{life: ctx}, left: make(chan struct{})}
+	w := &Work{task: e.Task(rec), taken: rec, life: ctx, stop: &interrupt{life: ctx}, done: make(chan struct{})}
 	w.stop.rearm()
 	w.lastPart.Store(newestPart(rec).UnixMilli())
-	if rec.StopBy != "" || len(rec.Said) > rec.Given { // the run waits for the rest of what is said: see steered
+	if rec.StopBy != "" || len(rec.Said) > rec.Given { // handle these before the run: see steered
 		w.stop.raise()
 	}
 	return w
 }
 
-// Close ends what Env.Work began.
+// Close releases the Work and closes Done.
 func (w *Work) Close() {
 	w.stop.raise()
-	close(w.left)
+	close(w.done)
 }
 
-// Key names the task.
+// Key returns the task's key.
 func (w *Work) Key() string { return w.taken.Key }
 
-// Left is closed when the worker is done with the task.
-func (w *Work) Left() <-chan struct{} { return w.left }
+// Done returns a channel that is closed when the worker has left the task.
+func (w *Work) Done() <-chan struct{} { return w.done }
 
-// Stop has the task look at its record, in which somebody has noted that it is to
-// end, or something new for it to hear; note tells the room why.
+// Stop makes the task reread its record, where the caller has stored a stop request or
+// a new message. The notice shows note as the reason.
 func (w *Work) Stop(note string) {
 	if shown := w.shown.Load(); shown != nil {
 		shown.set(note)
@@ -58,41 +58,40 @@ func (w *Work) Stop(note string) {
 	w.stop.raise()
 }
 
-// Abandon has the task end without a word, because the bot is no longer in the
-// room; its run is stopped with its container.
+// Abandon ends the task without a message because the bot is no longer in the room.
+// The run stops with its container.
 func (w *Work) Abandon() {
 	if cancel := w.abandon.Load(); cancel != nil {
 		(*cancel)(errRoomGone)
 	}
 }
 
-// GiveUp ends the task as failed, without a message: its caller says why.
+// GiveUp marks the task as failed without a message; the caller tells the room why.
 func (w *Work) GiveUp(ctx context.Context, why string) error { return giveUp(ctx, w.task, why) }
 
-// Stands is how far the task is, as the room is told it.
-func (w *Work) Stands() (p Progress, shown bool) {
+// Progress returns what the notice shows; shown is false before there is one.
+func (w *Work) Progress() (p Progress, shown bool) {
 	if now := w.shown.Load(); now != nil {
 		return now.now(), true
 	}
 	return Progress{}, false
 }
 
-// Takes reports whether a message that somebody wrote then may still join the task,
-// as a part of it.
+// Takes reports whether a message may still join the task as a part of it.
 func (w *Work) Takes(row state.Event) bool {
 	return !w.acted.Load() && joins(&w.taken, row, time.UnixMilli(w.lastPart.Load()), w.task.env.Debounce)
 }
 
-// Took notes that a message has joined the task.
+// Took records that a message written at a time has joined the task.
 func (w *Work) Took(at time.Time) { w.lastPart.Store(at.UnixMilli()) }
 
-// interrupt reaches a worker when somebody wants its task to end, or to hear
-// something new. Anybody may raise it; the rest is the worker's.
+// interrupt tells a worker to stop its task or to read a new message. Any goroutine may
+// raise it; only the worker calls the other methods.
 type interrupt struct {
-	life context.Context // ends with the bot
+	life context.Context // cancelled when the bot stops
 
 	mu   sync.Mutex
-	now  context.Context // has ended when it was raised
+	now  context.Context // cancelled by raise
 	stop context.CancelFunc
 }
 
@@ -102,7 +101,7 @@ func (i *interrupt) raise() {
 	i.stop()
 }
 
-// rearm lets it be raised once more.
+// rearm resets the interrupt so that it can be raised again.
 func (i *interrupt) rearm() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -112,14 +111,14 @@ func (i *interrupt) rearm() {
 	i.now, i.stop = context.WithCancel(i.life)
 }
 
-// within is a context that ends when the interrupt is raised, too.
+// within returns a copy of ctx that is also cancelled when the interrupt is raised.
 func (i *interrupt) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	unhook := context.AfterFunc(i.now, cancel)
 	return ctx, func() { unhook(); cancel() }
 }
 
-// stoppedEarly is the outcome of a task that was stopped before its run began.
+// stoppedEarly is the outcome of a task that was stopped before its run started.
 func stoppedEarly() agent.Outcome {
-	return agent.Outcome{Ended: agent.Stopped, Detail: "Nothing of it had begun."}
+	return agent.Outcome{Ended: agent.Stopped, Detail: "The task had not started."}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An interrupt ends what is done within it, each time it is raised, and nothing else.
+// An interrupt cancels the contexts from within each time it is raised, and no others.
 func TestInterrupt(t *testing.T) {
 	stop := &interrupt{life: t.Context()}
 	stop.rearm()
@@ -23,11 +23,11 @@ func TestInterrupt(t *testing.T) {
 	second, done := stop.within(ctx)
 	defer done()
 	if second.Err() != nil || stop.now.Err() != nil {
-		t.Error("raised before it was")
+		t.Error("still raised after rearm")
 	}
 	cancel()
 	<-second.Done()
 	if stop.now.Err() != nil {
-		t.Error("raised by what was done within it")
+		t.Error("raised by the end of a context")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"matrix-tui/workspace"
 )
 
-// agentTask is the attempt as the agent gets it.
+// agentTask returns what the agent needs for this attempt.
 func (a *attempt) agentTask(attached bool) agent.Task {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	text, later := spoken(t)
@@ -27,7 +27,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		for _, turn := range history {
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
 		}
-	} else if last := len(history) - 1; last >= 0 && ours(history[last].Content) {
+	} else if last := len(history) - 1; last >= 0 && fromBot(history[last].Content) {
 		in.Ended = history[last].Content
 	}
 	rules := env.rules()
@@ -42,8 +42,8 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	}
 }
 
-// workspaceFiles are what the container must have before the run: task.md anew, the
-// two memories only where they are missing.
+// workspaceFiles returns the files that the run needs: a new task.md, and the two memory
+// files unless they exist.
 func workspaceFiles(text string) []sandbox.File {
 	files := []sandbox.File{{Path: workspace.TaskPath, Data: workspace.TaskFile(text), Mode: 0o644}}
 	for path, first := range workspace.FirstFiles() {
@@ -52,7 +52,7 @@ func workspaceFiles(text string) []sandbox.File {
 	return files
 }
 
-// exchanges are what the agent is told of its questions.
+// exchanges returns the questions and answers for the prompt.
 func exchanges(t *Task) []workspace.Answered {
 	var out []workspace.Answered
 	for i, a := range t.exec.Answers {
@@ -65,8 +65,8 @@ func exchanges(t *Task) []workspace.Answered {
 	return out
 }
 
-// spoken are the task as the agent is to hear it now, with the parts that came
-// right behind it, and what was said later.
+// spoken returns the task's text with the messages that joined it, and the later
+// messages that the agent's session does not contain yet.
 func spoken(t *Task) (text string, later []state.Said) {
 	text = t.text
 	for i, one := range t.rec.Said {
@@ -82,7 +82,7 @@ func spoken(t *Task) (text string, later []state.Said) {
 	return text, later
 }
 
-// WordsOf is what was said, or what stands for a file without words.
+// WordsOf returns the text of a message, or FileCame for a file without a caption.
 func WordsOf(s state.Said) string {
 	if s.File && s.Text == "" {
 		return FileCame
@@ -90,21 +90,21 @@ func WordsOf(s state.Said) string {
 	return s.Text
 }
 
-// Localpart is the short name of a user ID.
+// Localpart returns "alice" for "@alice:example.org".
 func Localpart(user string) string {
 	local, _, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
 	return local
 }
 
 const (
-	// maxCaption bounds what the record keeps of a file's caption, in bytes.
+	// maxCaption bounds the caption of a file in the record, in bytes.
 	maxCaption = 1000
-	// FileCame stands for the words that a file came without.
+	// FileCame is the text of a file without a caption.
 	FileCame = "A file came."
 )
 
-// promptFiles are the files that the agent is to hear of; with resumed, those
-// that its session was not told of.
+// promptFiles returns the files that the prompt mentions; with resumed, only those that
+// the session does not know.
 func promptFiles(t *Task, resumed bool) []workspace.File {
 	fresh := map[string]bool{}
 	answers := t.exec.Answers
@@ -118,7 +118,7 @@ func promptFiles(t *Task, resumed bool) []workspace.File {
 	if t.rec.ReplyTo != "" {
 		fresh[t.rec.ReplyTo] = fresh[t.rec.Event]
 	}
-	edited := func(event string) bool { // its words are told already, as they are now
+	edited := func(event string) bool { // then the prompt already contains its current text
 		return event == t.rec.Event && t.rec.Edited ||
 			slices.ContainsFunc(t.rec.Said, func(s state.Said) bool { return s.Event == event && s.Edited })
 	}

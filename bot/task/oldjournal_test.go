@@ -13,9 +13,9 @@ import (
 	"matrix-tui/state"
 )
 
-// The executions of a journal that the release before has written are the same,
-// byte for byte, when they are made of its tasks: state.json keeps its shape.
-func TestExecutionsOfTheReleaseBefore(t *testing.T) {
+// Executions from a journal of the previous release are the same, byte for byte, when
+// derived from its migrated tasks: state.json keeps its format.
+func TestExecutionsOfPreviousRelease(t *testing.T) {
 	dump, err := os.ReadFile("../../state/testdata/journal2.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestExecutionsOfTheReleaseBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec.Edited { // its execution followed when it began
+		if rec.Edited { // that release updated the execution only at the start
 			rec.Text = id.Transcript[0]
 		}
 		task := (&Env{ID: rec.Room}).Task(rec)
@@ -72,7 +72,7 @@ func TestExecutionsOfTheReleaseBefore(t *testing.T) {
 			t.Errorf("%s: %s", rec.Event, diff)
 		}
 		if diff := cmp.Diff(rec, task.Row()); diff != "" {
-			t.Errorf("%s is not stored as it was read: %s", rec.Event, diff)
+			t.Errorf("%s changes when stored: %s", rec.Event, diff)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // personaScript prints the bootstrap files of a container that are regular files, each
-// behind a line with its name and size.
+// after a line with its name and size.
 const personaScript = `cd /workspace && for f in "$@"; do
 	[ -f "$f" ] && [ ! -L "$f" ] || continue
 	n=$(head -c ` + personaBytes + ` -- "$f" | wc -c)
@@ -23,12 +23,12 @@ done`
 
 const personaBytes = "8192" // workspace.MaxPersonaFile
 
-// persona is who the agent is in this room: the policy's persona file and the
-// bootstrap files, as they are now.
+// persona returns the texts that describe the agent in this room: the policy's persona
+// file and the bootstrap files.
 func persona(ctx context.Context, env *Env, container *sandbox.Container) []workspace.Text {
 	own := map[string]string{}
 	var first workspace.Text
-	root, err := os.OpenRoot(env.StateDir) // a link that leads out of it is refused
+	root, err := os.OpenRoot(env.StateDir) // rejects symbolic links to the outside
 	if err == nil {
 		defer root.Close()
 		for _, name := range workspace.BootstrapFiles() {
@@ -45,7 +45,7 @@ func persona(ctx context.Context, env *Env, container *sandbox.Container) []work
 	defer cancel()
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: append([]string{"sh", "-c", personaScript, "sh"}, workspace.BootstrapFiles()...), MaxOutput: 64 << 10})
 	if err != nil {
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("read bootstrap files")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot read the bootstrap files")
 		return workspace.Persona(first, nil, own)
 	}
 	files := personaFiles(res.Stdout)
@@ -53,7 +53,7 @@ func persona(ctx context.Context, env *Env, container *sandbox.Container) []work
 	return workspace.Persona(first, files, own)
 }
 
-// bootstrapPaths are the bootstrap files in the container.
+// bootstrapPaths returns the paths of the bootstrap files in the container.
 func bootstrapPaths() []string {
 	paths := workspace.BootstrapFiles()
 	for i, name := range paths {
@@ -62,7 +62,7 @@ func bootstrapPaths() []string {
 	return paths
 }
 
-// personaFiles reads what personaScript prints. The container may print anything.
+// personaFiles parses the output of personaScript, which is untrusted.
 func personaFiles(out []byte) map[string]string {
 	files := map[string]string{}
 	known := workspace.BootstrapFiles()
@@ -83,7 +83,7 @@ func personaFiles(out []byte) map[string]string {
 	return files
 }
 
-// readPersona reads a file of the state folder; "" for what is none.
+// readPersona returns a file of the state directory, or "" if it is not a regular file.
 func readPersona(env *Env, root *os.Root, name string) string {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -91,13 +91,13 @@ func readPersona(env *Env, root *os.Root, name string) string {
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
+		env.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
 		return ""
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, workspace.MaxPersonaFile))
 	if err != nil {
-		env.Log.Warn().Err(err).Str("file", name).Msg("read persona")
+		env.Log.Warn().Err(err).Str("file", name).Msg("cannot read a persona file")
 	}
 	return string(data)
 }

@@ -10,52 +10,52 @@ import (
 )
 
 const (
-	editEvery  = 2 * time.Second  // at most so often is the notice edited
-	idleEvery  = 10 * time.Second // and so often when only the time has changed
-	lateEvery  = 30 * time.Second // and so often after a minute of that
-	typingTime = 20 * time.Second // it is renewed before
+	editEvery  = 2 * time.Second  // minimum time between edits of the notice
+	idleEvery  = 10 * time.Second // if only the elapsed time has changed
+	lateEvery  = 30 * time.Second // the same, after the first minute
+	typingTime = 20 * time.Second // the typing indicator is renewed before this
 )
 
-// progress is the notice that a running task keeps up to date, and the typing
-// sign beside it. Its goroutine ends with stop.
+// progress keeps the notice of a running task and the typing indicator up to date. Its
+// goroutine ends with stop.
 type progress struct {
-	env   *Env
-	begun []Message // shows that the task is worked on
-	fits  func(string) bool
-	life  context.Context // ends with the bot
-	txn   string          // of the notice
-	since time.Time
-	ctx   context.Context
-	end   context.CancelFunc
-	done  chan struct{}
+	env     *Env
+	started []Message // sent when the task starts
+	fits    func(string) bool
+	life    context.Context // cancelled when the bot stops
+	txn     string          // of the notice
+	since   time.Time
+	ctx     context.Context
+	end     context.CancelFunc
+	done    chan struct{}
 
 	mu      sync.Mutex
 	steps   text.Steps
-	note    string // what is unusual, if anything
-	waits   bool   // for its turn: nothing is renewed
+	note    string // about something unusual, or ""
+	waits   bool   // for a slot: no edits, no typing
 	changed bool
 }
 
-// Progress is how far a task at work is.
+// Progress describes a task that a worker is processing.
 type Progress struct {
-	InLine  bool          // it waits for its turn
-	Step    string        // that runs, in Markdown ("step 3: run_shell_command `ls`"); "" when none does
-	Elapsed time.Duration // since it began
+	Queued  bool          // waiting for a slot
+	Step    string        // running step in Markdown ("step 3: run_shell_command `ls`"), or ""
+	Elapsed time.Duration // since the task began
 }
 
-// TurnNote is what a task does that is not at work yet.
-const TurnNote = "waiting for other rooms' tasks to end"
+// TurnNote describes a task that waits for a slot.
+const TurnNote = "waiting for other rooms' tasks"
 
-// showProgress queues the notice and keeps it up to date until stop. While the
-// task waits for its turn, until resume, that one message is all there is: with
-// hundreds of rooms in line, more would keep the homeserver busy.
+// showProgress queues the notice and keeps it up to date until stop. With waits, it does
+// not edit the notice before resume: hundreds of queued rooms would overload the
+// homeserver.
 func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, error) {
 	since := t.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
 	}
 	p := &progress{
-		env: t.env, begun: t.Voice().begun(), fits: t.env.Room.Fits, life: life, txn: noticeTxn(t.rec.Key, len(t.exec.Answers)),
+		env: t.env, started: t.Voice().started(), fits: t.env.Room.Fits, life: life, txn: noticeTxn(t.rec.Key, len(t.exec.Answers)),
 		since: since, waits: waits, done: make(chan struct{}),
 	}
 	text := "⏳ Working on it …"
@@ -64,7 +64,7 @@ func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, er
 	}
 	var said []Message
 	if !waits {
-		said = append(said, p.begun...)
+		said = append(said, p.started...)
 	}
 	if err := t.env.Room.Queue(ctx, append(said, t.Voice().notice(text))...); err != nil {
 		return nil, err
@@ -74,13 +74,13 @@ func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, er
 	return p, nil
 }
 
-// stop ends the notice's edits; the last word on it is the answer's.
+// stop ends the edits. The messages of the result edit the notice once more.
 func (p *progress) stop() {
 	p.end()
 	<-p.done
 }
 
-// tool says what the bot itself does now, before the run begins.
+// tool shows a step that the bot itself performs before the run.
 func (p *progress) tool(name, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *progress) tool(name, detail string) {
 	p.note, p.changed = "", true
 }
 
-// event takes what happens in a run.
+// event shows a tool call or its result.
 func (p *progress) event(run string, e agent.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,21 +102,21 @@ func (p *progress) event(run string, e agent.Event) {
 	}
 }
 
-// now is how far the task is. It may be called at any time.
+// now returns the progress. It is safe for concurrent use.
 func (p *progress) now() Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Progress{p.waits, p.steps.Now(), time.Since(p.since)}
 }
 
-// failed is how many steps have failed.
+// failed returns the number of failed steps.
 func (p *progress) failed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.steps.Failed()
 }
 
-// set says what is unusual; "" takes it back.
+// set shows a note in the notice; "" removes it.
 func (p *progress) set(note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,12 +125,12 @@ func (p *progress) set(note string) {
 	}
 }
 
-// resume shows that it is the task's turn.
+// resume shows that the task has got its slot.
 func (p *progress) resume(ctx context.Context) error {
 	p.mu.Lock()
 	p.waits, p.changed = false, true
 	p.mu.Unlock()
-	return p.env.Room.Queue(ctx, p.begun...)
+	return p.env.Room.Queue(ctx, p.started...)
 }
 
 func (p *progress) run() {
@@ -143,7 +143,7 @@ func (p *progress) run() {
 		select {
 		case <-tick.C:
 		case <-p.ctx.Done():
-			p.farewell()
+			p.sayRestarting()
 			return
 		}
 		typing = p.showTyping(p.ctx, typing)
@@ -157,15 +157,15 @@ func (p *progress) run() {
 	}
 }
 
-// showTyping renews the typing sign when it is about to end, at work only.
+// showTyping renews the typing indicator before it expires, unless the task is queued.
 func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
-	if p.now().InLine || time.Since(last) < typingTime*2/3 {
+	if p.now().Queued || time.Since(last) < typingTime*2/3 {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := p.env.Room.Type(ctx, typingTime); err != nil {
-		p.env.Log.Debug().Err(err).Str("room", p.env.ID).Msg("typing")
+		p.env.Log.Debug().Err(err).Str("room", p.env.ID).Msg("cannot show the typing indicator")
 	}
 	return time.Now()
 }
@@ -190,23 +190,22 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	return steps.Progress(elapsed, note, p.fits), true
 }
 
-// again has the notice shown at the next tick: it was not there yet.
+// again makes the next tick edit the notice, which is not in the room yet.
 func (p *progress) again() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = true
 }
 
-// edit shows text in the notice, if the notice is there yet.
+// edit changes the notice and returns false if it is not in the room yet.
 func (p *progress) edit(ctx context.Context, text string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	return p.env.Room.Edit(ctx, p.txn, text)
 }
 
-// farewell says so when it is the bot that goes down and not the task that
-// ends.
-func (p *progress) farewell() {
+// sayRestarting announces a restart in the notice if the bot is stopping.
+func (p *progress) sayRestarting() {
 	if p.life.Err() == nil {
 		return
 	}

@@ -25,12 +25,12 @@ func broke(id, tool, detail string) agent.Event {
 	return agent.Event{Kind: agent.EventToolResult, ID: id, Tool: tool, Detail: detail, Failed: true}
 }
 
-// short tells a text that an edit of a notice can hold.
+// short reports whether a text fits into an edit of a notice.
 func short(text string) bool { return len(text) < 4<<10 }
 
 const shell = "run_shell_command"
 
-// The end of the notice says what it took, and what went wrong on the way.
+// The final notice shows time, usage and failed steps.
 func TestTaskSummary(t *testing.T) {
 	out := agent.Outcome{Ended: agent.Completed, Usage: agent.Usage{Total: 1234}, Tools: map[string]int{shell: 3}}
 	crashed := out
@@ -60,7 +60,7 @@ func TestTaskSummary(t *testing.T) {
 	}
 }
 
-// The notice is edited when there is news, and now and then for the time.
+// The notice is edited after a change, and at intervals to show the elapsed time.
 func TestProgressDue(t *testing.T) {
 	p := &progress{since: time.Now(), fits: short}
 	fresh, old := time.Now(), time.Now().Add(-idleEvery)
@@ -71,23 +71,23 @@ func TestProgressDue(t *testing.T) {
 		}
 	}
 	due("nothing new", fresh, false)
-	due("time has gone by", old, true)
+	due("only the time has changed", old, true)
 	p.event("run", called("a", shell, "ls"))
 	due("a step", fresh, true)
-	due("shown", fresh, false)
+	due("already shown", fresh, false)
 	p.event("run", returned("a", shell))
-	due("its end", fresh, true)
+	due("its result", fresh, true)
 	p.event("run", returned("a", ""))
-	due("its end again", fresh, false)
+	due("its result again", fresh, false)
 	p.set("slow")
 	due("a note", fresh, true)
 	p.again()
-	due("not shown after all", fresh, true)
+	due("the edit failed", fresh, true)
 	p.since = time.Now().Add(-2 * time.Minute)
 	due("idle for long", old, false)
 }
 
-// Whoever asks what runs does not disturb the run.
+// now may be called while the run reports events.
 func TestProgressNowWhileRunning(t *testing.T) {
 	p := &progress{since: time.Now().Add(-time.Minute), fits: short}
 	var both sync.WaitGroup

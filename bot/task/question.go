@@ -14,16 +14,16 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Question is what a task asks: its present question, or else its next one.
+// Question is a task's open question or, if there is none, its next one.
 type Question struct{ t *Task }
 
-// Txn is the transaction ID of the question.
+// Txn returns the transaction ID of the question.
 func (q Question) Txn() string { return questionTxn(q.t.rec.Key, len(q.t.exec.Answers)) }
 
-// IsHeld reports whether the newest question is about a command that needs a yes.
+// IsHeld reports whether the newest question is about a command that needs approval.
 func (q Question) IsHeld() bool { return q.t.rec.HeldCommand != "" }
 
-// Options are what can be chosen by reaction.
+// Options returns the answers that a reaction can select.
 func (q Question) Options() []agent.Option {
 	if q.IsHeld() {
 		return []agent.Option{{Key: YesKey, Answer: YesKey}, {Key: NoKey, Answer: NoKey}}
@@ -31,13 +31,13 @@ func (q Question) Options() []agent.Option {
 	return agent.Options(q.t.exec.CurrentQuestion)
 }
 
-// Line is the first line of the question, with a link to it.
+// Line returns the first line of the question with a link to it.
 func (q Question) Line(ctx context.Context) string {
 	first, _, _ := strings.Cut(q.t.exec.CurrentQuestion, "\n")
 	return text.Code(first) + " " + link(ctx, q.t, q.Txn())
 }
 
-// link is a matrix.to link to a message of ours; "" while it is not in the room.
+// link returns a matrix.to link to a message of the bot, or "" if it is not in the room yet.
 func link(ctx context.Context, t *Task, txn string) string {
 	sent, err := t.env.Journal.Message(ctx, txn)
 	if err != nil || sent.Event == "" {
@@ -46,8 +46,8 @@ func link(ctx context.Context, t *Task, txn string) string {
 	return t.env.Room.Link(sent.Room, sent.Event, AskerOf(t.rec))
 }
 
-// ask has the task wait for an answer; where that cannot be, the outcome is
-// why, and otherwise empty.
+// ask makes the task wait for an answer. If that is impossible, it returns an outcome
+// with the reason, otherwise an empty one.
 func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, error) {
 	if out.Held != nil && len(out.Held.Command) > maxShown {
 		out.Ended, out.Text = agent.Crashed, ""
@@ -59,17 +59,17 @@ func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, er
 	case errors.Is(err, agent.ErrLimit):
 		out.Ended, out.Detail, out.Text = agent.Crashed, sentence.Text(err), ""
 		return out, nil
-	case errors.Is(err, errStopped): // in the last moment
+	case errors.Is(err, errStopped): // at the last moment
 		out.Ended, out.Detail, out.Text = agent.Stopped, "Stopped before I asked.", ""
 		return out, nil
 	}
 	return agent.Outcome{}, err
 }
 
-// pose stores the question of a run and its messages, in one transaction with the
-// task's new state: from here on the task waits, and holds nothing but its
-// record. It is agent.ErrLimit when the task has asked too often, and
-// errStopped or errSteered when somebody has told it to stop, or something new.
+// pose stores the question of a run, its messages and the task's new state in one
+// transaction. The task then waits and uses no worker and no slot. The error is
+// agent.ErrLimit if the task has asked too often, errStopped after a stop request, and
+// errSteered if there is a new message.
 func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	t, rec, env := q.t, &q.t.rec, q.t.env
 	question, about := out.Signal.Question, out.Signal.Context
@@ -104,7 +104,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 		return fmt.Errorf("store question: %w", err)
 	}
 	crash.At("asked")
-	q.lookAt(q.due())
+	q.schedule(q.due())
 	env.Room.Wake()
 	env.Count.Asked()
 	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("execution", t.exec.ID).Msg("question asked")
@@ -112,11 +112,11 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	return nil
 }
 
-// messages are those of the question: the first is what answers reply to, and
-// carries the options. Before and after is what the agent said around it.
+// messages returns the messages of the question. People reply and react to the first
+// one. before and after are what the agent said around the question.
 func (q Question) messages(ctx context.Context, before, after string) []Message {
 	txn, n, env := q.Txn(), len(q.t.exec.Answers), q.t.env
-	byReply := q.IsHeld() && !env.Room.ReactionsProve(ctx)
+	byReply := q.IsHeld() && !env.Room.ReactionsTrusted(ctx)
 	text := questionText(q.t.exec, answering(q.Options(), q.IsHeld(), byReply), env.rules().QuestionTimeout, before, after)
 	m := q.t.Voice().long("question", text, env.NotifyQuestion)
 	m.Kind, m.Number, m.Txn = state.KindQuestion, n, txn
@@ -132,12 +132,10 @@ func (q Question) messages(ctx context.Context, before, after string) []Message 
 	return said
 }
 
-// maxAround bounds what is told of the agent's words before and after a question,
-// in bytes.
+// maxAround bounds the agent's text before and after a question, each, in bytes.
 const maxAround = 8 << 10
 
-// questionText is the question as people read it. Source: seed 000, "Question
-// Notification".
+// questionText returns the text of the question for the room.
 func questionText(e *agent.Execution, how string, limit time.Duration, before, after string) string {
 	var parts []string
 	add := func(head, text string) {
@@ -148,26 +146,26 @@ func questionText(e *agent.Execution, how string, limit time.Duration, before, a
 	add("", text.Cut(before, maxAround))
 	add("I need your input:\n\n", e.CurrentQuestion)
 	add("Context: ", e.QuestionContext)
-	add("After that I went on:\n\n", text.Cut(after, maxAround))
-	add("", "_"+how+"; `!stop` gives up. I wait "+text.Duration(limit)+"._")
+	add("Then I continued:\n\n", text.Cut(after, maxAround))
+	add("", "_"+how+"; `!stop` cancels the task. I will wait "+text.Duration(limit)+"._")
 	return strings.Join(parts, "\n\n")
 }
 
-// answering says how a question is answered. byReply is an approval that a
-// reaction cannot give.
+// answering returns the sentence about how to answer. With byReply, a reaction cannot
+// approve a command.
 func answering(options []agent.Option, approval, byReply bool) string {
 	switch {
 	case byReply:
 		return "Reply `yes` to run it once; `no` or ❌ refuses"
 	case approval:
 		return "✅ runs it once, ❌ refuses"
-	case len(options) > 0: // by their labels: keycaps in text are unreadable in some clients, and others number no lists
+	case len(options) > 0: // as labels: some clients cannot show keycaps in text, others do not number lists
 		return "Tap " + labelsOf(options) + ", or reply in your own words"
 	}
 	return "Reply to answer"
 }
 
-// labelsOf is "1–3" for three options.
+// labelsOf returns "1–3" for three options.
 func labelsOf(options []agent.Option) string {
 	first, _, _ := strings.Cut(options[0].Answer, ".")
 	last, _, _ := strings.Cut(options[len(options)-1].Answer, ".")

@@ -13,15 +13,15 @@ import (
 	"matrix-tui/state"
 )
 
-// executionSpace is the name space of the IDs of executions (RFC 9562, 5.5).
+// executionSpace is the namespace of execution IDs (RFC 9562, section 5.5).
 var executionSpace = uuid.MustParse("6f0b9f0e-6a0c-5d8f-9d53-3a5f5a4d2c11")
 
-// ExecutionID names the execution of an event: the same in each life.
+// ExecutionID returns the ID of an event's execution, which is always the same.
 func ExecutionID(room, event string) string {
 	return uuid.NewSHA1(executionSpace, []byte(room+"\x00"+event)).String()
 }
 
-// New completes a task that an event, or what stands for one, asks for.
+// New completes the record of a task. row is its event, or a substitute for a task from HTTP.
 func New(rec state.Task, row state.Event) (state.Task, error) {
 	rec.Key, rec.Room, rec.Event, rec.Requester, rec.Time = KeyOf(row.Room, row.ID), row.Room, row.ID, row.Sender, row.Time
 	rec.State = state.TaskQueued
@@ -33,34 +33,34 @@ func New(rec state.Task, row state.Event) (state.Task, error) {
 	return rec, nil
 }
 
-// Task is a stored task, with its execution. It belongs to one goroutine. What it
-// says is made by its [Voice] and its [Question].
+// Task is a stored task with its execution. It belongs to one goroutine. [Voice] and
+// [Question] create its messages.
 type Task struct {
 	env  *Env
-	rec  state.Task       // as it is to be stored, with what Row adds
-	exec *agent.Execution // its state machine
-	text string           // as the agent reads it
+	rec  state.Task       // use Row for storing it: exec has newer values
+	exec *agent.Execution // state machine
+	text string           // for the agent
 }
 
-// Task is a stored task.
+// Task returns the Task of a stored record.
 func (e *Env) Task(rec state.Task) *Task {
-	return &Task{env: e, rec: rec, text: taskToDo(rec), exec: executionOf(rec)}
+	return &Task{env: e, rec: rec, text: fullText(rec), exec: executionOf(rec)}
 }
 
-// Key names the task.
+// Key returns the task's key.
 func (t *Task) Key() string { return t.rec.Key }
 
-// Execution is the task as state.json and the HTTP API show it.
+// Execution returns the task as state.json and the HTTP API show it.
 func (t *Task) Execution() *agent.Execution { return t.exec }
 
-// Question is what the task asks.
+// Question returns the task's open or next question.
 func (t *Task) Question() Question { return Question{t} }
 
-// Voice is what the task says.
+// Voice returns the task's Voice.
 func (t *Task) Voice() Voice { return Voice{t} }
 
-// taskToDo is the task as the agent reads it. Source: seed 000, "Plan to execute".
-func taskToDo(rec state.Task) string {
+// fullText returns the task's text for the agent.
+func fullText(rec state.Task) string {
 	parts := inputOf(rec)
 	if len(rec.Commands) > 0 {
 		parts = append(parts, "Plan to execute:\n"+strings.Join(rec.Commands, "\n"))
@@ -75,7 +75,7 @@ func inputOf(rec state.Task) []string {
 	return []string{rec.Text}
 }
 
-// Row is the task as it is to be stored, with what its execution has become.
+// Row returns the record to store, updated from the execution.
 func (t *Task) Row() state.Task {
 	rec, e := t.rec, t.exec
 	rec.Question, rec.QuestionContext, rec.QuestionRoom = e.CurrentQuestion, e.QuestionContext, ""
@@ -90,7 +90,7 @@ func (t *Task) Row() state.Task {
 	return rec
 }
 
-// AskerOf is the user ID of who gave a task; "" when a program did.
+// AskerOf returns the user ID of the requester, or "" for a task from HTTP.
 func AskerOf(rec state.Task) string {
 	if rec.Source == state.FromHTTP {
 		return ""
@@ -98,10 +98,10 @@ func AskerOf(rec state.Task) string {
 	return rec.Requester
 }
 
-// Moved reports whether the task was asked for in a room before this one.
+// Moved reports whether the task was requested in a predecessor of this room.
 func (t *Task) Moved() bool { return t.rec.Home != t.rec.Room }
 
-// plan makes the record of the next attempt from the end of the last one.
+// plan prepares the record for the next attempt, depending on how the last one ended.
 func (t *Task) plan(last agent.Ended) {
 	now := time.Now().UTC()
 	t.rec.Attempt++
@@ -114,8 +114,8 @@ func (t *Task) plan(last agent.Ended) {
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
-	case agent.NeedsInput: // and there is an answer
-		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // it begins when the worker is free
+	case agent.NeedsInput: // it was answered
+		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // attempt.do sets Begun again
 		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {
 			t.rec.Session = uuid.NewString()
 		}
@@ -129,12 +129,12 @@ func (t *Task) plan(last agent.Ended) {
 	}
 }
 
-// Hash is a short name for a longer one.
+// Hash returns a short name for a string: 20 hexadecimal digits.
 func Hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:10])
 }
 
-// KeyOf names what belongs to a row: its runs and its messages. The same
-// row has the same key in each life of the bot.
+// KeyOf returns the key of an event's task, which names its runs and messages. It is
+// always the same for an event.
 func KeyOf(room, event string) string { return Hash(room + "\x00" + event) }

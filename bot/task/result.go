@@ -10,9 +10,9 @@ import (
 	"matrix-tui/state"
 )
 
-// text is what the room is told at the end, before the outcome is entered.
+// text returns the text of the result. Call it before enter.
 func (e ending) text() string {
-	waited := e.t.exec.State == agent.Failed // and nobody answered
+	waited := e.t.exec.State == agent.Failed // while it was waiting
 	switch {
 	case e.out.Ended == agent.Stopped && e.t.rec.StopBy != "":
 		return stoppedText(e.t, waited)
@@ -26,26 +26,26 @@ func (e ending) text() string {
 	return finalText(e.out)
 }
 
-// stoppedText is what the room is told when a task was stopped.
+// stoppedText returns the result of a stopped task.
 func stoppedText(t *Task, waited bool) string {
 	rec := &t.rec
-	by, begun := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
+	by, started := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
 	switch {
-	case waited, !begun && len(t.exec.Answers) > 0:
+	case waited, !started && len(t.exec.Answers) > 0:
 		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."
-	case !begun:
+	case !started:
 		return "🛑 Stopped, as " + by + " asked, before it began."
 	}
 	return "🛑 Stopped, as " + by + " asked. Every process of the task is gone; its changes stay in /workspace."
 }
 
-// ours tells a result that the bot has written itself, so that the agent's
-// session knows nothing of it.
-func ours(text string) bool {
+// fromBot reports whether the bot wrote a result, so that the agent's session does not
+// contain it.
+func fromBot(text string) bool {
 	return strings.HasPrefix(text, "🛑 ") || strings.HasPrefix(text, "⚠️ ")
 }
 
-// finalText is what the room is told of a run's outcome.
+// finalText returns the result for the outcome of a run.
 func finalText(out agent.Outcome) string {
 	said := strings.TrimSpace(text.Visible(out.Text))
 	switch {
@@ -62,14 +62,13 @@ func finalText(out agent.Outcome) string {
 		detail = "The agent ended without an answer (" + string(out.Ended) + "). Please send the task again."
 	}
 	if said != "" {
-		return "⚠️ " + detail + "\n\nUntil then it had said:\n\n" + said
+		return "⚠️ " + detail + "\n\nIts answer up to that point:\n\n" + said
 	}
 	return "⚠️ " + detail
 }
 
-// footer is the last line of a result: how long it took, what it used, and the
-// way to the task. Without NOTIFY_ON_COMPLETE, and where nothing ran, there is
-// none.
+// footer returns the last line of a result: time, usage and a link to the task. It is
+// empty without NOTIFY_ON_COMPLETE or if nothing ran.
 func (e ending) footer(ctx context.Context) string {
 	rec, env, total := &e.t.rec, e.t.env, e.cost()
 	if !env.NotifyComplete || total == (used{}) {
@@ -88,7 +87,7 @@ func (e ending) footer(ctx context.Context) string {
 	return "\n\n_" + strings.Join(parts, " · ") + "_"
 }
 
-// summary is the last word on the notice, with how many steps of the run failed.
+// summary returns the final text of the notice.
 func (e ending) summary(shown *progress) string {
 	head := "✅ Done in "
 	if e.out.Ended != agent.Completed {
@@ -104,20 +103,20 @@ func (e ending) summary(shown *progress) string {
 	return head + strings.Join(words, " · ")
 }
 
-// cost is what the whole task has used.
+// cost returns the usage of the whole task.
 func (e ending) cost() used {
 	if e.t.exec.State == agent.Done || e.out.Usage.Total > 0 || len(e.out.Tools) > 0 {
 		return used(e.t.rec.Used).with(e.t.rec.Begun, e.out)
 	}
-	return used(e.t.rec.Used) // it ended without a run, or while it waited
+	return used(e.t.rec.Used) // it ended without a run, or while it was waiting
 }
 
-// used is what a task has cost.
+// used is the usage of a task.
 type used state.Usage
 
-// with adds a run that ends now and was begun at a time.
-func (u used) with(begun time.Time, out agent.Outcome) used {
-	u.Time += time.Since(begun)
+// with adds a run that started at a time and ends now.
+func (u used) with(started time.Time, out agent.Outcome) used {
+	u.Time += time.Since(started)
 	u.Tokens += out.Usage.Total
 	for _, n := range out.Tools {
 		u.Steps += n
@@ -125,7 +124,7 @@ func (u used) with(begun time.Time, out agent.Outcome) used {
 	return u
 }
 
-// words are the steps and tokens, where there are any.
+// words returns the numbers of steps and tokens that are not 0.
 func (u used) words() (words []string) {
 	if u.Steps > 0 {
 		words = append(words, text.Plural(u.Steps, "step", "steps"))

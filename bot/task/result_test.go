@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state"
 )
 
-// An answer of which nothing can be seen is none.
+// An answer without visible characters counts as no answer.
 func TestInvisibleAnswer(t *testing.T) {
 	got := finalText(agent.Outcome{Ended: agent.Completed, Text: "\x1b[2J\u202E\u0000 \r"})
 	if !strings.HasPrefix(got, "⚠️ The agent ended without an answer") {
@@ -19,7 +19,7 @@ func TestInvisibleAnswer(t *testing.T) {
 	}
 }
 
-// A result in a room that the task was not asked for in says what it is about.
+// A result in another room than its task quotes the task.
 func TestReminder(t *testing.T) {
 	moved := (&Env{}).Task(state.Task{Room: "!b:x", Home: "!a:x", Requester: "@ann:y", Text: "paint\nthe shed"})
 	if got := moved.Voice().reminder(); got != "> ann: paint the shed\n\n" {
@@ -31,8 +31,8 @@ func TestReminder(t *testing.T) {
 	}
 }
 
-// What a message is said to be is what its transaction ID told before there were
-// kinds, and tells after a restore.
+// The kind of a message agrees with its transaction ID, from which older journals and
+// restores derive it.
 func TestKinds(t *testing.T) {
 	env := &Env{Deps: &Deps{Policy: policy.Open(t.TempDir(), zerolog.Nop())}, ID: "!den:here"}
 	asked := env.Task(state.Task{Key: "0123456789abcdef0123", Event: "$1", State: state.TaskWaiting, Details: state.Details{
@@ -40,21 +40,21 @@ func TestKinds(t *testing.T) {
 	}, Question: "Which?\n1. one\n2. two"})
 	says := asked.Voice()
 	said := append(asked.Question().messages(t.Context(), "", ""), says.final("done", true))
-	said = append(append(said, says.begun()...), says.ended(agent.Completed)...)
-	said = append(said, says.InLine(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
+	said = append(append(said, says.started()...), says.ended(agent.Completed)...)
+	said = append(said, says.Queued(), says.notice("x"), says.closing(1, "x"), says.closing(0, "x"), says.Arrival())
 	if len(said) < 13 {
 		t.Errorf("only %d messages", len(said))
 	}
 	for _, m := range said {
 		key, kind, number := state.KindOfTxn(m.Txn)
 		if key != m.Task || kind != m.Kind || number != m.Number {
-			t.Errorf("%s is %s %d of %s; the message says %s %d of %s", m.Txn, kind, number, key, m.Kind, m.Number, m.Task)
+			t.Errorf("%s: kind %s, number %d, task %s; the message has %s, %d, %s", m.Txn, kind, number, key, m.Kind, m.Number, m.Task)
 		}
 		if m.Long == nil {
 			continue
 		}
 		if key, kind, _ := state.KindOfTxn(m.Long.Txn + "2"); key != m.Task || kind != m.Long.Kind {
-			t.Errorf("%s2 is %s of %s; the message says %s of %s", m.Long.Txn, kind, key, m.Long.Kind, m.Task)
+			t.Errorf("%s2: kind %s, task %s; the message has %s, %s", m.Long.Txn, kind, key, m.Long.Kind, m.Task)
 		}
 	}
 }

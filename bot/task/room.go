@@ -9,81 +9,80 @@ import (
 	"matrix-tui/workspace"
 )
 
-// Room is what a task needs of the chat room that it is worked on in. The room
-// knows how messages are encoded and sent; a task only says what they are about.
+// Room is what a task needs from its chat room. The room encodes and sends messages;
+// the task supplies their content.
 type Room interface {
-	// Render makes the rows of messages, without storing them: a row for each,
-	// and more for a long text.
+	// Render returns the rows of messages without storing them: one for each, more
+	// for a long text.
 	Render(ctx context.Context, out ...Message) []state.Message
-	// Queue stores messages and has them sent, in order.
+	// Queue stores messages and sends them in order.
 	Queue(ctx context.Context, out ...Message) error
-	// Wake has stored messages sent.
+	// Wake starts sending messages that are already stored.
 	Wake()
-	// Edit changes the notice that was sent with a transaction ID, at once and at
-	// best. It is false while the notice is not in the room.
+	// Edit changes the notice with a transaction ID immediately, without a retry. It
+	// returns false while the notice is not in the room.
 	Edit(ctx context.Context, txn, text string) bool
 	// Fits reports whether a text is short enough for Edit.
 	Fits(text string) bool
-	// Type shows for a time that the bot is typing; 0 ends that.
+	// Type shows a typing indicator for d; 0 removes it.
 	Type(ctx context.Context, d time.Duration) error
-	// Link is a link to an event of a room, for a person who may be on another server.
+	// Link returns a link to an event that also works for a user on another server.
 	Link(room, event, user string) string
-	// ReactionsProve reports whether a reaction proves who sent it.
-	ReactionsProve(ctx context.Context) bool
-	// Quote is a message of a room, with a few before it, nil when it has no words
-	// or cannot be had.
+	// ReactionsTrusted reports whether the sender of a reaction can be trusted.
+	ReactionsTrusted(ctx context.Context) bool
+	// Quote returns a message and a few before it, or nil if it has no text or is
+	// unavailable.
 	Quote(ctx context.Context, room, event string) (*workspace.Quote, error)
-	// File is the file that an event of a room carries; ok is false for none.
+	// File returns the file of an event; ok is false if it has none.
 	File(ctx context.Context, room, event string) (f media.File, ok bool, err error)
 	// Fetch downloads a file. The caller closes it.
 	Fetch(ctx context.Context, f media.File) (*media.Fetched, error)
-	// Send uploads a file and queues the message that refers to it, for the task of
-	// that key. It is a [RefusedFile] when the homeserver does not take the file.
+	// Send uploads a file and queues its message for the task with the key. The error
+	// is a [RefusedFile] if the homeserver rejects the file.
 	Send(ctx context.Context, key, txn string, item *media.Item) error
 }
 
-// Message is something that a task says, or does to what it has said: a text, a
-// reaction, or a redaction. Events are given by their IDs, own messages by
-// [state.AboutRef].
+// Message is a text, a reaction or a redaction that a task sends. It refers to events
+// by ID, and to the bot's own messages by [state.AboutRef].
 type Message struct {
 	Kind   state.Kind
 	Task   string // key
-	Number int    // of the question that it belongs to
+	Number int    // of its question
 	Txn    string // transaction ID
 
 	Text    string // Markdown
-	Notice  bool   // no phone rings for it
-	Mention string // user ID of the one whose phone does
+	Notice  bool   // m.notice: does not notify anyone
+	Mention string // user ID to notify, or ""
 	Origin  Origin
-	About   string // what it replies to, or reacts to; "" for nothing
-	Edits   string // the own message that it replaces, by transaction ID
-	Long    *Long  // where the text may be longer than a message
+	About   string // what it replies or reacts to, or ""
+	Edits   string // transaction ID of the message that it replaces, or ""
+	Long    *Long  // set if the text may need several messages
 
-	Reaction string // the key of a reaction; there is no text then
-	Redacts  string // the own event that is taken back, by transaction ID
+	Reaction string // key of a reaction; Text is empty then
+	Redacts  string // transaction ID of the message that it redacts
 }
 
-// Origin is where a task was asked for: what is said about it stands there too.
+// Origin is where a task was requested. Its messages go to the same place.
 type Origin struct {
 	Event  string
-	Thread string // its root, or ""
-	Moved  bool   // it is in a room before this one: nothing here can reply to it
+	Thread string // thread root, or ""
+	Moved  bool   // Event is in a predecessor of this room, so nothing here can reply to it
 }
 
-// Long says what becomes of a text that does not fit into one message.
+// Long says how to send a text that does not fit into one message.
 type Long struct {
-	Name   string     // of the file that a very long text is put into
-	Before string     // stands before the text, and is no part of the file
-	Kind   state.Kind // of the second message and those behind it
-	Txn    string     // their transaction IDs without the number
+	Name   string     // of the file for a very long text
+	Before string     // precedes the text, but is not in the file
+	Kind   state.Kind // of all messages but the first
+	Txn    string     // their transaction ID, to which a number is added
 }
 
-// RefusedFile is a file that the homeserver does not take.
+// RefusedFile is the error for a file that the homeserver rejects.
 type RefusedFile struct {
-	Said  string // why, as the end of a sentence about the file
-	Final bool   // it will not take it later either
+	Said  string // reason, as the end of a sentence that starts with the file name
+	Final bool   // retrying is useless
 	Err   error
 }
 
-func (e *RefusedFile) Error() string { return "upload a file: " + e.Err.Error() }
+func (e *RefusedFile) Error() string { return "upload file: " + e.Err.Error() }
 func (e *RefusedFile) Unwrap() error { return e.Err }

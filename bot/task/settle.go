@@ -15,10 +15,10 @@ import (
 	"matrix-tui/workspace"
 )
 
-// settlement writes down what a task leaves behind. Each step may be repeated.
+// settlement records a result outside the journal. Every step may be repeated.
 type settlement struct{ t *Task }
 
-// finish is for an answered task, and is done with it.
+// finish settles an answered task and marks it as finished.
 func (s settlement) finish(ctx context.Context) error {
 	t, env := s.t, s.t.env
 	env.Room.Wake()
@@ -33,7 +33,7 @@ func (s settlement) finish(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a task")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot tidy up after a task")
 	}
 	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
 		return fmt.Errorf("finish task: %w", err)
@@ -42,26 +42,26 @@ func (s settlement) finish(ctx context.Context) error {
 	return nil
 }
 
-// pause is for a task that has asked and waits. Where it is cut short,
-// [Env.TakeUp] makes up for it.
+// pause settles a task that waits for an answer. After a crash, [Env.Restore] does what
+// is missing.
 func (s settlement) pause(ctx context.Context) {
 	t, env := s.t, s.t.env
 	transcriptOf(t).once(state.KindAssistant, t.Question().Txn(), t.exec.CurrentQuestion)
 	env.ProjectSoon(ctx, t.rec.Key)
 	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("session is saved later")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the session yet")
 	}
 	container, err := env.Ensure(ctx, false)
 	if err == nil {
 		err = s.removeRun(ctx, container)
 	}
 	if err != nil && ctx.Err() == nil {
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("tidy up after a question")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot tidy up after a question")
 	}
 }
 
-// remember puts session and history into state.json, at once, so that they can
-// share a write.
+// remember saves session, history and execution in state.json, concurrently so that they
+// can share a write.
 func (s settlement) remember(ctx context.Context) error {
 	env := s.t.env
 	var both errgroup.Group
@@ -71,8 +71,8 @@ func (s settlement) remember(ctx context.Context) error {
 	return both.Wait()
 }
 
-// keepSession makes the task's session the room's, unless somebody has had the
-// room begin anew since the task began.
+// keepSession makes the task's session the room's session, unless the room was reset
+// since the task began.
 func (s settlement) keepSession(ctx context.Context) error {
 	rec, env := &s.t.rec, s.t.env
 	now := env.Store.Session(env.ID)
@@ -82,7 +82,7 @@ func (s settlement) keepSession(ctx context.Context) error {
 	return env.Store.SetSession(ctx, env.ID, rec.Session)
 }
 
-// turns are those of the task for the room's history: what was asked for, each
+// turns returns the task's part of the room's history: the task, later messages, each
 // question with its answer, and the result.
 func turns(t *Task) []state.Turn {
 	turns := []state.Turn{{Role: "user", Content: t.text, Event: t.rec.Event}}
@@ -97,9 +97,8 @@ func turns(t *Task) []state.Turn {
 	return append(turns, state.Turn{Role: "assistant", Content: text.Cut(t.rec.Result, historyText), Event: t.rec.Event})
 }
 
-// tidy sends what lies in the outbox of the container, leaves the line in status.md
-// that the agent forgot, and removes the run's output. It does not wait for a
-// container that is not there.
+// tidy sends the files in the outbox, adds the line to status.md that the agent forgot,
+// and removes the run's output. It does not retry if the container is unavailable.
 func (s settlement) tidy(ctx context.Context) error {
 	t, env := s.t, s.t.env
 	if t.rec.Run == "" || t.rec.Container == "" {
@@ -113,7 +112,7 @@ func (s settlement) tidy(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("send files")
+		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot send files")
 	}
 	if t.rec.StatusLine != "" {
 		if err := appendLine(ctx, container, t.rec.StatusLine, t.rec.StatusSize); err != nil {
@@ -123,7 +122,7 @@ func (s settlement) tidy(ctx context.Context) error {
 	return s.removeRun(ctx, container)
 }
 
-// removeRun removes the output of a run that has been read.
+// removeRun removes the run's output if the container is still the same.
 func (s settlement) removeRun(ctx context.Context, container *sandbox.Container) error {
 	if container.ID != s.t.rec.Container {
 		return nil
@@ -131,10 +130,10 @@ func (s settlement) removeRun(ctx context.Context, container *sandbox.Container)
 	return container.RemoveRun(ctx, s.t.rec.Run)
 }
 
-// appendLine adds to status.md, unless a former life has done it: then the file
-// has grown beyond the size it had after the run, or, where that is -1, has the
-// line at its end. The file is the agent's, and may be anything: only a regular
-// one is written to.
+// appendLine appends a line to status.md unless that was done before a restart: then the
+// file is larger than after bytes, its size after the run, or contains the line near its
+// end if after is -1. The agent controls the path, so anything but a regular file is an
+// error.
 func appendLine(ctx context.Context, container *sandbox.Container, line string, after int64) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then

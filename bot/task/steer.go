@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	errStopped = errors.New("the task was told to stop")
-	errSteered = errors.New("the task was told something new")
+	errStopped = errors.New("task stopped")
+	errSteered = errors.New("new message for the task")
 )
 
-// reread takes over what others have written into the task's record. It is
-// errStopped when that is to stop. The caller holds the books.
+// reread updates the task with stop requests, messages and edits from the journal. It
+// returns errStopped after a stop request. The caller holds Env.Decisions.
 func (t *Task) reread(ctx context.Context) error {
 	row, err := t.env.Journal.Task(ctx, t.rec.Key)
 	if err != nil {
@@ -34,22 +34,22 @@ func (t *Task) reread(ctx context.Context) error {
 	return nil
 }
 
-// decide has write store a decision about the task, by what people have said to it
-// until now. It is errStopped, and nothing is written, when that was to stop.
+// decide rereads the task and calls write, which stores a decision about it. After a
+// stop request it returns errStopped instead.
 func (t *Task) decide(ctx context.Context, write func() error) error {
-	t.env.Books.Lock()
-	defer t.env.Books.Unlock()
+	t.env.Decisions.Lock()
+	defer t.env.Decisions.Unlock()
 	if err := t.reread(ctx); err != nil {
 		return err
 	}
 	return write()
 }
 
-// unlessSteered has write store how a run came out, unless the task was told
-// something that the run has not heard: then it is errSteered.
+// unlessSteered calls write, which stores the result of a run. If there is a new message
+// that the run did not receive, it returns errSteered instead.
 func (t *Task) unlessSteered(ctx context.Context, write func() error) error {
-	t.env.Books.Lock()
-	defer t.env.Books.Unlock()
+	t.env.Decisions.Lock()
+	defer t.env.Decisions.Unlock()
 	if err := t.reread(ctx); err != nil && !errors.Is(err, errStopped) {
 		return err
 	} else if err == nil && len(t.rec.Said) > t.rec.Given {
@@ -58,8 +58,8 @@ func (t *Task) unlessSteered(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// steered reports whether the task was told something that no run has heard, and
-// readies it for the run that does. The caller has ended the last one.
+// steered reports whether there is a message that no run has received, and plans a run
+// that does. The last run has ended.
 func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 	t, rec := w.task, &w.task.rec
 	err := t.decide(ctx, func() error { return nil })
@@ -70,22 +70,21 @@ func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 		return false, err
 	}
 	w.stop.rearm()
-	if rec.Container != "" { // a run has heard what came before
+	if rec.Container != "" { // a run received the messages before this one
 		rec.Told = rec.Given
 		rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
 		if rec.Resumable = out.Session != "" && (rec.Resume || w.acted.Load()); rec.Resumable {
 			rec.Session = out.Session
 		} else {
-			rec.Told = 0 // a session that has hardly begun is begun anew, with everything
+			rec.Told = 0 // a session without tool calls is replaced by one that gets everything
 		}
 		t.plan(agent.NeedsInput)
 	}
-	return true, settleDown(ctx, t)
+	return true, debounce(ctx, t)
 }
 
-// settleDown waits until nobody adds to the task any more, where the newest
-// text is a part of it.
-func settleDown(ctx context.Context, t *Task) error {
+// debounce waits for more messages to join the task if the newest one did.
+func debounce(ctx context.Context, t *Task) error {
 	last := t.rec.Said[len(t.rec.Said)-1]
 	if !last.Joined {
 		return nil
@@ -96,7 +95,7 @@ func settleDown(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// newestPart is when the newest message that belongs to the task was written.
+// newestPart returns the time of the newest message that belongs to the task.
 func newestPart(rec state.Task) time.Time {
 	at := rec.Time
 	for _, said := range rec.Said {
@@ -107,8 +106,8 @@ func newestPart(rec state.Task) time.Time {
 	return at
 }
 
-// Joins reports whether a message is a part of a task that has not begun: by the
-// same person, right behind its newest part.
+// Joins reports whether a message becomes a part of a task that has not started: it is by
+// the same person and follows the newest part within the debounce time.
 func (t *Task) Joins(row state.Event) bool {
 	return joins(&t.rec, row, newestPart(t.rec), t.env.Debounce)
 }

@@ -8,8 +8,7 @@ import (
 	"matrix-tui/state"
 )
 
-// What a run is told: parts that came right behind the task belong to it, what
-// was said later is told once a session.
+// Messages that joined the task belong to its text; each session gets later messages once.
 func TestSpoken(t *testing.T) {
 	part, later := state.Said{Text: "and a list", Joined: true}, state.Said{Text: "only half"}
 	for _, c := range []struct {
@@ -19,10 +18,10 @@ func TestSpoken(t *testing.T) {
 		spoken []string
 	}{
 		{"nothing", state.Task{}, "write", nil},
-		{"a part, before the first run", state.Task{Details: state.Details{Said: []state.Said{part}}}, "write\nand a list", nil},
-		{"steered, in the session that goes on", state.Task{Resume: true, Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write", []string{"only half"}},
-		{"steered, in a new session", state.Task{Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write\nand a list", []string{"only half"}},
-		{"told already", state.Task{Resume: true, Details: state.Details{Told: 2, Said: []state.Said{part, later}}}, "write", nil},
+		{"a joined message before the first run", state.Task{Details: state.Details{Said: []state.Said{part}}}, "write\nand a list", nil},
+		{"a later message, in the resumed session", state.Task{Resume: true, Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write", []string{"only half"}},
+		{"a later message, in a new session", state.Task{Details: state.Details{Told: 1, Said: []state.Said{part, later}}}, "write\nand a list", []string{"only half"}},
+		{"the session has everything", state.Task{Resume: true, Details: state.Details{Told: 2, Said: []state.Said{part, later}}}, "write", nil},
 	} {
 		task := &Task{text: "write", rec: c.rec}
 		text, said := spoken(task)

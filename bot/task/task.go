@@ -11,34 +11,34 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// maxAttempts bounds how often a task is begun again because its session was
-// gone or its container went down.
+// maxAttempts bounds the attempts at a task whose session is gone or whose container
+// goes down.
 const maxAttempts = 5
 
-// errRoomGone is why a task is left without a word: see [Work.Abandon].
+// errRoomGone is the cause with which [Work.Abandon] cancels a task.
 var errRoomGone = errors.New("the bot is no longer in the room")
 
-// next is where a task stands after a run.
+// next says what a task does after a run.
 type next int
 
 const (
-	again    next = iota // it was told something new: it runs again
-	waits                // it asked, and leaves the worker until it is answered
+	again    next = iota // there is a new message: it runs again
+	waits                // it asked a question and frees the worker
 	answered             // its result is stored and queued
 	finished             // nothing is left to do
 )
 
-// Do takes a task from where it stands to its end, or to a question: see the
-// table in the package comment. An error means that the journal or state.json
-// could not be written, or that ctx has ended; all else is a result.
+// Do continues a task from its recorded state to its end, or to a question: see the
+// table in the package comment. It returns an error only if it cannot write the journal
+// or state.json, or if ctx is done; every other failure is a result for the room.
 func (w *Work) Do(ctx context.Context) error {
 	crash.At("picked")
 	t := w.task
-	if t.rec.State == state.TaskAnswered { // in a former life
+	if t.rec.State == state.TaskAnswered { // before a restart
 		return settlement{t}.finish(ctx)
 	}
 	if withdrawn(t) {
-		return giveUp(ctx, t, takenBack)
+		return giveUp(ctx, t, deletedEarly)
 	}
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -53,29 +53,28 @@ func (w *Work) Do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		stands, err := w.end(ctx, out)
+		after, err := w.end(ctx, out)
 		switch {
 		case err != nil:
 			return err
-		case stands == again:
+		case after == again:
 			continue
-		case stands == answered:
+		case after == answered:
 			return settlement{t}.finish(ctx)
 		}
 		return nil
 	}
 }
 
-// perform has the task done, in as many attempts as it takes, while the room
-// sees how far it is.
+// perform runs the agent, in as many attempts as needed, and shows its progress.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
-	free := t.rec.Container != "" // its run outlived the bot: it goes on, whoever else is waiting
-	if !free && env.Slots.TryAcquire(1) {
-		free = true
+	hasSlot := t.rec.Container != "" // its run outlived the bot and continues without waiting
+	if !hasSlot && env.Slots.TryAcquire(1) {
+		hasSlot = true
 		defer env.Slots.Release(1)
 	}
-	shown, err := showProgress(ctx, w.life, t, !free)
+	shown, err := showProgress(ctx, w.life, t, !hasSlot)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -83,7 +82,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	defer shown.stop()
 	stoppable, cancel := w.stop.within(ctx)
 	defer cancel()
-	if !free {
+	if !hasSlot {
 		switch err := env.Slots.Acquire(stoppable, 1); {
 		case err == nil:
 			defer env.Slots.Release(1)
@@ -92,20 +91,20 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 			}
 		case ctx.Err() != nil:
 			return agent.Outcome{}, ctx.Err()
-		} // else it was told to stop: that takes no slot
+		} // else it was stopped, which needs no slot
 	}
 	for lost := 0; ; {
 		out, err := (&attempt{task: t, shown: shown, stop: w.stop, acted: &w.acted}).do(ctx)
 		var gone *lostRun
 		if errors.As(err, &gone) {
 			if lost++; lost < maxAttempts {
-				env.Log.Warn().Err(err).Str("room", env.ID).Msg("looking for the run again")
+				env.Log.Warn().Err(err).Str("room", env.ID).Msg("lost the run, reattaching")
 				if err := retry.Sleep(ctx, time.Duration(lost)*time.Second/2); err != nil {
 					return out, err
 				}
 				continue
 			}
-			return trouble(ctx, env, gone.err)
+			return crashed(ctx, env, gone.err)
 		}
 		if err != nil {
 			return out, err
@@ -114,13 +113,13 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
 		}
-		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("another attempt")
+		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("starting another attempt")
 		t.plan(out.Ended)
 	}
 }
 
-// end stores what came of a run: a question, or the result. Nothing is stored
-// when the task was told something that the run has not heard.
+// end stores the outcome of a run: a question or the result. It stores nothing if there
+// is a new message that the run did not receive.
 func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
 	t := w.task
 	for {
@@ -129,27 +128,27 @@ func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
 			return again, err
 		}
 		rec, execution := t.rec, *t.exec
-		stands, err := w.conclude(ctx, out)
+		after, err := w.conclude(ctx, out)
 		if !errors.Is(err, errSteered) {
-			return stands, err
+			return after, err
 		}
-		t.rec, t.exec = rec, &execution // told in the last moment
+		t.rec, t.exec = rec, &execution // a message arrived at the last moment: undo and look again
 	}
 }
 
-// conclude is end, once. It is errSteered when the task was told something new.
+// conclude is one try of end. It returns errSteered if there is a new message.
 func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	t, room := w.task, w.task.env.Room
-	t.env.Start(func() { // the answer does not wait for it
+	t.env.Start(func() { // do not delay the answer
 		ctx, cancel := context.WithTimeout(w.life, 5*time.Second)
 		defer cancel()
 		_ = room.Type(ctx, 0)
 	})
 	if withdrawn(t) {
-		if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Taken back before it began.")); err != nil {
+		if err := room.Queue(ctx, t.Voice().closing(0, "🗑 Deleted before the task started.")); err != nil {
 			return finished, err
 		}
-		return finished, giveUp(ctx, t, takenBack)
+		return finished, giveUp(ctx, t, deletedEarly)
 	}
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval {
 		refused, err := t.Question().ask(ctx, out)
@@ -164,14 +163,14 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 	return answered, t.unlessSteered(ctx, func() error { return e.store(ctx, rows) })
 }
 
-const takenBack = "The message was deleted before the task started."
+const deletedEarly = "The message was deleted before the task started."
 
-// withdrawn tells a task whose message was taken back before it began.
+// withdrawn reports whether the task's message was redacted before the task started.
 func withdrawn(t *Task) bool { return t.rec.Withdrawn && t.rec.Container == "" }
 
-// lostRun is a run that could not be followed to its end: its container may be
-// gone, or only podman's answer.
+// lostRun is the error for a run that could not be followed to its end: the container
+// is gone, or podman did not answer.
 type lostRun struct{ err error }
 
-func (e *lostRun) Error() string { return "lose sight of run: " + e.err.Error() }
+func (e *lostRun) Error() string { return "follow run: " + e.err.Error() }
 func (e *lostRun) Unwrap() error { return e.err }

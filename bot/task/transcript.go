@@ -6,27 +6,27 @@ import (
 	"matrix-tui/state"
 )
 
-// transcript is what one task writes into the transcript of its room.
+// transcript writes one task's lines in the room's transcript.
 type transcript struct {
 	env   *Env
-	event string // the task's
+	event string // of the task
 }
 
 func transcriptOf(t *Task) transcript { return transcript{t.env, t.rec.Event} }
 
-// add adds a line. The task goes on where it cannot be written.
+// add appends a line. The task continues if that fails.
 func (tr transcript) add(line state.Line) {
 	line.Room = tr.env.ID
 	if err := tr.env.Transcripts.Append(tr.env.Container(), line); err != nil {
-		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("write transcript")
+		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("cannot write to the transcript")
 	}
 }
 
-// once adds what was said in an event, unless a former life has.
+// once appends the text of an event unless it is there already.
 func (tr transcript) once(kind, event, text string) {
 	lines, _, err := tr.env.Transcripts.Load(tr.env.Container())
 	if err != nil {
-		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("read transcript")
+		tr.env.Log.Warn().Err(err).Str("room", tr.env.ID).Msg("cannot read the transcript")
 		return
 	}
 	for _, old := range lines {
@@ -37,7 +37,7 @@ func (tr transcript) once(kind, event, text string) {
 	tr.add(state.Line{Kind: kind, Event: event, Text: text})
 }
 
-// tools counts the tool calls of the task.
+// tools counts the task's tool calls in the transcript.
 func (tr transcript) tools() (count int, err error) {
 	lines, _, err := tr.env.Transcripts.Load(tr.env.Container())
 	if err != nil {
@@ -51,7 +51,7 @@ func (tr transcript) tools() (count int, err error) {
 	return count, nil
 }
 
-// end writes the result and the end of the task, once.
+// end appends the result and the end of the task unless they are there already.
 func (tr transcript) end(result, how string) error {
 	name := tr.env.Container()
 	ended, err := tr.env.Transcripts.HasEnd(name, tr.event)

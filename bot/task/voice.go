@@ -10,20 +10,19 @@ import (
 	"matrix-tui/state"
 )
 
-// Voice makes the messages of a task from its record: the same ones in each life
-// of the bot. It sends none.
+// Voice creates a task's messages from its record, so a restart does not change them. It
+// never sends any.
 type Voice struct{ t *Task }
 
-// The reactions to a task: it is in line, it is worked on, it was done, it was
-// not.
+// Reactions to the event of a task.
 const (
 	queuedKey = "⏳"
-	eyesKey   = "👀"
+	eyesKey   = "👀" // running
 	doneKey   = "✅"
 	failedKey = "❌"
 )
 
-// noticeTxn is the transaction ID of a task's notice after n answers.
+// noticeTxn returns the transaction ID of a task's notice after n answers.
 func noticeTxn(key string, n int) string {
 	if n == 0 {
 		return key + "-n"
@@ -31,15 +30,14 @@ func noticeTxn(key string, n int) string {
 	return fmt.Sprintf("%s-n%d", key, n)
 }
 
-// questionTxn is the transaction ID of a task's question after n answers. What
-// does not fit into one message goes on as …-qN-1 and so on; the options are
-// …-qN-rI, the reminder is …-qN-w.
+// questionTxn returns the transaction ID of a task's question after n answers. Further
+// parts of a long question are …-qN-1 and so on, the options …-qN-rI, the reminder …-qN-w.
 func questionTxn(key string, n int) string { return key + "-q" + strconv.Itoa(n) }
 
-// arrivalTxn is the transaction ID of what shows a task that came by HTTP.
+// arrivalTxn returns the transaction ID of the message that shows a task from HTTP.
 func arrivalTxn(key string) string { return key + "-t" }
 
-// reply is a text in reply to the task, or to what shows it in its room.
+// reply returns a reply to the task's event or, for a task from HTTP, to its arrival message.
 func (v Voice) reply(number int, text string) Message {
 	rec := &v.t.rec
 	m := Message{Task: rec.Key, Number: number, Text: text, Origin: Origin{rec.Event, rec.Thread, v.t.Moved()}, About: rec.Event}
@@ -49,13 +47,13 @@ func (v Voice) reply(number int, text string) Message {
 	return m
 }
 
-// bare is a notice about the task that replies to nothing.
+// bare returns a notice that is not a reply.
 func (v Voice) bare(kind state.Kind, suffix, text string) Message {
 	return Message{Kind: kind, Task: v.t.rec.Key, Txn: v.t.rec.Key + suffix, Text: text, Notice: true}
 }
 
-// long is a text in reply to the task, loud or as a notice that no phone rings
-// for. Name is what it is called as a file.
+// long returns a reply of any length: with loud a text that mentions the asker, else a
+// notice. A very long text becomes a file called name.
 func (v Voice) long(name, text string, loud bool) Message {
 	m := v.reply(0, text)
 	m.Notice, m.Long = !loud, &Long{Name: name, Before: v.reminder()}
@@ -65,10 +63,10 @@ func (v Voice) long(name, text string, loud bool) Message {
 	return m
 }
 
-// maxReminder bounds what a text reminds of a task in another room, in bytes.
+// maxReminder bounds the quoted text of a task from another room, in bytes.
 const maxReminder = 200
 
-// reminder stands before a text that cannot reply to what it is about.
+// reminder returns a quote of the task if messages in this room cannot reply to it.
 func (v Voice) reminder() string {
 	if !v.t.Moved() {
 		return ""
@@ -80,8 +78,7 @@ func (v Voice) reminder() string {
 	return "> " + about + "\n\n"
 }
 
-// notice is the notice of the task at its present stretch: it replies to the
-// task, or to the answer with which it goes on.
+// notice returns the progress notice: a reply to the task or to the newest answer.
 func (v Voice) notice(text string) Message {
 	n := len(v.t.exec.Answers)
 	m := v.reply(n, text)
@@ -94,7 +91,7 @@ func (v Voice) notice(text string) Message {
 	return m
 }
 
-// closing is the last word on the notice after n answers.
+// closing returns the final edit of the notice after n answers.
 func (v Voice) closing(n int, text string) Message {
 	m := v.bare(state.KindNoticeEdit, "", text)
 	m.Number, m.Edits = n, noticeTxn(v.t.rec.Key, n)
@@ -102,7 +99,7 @@ func (v Voice) closing(n int, text string) Message {
 	return m
 }
 
-// final is the message of the result.
+// final returns the message of the result.
 func (v Voice) final(text string, loud bool) Message {
 	m := v.long("answer", text, loud)
 	m.Kind, m.Txn = state.KindFinal, v.t.rec.Key+"-f0"
@@ -110,24 +107,23 @@ func (v Voice) final(text string, loud bool) Message {
 	return m
 }
 
-// Arrival shows a task that came by HTTP in its room, once.
+// Arrival returns the message that shows a task from HTTP in its room.
 func (v Voice) Arrival() Message {
-	return v.bare(state.KindArrival, arrivalTxn(""), "📥 A task came by HTTP:\n\n"+text.Fence(text.Cut(v.t.text, 4<<10)))
+	return v.bare(state.KindArrival, arrivalTxn(""), "📥 Task received over HTTP:\n\n"+text.Fence(text.Cut(v.t.text, 4<<10)))
 }
 
-// InLine shows that a task is in line behind another one.
-func (v Voice) InLine() Message { return v.react("-queued", queuedKey) }
+// Queued returns the reaction for a queued task.
+func (v Voice) Queued() Message { return v.react("-queued", queuedKey) }
 
-// begun shows that a task is worked on, and no longer in line.
-func (v Voice) begun() []Message {
+// started returns the reactions for a task that is no longer queued but running.
+func (v Voice) started() []Message {
 	if v.t.rec.Source == state.FromHTTP || v.t.Moved() {
 		return nil
 	}
 	return []Message{v.react("-eyes", eyesKey), v.redact("-queued")}
 }
 
-// ended shows how a task ended. One that never got its turn is in line until
-// then.
+// ended returns the reactions for the end of a task. It may still have been queued.
 func (v Voice) ended(how agent.Ended) []Message {
 	if v.t.rec.Source == state.FromHTTP || v.t.Moved() {
 		return nil
@@ -139,13 +135,13 @@ func (v Voice) ended(how agent.Ended) []Message {
 	return []Message{v.redact("-eyes"), v.redact("-queued"), v.react("-end", key)}
 }
 
-// react is a reaction to the task.
+// react returns a reaction to the task.
 func (v Voice) react(suffix, key string) Message {
 	rec := &v.t.rec
 	return Message{Kind: state.KindReaction, Task: rec.Key, Txn: rec.Key + suffix, About: rec.Event, Reaction: key}
 }
 
-// redact takes such a reaction back, if there is one.
+// redact returns the redaction of such a reaction.
 func (v Voice) redact(suffix string) Message {
 	txn := v.t.rec.Key + suffix
 	return Message{Kind: state.KindRedaction, Task: v.t.rec.Key, Txn: txn + "-x", Redacts: txn}

@@ -12,8 +12,8 @@ import (
 	"matrix-tui/state"
 )
 
-// due is when a waiting task is to be looked at first: when half of its time is
-// over, for the reminder, or at the deadline when nobody wants one.
+// due returns when a waiting task first needs attention: after half of its time for the
+// reminder, or at the deadline if reminders are off.
 func (q Question) due() time.Time {
 	if env := q.t.env; env.NotifyQuestion {
 		return q.t.exec.Deadline.Add(-env.rules().QuestionTimeout / 2)
@@ -21,22 +21,22 @@ func (q Question) due() time.Time {
 	return q.t.exec.Deadline
 }
 
-// lookAt has [Env.Look] called at a time.
-func (q Question) lookAt(due time.Time) {
+// schedule makes the bot call [Env.Look] at a time.
+func (q Question) schedule(due time.Time) {
 	rec := &q.t.rec
 	q.t.env.Waits.Set(rec.Key, Wait{q.t.env.ID, AskerOf(*rec), rec.Thread, due, q.t.exec.QuestionEvent != ""})
 }
 
-// TakeUp has a task wait again that waited in a former life. It reports whether
-// state.json is to be written.
-func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error) {
+// Restore makes a task wait again after a restart. It reports whether the caller must
+// save its execution in state.json.
+func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error) {
 	t := e.Task(rec)
 	q := t.Question()
-	q.lookAt(q.due())
+	q.schedule(q.due())
 	switch {
-	case t.exec.Room != rec.Room: // the room has moved, and its questions have not
+	case t.exec.Room != rec.Room: // the question is still in the room before an upgrade
 		return false, e.AskAgain(ctx)
-	case t.exec.QuestionEvent == "": // sent, perhaps, but not pinned
+	case t.exec.QuestionEvent == "": // it may have been sent
 		_, err := e.Look(ctx, rec.Key)
 		return false, err
 	}
@@ -45,12 +45,12 @@ func (e *Env) TakeUp(ctx context.Context, rec state.Task) (save bool, err error)
 	return !ok || err != nil || string(stored) != string(data), nil
 }
 
-// Look does what is due for one waiting task: its question is pinned, reminded
-// of, or given up. It reports whether the task has ended: the caller then wakes the
-// worker.
+// Look does what is due for one waiting task: it records the event of the question,
+// sends the reminder or ends the task. It reports whether the task has ended; the caller
+// then wakes the worker.
 func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
 	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State != state.TaskWaiting {
 		return false, nil
@@ -66,7 +66,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 			return false, fmt.Errorf("look up question: %w", err)
 		}
 		if err == nil && sent.Status != state.Refused {
-			return false, q.posted(ctx, sent.Event, now) // its time begins when people can see it
+			return false, q.posted(ctx, sent.Event, now) // the time limit starts when people can see it
 		}
 	}
 	deadline := t.exec.Deadline
@@ -78,34 +78,34 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 		err := q.end(ctx, agent.TimedOut)
 		return err == nil, err
 	case now.Before(q.due()):
-		q.lookAt(q.due())
+		q.schedule(q.due())
 		return false, nil
 	}
-	q.lookAt(deadline)
+	q.schedule(deadline)
 	return false, q.remind(ctx, now)
 }
 
-// posted pins the question to its event and has its time begin. The caller
-// holds the books.
+// posted records the event of the question and starts its time limit. The caller holds
+// Env.Decisions.
 func (q Question) posted(ctx context.Context, event string, now time.Time) error {
 	t := q.t
 	t.exec.Deadline = now.Add(t.env.rules().QuestionTimeout).UTC()
 	if event == "" {
-		q.lookAt(q.due())
-		return nil // not yet: the next look will tell
+		q.schedule(q.due())
+		return nil // not sent yet: Look checks again
 	}
 	if err := t.exec.Posted(event, now); err != nil {
 		return err
 	}
-	q.lookAt(q.due())
+	q.schedule(q.due())
 	if err := t.env.Journal.Wait(ctx, t.Row(), nil); err != nil {
-		return fmt.Errorf("pin question: %w", err)
+		return fmt.Errorf("store the event of a question: %w", err)
 	}
 	t.env.ProjectSoon(ctx, t.rec.Key)
 	return nil
 }
 
-// remind queues the reminder of the question, once.
+// remind queues the reminder; its transaction ID makes a second one impossible.
 func (q Question) remind(ctx context.Context, now time.Time) error {
 	t, txn := q.t, q.Txn()
 	m := t.Voice().reply(len(t.exec.Answers), fmt.Sprintf("⏰ I am still waiting for your input: %s\n\nI will give up in %s.",
@@ -114,16 +114,16 @@ func (q Question) remind(ctx context.Context, now time.Time) error {
 	return t.env.Room.Queue(ctx, m)
 }
 
-// Refuse ends a task that waits, by order of a person; closes are rows that this
-// ends too. The caller holds the books, and wakes the worker.
-func (q Question) Refuse(ctx context.Context, by string, closes ...string) error {
+// Cancel ends a waiting task at a person's request and finishes the events in closes. The
+// caller holds Env.Decisions and wakes the worker.
+func (q Question) Cancel(ctx context.Context, by string, closes ...string) error {
 	if err := q.t.exec.Fail("Cancelled by "+by+".", time.Now()); err != nil {
 		return err
 	}
 	return q.end(ctx, agent.Stopped, closes...)
 }
 
-// end stores the end of a task that waits, and whose execution has failed.
+// end stores the end of a waiting task whose execution has just failed.
 func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) error {
 	e := ending{q.t, agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
 	rows := q.t.env.Room.Render(ctx, e.messages(ctx)...)
@@ -134,10 +134,10 @@ func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) er
 	return nil
 }
 
-// GiveUpWaiting ends the tasks that wait in a room that is gone.
+// GiveUpWaiting ends the waiting tasks of a room that the bot has left.
 func (e *Env) GiveUpWaiting(ctx context.Context) error {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
@@ -151,11 +151,11 @@ func (e *Env) GiveUpWaiting(ctx context.Context) error {
 	return nil
 }
 
-// AskAgain asks the questions that have moved here with their room: nobody can
-// answer in the old one.
+// AskAgain repeats the questions from the predecessor of an upgraded room, where nobody
+// can answer any more.
 func (e *Env) AskAgain(ctx context.Context) error {
-	e.Books.Lock()
-	defer e.Books.Unlock()
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
 	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read waiting tasks: %w", err)
@@ -171,7 +171,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
 		}
-		q.lookAt(q.due())
+		q.schedule(q.due())
 		e.ProjectSoon(ctx, rec.Key)
 	}
 	return nil

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Waits knows when each waiting task is to be looked at again: that is all a
-// question holds in memory beside its record.
+// Waits is a schedule: when each waiting task needs [Env.Look]. It is all that an open
+// question keeps in memory.
 type Waits struct {
 	mu    sync.Mutex
 	tasks map[string]Wait // by task key
 	rooms map[string]int
-	News  chan struct{} // gets a value when a task was set
+	News  chan struct{} // receives a value after Set
 }
 
-// Wait is one task that waits.
+// Wait is one waiting task.
 type Wait struct {
 	Room   string
-	Asker  string // user ID; "" for a program
-	Thread string // root of the thread that it stands in; "" for none
+	Asker  string // user ID; "" for HTTP
+	Thread string // root of its thread, or ""
 	Due    time.Time
-	Pinned bool // its question is known to be in the room
+	Pinned bool // the event of its question is recorded
 }
 
-// NewWaits knows of no task yet.
+// NewWaits returns an empty schedule.
 func NewWaits() *Waits {
 	return &Waits{tasks: map[string]Wait{}, rooms: map[string]int{}, News: make(chan struct{}, 1)}
 }
 
-// Set has a task looked at when it is due.
+// Set adds or replaces a task.
 func (w *Waits) Set(key string, one Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (w *Waits) Set(key string, one Wait) {
 	}
 }
 
-// Drop forgets a task that no longer waits.
+// Drop removes a task.
 func (w *Waits) Drop(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func (w *Waits) Drop(key string) {
 	}
 }
 
-// DropRoom forgets all tasks of a room.
+// DropRoom removes all tasks of a room.
 func (w *Waits) DropRoom(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *Waits) forget(key string, old Wait) {
 	}
 }
 
-// Unpinned gives a task whose question is not known to be in its room.
+// Unpinned returns a task if the event of its question is not recorded yet.
 func (w *Waits) Unpinned(key string) (one Wait, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,14 +80,14 @@ func (w *Waits) Unpinned(key string) (one Wait, ok bool) {
 	return one, known && !one.Pinned
 }
 
-// Count is how many tasks of a room wait.
+// Count returns the number of a room's waiting tasks.
 func (w *Waits) Count(room string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.rooms[room]
 }
 
-// AskedOf reports whether a task of a user waits in a room, or one in a thread.
+// AskedOf reports whether a task waits in a room for user, or in thread if not "".
 func (w *Waits) AskedOf(room, user, thread string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,14 +102,14 @@ func (w *Waits) AskedOf(room, user, thread string) bool {
 	return false
 }
 
-// Total is how many tasks of all rooms wait.
+// Total returns the number of waiting tasks in all rooms.
 func (w *Waits) Total() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.tasks)
 }
 
-// Overdue reports whether something in the room is due.
+// Overdue reports whether a task of the room is due.
 func (w *Waits) Overdue(room string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,7 +121,7 @@ func (w *Waits) Overdue(room string, now time.Time) bool {
 	return false
 }
 
-// Next gives the rooms that are due, and when the next one will be.
+// Next returns the rooms with a due task, one entry per task, and when to call it again.
 func (w *Waits) Next(now time.Time) (rooms []string, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ func TestWaits(t *testing.T) {
 	w.Set("a", Wait{Room: "!r", Due: now.Add(time.Minute)})
 	w.Set("b", Wait{Room: "!r", Due: now.Add(-time.Second)})
 	w.Set("c", Wait{Room: "!s", Due: now.Add(2 * time.Second)})
-	w.Set("c", Wait{Room: "!s", Due: now.Add(3 * time.Second)}) // a new time is no second task
+	w.Set("c", Wait{Room: "!s", Due: now.Add(3 * time.Second)}) // replaces the first time
 	rooms, at := w.Next(now)
 	if diff := cmp.Diff([]string{"!r"}, rooms); diff != "" || !at.Equal(now.Add(3*time.Second)) {
 		t.Errorf("%s; next in %s", diff, at.Sub(now))
@@ -22,9 +22,9 @@ func TestWaits(t *testing.T) {
 		t.Errorf("%d, %d, %d of %d", w.Count("!r"), w.Count("!s"), w.Count("!t"), w.Total())
 	}
 	if !w.Overdue("!r", now) || w.Overdue("!s", now) {
-		t.Error("what is overdue")
+		t.Error("wrong room is overdue")
 	}
-	w.Set("a", Wait{Room: "!s", Due: now.Add(time.Minute)}) // its room has moved
+	w.Set("a", Wait{Room: "!s", Due: now.Add(time.Minute)}) // its room was upgraded
 	w.Drop("b")
 	w.Drop("b")
 	if w.Count("!r") != 0 || w.Count("!s") != 2 {
