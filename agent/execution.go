@@ -12,7 +12,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// State is the state of an Execution. Source: seed 000, "Execution State Machine".
+// State is the state of an Execution.
 type State string
 
 const (
@@ -38,8 +38,7 @@ const (
 )
 
 // Execution is one task with its questions, as it is stored and as the HTTP API shows
-// it. Source: seed 000, "ExecutionContext"; the keys after error_message and before
-// created_at are additions. State changes only through its methods, and a method that
+// it. State changes only through its methods, and a method that
 // returns an error changes nothing. It is not safe for concurrent use.
 type Execution struct {
 	ID              string   `json:"session_id"` // a UUID
@@ -95,7 +94,7 @@ func (e *TransitionError) Error() string {
 // Sentence is for whoever requested the transition.
 func (e *TransitionError) Sentence() string {
 	if e.From != Pending && e.To == Running {
-		return fmt.Sprintf("Session is %s, not waiting for input", e.From) // the seed's wording, for an answer
+		return fmt.Sprintf("Session is %s, not waiting for input", e.From) // for an answer that comes too early or too late
 	}
 	return fmt.Sprintf("Session is %s, so it cannot become %s.", e.From, e.To)
 }

@@ -1,6 +1,6 @@
 package agent
 
-// The lines of a signal. Source: seed 000, "MOLTBOT_INSTRUCTION_TEMPLATE".
+// The markers of a signal.
 const (
 	needInput = "<<<NEED_INPUT>>>"
 	inContext = "<<<CONTEXT>>>"

@@ -30,7 +30,7 @@ func TestSignal(t *testing.T) {
 	}{
 		{"nothing", "", plain},
 		{"an answer", " Done.\n\n", plain},
-		{"the seed's", `<<<NEED_INPUT>>>
+		{"each marker on its line", `<<<NEED_INPUT>>>
 Which database should I back up - production or staging?
 <<<CONTEXT>>>
 Found two PostgreSQL instances. The plan said "back up the database" but didn't specify which.

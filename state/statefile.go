@@ -66,8 +66,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parse reads state.json room by room: the file may be large, and nothing of it is held in memory twice. Source of the
-// keys containers and history: seed 001, Phase 1.
+// parse reads state.json room by room: the file may be large, and nothing of it is held in memory twice.
 func parse(r io.Reader) (*contents, error) {
 	c := newContents()
 	dec := json.NewDecoder(r)

@@ -13,8 +13,8 @@ import (
 
 var ctx = context.Background()
 
-// seedFile is the example of seed 001, Phase 1.
-const seedFile = `{
+// oldFile is a state.json of the bot that this one replaced: it has two keys.
+const oldFile = `{
   "containers": {
     "!roomid:matrix.org": "container-name"
   },
@@ -39,9 +39,9 @@ func readState(t testing.TB, dir string) string {
 	return string(data)
 }
 
-func TestStoreLoadsSeedFile(t *testing.T) {
+func TestStoreLoadsOldFile(t *testing.T) {
 	dir := t.TempDir()
-	writeState(t, dir, seedFile)
+	writeState(t, dir, oldFile)
 	s := openStore(t, dir)
 	if got := s.Container("!roomid:matrix.org"); got != "container-name" {
 		t.Errorf("container %q", got)
@@ -50,7 +50,7 @@ func TestStoreLoadsSeedFile(t *testing.T) {
 	if diff := cmp.Diff(want, s.History("!roomid:matrix.org")); diff != "" {
 		t.Error(diff)
 	}
-	if s.Corrupt() != "" || readState(t, dir) != seedFile {
+	if s.Corrupt() != "" || readState(t, dir) != oldFile {
 		t.Error("opening changed the file")
 	}
 }

@@ -10,7 +10,7 @@ const (
 	MaxFiles = 50
 	// maxFileList bounds the list of them, in bytes.
 	maxFileList = 12 << 10
-	// VoicePlaceholder represents the content of a voice message. Source: seed 002, "Inbound Flow".
+	// VoicePlaceholder represents the content of a voice message.
 	VoicePlaceholder = "[Voice Message]"
 )
 

@@ -4,7 +4,7 @@
 // anything, and it never fails.
 package workspace
 
-// Paths in the container. Source: seed 001, "Workspace file layout".
+// Paths in the container.
 const (
 	Dir         = "/workspace"
 	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds

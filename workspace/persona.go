@@ -14,8 +14,7 @@ const (
 )
 
 // BootstrapFiles are the names of the files that describe the agent and how it works in
-// a room, in prompt order. They are in Dir or in the bot's state folder. Source: seed
-// 002, "Prompt Construction".
+// a room, in prompt order. They are in Dir or in the bot's state folder.
 func BootstrapFiles() []string {
 	return []string{"AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md"}
 }

@@ -44,7 +44,7 @@ type Input struct {
 type room struct{ history, answers int }
 
 // Prompt is the agent's prompt: read what earlier tasks left, do the task, leave
-// something for the next one. Source: seed 001, "Gemini invocation with context". Text
+// something for the next one. Text
 // from people is marked with a name in brackets or as a quotation, and its @ is
 // escaped, because the CLI runs /commands and inlines @files anywhere in a prompt. If
 // the task makes the prompt longer than MaxPrompt, it is only in task.md and the prompt

@@ -22,7 +22,7 @@ discovered conventions to /workspace/context.md.
 		in   Input
 		want string
 	}{
-		{"the seed's", Input{Task: "write a prime checker", Asker: "alice"},
+		{"a task", Input{Task: "write a prime checker", Asker: "alice"},
 			before + "[alice]: write a prime checker\n" + after},
 		{"hostile text", Input{Task: "-rf /quit \"q\" `x` $(y)\r\nsecond\x00 line 🙂 \xff", Asker: "a[b]@/c\n"},
 			before + "[abc]: -rf /quit \"q\" `x` $(y)\nsecond line 🙂 \uFFFD\n" + after},

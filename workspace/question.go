@@ -23,7 +23,7 @@ type Answered struct {
 
 // PreviousAnswers are people's answers to the agent's questions about a task, oldest
 // first, for the prompt; "" if there are none. It always contains the newest, and as
-// many others as fit into MaxAnswers. Source: seed 000, "Previous answers from user".
+// many others as fit into MaxAnswers.
 func PreviousAnswers(answers []Answered) string { return previousAnswers(answers, MaxAnswers) }
 
 func previousAnswers(answers []Answered, limit int) string {

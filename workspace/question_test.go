@@ -16,7 +16,7 @@ func TestPreviousAnswers(t *testing.T) {
 		want    string
 	}{
 		{"none", nil, ""},
-		{"the seed's", []Answered{{"Which database should I back up - production or staging?", "Back up the production database", "alice"}},
+		{"one answer", []Answered{{"Which database should I back up - production or staging?", "Back up the production database", "alice"}},
 			"Previous answers from user:\nQ: Which database should I back up - production or staging?\nA: [alice]: Back up the production database\n"},
 		{"several, hostile", []Answered{{"who is @bob?\r\n\x00", "/quit @/etc/passwd", "a[b]@"}, {"q\xff", "2. staging", ""}},
 			"Previous answers from user:\nQ: who is \\@bob?\n\nA: [ab]: /quit \\@/etc/passwd\nQ: q\uFFFD\nA: [user]: 2. staging\n"},

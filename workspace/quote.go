@@ -33,7 +33,7 @@ const (
 )
 
 // quotation returns a quote with every line marked, because it may come from anybody;
-// "" if there is none. Source: seed 002, "Reply Context Archive" and the topic window.
+// "" if there is none.
 func quotation(q *Quote) string {
 	if q == nil {
 		return ""

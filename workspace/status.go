@@ -22,7 +22,7 @@ const (
 //	[YYYY-MM-DD HH:MM] Task: <task>
 //	[YYYY-MM-DD HH:MM] <outcome>
 //
-// each text on one line. Source: seed 001, "status.md format".
+// each text on one line.
 func StatusLines(now time.Time, task, outcome string) string {
 	stamp := now.Format("[2006-01-02 15:04] ")
 	return "\n" + stamp + "Task: " + oneLine(task) + "\n" + stamp + oneLine(outcome) + "\n"

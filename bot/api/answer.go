@@ -53,7 +53,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, bot.ErrNoRoom):
 		sendError(w, http.StatusNotFound, "Room not found: the bot is not in a room with this ID")
 	case errors.As(err, &step):
-		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From)) // the seed's, of each state
+		sendError(w, http.StatusConflict, fmt.Sprintf("Session is %s, not waiting for input", step.From))
 	case errors.Is(err, agent.ErrLimit):
 		sendError(w, http.StatusUnprocessableEntity, sentence.Text(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

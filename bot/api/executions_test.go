@@ -13,7 +13,7 @@ import (
 	"matrix-tui/agent"
 )
 
-// TestExecution follows the seed's path: started, asked, answered, and answered again.
+// TestExecution follows an execution: started, asked, answered, and answered again.
 func TestExecution(t *testing.T) {
 	s := &shelf{}
 	base, log := served(t, s, testToken)
