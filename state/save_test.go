@@ -14,7 +14,7 @@ import (
 
 func TestStoreMovesCorruptFileAside(t *testing.T) {
 	tests := map[string]string{
-		"cut in half":       seedFile[:len(seedFile)/2],
+		"cut in half":       oldFile[:len(oldFile)/2],
 		"empty":             "",
 		"no object":         `[1, 2]`,
 		"something follows": `{} {}`,

@@ -13,8 +13,8 @@ import (
 
 // What parses can be written, and then has the same content.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(seedFile))
-	f.Add([]byte(seedFile[:60]))
+	f.Add([]byte(oldFile))
+	f.Add([]byte(oldFile[:60]))
 	f.Add([]byte(`{"containers":null,"history":{"!r":null},"sessions":{"!r":"s"},"executions":{"a": [1 , 2]},"executions":0}`))
 	f.Add([]byte(`{"history":{"!r":[{"role":"user","content":"\ud800"},null]},"":{}}`))
 	f.Add([]byte(`{"executions":{"!r":[{"session_id":"1","state":"failed"},{"session_id":"1","state":"x"},[0]],"!q":[{"session_id":"1","state":"x"}],"":[]}}`))
