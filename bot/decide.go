@@ -36,6 +36,9 @@ func (r *room) undecided() func(context.Context) (func() error, error) {
 // decide makes an event a task or handles it at once. After an error it is called
 // again.
 func (r *room) decide(ctx context.Context, row state.Event) error {
+	if r.isKeyless(row) {
+		return nil
+	}
 	row, err := r.bot.decrypted(ctx, row)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ type room struct {
 	alarms    time.Time       // when the room was last told about an internal error
 	cleartext time.Time       // when it was last warned about an unencrypted message
 	refused   map[string]bool // event types that the bot may not send here
+	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
 }
 
 func newRoom(b *Bot, id string) *room {

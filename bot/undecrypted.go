@@ -99,12 +99,34 @@ func (r *room) waitForKey(ctx context.Context, row state.Event) error {
 	if waiting > maxUndecrypted {
 		return r.finish(ctx, row)
 	}
+	r.mu.Lock()
+	if r.keyless == nil || len(r.keyless) >= 2*maxUndecrypted {
+		r.keyless = map[string]bool{}
+	}
+	r.keyless[row.ID] = true
+	r.mu.Unlock()
 	if row.Encryption == event.Untrusted {
 		r.bot.warnUntrusted(row)
 		return nil
 	}
 	r.bot.askForKey(row.Event)
 	return nil
+}
+
+// isKeyless reports whether an event is waiting for a key that has not arrived:
+// decrypting it again would be in vain.
+func (r *room) isKeyless(row state.Event) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return row.Undecrypted() && r.keyless[row.ID]
+}
+
+// retryKeyless has the room decrypt its pending events again.
+func (r *room) retryKeyless() {
+	r.mu.Lock()
+	r.keyless = nil
+	r.mu.Unlock()
+	r.wake()
 }
 
 // askForKey requests an event's key from its sender, once and in the background. If
@@ -132,7 +154,7 @@ func (b *Bot) keyArrived(key e2ee.Key) {
 		b.log.Warn().Err(err).Msg("cannot look up the rooms that wait for a key") // watchKeys finds them, too
 	}
 	for _, name := range append(rooms, key.Room) {
-		b.room(name).wake()
+		b.room(name).retryKeyless()
 	}
 }
 
