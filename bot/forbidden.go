@@ -10,8 +10,8 @@ import (
 )
 
 // forbidden handles a refusal with M_FORBIDDEN. If the bot is not in the room, or its
-// power level does not suffice for messages, it leaves the room and gives up the unsent ones. If it may not send
-// something else, such as reactions, it continues without.
+// power level is too low for messages, it leaves the room and gives up the unsent
+// ones. If it may not send something else, such as reactions, it continues without.
 func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) error {
 	r, b := o.room, o.room.bot
 	if row.Type != event.TypeMessage {
