@@ -2,6 +2,8 @@ package bot
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -14,6 +16,76 @@ import (
 // cleartextQuiet is the minimum time between two warnings about unencrypted
 // messages in the same room.
 const cleartextQuiet = time.Hour
+
+// admission collects new events on their way into the journal.
+type admission struct {
+	bot     *Bot
+	rows    []state.Event
+	ignored map[string]bool // by ID of a cleartext message: it would have been obeyed
+	echoes  []event.Event
+}
+
+// add adds an event. fresh says that it may be acted on; mustEncrypt, that a message
+// has to be encrypted for that.
+func (a *admission) add(ctx context.Context, e event.Event, fresh, mustEncrypt bool) {
+	if e.Sender == a.bot.UserID() && e.Transaction != "" {
+		a.echoes = append(a.echoes, e)
+	}
+	row, wanted := a.bot.examine(ctx, e, fresh)
+	switch {
+	case mustEncrypt && e.Spoken() && !a.bot.isSelf(e.Sender):
+		row.Encryption = event.Cleartext
+		if wanted {
+			if a.ignored == nil {
+				a.ignored = map[string]bool{}
+			}
+			a.ignored[e.ID] = true
+		}
+	case wanted:
+		row.Status = state.Pending
+	}
+	a.rows = append(a.rows, row)
+}
+
+// settle marks our messages whose echoes are among the events as sent, and archives
+// what was answered before. Call it before the events are committed: echoes arrive only
+// once.
+func (a *admission) settle(ctx context.Context) error {
+	for _, e := range a.echoes {
+		err := a.bot.Journal.MarkSent(ctx, e.Transaction, e.ID)
+		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
+			err = a.bot.noteAnswered(ctx, e)
+		}
+		if err != nil {
+			return fmt.Errorf("mark echoed message: %w", err)
+		}
+		a.bot.pinEchoed(ctx, e.Transaction)
+	}
+	for i, row := range a.rows {
+		if row.Status != state.Pending {
+			continue
+		}
+		answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
+		if err != nil {
+			return err
+		}
+		if answered {
+			a.rows[i].Status = state.Archived
+		}
+	}
+	return nil
+}
+
+// finish acts on the committed events.
+func (a *admission) finish(ctx context.Context, fresh []state.Event) {
+	for _, row := range fresh {
+		if a.ignored[row.ID] {
+			a.bot.room(row.Room).tellCleartext(ctx, row)
+		}
+		a.bot.verify(ctx, row.Event)
+		a.bot.dispatch(row)
+	}
+}
 
 // clearUntil returns the index of the first of a room's new events that must be
 // encrypted: everything after the event that enabled encryption, or everything

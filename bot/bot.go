@@ -49,7 +49,8 @@ type Bot struct {
 	pairing *policy.Pairing
 	count   *counters
 
-	receipts queue.Newest // newest stored event by room, for read receipts
+	pages    chan struct{} // limits requests that fill gaps
+	receipts queue.Newest  // newest stored event by room, for read receipts
 	watch    *alert.Watch
 
 	updating atomic.Value // string: event ID of the order whose update this process has started
@@ -83,6 +84,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   newCounters(),
 		rooms:   map[string]*room{},
+		pages:   make(chan struct{}, gapParallel),
 	}
 	b.tasks = b.deps()
 	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Limited: parts.Gateway.Limited, Log: cfg.Log}
@@ -160,7 +162,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	return b.follow(ctx)
 }
 
-// wakeRooms wakes every room with unfinished work or unsent messages.
+// wakeRooms wakes every room with unfinished work, gaps or unsent messages.
 func (b *Bot) wakeRooms(ctx context.Context) error {
 	rooms, err := b.Journal.UnfinishedRooms(ctx)
 	if err != nil {
@@ -168,6 +170,13 @@ func (b *Bot) wakeRooms(ctx context.Context) error {
 	}
 	for _, name := range rooms {
 		b.room(name).wake()
+	}
+	rooms, err = b.Journal.GapRooms(ctx)
+	if err != nil {
+		return fmt.Errorf("list rooms with gaps: %w", err)
+	}
+	for _, name := range rooms {
+		b.room(name).gaps.Wake()
 	}
 	rooms, err = b.Journal.UnsentRooms(ctx)
 	if err != nil {

@@ -86,51 +86,38 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		return err
 	}
 	b.noteMembers(batch)
-	var rows []state.Event
-	ignored := map[string]bool{} // by ID of a cleartext message: it would have been obeyed
-	var echoes []echo
+	in := &admission{bot: b}
+	next := state.Batch{Next: batch.Next, Closes: batch.Left}
 	for name, joined := range batch.Joined {
-		events, old, err := b.timeline(ctx, name, batch.Since, joined)
-		if err != nil {
-			return err
-		}
+		events := whileJoined(joined.Timeline, b.UserID())
 		clear := clearUntil(before[name], now[name], events)
+		last, err := b.Journal.LastEvent(ctx, name)
+		if err != nil {
+			return fmt.Errorf("read last event: %w", err)
+		}
+		if batch.Since != "" && b.isLimited(joined) {
+			next.Gaps = append(next.Gaps, state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: gapEncrypted(before[name], now[name], joined.Timeline)})
+		}
 		for i, e := range events {
-			if txn := ownTransaction(e, b.UserID()); txn != "" {
-				echoes = append(echoes, echo{txn, e.ID})
-			}
-			row, wanted := b.examine(ctx, e, !old)
-			switch {
-			case i >= clear && e.Spoken() && !b.isSelf(e.Sender):
-				row.Encryption, ignored[e.ID] = event.Cleartext, wanted
-			case wanted:
-				row.Status = state.Pending
-			}
-			rows = append(rows, row)
+			in.add(ctx, e, last != "" || batch.Since != "", i >= clear)
 		}
 	}
 	for name, invite := range batch.Invited {
-		rows = append(rows, syntheticEvent(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
+		in.rows = append(in.rows, syntheticEvent(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
+		next.Closes = append(next.Closes, name)
 	}
 	for _, name := range batch.Left {
 		if batch.Since != "" {
-			rows = append(rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
+			in.rows = append(in.rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
 		}
 	}
-	answered := answeredBefore{}
-	for _, e := range echoes { // before the token is stored: echoes arrive only once
-		err := b.Journal.MarkSent(ctx, e.txn, e.event)
-		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
-			answered.take(e.txn)
-		} else if err != nil {
-			return fmt.Errorf("mark echoed message: %w", err)
-		}
-		b.pinEchoed(ctx, e.txn)
+	if err := in.settle(ctx); err != nil {
+		return err
 	}
-	answered.archive(rows)
-	fresh, err := b.Journal.Commit(ctx, batch.Next, rows)
+	next.Events = in.rows
+	fresh, err := b.Journal.CommitBatch(ctx, next)
 	if err != nil {
-		b.alarmRooms(ctx, rows, err)
+		b.alarmRooms(ctx, in.rows, err)
 		return fmt.Errorf("commit sync batch: %w", err)
 	}
 	crashIfTask(fresh, "committed")
@@ -138,13 +125,10 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		return &notReadyError{err}
 	}
 	b.receive(fresh)
-	for _, row := range fresh {
-		if ignored[row.ID] {
-			b.room(row.Room).tellCleartext(ctx, row)
-		}
-		b.verify(ctx, row.Event)
-		b.dispatch(row)
+	for _, gap := range next.Gaps {
+		b.room(gap.Room).gaps.Wake()
 	}
+	in.finish(ctx, fresh)
 	return b.account.AfterCommit(ctx, batch)
 }
 
@@ -195,18 +179,6 @@ func (b *Bot) dispatch(row state.Event) {
 		r.abandon()
 	}
 	r.wake()
-}
-
-// echo is one of our own messages as it came back by /sync.
-type echo struct{ txn, event string }
-
-// ownTransaction returns the transaction ID of an event that this account sent, or
-// "".
-func ownTransaction(e event.Event, self string) string {
-	if e.Sender != self {
-		return ""
-	}
-	return e.Transaction
 }
 
 // crashIfTask is the crash point after a batch with a message was stored.

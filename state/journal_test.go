@@ -158,7 +158,7 @@ func TestQueriesUseIndices(t *testing.T) {
 		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3",
 		queryLastTask: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
 		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
-		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent",
+		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent", queryAnswered: "sqlite_autoindex_message_1",
 	} {
 		plan, err := queryAll(ctx, j.db, func(row scanner) (string, error) {
 			var text string

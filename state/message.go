@@ -80,8 +80,17 @@ const (
 	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
 	queryUnsent      = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
 	queryMessageOf   = "SELECT " + messageColumns + " FROM message WHERE room = ? AND event = ? AND event <> ''"
+	queryAnswered    = "SELECT count(*) FROM message WHERE txn IN (? || '-f0', ? || '-f0-s', ? || '-a')"
 	queryUnsentRooms = "SELECT DISTINCT room FROM message WHERE status = 0 ORDER BY room"
 )
+
+// Answered reports whether the journal has a message that finished the event or task
+// with this key: a result, its substitute, or a reply.
+func (j *Journal) Answered(ctx context.Context, key string) (bool, error) {
+	var n int
+	err := j.db.QueryRowContext(ctx, queryAnswered, key, key, key).Scan(&n)
+	return n > 0, j.failed("look up answer", err)
+}
 
 // Queue stores messages to be sent, in one transaction. One with a known transaction ID stays unchanged.
 func (j *Journal) Queue(ctx context.Context, out ...Message) error {
