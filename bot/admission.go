@@ -9,6 +9,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
+	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -25,15 +26,14 @@ type admission struct {
 	echoes  []event.Event
 }
 
-// add adds an event. fresh says that it may be acted on; mustEncrypt, that a message
-// has to be encrypted for that.
-func (a *admission) add(ctx context.Context, e event.Event, fresh, mustEncrypt bool) {
-	if e.Sender == a.bot.UserID() && e.Transaction != "" {
-		a.echoes = append(a.echoes, e)
+// add adds an event of a timeline.
+func (a *admission) add(ctx context.Context, e timeline.Event) {
+	if a.bot.isSelf(e.Sender) && e.Transaction != "" {
+		a.echoes = append(a.echoes, e.Event)
 	}
-	row, wanted := a.bot.examine(ctx, e, fresh)
+	row, wanted := a.bot.examine(ctx, e.Event, e.Fresh)
 	switch {
-	case mustEncrypt && e.Spoken() && !a.bot.isSelf(e.Sender):
+	case e.MustEncrypt && e.Spoken() && !a.bot.isSelf(e.Sender):
 		row.Encryption = event.Cleartext
 		if wanted {
 			if a.ignored == nil {
@@ -85,25 +85,6 @@ func (a *admission) finish(ctx context.Context, fresh []state.Event) {
 		a.bot.verify(ctx, row.Event)
 		a.bot.dispatch(row)
 	}
-}
-
-// clearUntil returns the index of the first of a room's new events that must be
-// encrypted: everything after the event that enabled encryption, or everything
-// if encryption was enabled before. before and now report whether the room was
-// known to be encrypted before and after the batch.
-func clearUntil(before, now bool, events []event.Event) int {
-	if before {
-		return 0
-	}
-	for i, e := range events {
-		if e.IsState(event.TypeEncryption) {
-			return i
-		}
-	}
-	if now { // enabled by an event that is not in this list
-		return 0
-	}
-	return len(events)
 }
 
 // tellCleartext tells the room that an unencrypted message was ignored, at most

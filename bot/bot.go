@@ -27,6 +27,7 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/timeline"
 	"matrix-tui/state/sentence"
 )
 
@@ -34,27 +35,29 @@ import (
 type Bot struct {
 	Config
 	Parts
-	account *matrix.Account
-	log     zerolog.Logger
-	tasks   *task.Deps  // dependencies of the tasks in all rooms
-	synced  queue.Gate  // opened after each committed sync
-	asked   queue.Gate  // opened before each sync request
-	waits   *task.Waits // tasks that wait for an answer
-	policy  *policy.Source
-	direct  directs
-	members memberCounts
-	keys    keys
-	called  atomic.Value // string: the display name
+	account  *matrix.Account
+	timeline *timeline.Reader
+	log      zerolog.Logger
+	tasks    *task.Deps  // dependencies of the tasks in all rooms
+	synced   queue.Gate  // opened after each committed sync
+	asked    queue.Gate  // opened before each sync request
+	waits    *task.Waits // tasks that wait for an answer
+	policy   *policy.Source
+	direct   directs
+	members  memberCounts
+	keys     keys
+	called   atomic.Value // string: the display name
 
 	pairing *policy.Pairing
 	count   *counters
 
-	pages    chan struct{} // limits requests that fill gaps
-	receipts queue.Newest  // newest stored event by room, for read receipts
+	receipts queue.Newest // newest stored event by room, for read receipts
 	watch    *alert.Watch
 
-	updating atomic.Value // string: event ID of the order whose update this process has started
-	isOpen   atomic.Bool  // the first sync is stored and rooms may work
+	updating  atomic.Value // string: event ID of the order whose update this process has started
+	checked   bool         // the homeserver has the newest known event; of the goroutine that syncs
+	startOver atomic.Bool  // the next sync is an initial one
+	isOpen    atomic.Bool  // the first sync is stored and rooms may work
 
 	mu       sync.Mutex
 	rooms    map[string]*room
@@ -84,7 +87,6 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   newCounters(),
 		rooms:   map[string]*room{},
-		pages:   make(chan struct{}, gapParallel),
 	}
 	b.tasks = b.deps()
 	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Limited: parts.Gateway.Limited, Log: cfg.Log}
@@ -95,6 +97,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.timeline = timeline.New(parts.Journal, b.account)
 	return b, nil
 }
 

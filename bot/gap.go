@@ -3,69 +3,18 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
-const (
-	gapPage     = 100                        // events per /messages request
-	gapPages    = 2 * state.MaxGap / gapPage // requests per gap; a homeserver may return short pages
-	gapParallel = 4                          // requests at the same time, so that their pages fit into memory
-	gapQuiet    = 3                          // attempts before the room is told
-)
-
-// whileJoined drops the events that were sent while user was not in the room:
-// before a join, and from a leave to the next join.
-func whileJoined(events []event.Event, user string) []event.Event {
-	var kept []event.Event
-	in := true
-	for _, e := range events {
-		switch e.MembershipChange(user) {
-		case "join":
-			if in {
-				kept = nil // no leave before it: the user was outside from the start
-			}
-			in = true
-		case "leave":
-			kept, in = append(kept, e), false
-			continue
-		}
-		if in {
-			kept = append(kept, e)
-		}
-	}
-	return kept
-}
-
-// isLimited reports whether events are missing before a timeline. What was sent before
-// the bot's own join is not.
-func (b *Bot) isLimited(joined matrix.Room) bool {
-	return joined.Limited && joined.PrevBatch != "" && !slices.ContainsFunc(joined.Timeline, b.isOwnJoin)
-}
-
-func (b *Bot) isOwnJoin(e event.Event) bool { return e.MembershipChange(b.UserID()) == "join" }
-
-// gapEncrypted says which events of the gap before a timeline must be encrypted: see
-// clearUntil.
-func gapEncrypted(before, now bool, timeline []event.Event) state.Encrypted {
-	switch {
-	case before:
-		return state.EncryptedAll
-	case now && !slices.ContainsFunc(timeline, enablesEncryption):
-		return state.EncryptedLater
-	}
-	return state.EncryptedNever
-}
-
-func enablesEncryption(e event.Event) bool { return e.IsState(event.TypeEncryption) }
+// gapQuiet is the number of failed requests for missing events before the room is told.
+const gapQuiet = 3
 
 // fillGaps fills the room's gaps, page by page, and retries as often as necessary. The
 // room's newer events wait for that, other rooms do not.
@@ -99,48 +48,26 @@ func (r *room) fillGaps() {
 	}
 }
 
-// fillPage stores the next page of a gap. The gap is closed at the first event that was
-// known before it, at the bot's own join, and at the limits.
+// fillPage stores the next page of a gap.
 func (r *room) fillPage(ctx context.Context, g state.Gap) error {
 	b := r.bot
-	chunk, all, end, err := b.messages(ctx, r.id, g.Token)
+	page, err := b.timeline.Page(ctx, g)
 	if err != nil {
 		return r.endGap(ctx, g, err)
 	}
-	ids := make([]string, 0, len(chunk))
-	for _, e := range chunk {
-		ids = append(ids, e.ID)
-	}
-	known, err := b.Journal.Known(ctx, r.id, g.Hides, ids)
-	if err != nil {
-		return err
-	}
-	last := end == "" || end == g.Token || all == 0 || g.Pages+1 >= gapPages
 	in := &admission{bot: b}
-	for _, e := range chunk {
-		if known[e.ID] {
-			last = true
-			break
-		}
-		in.add(ctx, e, !e.Time.Before(g.Since), g.Encrypted != state.EncryptedNever)
-		if g.Encrypted == state.EncryptedLater && enablesEncryption(e) {
-			g.Encrypted = state.EncryptedNever
-		}
-		if b.isOwnJoin(e) {
-			last = true
-			break
-		}
+	for _, e := range page.Events {
+		in.add(ctx, e)
 	}
 	if err := in.settle(ctx); err != nil {
 		return err
 	}
-	g.Token = end
-	fresh, closed, err := b.Journal.CommitPage(ctx, g, in.rows, last)
+	fresh, closed, err := b.Journal.CommitPage(ctx, page.Gap, in.rows, page.Last)
 	if errors.Is(err, state.ErrNotFound) {
-		return nil // the bot has left the room meanwhile
+		return nil // replaced, or the bot has left the room
 	}
 	if err != nil {
-		return fmt.Errorf("commit page of a gap: %w", err)
+		return err
 	}
 	crash.At("gap")
 	b.log.Info().Str("room", r.id).Int("events", len(fresh)).Bool("closed", closed).Msg("filled a page of a gap in the timeline")
@@ -151,33 +78,20 @@ func (r *room) fillPage(ctx context.Context, g state.Gap) error {
 	return nil
 }
 
-// messages requests a page of a room's timeline.
-func (b *Bot) messages(ctx context.Context, room, from string) (chunk []event.Event, all int, end string, err error) {
-	select {
-	case b.pages <- struct{}{}:
-		defer func() { <-b.pages }()
-	case <-ctx.Done():
-		return nil, 0, "", ctx.Err()
-	}
-	return b.account.Messages(ctx, room, from, gapPage)
-}
-
-// endGap closes a gap if err says that its events do not exist or that the bot is no
-// longer in the room, and else returns err: the homeserver, or a proxy in front of it,
-// has trouble.
+// endGap closes a gap whose events cannot be had, or else returns err. If the bot starts
+// over, that replaces the gap.
 func (r *room) endGap(ctx context.Context, g state.Gap, err error) error {
-	switch {
-	case matrix.IsNotFound(err), matrix.IsTokenRejected(err):
-	case matrix.IsForbidden(err):
-		if in, inErr := r.bot.isIn(ctx, r.id); inErr != nil || in {
-			return err
-		}
-	default:
+	switch r.bot.timeline.Judge(ctx, g, err) {
+	case timeline.Retry:
+		return err
+	case timeline.StartOver:
+		r.bot.startOver.Store(true)
+		r.bot.account.SyncNow()
 		return err
 	}
 	r.bot.log.Warn().Err(err).Str("room", r.id).Msg("gap in the timeline closed: the homeserver does not have its events")
 	if _, _, err := r.bot.Journal.CommitPage(ctx, g, nil, true); err != nil && !errors.Is(err, state.ErrNotFound) {
-		return fmt.Errorf("close gap: %w", err)
+		return err
 	}
 	r.wake()
 	return nil

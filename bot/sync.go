@@ -57,20 +57,39 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 
 func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 	b.asked.Open()
-	since, err := b.Journal.NextBatch(ctx)
+	last, err := b.Journal.NextBatch(ctx)
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
 	}
+	if last != "" && !b.checked {
+		b.checkServer(ctx)
+	}
+	since := last
+	if b.startOver.Load() {
+		since = ""
+	}
 	batch, err := b.account.Sync(ctx, since, hold)
 	if err != nil {
+		if since != "" && matrix.IsTokenRejected(err) {
+			b.log.Warn().Err(err).Msg("the homeserver rejects the sync token: starting over with an initial sync")
+			b.startOver.Store(true)
+		}
+		b.checked = b.checked && errors.Is(err, matrix.ErrInterrupted)
 		return err
 	}
-	return b.admit(ctx, batch)
+	if err := b.admit(ctx, batch, last); err != nil {
+		return err
+	}
+	if since == "" {
+		b.startOver.Store(false)
+	}
+	return nil
 }
 
-// admit stores a batch: one transaction holds its events and the next sync token.
-// The rooms then work from the journal.
-func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
+// admit stores a batch: one transaction holds its events and the next sync token. The
+// rooms then work from the journal. last is the token of the batch before; this one is
+// that of an initial sync nevertheless if the bot starts over.
+func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error {
 	if batch.Direct != nil {
 		b.direct.take(batch.Direct)
 	}
@@ -87,29 +106,28 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 	}
 	b.noteMembers(batch)
 	in := &admission{bot: b}
-	next := state.Batch{Next: batch.Next, Closes: batch.Left}
-	for name, joined := range batch.Joined {
-		events := whileJoined(joined.Timeline, b.UserID())
-		clear := clearUntil(before[name], now[name], events)
-		last, err := b.Journal.LastEvent(ctx, name)
-		if err != nil {
-			return fmt.Errorf("read last event: %w", err)
+	read, err := b.timeline.Read(ctx, batch, last, before, now)
+	if err != nil {
+		return err
+	}
+	next := state.Batch{Next: batch.Next, Gaps: read.Gaps}
+	if batch.Since == "" && last != "" {
+		if err := b.replaceAll(ctx, batch, last, &next); err != nil {
+			return err
 		}
-		if batch.Since != "" && b.isLimited(joined) {
-			next.Gaps = append(next.Gaps, state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: gapEncrypted(before[name], now[name], joined.Timeline)})
-		}
-		for i, e := range events {
-			in.add(ctx, e, last != "" || batch.Since != "", i >= clear)
-		}
+	}
+	for _, e := range read.Events {
+		in.add(ctx, e)
 	}
 	for name, invite := range batch.Invited {
 		in.rows = append(in.rows, syntheticEvent(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
 		next.Closes = append(next.Closes, name)
 	}
 	for _, name := range batch.Left {
-		if batch.Since != "" {
+		if last != "" {
 			in.rows = append(in.rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
 		}
+		next.Closes = append(next.Closes, name)
 	}
 	if err := in.settle(ctx); err != nil {
 		return err

@@ -17,6 +17,7 @@ const (
 
 	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
 	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryNewest       = "SELECT " + eventColumns + " FROM event WHERE home = '' AND type NOT LIKE 'io.matrix-tui.%' ORDER BY seq DESC LIMIT ?"
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
@@ -69,6 +70,22 @@ func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
 		return "", nil
 	}
 	return event, j.failed("look up last event", err)
+}
+
+// LastArrival returns when the room's newest event came, or the zero time.
+func (j *Journal) LastArrival(ctx context.Context, room string) (time.Time, error) {
+	last, err := j.LastEvent(ctx, room)
+	if err != nil || last == "" {
+		return time.Time{}, err
+	}
+	e, err := j.Event(ctx, room, last)
+	return e.At, err
+}
+
+// Newest returns the n newest events that a homeserver sent, newest first.
+func (j *Journal) Newest(ctx context.Context, n int) ([]Event, error) {
+	rows, err := queryAll(ctx, j.db, scanEvent, queryNewest, n)
+	return rows, j.failed("look up newest events", err)
 }
 
 // Event returns an event, or ErrNotFound.

@@ -37,6 +37,7 @@ const (
 	KindCleartext  Kind = "cleartext" // a message was not obeyed
 	KindGreeting   Kind = "greeting"
 	KindPairing    Kind = "pairing"
+	KindAlert      Kind = "alert"  // to the owners
 	KindUpdate     Kind = "update" // progress and result of a self-update
 )
 
