@@ -44,7 +44,7 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 	case wanted:
 		row.Status = state.Pending
 	}
-	a.rows = append(a.rows, row)
+	a.rows = append(a.rows, a.bot.trim(row))
 }
 
 // settle marks our messages whose echoes are among the events as sent, and archives
