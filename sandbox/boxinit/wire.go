@@ -50,6 +50,8 @@ type RunSpec struct {
 	// Without names files that must not exist. If one does (a regular file that is not empty), nothing is started: see
 	// [Answer].
 	Without []string
+	// Forget names earlier runs whose records are no longer needed. Those that have ended are removed.
+	Forget []string
 	// Watch names files whose growth the status reports.
 	Watch []string
 	// MaxOutput bounds the stored stdout, in bytes; 0 = [DefaultMaxOutput]. Of everything beyond it, only the last 256
