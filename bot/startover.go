@@ -23,7 +23,7 @@ func (b *Bot) checkServer(ctx context.Context) {
 	}
 	if lost {
 		b.startOver.Store(true)
-		b.log.Warn().Msg("the homeserver does not have the newest known event: starting over with an initial sync")
+		b.log.Info().Msg("the homeserver does not have the newest known event, or no room: starting over with an initial sync")
 	}
 }
 
