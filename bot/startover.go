@@ -27,9 +27,9 @@ func (b *Bot) checkServer(ctx context.Context) {
 	}
 }
 
-// replaceAll completes the batch of an initial sync that continues from the sync token
-// last: all gaps end, because this batch has its own, and the bot is gone from the rooms
-// that are not in it.
+// replaceAll completes the batch of an initial sync: all gaps end, because this batch has
+// its own, and the bot is gone from the known rooms that are not in it. last is the token
+// of the batch before, or "".
 func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, next *state.Batch) error {
 	for name := range batch.Joined {
 		next.Closes = append(next.Closes, name)
@@ -42,6 +42,7 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 	if err != nil {
 		return err
 	}
+	batch.Left = nil // long ago
 	known := slices.Concat(slices.Collect(maps.Keys(b.Store.Containers())), unfinished, gaps)
 	slices.Sort(known)
 	for _, name := range slices.Compact(known) {
@@ -51,8 +52,8 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 			batch.Left = append(batch.Left, name)
 		}
 	}
-	if len(batch.Joined) == 0 {
-		return nil // nobody to tell
+	if last == "" || len(batch.Joined) == 0 {
+		return nil // it is the first one, or there is nobody to tell
 	}
 	return b.tellOwners(ctx, last, "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. "+
 		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself has lost is gone.")

@@ -87,8 +87,7 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 }
 
 // admit stores a batch: one transaction holds its events and the next sync token. The
-// rooms then work from the journal. last is the token of the batch before; this one is
-// that of an initial sync nevertheless if the bot starts over.
+// rooms then work from the journal. last is the token of the batch before, or "".
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error {
 	if batch.Direct != nil {
 		b.direct.take(batch.Direct)
@@ -111,7 +110,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		return err
 	}
 	next := state.Batch{Next: batch.Next, Gaps: read.Gaps}
-	if batch.Since == "" && last != "" {
+	if batch.Since == "" {
 		if err := b.replaceAll(ctx, batch, last, &next); err != nil {
 			return err
 		}
@@ -124,9 +123,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		next.Closes = append(next.Closes, name)
 	}
 	for _, name := range batch.Left {
-		if last != "" {
-			in.rows = append(in.rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
-		}
+		in.rows = append(in.rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
 		next.Closes = append(next.Closes, name)
 	}
 	if err := in.settle(ctx); err != nil {

@@ -41,21 +41,24 @@ type Batch struct {
 	Gaps   []state.Gap // what is missing before them
 }
 
-// Read reads a batch. last is the sync token of the batch before, "" for the first one
-// ever, whose events are context only. If the batch is of an initial sync nevertheless,
-// it continues from the last known event of each room. before and now report which
-// rooms were known to be encrypted before and after the batch.
+// Read reads a batch. last is the sync token of the batch before, or "". A batch of an
+// initial sync continues from the last known event of each room; if there is neither a
+// token nor a known event, its events are older than the journal and context only.
+// before and now report which rooms were known to be encrypted before and after the
+// batch.
 func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, last string, before, now map[string]bool) (b Batch, err error) {
 	self := r.Account.UserID()
 	for name, joined := range batch.Joined {
 		gap := state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: gapEncrypted(before[name], now[name], joined.Timeline)}
-		missing := last != "" && isLimited(joined, self)
-		if last != "" && batch.Since == "" {
-			known := false
-			if gap.Since, known, err = r.known(ctx, name, joined); err != nil {
+		fresh, missing := true, isLimited(joined, self)
+		if batch.Since == "" {
+			arrived, known, err := r.known(ctx, name, joined)
+			if err != nil {
 				return b, err
 			}
-			missing = missing && !known
+			fresh = last != "" || !arrived.IsZero()
+			missing = missing && fresh && !known
+			gap.Since = startOver(arrived)
 		}
 		if missing {
 			b.Gaps = append(b.Gaps, gap)
@@ -63,7 +66,7 @@ func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, last string, befo
 		events := whileJoined(joined.Timeline, self)
 		clear := clearUntil(before[name], now[name], events)
 		for i, e := range events {
-			b.Events = append(b.Events, Event{e, last != "" && !e.Time.Before(gap.Since), i >= clear})
+			b.Events = append(b.Events, Event{e, fresh && !e.Time.Before(gap.Since), i >= clear})
 		}
 	}
 	return b, nil
@@ -72,24 +75,28 @@ func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, last string, befo
 // clockSlack is how far the clocks of homeservers may differ from this host's.
 const clockSlack = 24 * time.Hour
 
-// known returns the time before which a room's events are context only after starting
-// over: they were known, but their rows may have been purged. ok reports whether the
-// timeline goes back to a known event.
-func (r *Reader) known(ctx context.Context, room string, joined matrix.Room) (until time.Time, ok bool, err error) {
-	last, err := r.Journal.LastArrival(ctx, room)
-	if err != nil {
-		return until, false, err
+// startOver returns the time before which the events of a room are context only after
+// starting over, where the newest known one arrived at a time: they were known, but their
+// rows may have been purged. It is never zero: see Judge.
+func startOver(arrived time.Time) time.Time {
+	if arrived.IsZero() {
+		return time.UnixMilli(1)
 	}
-	until = time.UnixMilli(1) // not zero: see Judge
-	if !last.IsZero() {
-		until = last.Add(-clockSlack)
+	return arrived.Add(-clockSlack)
+}
+
+// known returns when the newest known event of a room arrived, and whether a timeline
+// goes back to a known event.
+func (r *Reader) known(ctx context.Context, room string, joined matrix.Room) (arrived time.Time, known bool, err error) {
+	if arrived, err = r.Journal.LastArrival(ctx, room); err != nil || arrived.IsZero() {
+		return arrived, false, err
 	}
 	hidden, err := r.Journal.Hidden(ctx, room)
 	if err != nil {
-		return until, false, err
+		return arrived, false, err
 	}
 	seen, err := r.Journal.Known(ctx, room, hidden, ids(joined.Timeline))
-	return until, len(seen) > 0, err
+	return arrived, len(seen) > 0, err
 }
 
 // whileJoined drops the events that were sent while user was not in the room:

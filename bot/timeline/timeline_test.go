@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -115,6 +116,68 @@ func TestIsLimited(t *testing.T) {
 		if got := isLimited(c.room, self); got != c.want {
 			t.Errorf("%+v is limited: %v", c.room, got)
 		}
+	}
+}
+
+// An initial sync continues from what is known of each room. Only where nothing is known,
+// and there was no token, its events are context.
+func TestRead(t *testing.T) {
+	now := time.Now()
+	say := func(id string, at time.Time) event.Event {
+		e := decoded(t, fmt.Sprintf(`{"event_id":%q,"type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":{}}`, id, at.UnixMilli()))
+		e.Room = "!den:here"
+		return e
+	}
+	known, old, fresh := say("$known", now), say("$old", now.Add(-2*clockSlack)), say("$new", now)
+	for _, c := range []struct {
+		name        string
+		known       bool
+		since, last string
+		timeline    []event.Event
+		gap         bool
+		fresh       []bool
+	}{
+		{"the first sync ever", false, "", "", []event.Event{fresh}, false, []bool{false}},
+		{"the next one", false, "t", "t", []event.Event{old, fresh}, true, []bool{true, true}},
+		{"starting over", true, "", "t", []event.Event{old, fresh}, true, []bool{false, true}},
+		{"starting over, back to a known event", true, "", "t", []event.Event{known, fresh}, false, []bool{true, true}},
+		{"starting over in a room that is new", false, "", "t", []event.Event{old, fresh}, true, []bool{true, true}},
+		{"without a token, but with events", true, "", "", []event.Event{fresh}, true, []bool{true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			journal, err := state.OpenJournal(t.Context(), filepath.Join(t.TempDir(), "journal.db"), zerolog.Nop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer journal.Close()
+			if c.known {
+				if _, err := journal.Commit(t.Context(), c.last, []state.Event{{Event: known}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			account, err := matrix.New(matrix.Config{Homeserver: "http://127.0.0.1:1", User: self, Log: zerolog.Nop()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch := &matrix.Sync{Since: c.since, Joined: map[string]matrix.Room{"!den:here": {Timeline: c.timeline, Limited: true, PrevBatch: "p"}}}
+			got, err := New(journal, account).Read(t.Context(), batch, c.last, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gap := len(got.Gaps) == 1; gap != c.gap {
+				t.Errorf("gaps: %+v", got.Gaps)
+			}
+			for _, g := range got.Gaps {
+				if g.Since.IsZero() != (c.since != "") {
+					t.Errorf("the gap counts from %v", g.Since)
+				}
+			}
+			for i, want := range c.fresh {
+				if got.Events[i].Fresh != want {
+					t.Errorf("%s is fresh: %v", got.Events[i].ID, !want)
+				}
+			}
+		})
 	}
 }
 
