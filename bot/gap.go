@@ -73,7 +73,7 @@ func (r *room) fillPage(ctx context.Context, g state.Gap) error {
 	b.log.Info().Str("room", r.id).Int("events", len(fresh)).Bool("closed", closed).Msg("filled a page of a gap in the timeline")
 	in.finish(ctx, fresh)
 	if closed {
-		r.wake()
+		r.gapClosed()
 	}
 	return nil
 }
@@ -93,6 +93,12 @@ func (r *room) endGap(ctx context.Context, g state.Gap, err error) error {
 	if _, _, err := r.bot.Journal.CommitPage(ctx, g, nil, true); err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	r.wake()
+	r.gapClosed()
 	return nil
+}
+
+// gapClosed wakes the workers that may have waited for a gap.
+func (r *room) gapClosed() {
+	r.wake()
+	r.outbox.Wake()
 }

@@ -20,7 +20,7 @@ import (
 // exists before the message is sent, carries its transaction ID and is marked
 // afterwards. If the homeserver's answer is lost, the outbox waits for the next
 // sync: a message that was accepted comes back with its transaction ID, which
-// marks its row.
+// marks its row. It also waits for a gap that may contain such an echo.
 type outbox struct {
 	queue.Worker
 	room *room

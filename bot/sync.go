@@ -143,6 +143,11 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 	for _, gap := range next.Gaps {
 		b.room(gap.Room).gaps.Wake()
 	}
+	if b.isOpen.Load() {
+		for _, name := range next.Closes {
+			b.room(name).gapClosed()
+		}
+	}
 	in.finish(ctx, fresh)
 	return b.account.AfterCommit(ctx, batch)
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // Gap is a missing part of a room's timeline. It is filled backwards, page by page.
-// Until it is closed, Pending leaves out its events and those after it.
+// Until it is closed, Pending leaves out its events and those after it, and NextMessage
+// the messages that it may show to be sent.
 type Gap struct {
 	Low       int64 // its events have at least this Seq, and less than Low+MaxGap
 	Next      int64 // Seq of its next event
@@ -38,6 +39,7 @@ const (
 
 	queryGap      = "SELECT " + gapColumns + " FROM gap WHERE room = ? ORDER BY low LIMIT 1"
 	queryGapRooms = "SELECT DISTINCT room FROM gap ORDER BY room"
+	queryUnclear  = "SELECT ifnull(max(unsent), 0) FROM gap WHERE room = ?"
 	queryHidden   = "SELECT ifnull(min(hides), 9223372036854775807) FROM gap WHERE room = ?"
 )
 
@@ -64,8 +66,8 @@ func openGaps(ctx context.Context, tx *sql.Tx, gaps []Gap, closes []string) erro
 		if from, ok := hidden[g.Room]; ok {
 			hides = min(from, low)
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO gap ("+gapColumns+") VALUES (?, ?, ?, ?, ?, 0, ?, ?)",
-			low, low+MaxGap-1, hides, g.Room, g.Token, g.Encrypted, millis(g.Since)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO gap ("+gapColumns+", unsent) VALUES (?, ?, ?, ?, ?, 0, ?, ?, (SELECT ifnull(max(seq), 0) FROM message WHERE room = ? AND status = 0))",
+			low, low+MaxGap-1, hides, g.Room, g.Token, g.Encrypted, millis(g.Since), g.Room); err != nil {
 			return err
 		}
 	}

@@ -134,6 +134,28 @@ func TestGapReplacesOthers(t *testing.T) {
 	}
 }
 
+// A message whose echo may be in a gap is not sent again before the gap is filled, and
+// nothing overtakes it.
+func TestGapMayHoldEchoes(t *testing.T) {
+	j := newJournal(t)
+	must(t, j.Queue(ctx, message("x1", "!a", ""), message("x2", "!b", "")))
+	gapped(t, j, "!a", "p")
+	must(t, j.Queue(ctx, message("x3", "!a", "")))
+	next := func(room, want string) {
+		t.Helper()
+		m, err := j.NextMessage(ctx, room)
+		if err != nil && !errors.Is(err, ErrNotFound) || m.Txn != want {
+			t.Errorf("next in %s: %q, %v, want %q", room, m.Txn, err, want)
+		}
+	}
+	next("!a", "")
+	next("!b", "x2")
+	must(t, j.MarkSent(ctx, "x1", "$echo"))
+	next("!a", "x3") // queued later than the gap
+	fillPage(t, j, "!a", "", true)
+	next("!a", "x3")
+}
+
 // A journal of an older release can have gaps, and its next events come after them.
 func TestGapInAnOlderJournal(t *testing.T) {
 	j := openJournal(t, journal2(t))

@@ -124,10 +124,19 @@ func (j *Journal) Unsent(ctx context.Context, room string) ([]Message, error) {
 	return rows, j.failed("look up unsent messages", err)
 }
 
-// NextMessage returns the room's first message to be sent, or ErrNotFound.
+// NextMessage returns the room's first message to be sent, or ErrNotFound. It returns
+// none while the echo of that message may be in a [Gap].
 func (j *Journal) NextMessage(ctx context.Context, room string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryUnsent, room, 1))
-	return m, j.failed("look up unsent message", err)
+	if err != nil {
+		return m, j.failed("look up unsent message", err)
+	}
+	var unclear int64
+	err = j.db.QueryRowContext(ctx, queryUnclear, room).Scan(&unclear)
+	if err == nil && m.Seq <= unclear {
+		return Message{}, ErrNotFound
+	}
+	return m, j.failed("look up gaps", err)
 }
 
 // UnsentRooms returns the rooms that have messages to be sent.

@@ -157,7 +157,8 @@ CREATE TABLE gap (
 	token     TEXT NOT NULL,       -- of the next page
 	pages     INTEGER NOT NULL,    -- that are stored
 	encrypted TEXT NOT NULL,       -- see Encrypted
-	since     INTEGER NOT NULL     -- older events are context only, ms; 0: none
+	since     INTEGER NOT NULL,    -- older events are context only, ms; 0: none
+	unsent    INTEGER NOT NULL     -- the newest message that its events may show to be sent, or 0
 );
 CREATE INDEX gap_room ON gap (room);
 `}}
