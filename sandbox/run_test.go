@@ -62,6 +62,15 @@ func TestRunAttached(t *testing.T) {
 	if _, _, _, err := run(RunSpec{ID: "two", Argv: []string{"true"}, Forget: []string{"one", "../x", "unknown"}}); err != nil {
 		t.Error(err)
 	}
+	for _, c := range []struct {
+		id, script string
+		absent     bool
+	}{{"nothing", "true", true}, {"folder", "mkdir /workspace/out", false}} {
+		_, _, status, err := run(RunSpec{ID: c.id, Argv: []string{"sh", "-c", c.script}, Watch: []string{"/workspace/out"}})
+		if err != nil || len(status.Watch) != 1 || status.Watch[0].Absent != c.absent {
+			t.Errorf("%s: %+v, %v", c.id, status.Watch, err)
+		}
+	}
 	if status, err := container.RunStatus(t.Context(), "one"); err != nil || status.State != RunNone {
 		t.Errorf("a run to be forgotten: %+v, %v", status, err)
 	}

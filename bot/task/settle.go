@@ -99,22 +99,27 @@ func (s settlement) tidy(ctx context.Context) error {
 	if t.rec.Run == "" || t.rec.Container == "" {
 		return nil
 	}
+	defer env.settled.add(t.rec.Run)
+	if !hasOutbox(t) && t.rec.StatusLine == "" {
+		return nil
+	}
 	container, err := env.Ensure(ctx, false)
 	if err != nil {
 		return errors.Join(err, filesLater(ctx, t))
 	}
-	if err := (outbox{t, container}).send(ctx); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	if hasOutbox(t) {
+		if err := (outbox{t, container}).send(ctx); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot send files")
 		}
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot send files")
 	}
 	if t.rec.StatusLine != "" {
 		if err := appendLine(ctx, container, t.rec.StatusLine, t.rec.StatusSize); err != nil {
 			return err
 		}
 	}
-	env.settled.add(t.rec.Run)
 	return nil
 }
 

@@ -64,6 +64,8 @@ type Watched struct {
 	Path string
 	// Before and After are sizes in bytes at the start and now (or at the end); -1 if there is no such regular file.
 	Before, After int64
+	// Absent says that nothing exists at Path now (or at the end), not even a folder or a link.
+	Absent bool
 	// Tail is the end of the file, at most 4 KiB, as valid UTF-8.
 	Tail string
 }
