@@ -60,17 +60,20 @@ func sentenceFor(err error, dir, path string) string {
 	case errors.Is(err, syscall.EIO), code == sqlite3.SQLITE_IOERR:
 		return fmt.Sprintf("The disk under %s has read or write errors: see the kernel's log.", dir)
 	case damaged(err):
-		return fmt.Sprintf("%s is damaged: restart the bot, which moves the file aside and creates a new one.", path)
+		return damageSentence(path)
 	case code == sqlite3.SQLITE_BUSY:
 		return fmt.Sprintf("Another program is using %s: stop it.", path)
 	}
 	return ""
 }
 
-// damaged reports whether SQLite says that the file itself is damaged.
+// IsDamaged reports whether an error says that a database file itself is damaged.
+func IsDamaged(err error) bool { return damaged(err) }
+
+// damaged is IsDamaged.
 func damaged(err error) bool {
 	code := sqliteCode(err)
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, errDamaged)
 }
 
 // noRoomToShare reports whether SQLite could not extend the file that its readers and writers share. SQLite does not

@@ -153,7 +153,7 @@ func scanEvent(row scanner) (e Event, err error) {
 		return Event{}, err
 	}
 	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, err)
+		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, errors.Join(errDamaged, err))
 	}
 	e.Time, e.At = time.UnixMilli(ms).UTC(), time.UnixMilli(at).UTC()
 	if raw != "" {

@@ -86,20 +86,23 @@ func (s *Store) load() (bool, error) {
 	return false, nil
 }
 
-// moveAside renames a damaged file to <path>.corrupt-<time>, an unused name.
+// moveAside renames a damaged file: see asideOf.
 func moveAside(path string) (string, error) {
-	base := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
-	aside := base
-	for i := 2; ; i++ {
-		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		aside = fmt.Sprintf("%s-%d", base, i)
-	}
+	aside := asideOf(path)
 	if err := os.Rename(path, aside); err != nil {
 		return "", fmt.Errorf("move damaged file aside: %w", err)
 	}
 	return aside, nil
+}
+
+// asideOf returns an unused name for a damaged file: <path>.corrupt-<time>.
+func asideOf(path string) string {
+	base := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
+	aside := base
+	for i := 2; exists(aside) || exists(aside+"-wal"); i++ {
+		aside = fmt.Sprintf("%s-%d", base, i)
+	}
+	return aside
 }
 
 // update applies a change and waits until it is in the file. apply reports whether it changed anything.

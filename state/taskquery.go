@@ -90,7 +90,7 @@ func (d details) Scan(value any) error {
 		return fmt.Errorf("read details of task: %T", value)
 	}
 	if err := json.Unmarshal([]byte(text), d.d); err != nil {
-		return fmt.Errorf("read details of task: %w", err)
+		return fmt.Errorf("read details of task: %w", errors.Join(errDamaged, err))
 	}
 	return nil
 }
