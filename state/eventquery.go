@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"matrix-tui/state/damage"
 )
 
 // Queries on events. A test checks that none of them scans the table.
@@ -153,7 +155,7 @@ func scanEvent(row scanner) (e Event, err error) {
 		return Event{}, err
 	}
 	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, errors.Join(errDamaged, err))
+		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, errors.Join(damage.Err, err))
 	}
 	e.Time, e.At = time.UnixMilli(ms).UTC(), time.UnixMilli(at).UTC()
 	if raw != "" {

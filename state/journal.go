@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -45,12 +46,12 @@ func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal
 	err := j.finishRepair(ctx)
 	switch {
 	case err != nil:
-	case MarkedDamaged(path):
-		err = fmt.Errorf("%w: the last run found that", errDamaged)
+	case damage.Marked(path):
+		err = fmt.Errorf("%w: the last run found that", damage.Err)
 	default:
 		err = j.open(ctx)
 	}
-	if damaged(err) {
+	if damage.Is(err) {
 		log.Error().Err(err).Msg("journal is damaged: saving what can be read")
 		if err = j.repair(ctx, err); err == nil {
 			err = j.open(ctx)
@@ -99,15 +100,13 @@ func (j *Journal) open(ctx context.Context) error {
 	if err := j.create(); err != nil {
 		return err
 	}
-	wal, err := os.Stat(j.path + "-wal")
-	unclean := err == nil && wal.Size() > 0 // SQLite removes it when it closes the database
-	if err := j.connect(journalParams()); err != nil {
+	unclean := damage.Unclean(j.path)
+	err := j.connect(journalParams())
+	if err != nil {
 		return err
 	}
 	if unclean {
-		err = j.check(ctx)
-	} else {
-		err = nil
+		err = damage.Check(ctx, j.db)
 	}
 	if err == nil {
 		err = j.migrate(ctx)

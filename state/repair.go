@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"matrix-tui/state/damage"
 )
 
 // A damaged journal is replaced in steps that a crash may interrupt anywhere:
@@ -19,57 +21,14 @@ import (
 // While the marker exists the journal is not opened. A complete journal.db.new without
 // a marker belongs in the place of journal.db.
 
-// errDamaged means that a database is damaged although SQLite has not said so by a code.
-var errDamaged = errors.New("the database is damaged")
-
-// MarkDamaged leaves a marker next to a database: the next start replaces it.
-func MarkDamaged(path string, why error) error {
-	marker := markerOf(path)
-	if err := os.WriteFile(marker, []byte(why.Error()+"\n"), 0o600); err != nil {
-		return explain(fmt.Errorf("mark database as damaged: %w", err), marker)
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// MarkedDamaged reports whether a database has the marker.
-func MarkedDamaged(path string) bool { return exists(markerOf(path)) }
-
-func markerOf(path string) string { return path + ".damaged" }
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-// SetAside renames a damaged database and its WAL, removes the shared memory file, which
-// is useless without them, and removes the marker. It returns the new path.
-func SetAside(path string) (aside string, err error) {
-	aside = asideOf(path)
-	return aside, setAside(path, aside)
-}
-
-func setAside(path, aside string) error {
-	for _, end := range []string{"-wal", ""} { // a database must never meet another one's WAL
-		if err := os.Rename(path+end, aside+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("move damaged database aside: %w", err)
-		}
-	}
-	for _, end := range []string{"-shm", ".damaged"} {
-		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("move damaged database aside: %w", err)
-		}
-	}
-	return syncDir(filepath.Dir(path))
-}
-
 // noteDamage leaves the marker and reports to OnDamage if an error says that the journal
 // is damaged.
 func (j *Journal) noteDamage(err error) {
-	if !damaged(err) || j.readOnly {
+	if !damage.Is(err) || j.readOnly {
 		return
 	}
 	j.damageOnce.Do(func() {
-		if marked := MarkDamaged(j.path, err); marked != nil {
+		if marked := damage.Mark(j.path, err); marked != nil {
 			j.log.Error().Err(marked).Msg("cannot leave a marker at the damaged journal")
 		}
 		j.log.Error().Err(err).Str("journal", j.path).Msg("journal is damaged: the next start saves what can be read")
@@ -83,25 +42,13 @@ func (j *Journal) noteDamage(err error) {
 // damaged. The process must end then: the next start repairs the journal.
 func (j *Journal) OnDamage(report func(error)) { j.onDamage.Store(&report) }
 
-// check lets SQLite check the database.
-func (j *Journal) check(ctx context.Context) error {
-	var said string
-	if err := j.db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil {
-		return err
-	}
-	if said != "ok" {
-		return fmt.Errorf("%w: %s", errDamaged, said)
-	}
-	return nil
-}
-
 // finishRepair completes a repair that a crash interrupted after the new file was
 // complete.
 func (j *Journal) finishRepair(ctx context.Context) error {
 	if !exists(j.newPath()) {
 		return nil
 	}
-	if exists(j.path) && !MarkedDamaged(j.path) { // somebody has put another file in its place
+	if exists(j.path) && !damage.Marked(j.path) { // somebody has put another file in its place
 		return os.Remove(j.newPath())
 	}
 	fresh := &Journal{path: j.newPath(), log: j.log}
@@ -120,7 +67,7 @@ func (j *Journal) finishRepair(ctx context.Context) error {
 
 // repair replaces a damaged journal with a new one that contains what can be read.
 func (j *Journal) repair(ctx context.Context, why error) error {
-	if err := MarkDamaged(j.path, why); err != nil {
+	if err := damage.Mark(j.path, why); err != nil {
 		return err
 	}
 	building := j.newPath() + ".tmp"
@@ -143,7 +90,7 @@ func (j *Journal) repair(ctx context.Context, why error) error {
 // replace moves the damaged file aside and puts the new one in its place.
 func (j *Journal) replace(report *Salvage) error {
 	aside := filepath.Join(filepath.Dir(j.path), report.From)
-	if err := setAside(j.path, aside); err != nil {
+	if err := damage.MoveAside(j.path, aside); err != nil {
 		return err
 	}
 	if err := os.Rename(j.newPath(), j.path); err != nil {
@@ -168,7 +115,7 @@ func removeDatabase(path string) error {
 	return nil
 }
 
-// damageSentence is what the operator reads when the process ends.
-func damageSentence(path string) string {
-	return fmt.Sprintf("%s is damaged: restart the bot, which saves what can be read to a new file and keeps the damaged one.", path)
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

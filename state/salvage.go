@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/event"
 	"matrix-tui/state/pages"
 )
@@ -74,7 +75,7 @@ func (j *Journal) Decided(ctx context.Context, room string, events ...string) er
 // salvage writes a new journal to path with every row that can be read. The damaged file
 // is not changed.
 func (j *Journal) salvage(ctx context.Context, path string) (*Salvage, error) {
-	report := &Salvage{From: filepath.Base(asideOf(j.path))}
+	report := &Salvage{From: filepath.Base(damage.AsideName(j.path))}
 	fresh := &Journal{path: path, log: j.log}
 	if err := fresh.create(); err != nil {
 		return nil, err
@@ -91,12 +92,12 @@ func (j *Journal) salvage(ctx context.Context, path string) (*Salvage, error) {
 
 // fillFrom copies the rows of the damaged journal at path into this one, which is empty.
 func (j *Journal) fillFrom(ctx context.Context, path string, report *Salvage) error {
-	damaged, err := pages.Open(path)
+	broken, err := pages.Open(path)
 	if err != nil {
 		return err
 	}
-	defer damaged.Close()
-	version := damaged.Version()
+	defer broken.Close()
+	version := broken.Version()
 	if version < 1 || version > schemaVersion {
 		version = schemaVersion
 	}
@@ -108,8 +109,8 @@ func (j *Journal) fillFrom(ctx context.Context, path string, report *Salvage) er
 		if err != nil {
 			return err
 		}
-		report.Pages = damaged.Pages()
-		report.LostPages = damaged.Rows(func(row pages.Row) {
+		report.Pages = broken.Pages()
+		report.LostPages = broken.Rows(func(row pages.Row) {
 			if err == nil && !tables.insert(ctx, tx, row) {
 				report.LostRows++
 			}

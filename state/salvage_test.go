@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/pages"
 )
 
@@ -185,7 +186,7 @@ func TestRandomPagesOverwritten(t *testing.T) {
 					if err == nil {
 						return // the damage is where nobody looks
 					}
-					if !IsDamaged(err) || !MarkedDamaged(path) {
+					if !damage.Is(err) || !damage.Marked(path) {
 						t.Fatalf("the damage leaves no marker: %v", err)
 					}
 					wantSentence(t, <-reported, "is damaged")
@@ -201,7 +202,7 @@ func TestRandomPagesOverwritten(t *testing.T) {
 // checkSalvaged checks a salvaged journal against the rows before the damage.
 func checkSalvaged(t *testing.T, j *Journal, before map[string]string, bad []int) {
 	t.Helper()
-	if j.Corrupt() == "" || MarkedDamaged(j.path) {
+	if j.Corrupt() == "" || damage.Marked(j.path) {
 		t.Fatal("the journal was not repaired")
 	}
 	report, err := j.Salvage(ctx)
@@ -241,7 +242,7 @@ func checkSalvaged(t *testing.T, j *Journal, before map[string]string, bad []int
 			t.Errorf("the event of %s task %s is new", task.State, id)
 		}
 	}
-	must(t, j.check(ctx))
+	must(t, damage.Check(ctx, j.db))
 	must(t, use(j))
 	again, err := j.Salvage(ctx)
 	must(t, err)
@@ -262,7 +263,7 @@ func TestMarkedJournalIsRebuilt(t *testing.T) {
 		before := busyJournal(t, whole, clean)
 		path := filepath.Join(t.TempDir(), "journal.db")
 		copyFiles(t, whole, path)
-		must(t, MarkDamaged(path, errors.New("test")))
+		must(t, damage.Mark(path, errors.New("test")))
 		j := openJournal(t, path)
 		report, err := j.Salvage(ctx)
 		must(t, err)
@@ -296,14 +297,14 @@ func TestRepairContinues(t *testing.T) {
 		"new file complete":      nil,
 		"WAL moved":              func(path, aside string) { rename(path+"-wal", aside+"-wal") },
 		"both moved":             func(path, aside string) { rename(path+"-wal", aside+"-wal"); rename(path, aside) },
-		"both moved, not marked": func(path, aside string) { must(t, setAside(path, aside)) },
+		"both moved, not marked": func(path, aside string) { must(t, damage.MoveAside(path, aside)) },
 	}
 	for name, step := range steps {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			copyFiles(t, whole, path)
 			j := &Journal{path: path, log: zerolog.Nop()}
-			must(t, MarkDamaged(path, errors.New("test")))
+			must(t, damage.Mark(path, errors.New("test")))
 			if name != "marked" && name != "half built" {
 				report, err := j.salvage(ctx, j.newPath())
 				must(t, err)
@@ -411,7 +412,7 @@ func TestOlderJournalIsSalvaged(t *testing.T) {
 	must(t, err)
 	must(t, tx.Commit())
 	must(t, j.db.Close())
-	must(t, MarkDamaged(path, errors.New("test")))
+	must(t, damage.Mark(path, errors.New("test")))
 	again := openJournal(t, path)
 	if e, err := again.Event(ctx, "!r", "$1"); err != nil || string(e.Raw) != `{"a":1}` || e.Status != Pending {
 		t.Errorf("%+v, %v", e, err)

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -86,23 +86,13 @@ func (s *Store) load() (bool, error) {
 	return false, nil
 }
 
-// moveAside renames a damaged file: see asideOf.
+// moveAside renames a damaged file.
 func moveAside(path string) (string, error) {
-	aside := asideOf(path)
+	aside := damage.AsideName(path)
 	if err := os.Rename(path, aside); err != nil {
 		return "", fmt.Errorf("move damaged file aside: %w", err)
 	}
 	return aside, nil
-}
-
-// asideOf returns an unused name for a damaged file: <path>.corrupt-<time>.
-func asideOf(path string) string {
-	base := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
-	aside := base
-	for i := 2; exists(aside) || exists(aside+"-wal"); i++ {
-		aside = fmt.Sprintf("%s-%d", base, i)
-	}
-	return aside
 }
 
 // update applies a change and waits until it is in the file. apply reports whether it changed anything.

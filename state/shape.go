@@ -17,7 +17,6 @@ type shape struct {
 	table        string
 	columns      []columnShape
 	withoutRowID bool
-	insertion    string
 }
 
 type columnShape struct {
