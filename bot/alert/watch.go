@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +34,8 @@ type Watch struct {
 	kept *alerts    // nil before the first use
 }
 
-// Look checks the host and sends what is new to a room; short reports whether anything is low. If send fails, the next
-// Look tries again.
+// Look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
+// is a note. If send fails, the next Look tries again.
 func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,11 +44,28 @@ func (w *Watch) Look(ctx context.Context, send func(room, text string, short boo
 	if room == "" {
 		return
 	}
+	if len(a.Notes) > 0 && send(room, strings.Join(a.Notes, "\n\n"), true) {
+		next := *a
+		next.Notes = nil
+		if err := w.keep(next); err != nil {
+			w.Log.Warn().Err(err).Msg("cannot store alerts")
+		}
+		a = w.load()
+	}
 	short, over, next := a.decide(time.Now(), w.read(ctx))
 	if len(short)+len(over) == 0 || !send(room, alertText(short, over), len(short) > 0) {
 		return
 	}
 	if err := w.keep(next); err != nil {
+		w.Log.Warn().Err(err).Msg("cannot store alerts")
+	}
+}
+
+// Note keeps a text for the owners until it is sent, also over a restart.
+func (w *Watch) Note(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.keep(w.load().note(text)); err != nil {
 		w.Log.Warn().Err(err).Msg("cannot store alerts")
 	}
 }

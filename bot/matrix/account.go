@@ -40,6 +40,8 @@ type Config struct {
 	AllDevices  bool   // see e2ee.Config
 	Owner       func(user string) bool
 	KeyArrived  func(e2ee.Key) // see e2ee.Config
+	Damaged     func(error)    // see e2ee.Config
+	Replaced    func(string)   // see e2ee.Config
 	Rejected    func()         // called for each rejected event; may be nil
 	Log         zerolog.Logger
 }
@@ -56,6 +58,8 @@ type Account struct {
 
 	cryptMu sync.RWMutex // held for reading while the machine is used
 	machine *e2ee.Machine
+
+	keysLost bool // the token's session has lost its keys, and there is no password for a new one
 }
 
 // New returns an account that has contacted nothing yet: see Login.

@@ -37,6 +37,9 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error
 	case t.exec.Room != rec.Room: // the question is still in the room before an upgrade
 		return false, e.AskAgain(ctx)
 	case t.exec.QuestionEvent == "": // it may have been sent
+		if err := q.resend(ctx); err != nil {
+			return false, err
+		}
 		_, err := e.Look(ctx, rec.Key)
 		return false, err
 	}
