@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"matrix-tui/state"
@@ -44,12 +45,30 @@ func (r *room) overdue(ctx context.Context) {
 	}
 	r.drain(r.undecided())
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err == nil && slices.ContainsFunc(tasks, r.env.Unasked) {
+		err = r.askAgain(ctx)
+	}
 	for i := 0; err == nil && i < len(tasks); i++ {
 		err = r.checkWaiting(ctx, tasks[i].Key)
 	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot check waiting tasks") // retried in a minute
 	}
+}
+
+// askAgain repeats the questions from the predecessor of an upgraded room, if the bot was
+// stopped before it could. Until it is in this room there is nobody to ask; doGreeting
+// follows.
+func (r *room) askAgain(ctx context.Context) error {
+	joined, err := r.bot.isIn(ctx, r.id)
+	if err != nil || !joined {
+		return err
+	}
+	if err := r.env.AskAgain(ctx); err != nil {
+		return err
+	}
+	r.outbox.Wake()
+	return nil
 }
 
 // checkWaiting sends the reminder of one waiting task, or ends it, if that is due.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -46,9 +47,11 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
 	}
+	crash.At("moving")
 	if err := r.moveRows(ctx, row, successor); err != nil {
 		return err
 	}
+	crash.At("moved")
 	r.bot.waits.DropRoom(r.id)
 	next := r.bot.room(successor)
 	if !joined { // perhaps by an invite meanwhile; else doGreeting continues

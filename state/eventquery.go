@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/event"
 )
 
 // Queries on events. A test checks that none of them scans the table.
@@ -19,6 +20,7 @@ const (
 
 	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
 	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryBeenIn       = "SELECT 1 FROM event WHERE room = ? AND home = '' AND type NOT LIKE '" + event.OwnTypes + "%' LIMIT 1"
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
@@ -70,6 +72,17 @@ func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
 		return "", nil
 	}
 	return event, j.failed("look up last event", err)
+}
+
+// BeenIn reports whether the journal has an event of the room that did not move there
+// from its predecessor.
+func (j *Journal) BeenIn(ctx context.Context, room string) (bool, error) {
+	var one int
+	err := j.db.QueryRowContext(ctx, queryBeenIn, room).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, j.failed("look up events of room", err)
 }
 
 // Event returns an event, or ErrNotFound.
