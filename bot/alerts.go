@@ -42,6 +42,12 @@ func (b *Bot) checkHost(ctx context.Context) {
 	})
 }
 
+// note tells the owners something, at once if there is a room for alerts.
+func (b *Bot) note(text string) {
+	b.watch.Note(text)
+	b.start(func() { b.checkHost(b.ctx) })
+}
+
 // doAlerts runs !alerts: alerts go to this room, or are turned off.
 func (r *room) doAlerts(ctx context.Context, row state.Event, text string) error {
 	b := r.bot
