@@ -109,6 +109,9 @@ func (j *Journal) open(ctx context.Context) error {
 		err = damage.Check(ctx, j.db)
 	}
 	if err == nil {
+		err = j.compact(ctx) // first, because a new file is still empty
+	}
+	if err == nil {
 		err = j.migrate(ctx)
 	}
 	if err != nil {
@@ -133,6 +136,7 @@ func (j *Journal) create() error {
 func journalParams() url.Values {
 	return url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
+		"secure_delete(1)", // what is deleted is gone, and no salvage finds an old version of a row
 	}}
 }
 

@@ -101,6 +101,9 @@ func (j *Journal) fillFrom(ctx context.Context, path string, report *Salvage) er
 	if version < 1 || version > schemaVersion {
 		version = schemaVersion
 	}
+	if err := j.compact(ctx); err != nil {
+		return err
+	}
 	if err := j.inTx(ctx, func(tx *sql.Tx) error {
 		if err := upgrade(ctx, tx, 0, version); err != nil {
 			return err

@@ -10,6 +10,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,6 +53,7 @@ type Account struct {
 	cfg    Config
 	client *mautrix.Client
 	log    zerolog.Logger
+	clock  clock
 
 	mu      sync.Mutex
 	cutSync context.CancelCauseFunc // cancels the current /sync request
@@ -74,7 +76,10 @@ func New(cfg Config) (*Account, error) {
 	}
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
-	return &Account{cfg: cfg, client: client, log: cfg.Log}, nil
+	a := &Account{cfg: cfg, client: client, log: cfg.Log}
+	a.clock.next = cmp.Or(client.Client.Transport, http.DefaultTransport)
+	client.Client.Transport = &a.clock
+	return a, nil
 }
 
 // UserID returns the account's full ID. Before the login it is "" unless

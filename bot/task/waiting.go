@@ -35,7 +35,7 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error
 	q.schedule(q.due())
 	switch {
 	case e.Unasked(rec): // AskAgain follows once the bot is in the room
-		q.schedule(time.Now())
+		q.schedule(e.Now())
 		return false, nil
 	case t.exec.QuestionEvent == "": // it may have been sent
 		if err := q.resend(ctx); err != nil {
@@ -63,7 +63,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 		return false, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	q, now := t.Question(), time.Now()
+	q, now := t.Question(), e.Now()
 	if t.exec.QuestionEvent == "" {
 		sent, err := e.Journal.Message(ctx, q.Txn())
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -174,7 +174,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		}
 		t := e.Task(rec)
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
-		t.exec.Deadline = time.Now().Add(e.rules().QuestionTimeout).UTC()
+		t.exec.Deadline = e.Now().Add(e.rules().QuestionTimeout).UTC()
 		q := t.Question()
 		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
