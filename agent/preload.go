@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds three things that the CLI lacks; liftScript removes restrictions.
+// preloadScript adds three things that Gemini CLI (0.61.0) lacks and removes a restriction. What is the same in every run
+// is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
 // answer and the result, with exit code 0. The script makes these writes blocking.
@@ -20,6 +21,9 @@ import (
 // a rule that it does not accept with just a warning, and it leaves stopping to the model. A hook costs a process per
 // command, 4 ms with a shell and 27 ms with Node. The script costs 2 µs and sees the command as the shell would, also
 // from a subagent.
+//
+// For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and editors.
+// Nobody could commit, because no author is set. The script gives commands the settings that the container has.
 //
 //go:embed preload.cjs
 var preloadScript string
@@ -36,5 +40,5 @@ func preload(approvals []string) []byte {
 	if err != nil {
 		panic(err) // strings
 	}
-	return []byte("const guard = " + string(data) + ";\n" + preloadScript + liftScript)
+	return []byte("const guard = " + string(data) + ";\n" + preloadScript)
 }
