@@ -53,15 +53,3 @@ func TestSalvageIsTold(t *testing.T) {
 		t.Errorf("alerts.json: %s, %v", data, err)
 	}
 }
-
-func TestSalvageText(t *testing.T) {
-	whole := state.Salvage{From: "journal.db.corrupt-1", Pages: 9, Token: true, Events: 1, Tasks: 2}
-	if got := salvageText(&whole); !strings.Contains(got, "1 event, 2 unfinished tasks and 0 unsent messages") || !strings.Contains(got, "Nothing was lost") {
-		t.Error(got)
-	}
-	part := whole
-	part.LostPages, part.Token = 3, false
-	if got := salvageText(&part); !strings.Contains(got, "3 of 9 pages could not be read") || !strings.Contains(got, "lost my place") || strings.Contains(got, "Nothing was lost") {
-		t.Error(got)
-	}
-}

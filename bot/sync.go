@@ -100,8 +100,8 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 				echoes = append(echoes, echo{txn, e.ID})
 			}
 			row, wanted := b.examine(ctx, e, !old)
-			if b.isSelf(e.Sender) && row.Relation().RelType == "m.replace" {
-				continue // progress: nothing refers to it, and there are many
+			if b.isOwnEdit(row.Event) {
+				continue
 			}
 			switch {
 			case i >= clear && e.Spoken() && !b.isSelf(e.Sender):
@@ -164,6 +164,12 @@ func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state
 		b.log.Error().Str("room", e.Room).Str("event", e.ID).Bytes("stack", panicked.stack).Msg("panic while reading an event")
 	}
 	return row, wanted
+}
+
+// isOwnEdit reports whether an event is one of our own edits, which the journal does not
+// keep: they are the progress of tasks, there are many, and nothing refers to them.
+func (b *Bot) isOwnEdit(e event.Event) bool {
+	return b.isSelf(e.Sender) && e.Relation().RelType == "m.replace"
 }
 
 // beReady calls Ready after the first batch.

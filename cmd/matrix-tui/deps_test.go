@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
 	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
-	"bot/alert":           {"bot/text"},
+	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"agent", "bot"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
