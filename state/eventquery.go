@@ -19,7 +19,7 @@ const (
 	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, at"
 
 	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
-	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryLastEvent    = "SELECT event FROM event WHERE room = ? AND type <> '" + event.TypeLost + "' ORDER BY seq DESC LIMIT 1"
 	queryBeenIn       = "SELECT 1 FROM event WHERE room = ? AND home = '' AND type NOT LIKE '" + event.OwnTypes + "%' LIMIT 1"
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? ORDER BY seq LIMIT ?"
