@@ -35,10 +35,10 @@ func init() {
 		{name: "stop", does: "cancels the running task, or the one waiting for an answer", run: (*room).doStop},
 		{name: "status", does: "shows running and waiting tasks, and what the room's container uses", run: (*room).doStatus},
 		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", run: (*room).doNew},
-		{name: "reset", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept", owners: true, run: (*room).doReset},
+		{name: "reset", text: "[sandbox]", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept. With `sandbox`, it replaces the container instead", owners: true, run: (*room).doReset},
 		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and changes who may talk to me in which room, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
 		{name: "pair", text: "CODE", does: "accepts the user with this pairing code", owners: true, direct: true, run: (*room).doPair},
-		{name: "self_update", text: "[REF]", does: "updates me to the newest release, or to the tag, branch or commit REF", owners: true, run: (*room).doSelfUpdate},
+		{name: "self_update", text: "[REF]", does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)", owners: true, run: (*room).doSelfUpdate},
 		{name: "rooms", does: "lists my rooms", owners: true, direct: true, run: (*room).doRooms},
 		{name: "alerts", text: "here|off", does: "sends alerts about the host to this room, or turns them off", owners: true, run: (*room).doAlerts},
 	}
