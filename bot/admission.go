@@ -32,6 +32,9 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 		a.echoes = append(a.echoes, e.Event)
 	}
 	row, wanted := a.bot.examine(ctx, e.Event, e.Fresh)
+	if a.bot.isOwnEdit(row.Event) {
+		return
+	}
 	switch {
 	case e.MustEncrypt && e.Spoken() && !a.bot.isSelf(e.Sender):
 		row.Encryption = event.Cleartext

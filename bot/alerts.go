@@ -65,6 +65,12 @@ func (b *Bot) tellOwners(ctx context.Context, key, said string) error {
 	return nil
 }
 
+// note tells the owners something, in the room for alerts or else in their direct chats.
+func (b *Bot) note(text string) {
+	b.watch.Note(text)
+	b.start(func() { b.checkHost(b.ctx) })
+}
+
 // doAlerts runs !alerts: alerts go to this room, or are turned off.
 func (r *room) doAlerts(ctx context.Context, row state.Event, text string) error {
 	b := r.bot

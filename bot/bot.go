@@ -28,6 +28,7 @@ import (
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -89,10 +90,10 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		rooms:   map[string]*room{},
 	}
 	b.tasks = b.deps()
-	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Limited: parts.Gateway.Limited, Log: cfg.Log}
+	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Direct: func() []string { return b.direct.rooms(b.Owners) }, Limited: parts.Gateway.Limited, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
-		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyArrived: b.keyArrived, Rejected: b.count.rejected.Inc, Log: cfg.Log,
+		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.rejected.Inc, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -106,12 +107,14 @@ func (b *Bot) UserID() string { return b.account.UserID() }
 
 // Run logs in, resumes unfinished work and serves until ctx ends. Tasks that are
 // running then continue in their containers; the next Run finds them through the
-// journal. It returns nil after a clean shutdown and ErrSwitch if the process
-// stopped for an update.
+// journal. It returns nil after a clean shutdown, ErrSwitch if the process stopped for
+// an update, and an error for which [damage.Is] is true if a database turned out to be
+// damaged: the next start repairs it.
 func (b *Bot) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	b.ctx, b.leave = ctx, stop
+	b.Journal.OnDamage(stop)
 	err := b.serve(ctx, time.Now())
 	stop(nil) // after an error, too: no worker may wait for a homeserver that refuses us
 	b.mu.Lock()
@@ -121,7 +124,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	b.account.Close()
 	if errors.Is(err, context.Canceled) {
 		err = nil
-		if cause := context.Cause(ctx); errors.Is(cause, ErrSwitch) {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrSwitch) || damage.Is(cause) {
 			err = cause
 		}
 	}
@@ -135,6 +138,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	stopped, err := b.reconcile(ctx)
 	if err != nil {
+		return err
+	}
+	if err := b.tellSalvage(ctx); err != nil {
 		return err
 	}
 	if err := b.account.Login(ctx); err != nil {

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"matrix-tui/bot/matrix"
@@ -26,6 +27,9 @@ func (o *outbox) forbidden(ctx context.Context, row state.Message, why error) er
 	}
 	if may {
 		return why // the homeserver contradicts itself
+	}
+	if been, err := b.Journal.BeenIn(ctx, r.id); err != nil || !been {
+		return errors.Join(err, why) // the successor of another room, which the bot is not in yet
 	}
 	rows, err := b.Journal.Unsent(ctx, r.id) // read before leaving: messages queued after a new invite are sent
 	if err != nil {

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"matrix-tui/state"
@@ -18,21 +19,21 @@ func (b *Bot) watchWaits(ctx context.Context) {
 		case <-timer.C:
 		case <-b.waits.News:
 		}
-		rooms, at := b.waits.Next(time.Now())
+		rooms, at := b.waits.Next(b.account.Now())
 		for _, name := range rooms {
 			b.room(name).control.Wake()
 		}
-		if len(rooms) > 0 && at.After(time.Now().Add(time.Minute)) {
-			at = time.Now().Add(time.Minute) // check again, unless the room sets a new time
+		if len(rooms) > 0 && at.After(b.account.Now().Add(time.Minute)) {
+			at = b.account.Now().Add(time.Minute) // check again, unless the room sets a new time
 		}
-		timer.Reset(time.Until(at))
+		timer.Reset(at.Sub(b.account.Now()))
 	}
 }
 
 // overdue sends reminders for the room's open questions and ends the tasks that
 // were not answered in time. It first processes everything that was sent until now.
 func (r *room) overdue(ctx context.Context) {
-	if !r.bot.waits.Overdue(r.id, time.Now()) {
+	if !r.bot.waits.Overdue(r.id, r.bot.account.Now()) {
 		return
 	}
 	coming := r.bot.synced.Coming()
@@ -47,12 +48,30 @@ func (r *room) overdue(ctx context.Context) {
 		return // an answer may be missing: checked again in a minute
 	}
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
+	if err == nil && slices.ContainsFunc(tasks, r.env.Unasked) {
+		err = r.askAgain(ctx)
+	}
 	for i := 0; err == nil && i < len(tasks); i++ {
 		err = r.checkWaiting(ctx, tasks[i].Key)
 	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot check waiting tasks") // retried in a minute
 	}
+}
+
+// askAgain repeats the questions from the predecessor of an upgraded room, if the bot was
+// stopped before it could. Until it is in this room there is nobody to ask; doGreeting
+// follows.
+func (r *room) askAgain(ctx context.Context) error {
+	joined, err := r.bot.isIn(ctx, r.id)
+	if err != nil || !joined {
+		return err
+	}
+	if err := r.env.AskAgain(ctx); err != nil {
+		return err
+	}
+	r.outbox.Wake()
+	return nil
 }
 
 // checkWaiting sends the reminder of one waiting task, or ends it, if that is due.

@@ -118,7 +118,10 @@ const purgeEvery = 24 * time.Hour
 // purge removes old rows from the journal now and once a day, until ctx ends.
 func (b *Bot) purge(ctx context.Context) {
 	for ctx.Err() == nil {
-		n, err := b.Journal.Purge(ctx, time.Now().Add(-b.Archive))
+		if ahead := b.account.Ahead(); ahead != 0 {
+			b.log.Warn().Dur("ahead_ms", ahead).Msg("this host's clock and the homeserver's differ: the earlier one counts until they agree")
+		}
+		n, err := b.Journal.Purge(ctx, b.account.Now().Add(-b.Archive))
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot purge the journal")
 		}

@@ -33,6 +33,7 @@ type room struct {
 	env       *task.Env // environment of the room's tasks
 
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions
+	stays     bool         // the owners know that it cannot be followed yet; used by the tasks worker only
 
 	mu        sync.Mutex
 	current   *task.Work      // the task that the worker has claimed; nil for none

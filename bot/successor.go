@@ -6,19 +6,25 @@ import (
 	"fmt"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
-// doTombstone moves to the room's successor with the container's volumes, the
-// history, open tasks and unsent messages. The next task creates a container for the
+// doTombstone moves to the room's successor with the room's own policy, the container's
+// volumes, the history, open tasks and unsent messages. The next task creates a container for the
 // new room on the same volumes.
 func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	successor := row.Body.Successor
 	if successor == "" || successor == r.id {
 		return r.finish(ctx, row)
+	}
+	if err := r.bot.policy.CanInherit(r.id, successor); err != nil {
+		return r.staying(successor, err)
 	}
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
@@ -29,6 +35,13 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	}
 	if err != nil {
 		return err
+	}
+	inherited, err := r.bot.policy.Inherit(r.id, successor) // before anybody is heard there
+	if err != nil {
+		return r.staying(successor, err)
+	}
+	if inherited {
+		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
 	if user := r.bot.direct.user(r.id); user != "" {
 		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Transient(err) {
@@ -46,9 +59,11 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
 	}
+	crash.At("moving")
 	if err := r.moveRows(ctx, row, successor); err != nil {
 		return err
 	}
+	crash.At("moved")
 	r.bot.waits.DropRoom(r.id)
 	next := r.bot.room(successor)
 	if !joined { // perhaps by an invite meanwhile; else doGreeting continues
@@ -67,6 +82,19 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	}
 	next.wake()
 	return nil
+}
+
+// staying tells the owners, once, that the bot does not follow an upgrade because the
+// room's own policy would not apply in the successor. It returns an error, so that the
+// upgrade is tried again.
+func (r *room) staying(successor string, why error) error {
+	if !r.stays {
+		r.stays = true
+		r.bot.note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) +
+			", but its policy cannot move along, so I stay in the old room: " + sentence.Text(why) +
+			" Fix policy.yaml, or add an entry for the new room by hand; I keep trying.")
+	}
+	return fmt.Errorf("move policy to successor: %w", why)
 }
 
 // moveRows moves unfinished events and tasks and unsent messages to the successor

@@ -167,6 +167,12 @@ func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state
 	return row, wanted
 }
 
+// isOwnEdit reports whether an event is one of our own edits, which the journal does not
+// keep: they are the progress of tasks, there are many, and nothing refers to them.
+func (b *Bot) isOwnEdit(e event.Event) bool {
+	return b.isSelf(e.Sender) && e.Relation().RelType == "m.replace"
+}
+
 // beReady calls Ready after the first batch.
 func (b *Bot) beReady() error {
 	if b.isOpen.Load() || b.Ready == nil {

@@ -173,6 +173,6 @@ func (b *Bot) deps() *task.Deps {
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Gateway: b.Gateway, Agent: b.Agent,
 		Policy: b.policy, Waits: b.waits, Count: b.count,
 		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Transfers: semaphore.NewWeighted(maxTransfers),
-		Start: b.start, Sentence: b.sentence, Log: b.log,
+		Start: b.start, Sentence: b.sentence, Now: func() time.Time { return b.account.Now() }, Log: b.log,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -59,18 +60,12 @@ func sentenceFor(err error, dir, path string) string {
 		return fmt.Sprintf("%s is a folder where a file should be: move it away.", path)
 	case errors.Is(err, syscall.EIO), code == sqlite3.SQLITE_IOERR:
 		return fmt.Sprintf("The disk under %s has read or write errors: see the kernel's log.", dir)
-	case damaged(err):
-		return fmt.Sprintf("%s is damaged: restart the bot, which moves the file aside and creates a new one.", path)
+	case damage.Is(err):
+		return fmt.Sprintf("%s is damaged: restart the bot, which saves what can be read to a new file and keeps the damaged one.", path)
 	case code == sqlite3.SQLITE_BUSY:
 		return fmt.Sprintf("Another program is using %s: stop it.", path)
 	}
 	return ""
-}
-
-// damaged reports whether SQLite says that the file itself is damaged.
-func damaged(err error) bool {
-	code := sqliteCode(err)
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 
 // noRoomToShare reports whether SQLite could not extend the file that its readers and writers share. SQLite does not

@@ -103,11 +103,23 @@ func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64,
 	if err != nil {
 		return 0, false, err
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
+	if n, err := res.RowsAffected(); err != nil {
 		return 0, false, err
+	} else if n == 0 {
+		return 0, false, restoreEvent(ctx, tx, e, body, raw)
 	}
 	seq, err = res.LastInsertId()
 	return seq, err == nil, err
+}
+
+// restoreEvent stores the content of an event of which a salvaged journal only knows
+// that it was decided: it is context again.
+func restoreEvent(ctx context.Context, tx *sql.Tx, e Event, body, raw string) error {
+	r := e.Relation()
+	_, err := tx.ExecContext(ctx, `UPDATE event SET home = ?, sender = ?, type = ?, state_key = ?, time = ?, encryption = ?, session = ?, distrust = ?,
+		rel_type = ?, relates_to = ?, body = ?, raw = ? WHERE room = ? AND event = ? AND type = ?`,
+		e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Room, e.ID, event.TypeLost)
+	return err
 }
 
 // bodyOf returns the columns body and raw of an event: its decoded body, or its bytes

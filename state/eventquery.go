@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"matrix-tui/state/damage"
+	"matrix-tui/state/event"
 )
 
 // Queries on events. A test checks that none of them scans the table.
@@ -16,8 +19,9 @@ const (
 	eventColumns = "seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, body, raw, status, at"
 
 	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
-	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryLastEvent    = "SELECT event FROM event WHERE room = ? AND type <> '" + event.TypeLost + "' ORDER BY seq DESC LIMIT 1"
 	queryNewest       = "SELECT " + eventColumns + " FROM event WHERE home = '' AND type NOT LIKE 'io.matrix-tui.%' ORDER BY seq DESC LIMIT ?"
+	queryBeenIn       = "SELECT 1 FROM event WHERE room = ? AND home = '' AND type NOT LIKE '" + event.OwnTypes + "%' LIMIT 1"
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
@@ -86,6 +90,17 @@ func (j *Journal) LastArrival(ctx context.Context, room string) (time.Time, erro
 func (j *Journal) Newest(ctx context.Context, n int) ([]Event, error) {
 	rows, err := queryAll(ctx, j.db, scanEvent, queryNewest, n)
 	return rows, j.failed("look up newest events", err)
+}
+
+// BeenIn reports whether the journal has an event of the room that did not move there
+// from its predecessor.
+func (j *Journal) BeenIn(ctx context.Context, room string) (bool, error) {
+	var one int
+	err := j.db.QueryRowContext(ctx, queryBeenIn, room).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, j.failed("look up events of room", err)
 }
 
 // Event returns an event, or ErrNotFound.
@@ -171,7 +186,7 @@ func scanEvent(row scanner) (e Event, err error) {
 		return Event{}, err
 	}
 	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, err)
+		return Event{}, fmt.Errorf("read body of row %d: %w", e.Seq, errors.Join(damage.Err, err))
 	}
 	e.Time, e.At = time.UnixMilli(ms).UTC(), time.UnixMilli(at).UTC()
 	if raw != "" {

@@ -9,9 +9,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -20,26 +23,37 @@ import (
 // transaction, which is on disk when the method returns. Errors that a person can fix
 // carry a sentence.
 type Journal struct {
-	db      *sql.DB
-	path    string
-	log     zerolog.Logger
-	corrupt string
+	db       *sql.DB
+	path     string
+	log      zerolog.Logger
+	corrupt  string
+	readOnly bool
+
+	damageOnce sync.Once
+	onDamage   atomic.Pointer[func(error)]
 }
 
-// OpenJournal opens or creates the journal at path. If the file is damaged or not a
-// database, it is moved aside with its WAL, never overwritten, and the journal starts
-// empty: see Corrupt. It returns ErrNewer for a journal of a newer release. The caller
+// OpenJournal opens or creates the journal at path. If the file is damaged, or was
+// marked as damaged, every row that can be read moves to a new file, and the damaged
+// one is kept next to it: see Corrupt and Salvage. After an unclean end SQLite checks
+// the whole file first. It returns ErrNewer for a journal of a newer release. The caller
 // holds the directory's Lock.
 func OpenJournal(ctx context.Context, path string, log zerolog.Logger) (*Journal, error) {
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	j := &Journal{path: path, log: log}
-	err := j.open(ctx)
-	if damaged(err) {
-		broken := err
-		if err = j.setAside(); err == nil {
-			log.Error().Err(broken).Str("moved_to", j.corrupt).Msg("journal is damaged: moved aside, starting with an empty one")
+	err := j.finishRepair(ctx)
+	switch {
+	case err != nil:
+	case damage.Marked(path):
+		err = fmt.Errorf("%w: the last run found that", damage.Err)
+	default:
+		err = j.open(ctx)
+	}
+	if damage.Is(err) {
+		log.Error().Err(err).Msg("journal is damaged: saving what can be read")
+		if err = j.repair(ctx, err); err == nil {
 			err = j.open(ctx)
 		}
 	}
@@ -55,7 +69,7 @@ func ReadJournal(ctx context.Context, path string) (*Journal, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal %s: %w", path, ErrNotFound)
 	}
-	j := &Journal{path: path, log: zerolog.Nop()}
+	j := &Journal{path: path, log: zerolog.Nop(), readOnly: true}
 	if err := j.connect(url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}); err != nil {
 		return nil, explain(fmt.Errorf("read journal: %w", err), path)
 	}
@@ -83,7 +97,32 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) open(ctx context.Context) error {
-	// SQLite would create the file readable for everybody. The WAL gets the same mode.
+	if err := j.create(); err != nil {
+		return err
+	}
+	unclean := damage.Unclean(j.path)
+	err := j.connect(journalParams())
+	if err != nil {
+		return err
+	}
+	if unclean {
+		err = damage.Check(ctx, j.db)
+	}
+	if err == nil {
+		err = j.compact(ctx) // first, because a new file is still empty
+	}
+	if err == nil {
+		err = j.migrate(ctx)
+	}
+	if err != nil {
+		_ = j.db.Close()
+	}
+	return err
+}
+
+// create makes sure that the file exists: SQLite would create it readable for
+// everybody. The WAL gets the same mode.
+func (j *Journal) create() error {
 	file, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -91,20 +130,14 @@ func (j *Journal) open(ctx context.Context) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(j.path)); err != nil {
-		return err
-	}
-	err = j.connect(url.Values{"_txlock": {"immediate"}, "_pragma": {
+	return syncDir(filepath.Dir(j.path))
+}
+
+func journalParams() url.Values {
+	return url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
-	}})
-	if err != nil {
-		return err
-	}
-	if err := j.migrate(ctx); err != nil {
-		_ = j.db.Close()
-		return err
-	}
-	return nil
+		"secure_delete(1)", // what is deleted is gone, and no salvage finds an old version of a row
+	}}
 }
 
 // connect opens the database with a single connection: SQLite has one writer anyway,
@@ -128,15 +161,18 @@ func (j *Journal) migrate(ctx context.Context) error {
 	if err != nil || version == schemaVersion {
 		return err
 	}
-	return j.inTx(ctx, func(tx *sql.Tx) error {
-		for _, step := range schema[version:] {
-			if err := step.run(ctx, tx); err != nil {
-				return err
-			}
+	return j.inTx(ctx, func(tx *sql.Tx) error { return upgrade(ctx, tx, version, schemaVersion) })
+}
+
+// upgrade runs the migrations between two versions of the schema.
+func upgrade(ctx context.Context, tx *sql.Tx, from, to int) error {
+	for _, step := range schema[from:to] {
+		if err := step.run(ctx, tx); err != nil {
+			return err
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
-		return err
-	})
+	}
+	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", to))
+	return err
 }
 
 func (j *Journal) version(ctx context.Context) (int, error) {
@@ -164,27 +200,12 @@ func (j *Journal) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// setAside renames the database and its WAL and removes the shared memory file, which
-// is useless without them.
-func (j *Journal) setAside() error {
-	aside, err := moveAside(j.path)
-	if err != nil {
-		return err
-	}
-	j.corrupt = aside
-	if err := os.Rename(j.path+"-wal", aside+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Remove(j.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// failed wraps an error with what failed, and adds a sentence if there is one for it.
+// failed wraps an error with what failed, and adds a sentence if there is one for it. It
+// notes damage.
 func (j *Journal) failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
+	j.noteDamage(err)
 	return explain(fmt.Errorf("%s: %w", what, err), j.path)
 }

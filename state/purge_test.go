@@ -3,10 +3,17 @@ package state
 import (
 	"fmt"
 	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state/damage"
 )
 
 func TestPurge(t *testing.T) {
@@ -73,4 +80,39 @@ func TestPurgeOfMany(t *testing.T) {
 	if want := int64(len(many) - 1); n != want || countRows(t, j, "event") != 1 {
 		t.Errorf("%d rows are gone, want %d", n, want)
 	}
+}
+
+// After a purge the file is smaller, also if an earlier release has created it.
+func TestPurgeShrinksTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := &Journal{path: path, log: zerolog.Nop()}
+	must(t, j.create())
+	must(t, j.connect(url.Values{"_txlock": {"immediate"}, "_pragma": {"journal_mode(WAL)"}})) // as before
+	must(t, j.migrate(ctx))
+	for i := range 20 {
+		var many []Event
+		for k := range 100 {
+			e := anEvent("!r", fmt.Sprintf("$%d-%d", i, k), Archived)
+			e.Body.Message.Body = strings.Repeat("words ", 100)
+			many = append(many, e)
+		}
+		commit(t, j, "t", many...)
+	}
+	must(t, j.Close())
+	before, err := os.Stat(path)
+	must(t, err)
+	j = openJournal(t, path)
+	n, err := j.Purge(ctx, time.Now().Add(time.Hour))
+	must(t, err)
+	if n != 1999 { // the newest stays
+		t.Errorf("%d rows removed", n)
+	}
+	_, err = j.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	must(t, err)
+	after, err := os.Stat(path)
+	must(t, err)
+	if after.Size() > before.Size()/10 {
+		t.Errorf("%d bytes of %d are left", after.Size(), before.Size())
+	}
+	must(t, damage.Check(ctx, j.db))
 }

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -86,16 +86,9 @@ func (s *Store) load() (bool, error) {
 	return false, nil
 }
 
-// moveAside renames a damaged file to <path>.corrupt-<time>, an unused name.
+// moveAside renames a damaged file.
 func moveAside(path string) (string, error) {
-	base := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405Z")
-	aside := base
-	for i := 2; ; i++ {
-		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		aside = fmt.Sprintf("%s-%d", base, i)
-	}
+	aside := damage.AsideName(path)
 	if err := os.Rename(path, aside); err != nil {
 		return "", fmt.Errorf("move damaged file aside: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"matrix-tui/state/damage"
 )
 
 // open is the condition of the partial index on tasks that a worker must process; a query must use exactly these words
@@ -90,7 +92,7 @@ func (d details) Scan(value any) error {
 		return fmt.Errorf("read details of task: %T", value)
 	}
 	if err := json.Unmarshal([]byte(text), d.d); err != nil {
-		return fmt.Errorf("read details of task: %w", err)
+		return fmt.Errorf("read details of task: %w", errors.Join(damage.Err, err))
 	}
 	return nil
 }

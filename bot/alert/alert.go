@@ -5,6 +5,7 @@ package alert
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,20 @@ type alerts struct {
 	Room string                  `json:"room,omitempty"` // set by `!alerts here`; "": as in the settings
 	Off  bool                    `json:"off,omitempty"`  // by `!alerts off`
 	Told map[alertKind]toldAlert `json:"told,omitempty"`
+	// Notes are to be sent, once there is a room for them.
+	Notes []string `json:"notes,omitempty"`
+}
+
+const maxNotes = 20
+
+// note adds a note, unless the same one waits already. If there are too many, the oldest go.
+func (a alerts) note(text string) alerts {
+	if slices.Contains(a.Notes, text) {
+		return a
+	}
+	a.Notes = append(slices.Clone(a.Notes), text)
+	a.Notes = a.Notes[max(0, len(a.Notes)-maxNotes):]
+	return a
 }
 
 // toldAlert is the newest alert of a kind.

@@ -1,11 +1,14 @@
 package alert
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 )
 
 func TestAlertsDecide(t *testing.T) {
@@ -82,5 +85,58 @@ func TestMemInfo(t *testing.T) {
 		if got != want || ok != (want > 0) {
 			t.Errorf("%q: %d, %v", text, got, ok)
 		}
+	}
+}
+
+// A note is kept until there is a room that takes it, also over a restart.
+func TestNotes(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *Watch {
+		return &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() int { return 0 }, Log: zerolog.Nop()}
+	}
+	var sent []string
+	taken := false
+	send := func(room, text string, short bool) bool {
+		if room != "!a" || !short {
+			t.Errorf("to %q, short %v", room, short)
+		}
+		sent = append(sent, text)
+		return taken
+	}
+	w := open()
+	w.Note("first")
+	w.Note("first")
+	w.Look(t.Context(), send)
+	if w = open(); w.Tell("!a") != nil {
+		t.Fatal("cannot set the room")
+	}
+	w.Note("second")
+	w.Look(t.Context(), send)
+	taken = true
+	w.Look(t.Context(), send)
+	w.Look(t.Context(), send)
+	open().Look(t.Context(), send)
+	if diff := cmp.Diff([]string{"first\n\nsecond", "first\n\nsecond"}, sent); diff != "" {
+		t.Error(diff)
+	}
+	// Without a room, the owners' direct chats get it, and one of them is enough.
+	w = &Watch{StateDir: t.TempDir(), Direct: func() []string { return []string{"!gone", "!direct"} }, Log: zerolog.Nop()}
+	w.Note("third")
+	var rooms []string
+	for range 2 {
+		w.Look(t.Context(), func(room, text string, _ bool) bool {
+			rooms = append(rooms, room+" "+text)
+			return room == "!direct"
+		})
+	}
+	if diff := cmp.Diff([]string{"!gone third", "!direct third"}, rooms); diff != "" {
+		t.Error(diff)
+	}
+	var a alerts
+	for i := range 2 * maxNotes {
+		a = a.note(strconv.Itoa(i))
+	}
+	if len(a.Notes) != maxNotes || a.Notes[maxNotes-1] != strconv.Itoa(2*maxNotes-1) {
+		t.Error(a.Notes)
 	}
 }

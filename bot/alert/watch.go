@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,18 +27,20 @@ type Watch struct {
 	StateDir string
 	Room     string // where alerts go unless somebody changes it; "" for nowhere
 	Storage  func(context.Context) (path string, err error)
-	Limited  func() int // how many consecutive requests the model's server has refused
+	Direct   func() []string // the owners' direct chats: notes go there if no room is set; nil for none
+	Limited  func() int      // how many consecutive requests the model's server has refused
 	Log      zerolog.Logger
 
 	mu   sync.Mutex // locked for a whole Look, so that nothing is reported twice
 	kept *alerts    // nil before the first use
 }
 
-// Look checks the host and sends what is new to a room; short reports whether anything is low. If send fails, the next
-// Look tries again.
+// Look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
+// is a note. If send fails, the next Look tries again.
 func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.sendNotes(send)
 	a := w.load()
 	room := w.room(a)
 	if room == "" {
@@ -48,6 +51,44 @@ func (w *Watch) Look(ctx context.Context, send func(room, text string, short boo
 		return
 	}
 	if err := w.keep(next); err != nil {
+		w.Log.Warn().Err(err).Msg("cannot store alerts")
+	}
+}
+
+// sendNotes sends what Note has kept, and forgets it once somebody has it. The caller holds mu.
+func (w *Watch) sendNotes(send func(room, text string, short bool) (taken bool)) {
+	a := w.load()
+	if len(a.Notes) == 0 || a.Off {
+		return
+	}
+	rooms := []string{w.room(a)}
+	if rooms[0] == "" {
+		rooms = nil
+		if w.Direct != nil {
+			rooms = w.Direct()
+		}
+	}
+	taken := false
+	for _, room := range rooms {
+		if send(room, strings.Join(a.Notes, "\n\n"), true) {
+			taken = true
+		}
+	}
+	if !taken {
+		return
+	}
+	next := *a
+	next.Notes = nil
+	if err := w.keep(next); err != nil {
+		w.Log.Warn().Err(err).Msg("cannot store alerts")
+	}
+}
+
+// Note keeps a text for the owners until it is sent, also over a restart.
+func (w *Watch) Note(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.keep(w.load().note(text)); err != nil {
 		w.Log.Warn().Err(err).Msg("cannot store alerts")
 	}
 }

@@ -10,6 +10,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,8 @@ type Config struct {
 	AllDevices  bool   // see e2ee.Config
 	Owner       func(user string) bool
 	KeyArrived  func(e2ee.Key) // see e2ee.Config
+	Damaged     func(error)    // see e2ee.Config
+	Replaced    func(string)   // see e2ee.Config
 	Rejected    func()         // called for each rejected event; may be nil
 	Log         zerolog.Logger
 }
@@ -51,12 +54,15 @@ type Account struct {
 	cfg    Config
 	client *mautrix.Client
 	log    zerolog.Logger
+	clock  clock
 
 	mu      sync.Mutex
 	cutSync context.CancelCauseFunc // cancels the current /sync request
 
 	cryptMu sync.RWMutex // held for reading while the machine is used
 	machine *e2ee.Machine
+
+	keysLost bool // the token's session has lost its keys, and there is no password for a new one
 }
 
 // New returns an account that has contacted nothing yet: see Login.
@@ -71,7 +77,10 @@ func New(cfg Config) (*Account, error) {
 	}
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
-	return &Account{cfg: cfg, client: client, log: cfg.Log}, nil
+	a := &Account{cfg: cfg, client: client, log: cfg.Log}
+	a.clock.next = cmp.Or(client.Client.Transport, http.DefaultTransport)
+	client.Client.Transport = &a.clock
+	return a, nil
 }
 
 // UserID returns the account's full ID. Before the login it is "" unless

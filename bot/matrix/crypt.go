@@ -21,7 +21,9 @@ func (a *Account) use(f func(*e2ee.Machine) error) error {
 	if a.machine == nil {
 		return errNoMachine
 	}
-	return f(a.machine)
+	err := f(a.machine)
+	a.machine.NoteDamage(err)
+	return err
 }
 
 // e2eeConfig returns the configuration of the encryption for the current device.
@@ -33,7 +35,7 @@ func (a *Account) e2eeConfig() e2ee.Config {
 			a.log.Info().Str("user", s.User).Strs("emojis", s.Emojis).Ints("numbers", s.Decimals).
 				Msg("verification: the person must see the same emojis")
 		},
-		KeyArrived: a.cfg.KeyArrived,
+		KeyArrived: a.cfg.KeyArrived, Damaged: a.cfg.Damaged, Replaced: a.cfg.Replaced,
 	}
 }
 
@@ -47,7 +49,7 @@ func (a *Account) openCrypt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.client.DeviceID == "" {
+	if a.client.DeviceID == "" && !a.keysLost {
 		a.log.Warn().Msg("MATRIX_ACCESS_TOKEN belongs to no session of the account, so the bot has no keys and cannot read or write in encrypted rooms. Set MATRIX_PASSWORD instead, or the token of a session made for the bot. Unencrypted rooms work")
 	}
 	if machine.RecoveryKey() != "" {

@@ -45,6 +45,8 @@ func (a *Account) Login(ctx context.Context) error {
 			case errors.Is(err, e2ee.ErrForeignDevice) && a.cfg.AccessToken == "" && a.cfg.Password != "":
 				stored = a.leaveDevice(ctx, err)
 				continue
+			case errors.Is(err, e2ee.ErrReplaced):
+				return a.goWithoutKeys(ctx, err)
 			case IsUnknownToken(err) && a.cfg.Password != "":
 				what = "the session ended during the login"
 			case !Transient(err):
@@ -113,6 +115,14 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 	}
 	a.client.AccessToken, a.client.DeviceID = "", ""
 	return session{}
+}
+
+// goWithoutKeys continues without a device, because the keys of the token's session are
+// lost and no other session can be created: unencrypted rooms work.
+func (a *Account) goWithoutKeys(ctx context.Context, why error) error {
+	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead. Unencrypted rooms work")
+	a.keysLost, a.client.DeviceID = true, ""
+	return a.tryCrypt(ctx)
 }
 
 func (a *Account) accountFile() string { return filepath.Join(a.cfg.StateDir, "account.json") }

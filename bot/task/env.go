@@ -65,6 +65,7 @@ type Deps struct {
 	Transfers   *semaphore.Weighted // one for each task that transfers files
 	Start       func(func()) bool   // starts a goroutine, unless the bot is shutting down
 	Sentence    func(error) string  // the text of an error for people
+	Now         func() time.Time    // the time by which questions expire
 	Log         zerolog.Logger
 }
 

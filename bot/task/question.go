@@ -83,7 +83,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 			about = Localpart(asker) + "'s task needs it"
 		}
 	}
-	now := time.Now()
+	now := env.Now()
 	if err := t.exec.Ask(question, about, now.Add(env.rules().QuestionTimeout), now); err != nil {
 		return err
 	}

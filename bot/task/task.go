@@ -35,6 +35,9 @@ func (w *Work) Do(ctx context.Context) error {
 	crash.At("picked")
 	t := w.task
 	if t.rec.State == state.TaskAnswered { // before a restart
+		if err := t.resend(ctx); err != nil {
+			return err
+		}
 		return settlement{t}.finish(ctx)
 	}
 	if withdrawn(t) {

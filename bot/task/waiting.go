@@ -34,9 +34,13 @@ func (e *Env) Restore(ctx context.Context, rec state.Task) (save bool, err error
 	q := t.Question()
 	q.schedule(q.due())
 	switch {
-	case t.exec.Room != rec.Room: // the question is still in the room before an upgrade
-		return false, e.AskAgain(ctx)
+	case e.Unasked(rec): // AskAgain follows once the bot is in the room
+		q.schedule(e.Now())
+		return false, nil
 	case t.exec.QuestionEvent == "": // it may have been sent
+		if err := q.resend(ctx); err != nil {
+			return false, err
+		}
 		_, err := e.Look(ctx, rec.Key)
 		return false, err
 	}
@@ -59,7 +63,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 		return false, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	q, now := t.Question(), time.Now()
+	q, now := t.Question(), e.Now()
 	if t.exec.QuestionEvent == "" {
 		sent, err := e.Journal.Message(ctx, q.Txn())
 		if err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -151,6 +155,10 @@ func (e *Env) GiveUpWaiting(ctx context.Context) error {
 	return nil
 }
 
+// Unasked reports whether the question of a waiting task is still in the room before an
+// upgrade.
+func (e *Env) Unasked(rec state.Task) bool { return rec.QuestionRoom != rec.Room }
+
 // AskAgain repeats the questions from the predecessor of an upgraded room, where nobody
 // can answer any more.
 func (e *Env) AskAgain(ctx context.Context) error {
@@ -161,12 +169,12 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
 	for _, rec := range tasks {
-		t := e.Task(rec)
-		if t.exec.Room == e.ID {
+		if !e.Unasked(rec) {
 			continue
 		}
+		t := e.Task(rec)
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
-		t.exec.Deadline = time.Now().Add(e.rules().QuestionTimeout).UTC()
+		t.exec.Deadline = e.Now().Add(e.rules().QuestionTimeout).UTC()
 		q := t.Question()
 		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)

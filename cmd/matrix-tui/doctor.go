@@ -18,6 +18,7 @@ import (
 	"matrix-tui/bot/alert"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
@@ -179,6 +180,11 @@ func checkState(dir string) finding {
 	}
 	if err != nil {
 		return bad("state folder %s is not writable (%v): make the bot's user its owner, make it writable, or set STATE_DIR", dir, reason(err))
+	}
+	for _, name := range []string{"journal.db", "crypto.db"} {
+		if damage.Marked(filepath.Join(dir, name)) {
+			return bad("state folder %s: %s is damaged: restart the bot, which saves what can be read and replaces it, and check the disk", dir, name)
+		}
 	}
 	free, _, err := alert.FreeSpace(dir)
 	if err != nil {

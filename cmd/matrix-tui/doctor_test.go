@@ -14,6 +14,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/agenttest"
+
+	"matrix-tui/state/damage"
 )
 
 // closedPort is a loopback address on which nothing listens.
@@ -54,6 +56,14 @@ func TestCheckState(t *testing.T) {
 		t.Fatal(err)
 	}
 	begins(t, checkState(dir), "ok   state folder "+dir)
+	marked := filepath.Join(dir, "journal.db")
+	if err := damage.Mark(marked, errors.New("test")); err != nil {
+		t.Fatal(err)
+	}
+	begins(t, checkState(dir), "FAIL state folder "+dir+": journal.db is damaged: restart the bot")
+	if err := damage.MoveAside(marked, damage.AsideName(marked)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(gate); err != nil {
 		t.Fatal(err)
 	}

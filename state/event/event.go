@@ -36,6 +36,7 @@ const OwnTypes = "io.matrix-tui."
 const (
 	TypeInvite = OwnTypes + "invite" // an invitation to the bot
 	TypeGone   = OwnTypes + "gone"   // the bot is no longer in the room
+	TypeLost   = OwnTypes + "lost"   // a decided event that a damaged journal has lost
 )
 
 // TxnKey is the key in the content of our messages that holds the transaction ID, so

@@ -86,7 +86,7 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 }
 
 func (db *database) migrate(ctx context.Context) error {
-	keys := db.Child(sql_store_upgrade.VersionTableName, sql_store_upgrade.Table, dbutil.NoopLogger)
+	keys := db.Child(sql_store_upgrade.VersionTableName, sql_store_upgrade.Table, db.Log)
 	if err := keys.Upgrade(ctx); err != nil {
 		return fmt.Errorf("migrate crypto.db: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.mau.fi/util/dbutil"
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/event"
@@ -53,7 +54,13 @@ type Config struct {
 	// devices of its sender have changed. It is called by ProcessSync and must not
 	// block.
 	KeyArrived func(Key)
-	Log        zerolog.Logger
+	// Damaged is called, once, when crypto.db turns out to be damaged. The process must
+	// end then: the next Open replaces the file. It must not block; nil for none.
+	Damaged func(error)
+	// Replaced is called by Open with the name of a damaged crypto.db, which it has moved
+	// aside; nil for none.
+	Replaced func(file string)
+	Log      zerolog.Logger
 }
 
 // Key identifies the key of some of a room's messages: a Megolm session.
@@ -84,6 +91,7 @@ type Machine struct {
 	reader *crypto.OlmMachine // decrypts room events only and makes no requests
 
 	missing missing
+	damaged sync.Once // damage was reported
 }
 
 // Open loads or creates the device's keys and makes sure that the homeserver has
@@ -97,13 +105,15 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 		cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(),
 		asked: map[id.UserID]time.Time{}, unreached: map[id.RoomID]*unreached{}, missing: missing{wanted: map[Key]id.UserID{}},
 	}
-	db, err := openDatabase(ctx, cfg.Dir)
+	db, err := openOrReplace(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open encryption: %w", err)
 	}
+	db.Log = &damageLog{dbutil.NoopLogger, m.NoteDamage}
 	m.db = db
 	m.rooms = &rooms{db: db.Database}
 	if err := m.start(ctx); err != nil {
+		m.NoteDamage(err)
 		_ = m.Close()
 		return nil, fmt.Errorf("open encryption: %w", err)
 	}
@@ -128,7 +138,7 @@ func (m *Machine) start(ctx context.Context) error {
 	if err := m.load(ctx); err != nil {
 		return err
 	}
-	if err := m.publish(ctx); err != nil {
+	if err := m.db.afterReplacing(ctx, m.publish(ctx)); err != nil {
 		return err
 	}
 	if m.cfg.NoCrossSigning {

@@ -26,7 +26,7 @@ type keyStore struct {
 
 func newKeyStore(db *database, device id.DeviceID) *keyStore {
 	return &keyStore{
-		SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, dbutil.NoopLogger, "", device, db.pickle),
+		SQLCryptoStore: crypto.NewSQLCryptoStore(db.Database, db.Log, "", device, db.pickle),
 		renew:          map[id.SenderKey]bool{},
 	}
 }

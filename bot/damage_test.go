@@ -1,0 +1,56 @@
+package bot
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+)
+
+// After a salvage the owners are told, and what state.json knows to be answered does not
+// start again although the journal has lost it.
+func TestSalvageIsTold(t *testing.T) {
+	d := newDeciding(t, "")
+	for _, id := range []string{"$1", "$2", "$3"} {
+		d.text(id, "@ann:here", "do "+id, time.Minute)
+	}
+	b := d.bot
+	if err := b.Store.AppendHistory(t.Context(), d.id, state.Turn{Role: "user", Content: "x", Event: "$gone"}, state.Turn{Role: "assistant", Content: "y", Event: "key-q0"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Store.PutExecution(t.Context(), d.id, []byte(`{"session_id":"1","state":"completed","task_event":"$done"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(b.StateDir, "journal.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := state.OpenJournal(t.Context(), path, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	b.Journal = journal
+	for range 2 { // the second time there is nothing to tell
+		if err := b.tellSalvage(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known, err := journal.Known(t.Context(), d.id, math.MaxInt64, []string{"$gone", "$done", "$1", "key-q0"})
+	if err != nil || !known["$gone"] || !known["$done"] || known["$1"] || known["key-q0"] {
+		t.Errorf("known: %v, %v", known, err)
+	}
+	data, err := os.ReadFile(filepath.Join(b.StateDir, "alerts.json"))
+	if err != nil || strings.Count(string(data), "My journal was damaged") != 1 || !strings.Contains(string(data), "journal.db.corrupt-") {
+		t.Errorf("alerts.json: %s, %v", data, err)
+	}
+}

@@ -1,0 +1,163 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"matrix-tui/state/pages"
+)
+
+// shape describes a table, so that a row of a damaged journal finds its table by its
+// values. A test checks that no row fits two tables.
+type shape struct {
+	table        string
+	columns      []columnShape
+	withoutRowID bool
+}
+
+type columnShape struct {
+	name    string
+	text    bool // else a whole number
+	null    bool // may be NULL
+	absent  bool // may be missing at the end of a row, written before the column existed
+	isRowID bool // stored as NULL; the row's ID is its value
+}
+
+type tableShapes []shape
+
+// jsonColumns hold JSON of ours.
+var jsonColumns = []string{"body", "content", "details", "raw"}
+
+// shapes reads the shapes of all tables.
+func shapes(ctx context.Context, tx *sql.Tx) (tableShapes, error) {
+	names, err := queryAll(ctx, tx, scanText, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'")
+	if err != nil {
+		return nil, err
+	}
+	var all tableShapes
+	for _, name := range names {
+		s := shape{table: name}
+		if err := tx.QueryRowContext(ctx, "SELECT wr FROM pragma_table_list(?)", name).Scan(&s.withoutRowID); err != nil {
+			return nil, err
+		}
+		s.columns, err = queryAll(ctx, tx, func(row scanner) (c columnShape, err error) {
+			var kind string
+			var notNull, hasDefault, key bool
+			err = row.Scan(&c.name, &kind, &notNull, &hasDefault, &key)
+			c.text = kind == "TEXT"
+			c.isRowID = key && kind == "INTEGER"
+			c.null = !notNull && !(key && s.withoutRowID)
+			c.absent = !key && (c.null || hasDefault)
+			return c, err
+		}, "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk FROM pragma_table_info(?)", name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// of returns the table that a row belongs to, or nil.
+func (all tableShapes) of(row pages.Row) *shape {
+	for i := range all {
+		if all[i].fits(row) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// fits reports whether a row has the form of the table's rows.
+func (s *shape) fits(row pages.Row) bool {
+	if row.Index != s.withoutRowID || len(row.Values) > len(s.columns) {
+		return false
+	}
+	for i, c := range s.columns {
+		if i >= len(row.Values) {
+			if !c.absent {
+				return false
+			}
+			continue
+		}
+		switch v := row.Values[i].(type) {
+		case nil:
+			if !c.null {
+				return false
+			}
+		case int64:
+			if c.text || c.isRowID {
+				return false
+			}
+		case string:
+			if !c.text || !utf8.ValidString(v) || strings.Contains(v, "\x00") {
+				return false
+			}
+			if v != "" && slices.Contains(jsonColumns, c.name) && !json.Valid([]byte(v)) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// insert stores a row in its table. It returns false for a row that has none although it
+// should. Entries of indexes are made anew.
+func (all tableShapes) insert(ctx context.Context, tx *sql.Tx, row pages.Row) bool {
+	s := all.of(row)
+	if s == nil {
+		return row.Index || ofSQLite(row)
+	}
+	names, args := make([]string, 0, len(row.Values)), make([]any, 0, len(row.Values))
+	for i, value := range row.Values {
+		if s.columns[i].isRowID {
+			value = row.ID
+		}
+		names, args = append(names, s.columns[i].name), append(args, value)
+	}
+	marks := strings.Repeat("?, ", len(names)-1) + "?"
+	_, err := tx.ExecContext(ctx, "INSERT INTO "+s.table+" ("+strings.Join(names, ", ")+") VALUES ("+marks+")"+s.conflict(names), args...)
+	return err == nil
+}
+
+// conflict says which of two versions of a row stays: the one that is further, so that
+// nothing is done twice.
+func (s *shape) conflict(names []string) string {
+	further := ""
+	switch {
+	case slices.Contains(names, "status"):
+		further = "excluded.status > status"
+	case s.table == "task":
+		further = "instr('queued running waiting answered done', excluded.state) > instr('queued running waiting answered done', state)"
+	default:
+		return " ON CONFLICT DO NOTHING"
+	}
+	var set []string
+	for _, name := range names {
+		set = append(set, name+" = excluded."+name)
+	}
+	return " ON CONFLICT DO UPDATE SET " + strings.Join(set, ", ") + " WHERE " + further
+}
+
+// ofSQLite reports whether a row is one of SQLite's own tables: the schema, or the
+// sequences.
+func ofSQLite(row pages.Row) bool {
+	var kinds strings.Builder
+	for _, value := range row.Values {
+		switch value.(type) {
+		case nil:
+			kinds.WriteByte('0')
+		case int64:
+			kinds.WriteByte('i')
+		case string:
+			kinds.WriteByte('t')
+		}
+	}
+	return slices.Contains([]string{"tttit", "ttti0", "ti"}, kinds.String())
+}
