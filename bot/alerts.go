@@ -52,7 +52,7 @@ func (b *Bot) tellOwners(ctx context.Context, key, said string) error {
 	}
 	rooms := []string{room}
 	if room == "" {
-		rooms = b.direct.rooms(b.Owners)
+		rooms = b.direct.Rooms(b.Owners)
 	}
 	for _, room := range rooms {
 		m := matrix.Text(said)

@@ -24,8 +24,10 @@ import (
 	"matrix-tui/bot/alert"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
+	"matrix-tui/bot/metrics"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/queue"
+	"matrix-tui/bot/roster"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
 	"matrix-tui/state/damage"
@@ -44,13 +46,13 @@ type Bot struct {
 	asked    queue.Gate  // opened before each sync request
 	waits    *task.Waits // tasks that wait for an answer
 	policy   *policy.Source
-	direct   directs
-	members  memberCounts
+	direct   roster.Directs
+	members  roster.Counts
 	keys     keys
 	called   atomic.Value // string: the display name
 
 	pairing *policy.Pairing
-	count   *counters
+	count   *metrics.Counters
 
 	receipts queue.Newest // newest stored event by room, for read receipts
 	watch    *alert.Watch
@@ -86,14 +88,14 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		asked:   queue.NewGate(),
 		waits:   task.NewWaits(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
-		count:   newCounters(),
+		count:   metrics.New(),
 		rooms:   map[string]*room{},
 	}
 	b.tasks = b.deps()
-	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Direct: func() []string { return b.direct.rooms(b.Owners) }, Limited: parts.Gateway.Limited, Log: cfg.Log}
+	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Direct: func() []string { return b.direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
-		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.rejected.Inc, Log: cfg.Log,
+		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err

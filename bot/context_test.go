@@ -3,8 +3,6 @@ package bot
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -25,24 +23,6 @@ func TestRelate(t *testing.T) {
 	}
 	if rel := follows(thread); rel.RelType != "m.thread" || rel.EventID != "$root" || !rel.IsFallingBack {
 		t.Errorf("what follows in a thread is %+v", rel)
-	}
-}
-
-func TestDirects(t *testing.T) {
-	var d directs
-	d.take(map[string][]string{"@ann:x": {"!a", "!b"}})
-	if d.user("!a") != "@ann:x" || d.user("!c") != "" {
-		t.Errorf("%q, %q", d.user("!a"), d.user("!c"))
-	}
-	if _, changed := d.with("@ann:x", "!a"); changed {
-		t.Error("what is there is added")
-	}
-	users, changed := d.with("@bob:x", "!c")
-	if diff := cmp.Diff(map[string][]string{"@ann:x": {"!a", "!b"}, "@bob:x": {"!c"}}, users); diff != "" || !changed {
-		t.Error(diff)
-	}
-	if d.user("!c") != "" {
-		t.Error("a copy changes the original")
 	}
 }
 

@@ -3,66 +3,16 @@ package bot
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
 
-// directs holds the rooms that are direct chats, as in the account data m.direct.
-type directs struct {
-	mu    sync.Mutex
-	users map[string][]string // rooms by user
-}
-
-// take replaces the list.
-func (d *directs) take(users map[string][]string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.users = users
-}
-
-// with returns a copy of the list with a room added to a user; changed is false if
-// the room is already there.
-func (d *directs) with(user, room string) (users map[string][]string, changed bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if slices.Contains(d.users[user], room) {
-		return nil, false
-	}
-	users = map[string][]string{}
-	maps.Copy(users, d.users)
-	users[user] = append(slices.Clone(users[user]), room)
-	return users, true
-}
-
-// user returns the other member of a direct chat, or "" if the room is not one.
-func (d *directs) user(room string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for user, rooms := range d.users {
-		if slices.Contains(rooms, room) {
-			return user
-		}
-	}
-	return ""
-}
-
-// rooms returns the direct chats with users.
-func (d *directs) rooms(users []string) (all []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, user := range users {
-		all = append(all, d.users[user]...)
-	}
-	return all
-}
-
 // isDirect reports whether a room is a direct chat.
-func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
+func (b *Bot) isDirect(room string) bool { return b.direct.User(room) != "" }
 
 // loadDirects fetches the list of direct chats and retries until the homeserver
 // answers. Afterwards /sync reports changes.
@@ -72,7 +22,7 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 		users, err := b.account.Direct(call)
 		cancel()
 		if err == nil {
-			b.direct.take(users)
+			b.direct.Take(users)
 			return nil
 		}
 		if !matrix.Transient(err) {
@@ -89,7 +39,7 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 
 // markDirect adds a room to the direct chats with a user.
 func (b *Bot) markDirect(ctx context.Context, user, room string) error {
-	users, changed := b.direct.with(user, room)
+	users, changed := b.direct.With(user, room)
 	if !changed {
 		return nil
 	}
@@ -98,6 +48,45 @@ func (b *Bot) markDirect(ctx context.Context, user, room string) error {
 	if err := b.account.SetDirect(call, users); err != nil {
 		return fmt.Errorf("store direct chat: %w", err)
 	}
-	b.direct.take(users)
+	b.direct.Take(users)
 	return nil
+}
+
+// noteMembers forgets the numbers that a batch may have changed.
+func (b *Bot) noteMembers(batch *matrix.Sync) {
+	for name, joined := range batch.Joined {
+		changed := joined.Limited
+		for _, e := range slices.Concat(joined.State, joined.Timeline) {
+			changed = changed || e.Type == event.TypeMember
+		}
+		if changed {
+			b.members.Forget(name)
+		}
+	}
+	for _, name := range batch.Left {
+		b.members.Forget(name)
+	}
+}
+
+// mayBeAlone reports whether the bot and one other person may be a room's only
+// members. It makes no request: if the number is not known, the answer is true.
+func (b *Bot) mayBeAlone(room string) bool {
+	members, known := b.members.Of(room)
+	return !known || members == 2
+}
+
+// isAlone reports whether the bot and one other person are a room's only members.
+func (b *Bot) isAlone(ctx context.Context, room string) (bool, error) {
+	if members, known := b.members.Of(room); known {
+		return members == 2, nil
+	}
+	v := b.members.Version()
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	members, err := b.account.Members(call, room)
+	if err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
+		return false, fmt.Errorf("list members: %w", err)
+	}
+	b.members.Learn(room, v, len(members)) // 0 if the bot is no longer a member
+	return len(members) == 2, nil
 }

@@ -44,7 +44,7 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 
 // stranger returns the unknown user with whom this room is a direct chat, or "".
 func (r *room) stranger() string {
-	user := r.bot.direct.user(r.id)
+	user := r.bot.direct.User(r.id)
 	if user != "" && r.bot.mayUse(r.id, user, true).Pair {
 		return user
 	}

@@ -43,7 +43,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	if inherited {
 		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
-	if user := r.bot.direct.user(r.id); user != "" {
+	if user := r.bot.direct.User(r.id); user != "" {
 		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Transient(err) {
 			return err
 		}

@@ -90,7 +90,7 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 // rooms then work from the journal. last is the token of the batch before, or "".
 func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error {
 	if batch.Direct != nil {
-		b.direct.take(batch.Direct)
+		b.direct.Take(batch.Direct)
 	}
 	before, err := b.account.KnownEncrypted(ctx, batch)
 	if err != nil {

@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "bot/timeline", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/roster", "bot/task", "bot/text", "bot/timeline", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"agent", "bot"},
 	"bot/crash":           {},
@@ -35,9 +35,11 @@ var arrows = map[string][]string{
 	"bot/matrix/decode":   {},
 	"bot/matrix/e2ee":     {"bot/matrix/decode"},
 	"bot/media":           {"bot/matrix", "bot/text", "sandbox"},
+	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
 	"bot/task":            {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/queue":           {},
+	"bot/roster":          {},
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
 	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},

@@ -13,7 +13,7 @@ func TestMemberCounts(t *testing.T) {
 	if !b.mayBeAlone("!den") {
 		t.Error("a room with an unknown number of members counts as more than two")
 	}
-	b.members.learn("!den", b.members.version(), 3)
+	b.members.Learn("!den", b.members.Version(), 3)
 	if b.mayBeAlone("!den") {
 		t.Error("three members count as two")
 	}
@@ -23,12 +23,12 @@ func TestMemberCounts(t *testing.T) {
 	if b.mayBeAlone("!den") {
 		t.Error("a message changed the number of members")
 	}
-	asked := b.members.version()
+	asked := b.members.Version()
 	b.noteMembers(&matrix.Sync{Joined: map[string]matrix.Room{"!den": {Timeline: []event.Event{said, left}}}})
 	if !b.mayBeAlone("!den") {
 		t.Error("the number is still known after somebody left")
 	}
-	b.members.learn("!den", asked, 3)
+	b.members.Learn("!den", asked, 3)
 	if !b.mayBeAlone("!den") {
 		t.Error("a number from before the change was stored")
 	}
