@@ -70,6 +70,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 func (r *real) openDoor(t *testing.T) {
 	t.Helper()
 	r.door = gateway.New(r.config)
+	r.door.Begin(r.spec.Room, "test", DefaultModel)
 	dir, err := r.door.Open(r.spec.Room)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,12 @@ type fault struct {
 
 // faults name the cause; the first match counts.
 var faults = []fault{
+	{regexp.MustCompile(`gateway: no task is running`),
+		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it happens again, the operator can find details in the log."},
+	{regexp.MustCompile(`gateway: the model \S* ?is not configured`),
+		ModelError, "The agent asked for a model that is not configured for this room. The operator can set GEMINI_MODEL, or the room's model in policy.yaml, to the full name of a model."},
+	{regexp.MustCompile(`gateway: the tool \S* ?runs at|gateway: the service tier`),
+		ModelError, "The agent asked for a paid service of the model's provider that is not allowed (MODEL_TOOLS)."},
 	{regexp.MustCompile(`FatalAuthentication|API_KEY_INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|reported as leaked`),
 		NoAuth, noAuthSay},
 	{regexp.MustCompile(`FatalTurnLimited|max session turns`),

@@ -27,7 +27,9 @@ const (
 type Gemini struct {
 	// Key is the placeholder for the API key in the container (gateway.Placeholder).
 	Key string
-	Log zerolog.Logger
+	// Search offers the model a web search, which the provider bills per use. The gateway must allow it.
+	Search bool
+	Log    zerolog.Logger
 }
 
 var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")
@@ -49,7 +51,7 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 	existed := t.Attached
 	if !t.Attached {
 		var err error
-		if existed, err = container.StartRun(ctx, runSpec(t, g.Key)); err != nil {
+		if existed, err = container.StartRun(ctx, runSpec(t, g.Key, g.Search)); err != nil {
 			return Outcome{}, fmt.Errorf("start run %s: %w", t.Run, err)
 		}
 	}

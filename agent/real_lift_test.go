@@ -65,7 +65,7 @@ func TestRealLiftOtherShapes(t *testing.T) {
 			t.Fatal(err, string(res.Stderr))
 		}
 	}
-	put("/tmp/preload.cjs", string(preload(nil)))
+	put("/tmp/preload.cjs", string(preload(Task{})))
 	put("/tmp/none.cjs", "delete require('node:module').registerHooks")
 	for _, c := range []struct{ name, path, before, text, want string }{
 		{"as it is", "/tmp/gemini-cli/a.mjs", "", "function isBuildFile(path) {\n  return true;\n}\nconsole.log(isBuildFile('x'))", "false"},

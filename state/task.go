@@ -83,6 +83,7 @@ type Details struct {
 	Said     []Said   `json:"said,omitempty"`     // what people added to it
 	Told     int      `json:"told,omitempty"`     // how many of Said earlier runs received
 	Given    int      `json:"given,omitempty"`    // how many of Said the current run received
+	Model    string   `json:"model,omitempty"`    // of the current run
 	Files    []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
 	Approved *Command `json:"approved,omitempty"` // the run of the held command
 	Used     Usage    `json:"used,omitzero"`

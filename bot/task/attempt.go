@@ -128,7 +128,9 @@ func (a *attempt) claim(ctx context.Context) error {
 		start(t.exec)
 		rec.Given = len(rec.Said)
 		rec.Container = a.container.ID
-		rec.Deadline = time.Now().UTC().Add(env.rules().Timeout) // excludes the wait for a slot and the container
+		rules := env.rules()
+		rec.Deadline = time.Now().UTC().Add(rules.Timeout) // excludes the wait for a slot and the container
+		rec.Model = rules.Model
 		if rec.Attempt == 1 {
 			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
 				return fmt.Errorf("begin transcript: %w", err)
@@ -146,16 +148,20 @@ func (a *attempt) claim(ctx context.Context) error {
 // fails, and run reads them and starts again.
 func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
 	env, job := a.task.env, a.agentTask(attached)
+	env.OpenModel(a.task.rec)
 	if !env.bootstrap.Load() {
 		job.Without = bootstrapPaths()
 	}
 	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
-	if !errors.Is(err, sandbox.ErrFileExists) {
-		return out, err
+	if errors.Is(err, sandbox.ErrFileExists) {
+		env.bootstrap.Store(true)
+		a.who = persona(ctx, env, a.container)
+		out, err = env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
 	}
-	env.bootstrap.Store(true)
-	a.who = persona(ctx, env, a.container)
-	return env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
+	if err == nil { // otherwise it may continue
+		env.closeModel(a.task.rec.Key)
+	}
+	return out, err
 }
 
 // event shows a step of the run and adds it to the transcript, unless that was done

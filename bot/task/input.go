@@ -33,7 +33,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	rules := env.rules()
 	return agent.Task{
 		Run: rec.Run, Session: rec.Session, Resume: rec.Resume,
-		Prompt: workspace.Prompt(in), Model: rules.Model, Deadline: rec.Deadline,
+		Prompt: workspace.Prompt(in), Model: rec.Model, Deadline: rec.Deadline,
 		Files:     workspaceFiles(text),
 		Watch:     []string{workspace.StatusPath},
 		Attached:  attached,

@@ -31,9 +31,14 @@ const (
 // Do continues a task from its recorded state to its end, or to a question: see the
 // table in the package comment. It returns an error only if it cannot write the journal
 // or state.json, or if ctx is done; every other failure is a result for the room.
-func (w *Work) Do(ctx context.Context) error {
+func (w *Work) Do(ctx context.Context) (err error) {
 	crash.At("picked")
 	t := w.task
+	defer func() {
+		if err == nil { // otherwise the run may continue
+			t.env.closeModel(t.rec.Key)
+		}
+	}()
 	if t.rec.State == state.TaskAnswered { // before a restart
 		return settlement{t}.finish(ctx)
 	}

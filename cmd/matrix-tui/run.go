@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -83,10 +84,10 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
-	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Log: log})
+	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
-	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Log: log}
+	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Search: slices.Contains(cfg.ModelTools, "google_search"), Log: log}
 	if on.releases != nil {
 		parts.Updates = updates{on.releases}
 	}

@@ -36,6 +36,9 @@ type (
 	Ports []uint16
 	// Networks are IP networks; a single address is one of itself.
 	Networks []netip.Prefix
+
+	// ModelTools are tools that run at the model's provider.
+	ModelTools []string
 	// Count is a whole number from 1.
 	Count int
 	// Seconds is a duration that is set in seconds.
