@@ -31,7 +31,7 @@ var faults = []fault{
 	{regexp.MustCompile(`(?i)no space left|ENOSPC|no_space_left`),
 		Crashed, "There is no space left on the disk. Delete files you do not need in /workspace, or ask the operator to free some space, then send the task again."},
 	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
-		ModelError, "This room's conversation has grown too long for the model. Start a new one, or give me a smaller task."},
+		Overflow, overflowSay},
 	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
 		ModelError, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),

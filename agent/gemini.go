@@ -156,8 +156,8 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	case NeedsApproval:
 		o.Held = s.held
 	}
-	if !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
-		o.Session = "" // the CLI discards a first turn that failed, and keeps no session
+	if o.Ended == Overflow || !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
+		o.Session = "" // useless, or discarded: the CLI does not keep a first turn that failed
 	}
 	return o
 }

@@ -38,3 +38,15 @@ rules:
 		t.Error("no summary was asked for")
 	}
 }
+
+// A conversation that has become too long for the model within one task ends without a word of the CLI.
+func TestRealOverflow(t *testing.T) {
+	r := newReal(t)
+	r.answer(t, `
+rules:
+  - {when: 'work', tokens: 1048570, say: 'I begin.', call: [{name: run_shell_command, args: {command: date}}]}
+`)
+	if o, _ := r.do(t, Task{Prompt: "work"}); o.Ended != Overflow || o.Session != "" {
+		t.Errorf("%+v", o)
+	}
+}

@@ -186,6 +186,9 @@ func (a *attempt) event(e agent.Event) {
 
 const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
 
+const overflowedTwice = "The task became too long for the model, in a new session too. The work so far is in /workspace. " +
+	"Give me a smaller step, or tell me to read less at once; it starts a new session."
+
 // crashed returns an outcome with a sentence about err, or the error of ctx.
 func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
 	if ctx.Err() != nil {

@@ -114,9 +114,14 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted
+		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow
 		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
+		}
+		if out.Ended == agent.Overflow {
+			if err := env.Room.Queue(ctx, t.Voice().overflow()); err != nil {
+				return out, err
+			}
 		}
 		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("starting another attempt")
 		t.plan(out.Ended)
