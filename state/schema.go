@@ -148,6 +148,17 @@ CREATE INDEX event_at ON event (at);
 CREATE INDEX event_pending ON event (room) WHERE status = 1;
 CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm.replace';
 CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
+`}, {sql: `
+CREATE TABLE spending (
+	room     TEXT NOT NULL,
+	day      INTEGER NOT NULL, -- since 1970, UTC
+	requests INTEGER NOT NULL,
+	input    INTEGER NOT NULL, -- tokens
+	output   INTEGER NOT NULL,
+	extra    INTEGER NOT NULL, -- tokens allowed beyond the limit
+	PRIMARY KEY (room, day)
+) WITHOUT ROWID;
+CREATE INDEX spending_day ON spending (day);
 `}}
 
 // schemaStep is a migration from one version of the schema to the next.

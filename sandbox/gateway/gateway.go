@@ -64,6 +64,15 @@ type Gateway struct {
 	closed bool
 
 	limited atomic.Int64 // consecutive 429 answers
+
+	allow func(ctx context.Context, room string) error // see Account
+	spend func(room string, u Usage)
+}
+
+// Account sets the functions that bound and record what rooms use: allow is called before each request to the model and
+// returns why there may be no more, as a sentence; spend is called after it and may block. Call it before Open.
+func (g *Gateway) Account(allow func(ctx context.Context, room string) error, spend func(room string, u Usage)) {
+	g.allow, g.spend = allow, spend
 }
 
 // String hides the key.
@@ -83,7 +92,8 @@ func New(cfg Config) *Gateway {
 	if cfg.reachable == nil {
 		cfg.reachable = foreign
 	}
-	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{}}
+	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{},
+		allow: func(context.Context, string) error { return nil }, spend: func(string, Usage) {}}
 }
 
 // Usage is a room's use of the model since the gateway started.

@@ -74,6 +74,10 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
 		}
+		if err = d.g.allow(ctx, d.room); err != nil {
+			sendError(w, http.StatusForbidden, err.Error())
+			return
+		}
 		d.meter.request()
 	}
 	resp, err := d.g.model.RoundTrip(d.g.upstream(ctx, r, path, body))
@@ -89,7 +93,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		sendError(w, http.StatusBadGateway, "the model's server sent a redirect")
 		return
 	}
-	d.answer(w, resp, watch, asks)
+	d.answer(w, resp, watch, asks, len(body))
 }
 
 // read reads a request to the end: it is judged as a whole before anything leaves the host. At most maxBody bytes of a
@@ -153,7 +157,7 @@ func (g *Gateway) upstream(ctx context.Context, r *http.Request, path string, bo
 }
 
 // answer streams the model's answer to the container as it arrives.
-func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool) {
+func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool, size int) {
 	key := scrubber{key: []byte(d.g.cfg.Key)}
 	for _, k := range answerHeaders {
 		if v := resp.Header.Get(k); v != "" {
@@ -188,16 +192,31 @@ func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, 
 			break
 		}
 		if err != nil { // the other side was cut, so this one must be too
-			d.count(count, &tail)
+			d.count(count, &tail, resp.StatusCode, size)
 			panic(http.ErrAbortHandler)
 		}
 	}
-	d.count(count, &tail)
+	d.count(count, &tail, resp.StatusCode, size)
 }
 
-func (d *door) count(asked bool, t *tail) {
-	if asked {
-		d.meter.add(t.usage())
+// count records an answer to a request of size bytes. One that was cut before its first numbers is estimated: it is
+// billed all the same.
+func (d *door) count(asked bool, t *tail, code, size int) {
+	if !asked {
+		return
+	}
+	input, output := t.usage()
+	if input+output == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
+		input = int64(size / 4)
+	}
+	d.meter.add(input, output)
+	if d.enter(false) { // the container need not wait for it
+		go func() {
+			defer d.leave(false)
+			d.g.spend(d.room, Usage{Requests: 1, InputTokens: input, OutputTokens: output})
+		}()
+	} else {
+		d.g.spend(d.room, Usage{Requests: 1, InputTokens: input, OutputTokens: output})
 	}
 }
 
