@@ -18,6 +18,8 @@ type fault struct {
 var faults = []fault{
 	{regexp.MustCompile(`gateway: no task is running`),
 		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it happens again, the operator can find details in the log."},
+	{regexp.MustCompile(`gateway: the room's tokens for today`),
+		Limited, "This room's tokens for today are used up."},
 	{regexp.MustCompile(`gateway: the model \S* ?is not configured`),
 		ModelError, "The agent asked for a model that is not configured for this room. The operator can set GEMINI_MODEL, or the room's model in policy.yaml, to the full name of a model."},
 	{regexp.MustCompile(`gateway: the tool \S* ?runs at|gateway: the service tier`),

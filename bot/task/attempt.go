@@ -41,6 +41,9 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		rec.Begun = time.Now().UTC()
 	}
 	started := rec.Container != ""
+	if out, err := (budget{t}).settle(ctx); err != nil || out.Ended != "" {
+		return out, err
+	}
 	stoppable, cancel := a.stop.within(ctx)
 	defer cancel()
 	if started {
