@@ -20,8 +20,8 @@ import (
 // Container is what a task needs of a room's container; *sandbox.Container implements
 // it.
 type Container interface {
-	// StartRun starts the run, unless a run with that ID already exists.
-	StartRun(ctx context.Context, spec sandbox.RunSpec) (existed bool, err error)
+	// Run starts the run, unless a run with that ID already exists, calls begun, and follows it from the beginning.
+	Run(ctx context.Context, spec sandbox.RunSpec, w io.Writer, begun func(existed bool)) (sandbox.RunStatus, error)
 	// FollowRun writes the run's output from offset on to w, and returns when the run has ended.
 	FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (sandbox.RunStatus, error)
 	// StopRun stops everything that the run started and returns when it is gone.
@@ -50,6 +50,8 @@ type Task struct {
 	// Without are files that must not exist when the run starts; if one does, the error
 	// is sandbox.ErrFileExists.
 	Without []string
+	// Forget are earlier runs that the container may forget.
+	Forget []string
 	// Watch are files whose growth is reported in Outcome.Status.
 	Watch []string
 	// Approvals are prefixes of commands, each a few words ("git push", or "curl … |

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -47,79 +48,82 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 	if err := t.check(); err != nil {
 		return Outcome{}, err
 	}
-	log := g.Log.With().Str("run", t.Run).Logger()
-	existed := t.Attached
-	if !t.Attached {
-		var err error
-		if existed, err = container.StartRun(ctx, runSpec(t, g.Key, g.Search)); err != nil {
-			return Outcome{}, fmt.Errorf("start run %s: %w", t.Run, err)
-		}
-	}
-	log.Debug().Bool("existed", existed).Bool("resume", t.Resume).Msg("following the agent's run")
-
 	w := newWatch(emit)
 	defer w.close()
-	st, c, err := follow(ctx, container, t, w)
+	st, c, err := g.follow(ctx, container, t, w)
 	w.close()
 	if err != nil {
 		return Outcome{}, err
 	}
 	o := conclude(t, st, w.stream, c)
-	done := log.Info()
+	done := g.Log.Info()
 	switch o.Ended {
 	case Completed, NeedsInput, NeedsApproval:
 	default:
-		done = log.Warn()
+		done = g.Log.Warn()
 	}
 	if o.Ended == Crashed {
 		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's own cause, for failures
 	}
-	done.Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
+	done.Str("run", t.Run).Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
 		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run has ended")
 	return o, nil
 }
 
-// follow reads the run until it ends, and stops it at its deadline or on request.
-func follow(ctx context.Context, container Container, t Task, w *watch) (sandbox.RunStatus, cause, error) {
+// follow starts the run, or finds it, and reads it until it ends. It stops the run at its deadline or on request.
+func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *watch) (st sandbox.RunStatus, c cause, err error) {
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w.onFlood(func() { cancel(errFlood) })
-	if !t.Deadline.IsZero() {
-		due := t.Deadline
-		if soonest := time.Now().Add(lateGrace); t.Attached && due.Before(soonest) {
-			due = soonest
-		}
-		var timer context.CancelFunc
-		reading, timer = context.WithDeadlineCause(reading, due, errDeadline)
-		defer timer()
+	var limits sync.WaitGroup
+	begun := func(existed bool) { // not earlier: a run must not start after it was stopped
+		g.Log.Debug().Str("run", t.Run).Bool("existed", existed).Bool("resume", t.Resume).Msg("following the agent's run")
+		limits.Go(func() { limit(reading, cancel, t) })
 	}
-	asked := make(chan struct{})
-	go func() {
-		defer close(asked)
-		select {
-		case <-t.Stop: // nil is never ready
-			cancel(errStop)
-		case <-reading.Done():
-		}
-	}()
-	st, err := container.FollowRun(reading, t.Run, 0, w)
+	if t.Attached {
+		begun(true)
+		st, err = container.FollowRun(reading, t.Run, 0, w)
+	} else {
+		st, err = container.Run(reading, runSpec(t, g.Key, g.Search), w, begun)
+	}
 	why := context.Cause(reading)
 	cancel(nil)
-	<-asked
+	limits.Wait()
 	switch {
 	case err == nil:
 		return st, cause{}, nil
 	case ctx.Err() != nil:
-		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, ctx.Err())
+		return st, cause{}, fmt.Errorf("do run %s: %w", t.Run, ctx.Err())
 	case !errors.Is(why, errDeadline) && !errors.Is(why, errStop) && !errors.Is(why, errFlood):
-		return st, cause{}, fmt.Errorf("follow run %s: %w", t.Run, err)
+		return st, cause{}, fmt.Errorf("do run %s: %w", t.Run, err)
 	}
 	st, err = stop(ctx, container, t, w)
-	c := cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline), flooded: errors.Is(why, errFlood)}
+	c = cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline), flooded: errors.Is(why, errFlood)}
 	if c.timedOut && !st.Started.IsZero() {
 		c.limit = t.Deadline.Sub(st.Started)
 	}
 	return st, c, err
+}
+
+// limit cancels at the task's deadline or on request, and returns when ctx is done.
+func limit(ctx context.Context, cancel context.CancelCauseFunc, t Task) {
+	var due <-chan time.Time // nil is never ready
+	if !t.Deadline.IsZero() {
+		left := time.Until(t.Deadline)
+		if t.Attached {
+			left = max(left, lateGrace)
+		}
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+		cancel(errDeadline)
+	case <-t.Stop:
+		cancel(errStop)
+	case <-ctx.Done():
+	}
 }
 
 // stop ends the run and reads the rest of its output.

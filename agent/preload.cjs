@@ -5,7 +5,7 @@ let held = false;
 const { createHash } = require('node:crypto');
 const { fetch } = globalThis;
 globalThis.fetch = (input, init) => {
-  if (typeof input === 'string') {
+  if (typeof input === 'string' && input.startsWith(process.env.GOOGLE_GEMINI_BASE_URL)) {
     input = input.replace(/\/models\/([^/:?#]+):/, (all, name) => name === guard.model + '-customtools' ? all : `/models/${guard.model}:`);
   }
   try {
@@ -23,24 +23,27 @@ globalThis.fetch = (input, init) => {
   return fetch(input, init);
 };
 
-if (guard.patterns.length > 0) {
-  const patterns = guard.patterns.map((p) => new RegExp(p));
-  // What the shell tool puts around a command.
-  const wrapping = /^shopt [^;\n]*; _bgpids_file=[^\n]*\n\(\n  trap [^\n]*\n([^]*)\n\)\n__code=\$\?\nexit \$__code$/;
-  const processes = require('node:child_process');
-  const { spawn } = processes;
-  processes.spawn = (file, args, options) => {
-    const at = Array.isArray(args) && /(^|\/)(ba|da)?sh$/.test(file) ? args.indexOf('-c') + 1 : 0;
-    const text = at > 0 ? args[at] : undefined;
-    if (typeof text === 'string' && text.length < 131072) { // a longer argument cannot be given to it
-      const command = wrapping.exec(text)?.[1] ?? text;
-      if (patterns.some((p) => p.test(command))) {
-        held = true;
-        write(JSON.stringify({ type: 'held', command, dir: String(options?.cwd ?? process.cwd()) }) + '\n');
-        throw new Error(guard.text);
-      }
+const processes = require('node:child_process');
+const { spawn } = processes;
+const patterns = guard.patterns.map((p) => new RegExp(p));
+// What the shell tool puts around a command.
+const wrapping = /^shopt [^;\n]*; _bgpids_file=[^\n]*\n\(\n  trap [^\n]*\n([^]*)\n\)\n__code=\$\?\nexit \$__code$/;
+processes.spawn = (file, args, options) => {
+  const at = Array.isArray(args) && /(^|\/)(ba|da)?sh$/.test(file) ? args.indexOf('-c') + 1 : 0;
+  const text = at > 0 ? args[at] : undefined;
+  if (typeof text === 'string' && text.length < 131072) { // a longer argument cannot be given to it
+    const command = wrapping.exec(text)?.[1] ?? text;
+    if (patterns.some((p) => p.test(command))) {
+      held = true;
+      write(JSON.stringify({ type: 'held', command, dir: String(options?.cwd ?? process.cwd()) }) + '\n');
+      throw new Error(guard.text);
     }
-    return spawn(file, args, options);
-  };
-  require('node:module').syncBuiltinESMExports(); // for those who import it
-}
+  }
+  if (/(^|\/)bash$/.test(file) && options?.env) {
+    const ours = ([name]) => name.startsWith('GIT_CONFIG_');
+    const others = Object.entries(options.env).filter((e) => !ours(e));
+    options = { ...options, env: Object.fromEntries([...others, ...Object.entries(process.env).filter(ours)]) };
+  }
+  return spawn(file, args, options);
+};
+require('node:module').syncBuiltinESMExports(); // for those who import it

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds four things that the CLI lacks; liftScript removes restrictions.
+// preloadScript adds four things that Gemini CLI (0.61.0) lacks and removes a restriction. What is the same in every run
+// is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
 // answer and the result, with exit code 0. The script makes these writes blocking.
@@ -25,6 +26,9 @@ import (
 // command, 4 ms with a shell and 27 ms with Node. The script costs 2 µs and sees the command as the shell would, also
 // from a subagent.
 //
+// For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and editors.
+// Nobody could commit, because no author is set. The script gives commands the settings that the container has.
+//
 //go:embed preload.cjs
 var preloadScript string
 
@@ -41,5 +45,5 @@ func preload(t Task) []byte {
 	if err != nil {
 		panic(err) // strings
 	}
-	return []byte("const guard = " + string(data) + ";\n" + preloadScript + liftScript)
+	return []byte("const guard = " + string(data) + ";\n" + preloadScript)
 }

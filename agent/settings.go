@@ -135,7 +135,7 @@ func runSpec(t Task, key string, search bool) sandbox.RunSpec {
 		Files: append(files(t, search), t.Files...),
 		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},
-		Without: t.Without, Watch: t.Watch,
+		Without: t.Without, Watch: t.Watch, Forget: t.Forget,
 	}
 }
 

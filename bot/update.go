@@ -40,6 +40,7 @@ const sentWait, sentLook = 5 * time.Second, 10 * time.Millisecond
 type UpdateOrder struct {
 	Ref         string // tag, branch or commit; "" = the newest
 	Again       bool   // even if the release has failed twice
+	Back        bool   // even if it is older
 	Room, Event string // where it was requested; "" = on the command line
 }
 
@@ -94,8 +95,12 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 	}
 	o := UpdateOrder{Room: r.id, Event: row.ID}
 	words := strings.Fields(text)
-	if len(words) > 0 && strings.EqualFold(words[len(words)-1], "again") {
-		o.Again, words = true, words[:len(words)-1]
+	for last := len(words) - 1; last >= 0; last-- {
+		again, back := strings.EqualFold(words[last], "again"), strings.EqualFold(words[last], "back")
+		if !again && !back {
+			break
+		}
+		o.Again, o.Back, words = o.Again || again, o.Back || back, words[:last]
 	}
 	if len(words) > 1 {
 		return r.tell(ctx, row, "`!self_update` takes one tag, branch or commit, or nothing for the newest.")

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"matrix-tui/sandbox/boxinit"
@@ -56,18 +54,21 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	if err != nil {
 		return false, err
 	}
+	return started(spec.ID, result.Stdout)
+}
+
+// started reads boxinit's answer to a request to start a run.
+func started(id string, line []byte) (existed bool, err error) {
 	var answer boxinit.Answer
-	if err := json.Unmarshal(result.Stdout, &answer); err != nil {
-		return false, fmt.Errorf("start run %s: read answer: %w", spec.ID, err)
-	}
-	if answer.Present != "" {
-		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrFileExists, answer.Present)
-	}
-	if strings.Contains(answer.Error, "no space left on device") {
-		return false, fmt.Errorf("start run %s: %w: %s", spec.ID, ErrNoSpace, answer.Error)
-	}
-	if answer.Error != "" {
-		return false, fmt.Errorf("start run %s: %s", spec.ID, answer.Error)
+	switch err := json.Unmarshal(line, &answer); {
+	case err != nil:
+		return false, fmt.Errorf("start run %s: read answer: %w", id, err)
+	case answer.Present != "":
+		return false, fmt.Errorf("start run %s: %w: %s", id, ErrFileExists, answer.Present)
+	case strings.Contains(answer.Error, "no space left on device"):
+		return false, fmt.Errorf("start run %s: %w: %s", id, ErrNoSpace, answer.Error)
+	case answer.Error != "":
+		return false, fmt.Errorf("start run %s: %s", id, answer.Error)
 	}
 	return answer.Existed, nil
 }
@@ -125,86 +126,4 @@ func (c *Container) runCommand(ctx context.Context, verb, id string) (Result, er
 		return Result{}, err
 	}
 	return c.command(ctx, verb+" run "+id, nil, verb, id)
-}
-
-// maxStatus bounds the status that follows a run's output, in bytes.
-const maxStatus = 1 << 20
-
-// followTries bounds how often in a row the output stream may break without new output while podman answers.
-const followTries = 10
-
-// FollowRun writes the run's stdout from offset on to w until the run has ended, and
-// returns its status. If podman's service goes away, it reconnects and continues at the
-// next byte until ctx ends. It returns State RunNone at once if the container is gone
-// or does not know the run, and RunInterrupted if the container went down before the
-// run had ended.
-func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
-	if err := boxinit.CheckID(id); err != nil {
-		return RunStatus{}, err
-	}
-	out := &counting{to: w, n: offset}
-	again := pauses()
-	for failures := 0; failures < followTries; {
-		from := out.n
-		status, err := c.followOnce(ctx, id, out)
-		switch {
-		case err == nil:
-			return status, nil
-		case ctx.Err() != nil:
-			return RunStatus{}, ctx.Err()
-		case out.err != nil:
-			return RunStatus{}, fmt.Errorf("follow run %s: %w", id, out.err)
-		case errors.Is(err, ErrNotFound):
-			return RunStatus{State: RunNone}, nil
-		case errors.Is(err, ErrNotRunning):
-			if paused, err := c.paused(ctx); err == nil && !paused {
-				return RunStatus{State: RunInterrupted}, nil
-			}
-		case !errors.Is(err, ErrUnreachable):
-			failures++
-		}
-		if out.n > from {
-			failures = 0
-			again.Reset()
-		}
-		c.podman.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
-		if err := again.Wait(ctx, err); err != nil {
-			return RunStatus{}, err
-		}
-	}
-	return RunStatus{}, fmt.Errorf("follow run %s in container %s: the output stream keeps breaking off", id, c.Name)
-}
-
-// followOnce follows the run over one connection.
-func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
-	stderr := bounded{left: maxStatus}
-	code, err := c.podman.attach(ctx, c.ID, process{
-		argv: []string{initPath, "tail", "-attached", id, strconv.FormatInt(out.n, 10)},
-		dir:  "/", hold: true, stdout: out, stderr: &stderr,
-	})
-	if err != nil {
-		return RunStatus{}, explain(err, "follow run in container", c.Name)
-	}
-	if err := failure(Result{Code: code, Stderr: stderr.kept.Bytes()}, "follow run "+id); err != nil {
-		return RunStatus{}, err
-	}
-	var status RunStatus
-	if err := json.Unmarshal(stderr.kept.Bytes(), &status); err != nil {
-		return RunStatus{}, fmt.Errorf("follow run %s: no status at the end: %w", id, err)
-	}
-	return status, nil
-}
-
-// counting counts the bytes it passes on and remembers its writer's error.
-type counting struct {
-	to  io.Writer
-	n   int64
-	err error
-}
-
-func (c *counting) Write(b []byte) (int, error) {
-	n, err := c.to.Write(b)
-	c.n += int64(n)
-	c.err = err
-	return n, err
 }

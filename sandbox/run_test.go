@@ -33,6 +33,70 @@ func follow(t testing.TB, container *Container, id string) (string, RunStatus) {
 	return out.String(), status
 }
 
+// One command starts a run and follows it from the beginning.
+func TestRunAttached(t *testing.T) {
+	container := testContainer(t)
+	run := func(spec RunSpec) (out string, begun []bool, status RunStatus, err error) {
+		var w strings.Builder
+		status, err = container.Run(t.Context(), spec, &w, func(existed bool) {
+			if w.Len() > 0 {
+				t.Errorf("output before the run has begun: %q", w.String())
+			}
+			begun = append(begun, existed)
+		})
+		return w.String(), begun, status, err
+	}
+	spec := RunSpec{ID: "one", Argv: []string{"sh", "-c", "echo first; cat; seq 20000; echo oops >&2; exit 3"}}
+	for _, existed := range []bool{false, true} {
+		out, begun, status, err := run(spec)
+		if err != nil || status.State != RunExited || status.Code != 3 || status.Stderr != "oops\n" {
+			t.Fatalf("existed %v: %+v, %v", existed, status, err)
+		}
+		if int64(len(out)) != status.Size || !strings.HasPrefix(out, "first\n1\n") || !strings.HasSuffix(out, "\n20000\n") {
+			t.Errorf("existed %v: %d bytes came, the run printed %d", existed, len(out), status.Size)
+		}
+		if diff := cmp.Diff([]bool{existed}, begun); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if _, _, _, err := run(RunSpec{ID: "two", Argv: []string{"true"}, Forget: []string{"one", "../x", "unknown"}}); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		id, script string
+		absent     bool
+	}{{"nothing", "true", true}, {"folder", "mkdir /workspace/out", false}} {
+		_, _, status, err := run(RunSpec{ID: c.id, Argv: []string{"sh", "-c", c.script}, Watch: []string{"/workspace/out"}})
+		if err != nil || len(status.Watch) != 1 || status.Watch[0].Absent != c.absent {
+			t.Errorf("%s: %+v, %v", c.id, status.Watch, err)
+		}
+	}
+	if status, err := container.RunStatus(t.Context(), "one"); err != nil || status.State != RunNone {
+		t.Errorf("a run to be forgotten: %+v, %v", status, err)
+	}
+	start(t, container, "file", "echo there > /workspace/file")
+	follow(t, container, "file")
+	for want, spec := range map[string]RunSpec{
+		ErrFileExists.Error(): {ID: "present", Argv: []string{"true"}, Without: []string{"/workspace/file"}},
+		"no such file":        {ID: "missing", Argv: []string{"/none"}},
+		"want 1 to 64":        {ID: "../x", Argv: []string{"true"}},
+	} {
+		if out, begun, _, err := run(spec); err == nil || !strings.Contains(err.Error(), want) || begun != nil || out != "" {
+			t.Errorf("%s: %v, begun %v, %q", spec.ID, err, begun, out)
+		}
+	}
+	// The run goes on without its caller.
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := container.Run(ctx, RunSpec{ID: "on", Argv: []string{"sh", "-c", "until [ -e /workspace/go ]; do usleep 50000; done; echo done"}}, io.Discard, func(bool) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	start(t, container, "go", "touch /workspace/go")
+	if out, status := follow(t, container, "on"); out != "done\n" || status.State != RunExited {
+		t.Errorf("%q, %+v", out, status)
+	}
+}
+
 func TestRun(t *testing.T) {
 	container := testContainer(t)
 	spec := RunSpec{

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -68,15 +69,30 @@ func (s *service) connect() *Podman {
 	return p
 }
 
-// A follower survives a service that is killed and comes back: each byte arrives once.
+// A follower survives a service that is killed and comes back: each byte arrives once, whether the run was started
+// before or with the same command.
 func TestFollowThroughServiceRestart(t *testing.T) {
+	const script = "echo first; until [ -e /workspace/go ]; do usleep 50000; done; seq 20000"
+	for name, follow := range map[string]func(*Container, io.Writer) (RunStatus, error){
+		"followed": func(c *Container, w io.Writer) (RunStatus, error) {
+			start(t, c, "r", script)
+			return c.FollowRun(t.Context(), "r", 0, w)
+		},
+		"started": func(c *Container, w io.Writer) (RunStatus, error) {
+			return c.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"sh", "-c", script}}, w, func(bool) {})
+		},
+	} {
+		t.Run(name, func(t *testing.T) { followThroughRestart(t, follow) })
+	}
+}
+
+func followThroughRestart(t *testing.T, follow func(*Container, io.Writer) (RunStatus, error)) {
 	s := startService(t)
 	p := s.connect()
 	container, err := p.Ensure(t.Context(), testSpec(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(t, container, "r", "echo first; until [ -e /workspace/go ]; do usleep 50000; done; seq 20000")
 	lines := &watched{seen: make(chan struct{}, 1)}
 	type end struct {
 		status RunStatus
@@ -84,7 +100,7 @@ func TestFollowThroughServiceRestart(t *testing.T) {
 	}
 	done := make(chan end, 1)
 	go func() {
-		status, err := container.FollowRun(t.Context(), "r", 0, lines)
+		status, err := follow(container, lines)
 		done <- end{status, err}
 	}()
 	<-lines.seen
@@ -95,7 +111,11 @@ func TestFollowThroughServiceRestart(t *testing.T) {
 	}
 	started := make(chan error, 1)
 	go func() {
-		_, err := container.StartRun(t.Context(), RunSpec{ID: "later", Argv: []string{"touch", "/workspace/go"}})
+		begun := false
+		_, err := container.Run(t.Context(), RunSpec{ID: "later", Argv: []string{"touch", "/workspace/go"}}, io.Discard, func(existed bool) { begun = !existed })
+		if !begun {
+			err = errors.Join(err, errors.New("not begun"))
+		}
 		started <- err
 	}()
 	s.start()

@@ -93,6 +93,7 @@ type Details struct {
 	Result     string `json:"result,omitempty"`      // the final message to the room
 	StatusLine string `json:"status_line,omitempty"` // for status.md; empty if the agent wrote a line
 	StatusSize int64  `json:"status_size,omitempty"` // of status.md at the end of the run; -1 if unknown
+	NoOutbox   bool   `json:"no_outbox,omitempty"`   // the last run ended without an outbox in its container
 }
 
 // Answer is a person's answer to a question.

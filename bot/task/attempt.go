@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -203,8 +204,9 @@ func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {
 // crashing is a container with a crash point after the start of a run.
 type crashing struct{ agent.Container }
 
-func (c crashing) StartRun(ctx context.Context, spec sandbox.RunSpec) (bool, error) {
-	existed, err := c.Container.StartRun(ctx, spec)
-	crash.At("started")
-	return existed, err
+func (c crashing) Run(ctx context.Context, spec sandbox.RunSpec, w io.Writer, begun func(bool)) (sandbox.RunStatus, error) {
+	return c.Container.Run(ctx, spec, w, func(existed bool) {
+		crash.At("started")
+		begun(existed)
+	})
 }

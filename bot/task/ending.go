@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	if rec.StatusSize = after; !grown || out.Ended == agent.Stopped {
 		rec.StatusLine = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
 	}
+	rec.NoOutbox = slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
 	said := append([]Message{t.Voice().final(result+e.footer(ctx), t.env.NotifyComplete)}, more...)
 	return append(said, t.Voice().ended(out.Ended)...)
 }

@@ -84,6 +84,8 @@ type Env struct {
 	// bootstrap reports whether /workspace had bootstrap files when last checked. Most
 	// rooms have none, so attempt.run does not check before each run.
 	bootstrap atomic.Bool
+
+	settled settledRuns
 }
 
 // rules returns the room's policy, with the settings as defaults.

@@ -20,14 +20,14 @@ type outbox struct {
 	container media.Container
 }
 
+// hasOutbox reports whether the task may have left files for the room.
+func hasOutbox(t *Task) bool { return t.rec.Ended == string(agent.Completed) && !t.rec.NoOutbox }
+
 // send sends the files in the outbox after the result, then moves them away. A message's
 // transaction ID is derived from the file (see [media.Item]), so no file is sent twice,
 // even if the container went down before the move and a later task finds it again.
 func (o outbox) send(ctx context.Context) error {
 	t, env := o.t, o.t.env
-	if t.rec.Ended != string(agent.Completed) {
-		return nil
-	}
 	done := func() {}
 	defer func() { done() }()
 	batch, err := media.Collect(ctx, o.container, media.Limits{Item: env.MediaMax, Total: 2 * env.MediaMax, Dir: env.Tmp,
@@ -77,7 +77,7 @@ func (o outbox) send(ctx context.Context) error {
 
 // filesLater tells the room that the outbox of a completed task could not be read.
 func filesLater(ctx context.Context, t *Task) error {
-	if t.rec.Ended != string(agent.Completed) {
+	if !hasOutbox(t) {
 		return nil
 	}
 	text := "I could not read the outbox because the container cannot be reached. Files in it will be sent after the next task."

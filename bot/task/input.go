@@ -31,11 +31,16 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		in.Ended = history[last].Content
 	}
 	rules := env.rules()
+	var settled []string
+	if !attached {
+		settled = env.settled.take()
+	}
 	return agent.Task{
 		Run: rec.Run, Session: rec.Session, Resume: rec.Resume,
 		Prompt: workspace.Prompt(in), Model: rec.Model, Deadline: rec.Deadline,
 		Files:     workspaceFiles(text),
-		Watch:     []string{workspace.StatusPath},
+		Watch:     []string{workspace.StatusPath, workspace.OutboxPath},
+		Forget:    settled,
 		Attached:  attached,
 		Stop:      a.stop.now.Done(),
 		Approvals: rules.Approvals,

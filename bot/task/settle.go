@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,13 +53,7 @@ func (s settlement) pause(ctx context.Context) {
 	if err := s.keepSession(ctx); err != nil && ctx.Err() == nil {
 		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot save the session yet")
 	}
-	container, err := env.Ensure(ctx, false)
-	if err == nil {
-		err = s.removeRun(ctx, container)
-	}
-	if err != nil && ctx.Err() == nil {
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot tidy up after a question")
-	}
+	env.settled.add(t.rec.Run)
 }
 
 // remember saves session, history and execution in state.json, concurrently so that they
@@ -102,36 +97,61 @@ func turns(t *Task) []state.Turn {
 }
 
 // tidy sends the files in the outbox, adds the line to status.md that the agent forgot,
-// and removes the run's output. It does not retry if the container is unavailable.
+// and gives up the run's output. It does not retry if the container is unavailable.
 func (s settlement) tidy(ctx context.Context) error {
 	t, env := s.t, s.t.env
 	if t.rec.Run == "" || t.rec.Container == "" {
+		return nil
+	}
+	defer env.settled.add(t.rec.Run)
+	if !hasOutbox(t) && t.rec.StatusLine == "" {
 		return nil
 	}
 	container, err := env.Ensure(ctx, false)
 	if err != nil {
 		return errors.Join(err, filesLater(ctx, t))
 	}
-	if err := (outbox{t, container}).send(ctx); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	if hasOutbox(t) {
+		if err := (outbox{t, container}).send(ctx); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot send files")
 		}
-		env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot send files")
 	}
 	if t.rec.StatusLine != "" {
 		if err := appendLine(ctx, container, t.rec.StatusLine, t.rec.StatusSize); err != nil {
 			return err
 		}
 	}
-	return s.removeRun(ctx, container)
+	return nil
 }
 
-// removeRun removes the run's output if the container is still the same.
-func (s settlement) removeRun(ctx context.Context, container *sandbox.Container) error {
-	if container.ID != s.t.rec.Container {
-		return nil
+// settledRuns are runs whose output is no longer needed. The container forgets them when the next run starts, because a
+// command just for that takes as long as a start; those of a process that has ended, when it has too many.
+type settledRuns struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+// maxSettled bounds the list: a room's container may not start a run for a long time.
+const maxSettled = 100
+
+func (s *settledRuns) add(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids = append(s.ids, id); len(s.ids) > maxSettled {
+		s.ids = s.ids[1:]
 	}
-	return container.RemoveRun(ctx, s.t.rec.Run)
+}
+
+// take empties the list.
+func (s *settledRuns) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := s.ids
+	s.ids = nil
+	return ids
 }
 
 // appendLine appends a line to status.md unless that was done before a restart: then the

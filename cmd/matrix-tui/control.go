@@ -28,6 +28,7 @@ const controlName = "control.sock"
 type updateRequest struct {
 	Ref   string `json:"ref"`
 	Again bool   `json:"again"`
+	Back  bool   `json:"back,omitempty"`
 }
 
 // updateReply is a line of the bot's answer.
@@ -90,9 +91,9 @@ func (c control) answer(ctx context.Context, conn net.Conn) error {
 		_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
 		_ = json.NewEncoder(conn).Encode(line)
 	}
-	_, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again})
+	_, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again, Back: w.Back})
 	if err == nil {
-		err = c.bot.SelfUpdate(ctx, bot.UpdateOrder{Ref: w.Ref, Again: w.Again}, func(text string) { send(updateReply{Say: text}) })
+		err = c.bot.SelfUpdate(ctx, bot.UpdateOrder{Ref: w.Ref, Again: w.Again, Back: w.Back}, func(text string) { send(updateReply{Say: text}) })
 	}
 	if err != nil {
 		send(updateReply{Error: saidOf(err)})

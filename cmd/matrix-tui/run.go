@@ -104,21 +104,37 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	if err != nil {
 		return err
 	}
+	services := []service{func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive); return nil }}
+	if on.releases != nil {
+		services = append(services, func(ctx context.Context) error { return serveControl(ctx, dir, control{b, on.releases}, log) })
+	}
+	if listener != nil {
+		services = append(services, func(ctx context.Context) error {
+			return api.Serve(ctx, listener, api.New(b, cfg.APIToken.Reveal(), log), log)
+		})
+	}
+	return together(ctx, b.Run, services...)
+}
+
+// service runs until ctx ends.
+type service func(ctx context.Context) error
+
+// together runs services next to main until main returns or one of them fails. If main
+// panics, the services keep running until the runtime has ended the process: if the
+// panic stopped them first, together could return, and the process could end with code 0
+// before the panic is printed.
+func together(ctx context.Context, main service, services ...service) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error {
-		defer stop()
-		return b.Run(ctx)
+		err := main(ctx)
+		stop() // not deferred, see above
+		return err
 	})
-	group.Go(func() error { on.supervisor.watch(ctx, ready, b.Alive); return nil })
-	if on.releases != nil {
-		group.Go(func() error { return serveControl(ctx, dir, control{b, on.releases}, log) })
+	for _, s := range services {
+		group.Go(func() error { return s(ctx) })
 	}
-	if listener == nil {
-		return group.Wait()
-	}
-	group.Go(func() error { return api.Serve(ctx, listener, api.New(b, cfg.APIToken.Reveal(), log), log) })
 	return group.Wait()
 }
 

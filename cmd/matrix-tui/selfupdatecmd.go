@@ -19,6 +19,7 @@ const outcomeTime = 90 * time.Second
 func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("self-update")
 	again := flags.Bool("again", false, "retry a release that has failed twice")
+	back := flags.Bool("back", false, "install the release even if it is older")
 	if err := flags.Parse(args); err != nil {
 		return &usageError{err.Error()}
 	}
@@ -33,7 +34,7 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	if here == nil {
 		return errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
 	}
-	w := updateRequest{flags.Arg(0), *again}
+	w := updateRequest{flags.Arg(0), *again, *back}
 	asked := time.Now()
 	running, err := callControl(ctx, string(cfg.StateDir), w, a.stdout)
 	switch {
@@ -85,7 +86,7 @@ func (i *installed) updateAlone(ctx context.Context, a *app, cfg *Config, w upda
 	defer closing(&err, lock.Close)
 	u := i.updater(cfg)
 	u.Offline = true
-	o := release.Order{Ref: w.Ref, Again: w.Again}
+	o := release.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}
 	if _, err := u.Begin(o); err != nil {
 		return err
 	}

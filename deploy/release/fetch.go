@@ -15,7 +15,27 @@ type Plan struct {
 	From, To string // commits, 12 digits
 	Version  string
 	Subjects []string
-	Back     bool // to is older
+	Age      age // of To
+}
+
+// age says how a release relates to the running one.
+type age int
+
+const (
+	unknown age = iota // neither is known to contain the other's history
+	newer
+	older
+)
+
+// ageOf compares the numbers of two releases; 0 is unknown.
+func ageOf(running, to int) age {
+	switch {
+	case running == 0 || to == 0 || running == to:
+		return unknown
+	case to > running:
+		return newer
+	}
+	return older
 }
 
 // fetch brings the requested release to this host, under its name.
@@ -44,7 +64,11 @@ func (u *Updater) fetch(ctx context.Context, o Order, log *os.File, say func(str
 		return plan, err
 	}
 	plan.To, plan.Version = Short(commit), filepath.Base(name)
-	plan.Back = m.older(ctx, u.fullName(), commit)
+	number, err := m.number(ctx, commit)
+	if err != nil {
+		return plan, err
+	}
+	plan.Age = ageOf(u.number(ctx, m), number)
 	if err := u.wanted(o, plan); err != nil {
 		return plan, err
 	}
@@ -67,7 +91,7 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 	if plan.To, err = s.find(ctx, o.Ref); err != nil {
 		return plan, err
 	}
-	if err := u.wanted(o, plan); err != nil {
+	if err := u.mayInstall(o, plan.To); err != nil {
 		return plan, err
 	}
 	say("Taking release `" + plan.To + "` from its archive.")
@@ -79,37 +103,69 @@ func (u *Updater) fetchArchive(ctx context.Context, s shelf, o Order, k *key, sa
 		return plan, err
 	}
 	plan.Version, plan.Subjects = info.Version, info.since(u.Running)
-	if have, err := u.Base.Info(u.Running); err == nil {
-		plan.Back = len(have.since(plan.To)) < len(have.History) && have.knows(plan.To)
+	have, err := u.Base.Info(u.Running)
+	if plan.Age = ageOf(have.Number, info.Number); err == nil && plan.Age == unknown { // one of them was built by an earlier release
+		switch {
+		case info.knows(u.Running):
+			plan.Age = newer
+		case have.knows(plan.To):
+			plan.Age = older
+		}
 	}
-	if plan.Back && o.Ref == "" {
-		return plan, ErrNothingNew
+	if err := u.wanted(o, plan); err != nil {
+		return plan, err
 	}
 	say(plan.news())
 	return plan, nil
 }
 
-// wanted returns an error if this release must not be installed.
+// wanted returns an error if this release must not be installed. A source that serves an older release under a newer
+// name must not bring back its defects, so going back is a request of its own.
 func (u *Updater) wanted(o Order, plan Plan) error {
-	if plan.To == u.Running || plan.Back && o.Ref == "" {
+	if plan.To == u.Running || plan.Age == older && o.Ref == "" && !o.Back {
+		return ErrNothingNew
+	}
+	const how = " To install it all the same, send `!self_update %s back`, or run `matrix-tui self-update -back %s`."
+	switch {
+	case o.Back:
+	case plan.Age == older:
+		return sentence.Newf(errors.New("older release"), "Release `%s` is older than the running one, `%s`."+how, plan.To, plan.From, plan.To, plan.To)
+	case plan.Age == unknown && u.Key != "":
+		return sentence.Newf(errors.New("release of unknown age"), "Release `%s` may be older than the running one, `%s`."+how, plan.To, plan.From, plan.To, plan.To)
+	}
+	return u.mayInstall(o, plan.To)
+}
+
+// mayInstall returns an error if the release is the running one or has failed twice.
+func (u *Updater) mayInstall(o Order, to string) error {
+	if to == u.Running {
 		return ErrNothingNew
 	}
 	r, err := u.Base.Read()
 	if err != nil {
 		return err
 	}
-	if r.Failures[plan.To] >= 2 && !o.Again {
-		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", plan.To, plan.To)
+	if r.Failures[to] >= 2 && !o.Again {
+		return sentence.Newf(errors.New("failed twice"), "Release `%s` has failed twice, so I will not retry it on my own. Send `!self_update %s again` to force it.", to, to)
 	}
 	return nil
 }
 
-// fullName returns the running release's commit, in full if it is known.
-func (u *Updater) fullName() string {
-	if info, err := u.Base.Info(u.Running); err == nil {
-		return info.Commit
+// number returns the running release's number; 0 if it cannot be determined.
+func (u *Updater) number(ctx context.Context, m *mirror) int {
+	info, err := u.Base.Info(u.Running)
+	if err == nil && info.Number > 0 {
+		return info.Number
 	}
-	return u.Running
+	commit := u.Running
+	if err == nil {
+		commit = info.Commit // built by an earlier release
+	}
+	n, err := m.number(ctx, commit)
+	if err != nil {
+		return 0 // the source does not have it
+	}
+	return n
 }
 
 func (i Info) knows(commit string) bool {
@@ -127,10 +183,14 @@ func (p Plan) news() string {
 	if p.Version != "" && p.Version != "." {
 		text += " (" + p.Version + ")"
 	}
-	if p.Back {
+	switch p.Age {
+	case older:
 		return text + " is **older** than the running one, `" + p.From + "`: going back."
+	case newer:
+		text += " is newer than the running one, `" + p.From + "`:\n"
+	default:
+		text += " may be older than the running one, `" + p.From + "`. Its newest changes:\n"
 	}
-	text += " is newer than the running one, `" + p.From + "`:\n"
 	for _, s := range p.Subjects {
 		text += "\n- " + s
 	}

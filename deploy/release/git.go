@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -141,10 +142,17 @@ func (m *mirror) history(ctx context.Context, commit string) ([]Change, error) {
 	return changes, nil
 }
 
-// older reports whether `to` is an ancestor of `from`.
-func (m *mirror) older(ctx context.Context, from, to string) bool {
-	_, err := m.git(ctx, gitTime, "merge-base", "--is-ancestor", to, from)
-	return err == nil
+// number returns how many commits a commit has in its history, itself included.
+func (m *mirror) number(ctx context.Context, commit string) (int, error) {
+	out, err := m.git(ctx, gitTime, "rev-list", "--count", commit, "--")
+	if err != nil {
+		return 0, fmt.Errorf("count the commits of %s: %w", Short(commit), err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil {
+		return 0, fmt.Errorf("count the commits of %s: %w", Short(commit), err)
+	}
+	return n, nil
 }
 
 // checkout writes the files of a commit into dir.

@@ -69,7 +69,11 @@ func build(ctx context.Context, base Base, m *mirror, name, commit string, log i
 	if err != nil {
 		return err
 	}
-	if err := describe(made, Info{Recipe: recipe, Commit: commit, Version: version, Built: time.Now().UTC(), History: history}); err != nil {
+	number, err := m.number(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if err := describe(made, Info{Recipe: recipe, Commit: commit, Version: version, Built: time.Now().UTC(), Number: number, History: history}); err != nil {
 		return fmt.Errorf("describe release %s: %w", short, err)
 	}
 	return base.keep(made, short)

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +36,16 @@ var (
 	latestLine   = regexp.MustCompile(`^matrix-tui-([0-9a-f]{12})\.tar\.gz\s*$`)
 	checksumLine = regexp.MustCompile(`^([0-9a-f]{64})  (matrix-tui-[0-9a-f]{12}\.tar\.gz)\s*$`)
 )
+
+// isOpen reports whether a source is read over a network without encryption.
+func isOpen(source string) bool {
+	at, err := url.Parse(strings.TrimPrefix(source, archivePrefix))
+	if err != nil || at.Scheme != "http" && at.Scheme != "git" {
+		return false
+	}
+	ip := net.ParseIP(at.Hostname())
+	return at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
 
 // find returns the requested commit: "" is the one that `latest` names.
 func (s shelf) find(ctx context.Context, ref string) (string, error) {

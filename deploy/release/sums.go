@@ -21,6 +21,7 @@ type Info struct {
 	Version string    `json:"version"`
 	Built   time.Time `json:"built"`
 	Recipe  string    `json:"recipe"`  // of the sandbox image: hash of what it is built from
+	Number  int       `json:"number"`  // how many commits it is made of: a newer release has a higher number; 0 = unknown
 	History []Change  `json:"history"` // the newest commits, newest first
 }
 

@@ -30,6 +30,7 @@ type Updater struct {
 type Order struct {
 	Ref   string // "" = the newest
 	Again bool   // even if it has failed twice
+	Back  bool   // even if it is older
 	Room  string // the room to report to, "" for none
 	Event string // the message of the request
 }
@@ -39,6 +40,9 @@ type Order struct {
 func (u *Updater) Begin(o Order) (known bool, err error) {
 	if u.Source == "" {
 		return false, sentence.Newf(errors.New("no source"), "I do not know where releases come from: the operator must set UPDATE_SOURCE to a git remote, or to `archive+` and the address of a folder of release archives, and restart me.")
+	}
+	if u.Key == "" && isOpen(u.Source) {
+		return false, sentence.Newf(errors.New("source without encryption or key"), "Anybody between this host and UPDATE_SOURCE could replace the releases: the operator must use https:// or ssh, or set UPDATE_KEY.")
 	}
 	if o.Ref != "" && !ValidRef(o.Ref) {
 		return false, sentence.Newf(fmt.Errorf("ref %q", o.Ref), "That is not a valid tag, branch or commit name.")

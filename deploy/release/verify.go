@@ -93,6 +93,17 @@ func (k *key) checkGit(ctx context.Context, m *mirror, name, commit string) erro
 	if err != nil {
 		return sentence.Newf(fmt.Errorf("verify %s: %w", object, err), "Release %s is not signed with the key in UPDATE_KEY: rejected.", Short(commit)).With(linesOf(err))
 	}
+	if what != "verify-tag" {
+		return nil
+	}
+	// The signature covers the tag's own name. The name under which the source serves it says nothing.
+	signed, err := m.git(ctx, gitTime, "for-each-ref", "--format=%(tag)", name)
+	if err != nil {
+		return fmt.Errorf("read tag %s: %w", name, err)
+	}
+	if signed = strings.TrimSpace(signed); "refs/tags/"+signed != name {
+		return sentence.Newf(fmt.Errorf("%s is the tag %q", name, signed), "UPDATE_SOURCE serves the signed tag `%s` under the name `%s`: rejected.", signed, strings.TrimPrefix(name, "refs/tags/"))
+	}
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"matrix-tui/state/sentence"
 )
 
 // TestSignatures uses real git, GPG and ssh to sign tags and commits.
@@ -39,6 +41,9 @@ func TestSignatures(t *testing.T) {
 		commits[name] = strings.TrimSpace(mustRun(t, repo, nil, "git", "rev-parse", "HEAD"))
 	}
 	sign("", nil, "tag", "light", commits["ours"])
+	for _, name := range []string{"ours", "ssh"} { // a source may serve a signed tag under any name
+		mustRun(t, repo, nil, "git", "update-ref", "refs/tags/v9-"+name, strings.TrimSpace(mustRun(t, repo, nil, "git", "rev-parse", "refs/tags/"+name)))
+	}
 
 	base := Base(t.TempDir())
 	m, err := openMirror(context.Background(), base, repo)
@@ -57,6 +62,10 @@ func TestSignatures(t *testing.T) {
 					t.Errorf("key %s, signed with %s, asked for as %q: %v", what, name, ref, err)
 				}
 			}
+		}
+		err = k.checkGit(context.Background(), m, "refs/tags/v9-"+what, commits[what])
+		if want := "serves the signed tag `" + what + "` under the name `v9-" + what + "`"; !strings.Contains(sentence.Text(err), want) {
+			t.Errorf("key %s, renamed tag: %v, want %q", what, err, want)
 		}
 		// A lightweight tag is as good as its commit.
 		if err := k.checkGit(context.Background(), m, "refs/tags/light", commits["ours"]); (err == nil) != (what == "ours") {

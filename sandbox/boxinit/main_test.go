@@ -98,6 +98,8 @@ func TestCommands(t *testing.T) {
 		{"", "stop r", 0, ""},
 		{"not JSON", "run", exitError, ""},
 		{"{}", "run", 0, `"Error":"run ID`},
+		{"{}", "run -attached", 0, `"Error":"run ID`},
+		{`{"ID":"r","Argv":["true"]}`, "run -new", exitUsage, ""},
 		{"short", "write " + s.dir + "/file 9", exitError, ""},
 		{"", "read " + s.dir + "/file 9", exitNotFound, ""},
 		{"right", "write " + s.dir + "/file 5", 0, ""},

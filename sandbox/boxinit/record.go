@@ -106,6 +106,15 @@ func (s store) remove(id string) error {
 	return os.RemoveAll(s.run(id))
 }
 
+// forget removes the records of those runs that have ended.
+func (s store) forget(ids []string) {
+	for _, id := range ids {
+		if CheckID(id) == nil {
+			_ = s.remove(id) // otherwise prune does it later
+		}
+	}
+}
+
 // alive returns the IDs of the runs whose command has not ended.
 func (s store) alive() []string {
 	entries, _ := os.ReadDir(s.runs())

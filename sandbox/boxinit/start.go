@@ -17,8 +17,9 @@ import (
 // maxRequest bounds the request on stdin, in bytes.
 const maxRequest = 64 << 20
 
-// run is `boxinit run`: the request on stdin, the answer on stdout.
-func (p *Program) run(s store) error {
+// run is `boxinit run`: the request on stdin, the answer on stdout, one line. With attached, `boxinit tail -attached`
+// follows: the caller needs one command instead of two.
+func (p *Program) run(s store, attached bool) error {
 	var spec RunSpec
 	dec := json.NewDecoder(io.LimitReader(p.Stdin, maxRequest))
 	if err := dec.Decode(&spec); err != nil {
@@ -32,7 +33,10 @@ func (p *Program) run(s store) error {
 	} else if err != nil {
 		answer.Error = err.Error()
 	}
-	return json.NewEncoder(p.Stdout).Encode(answer)
+	if err := json.NewEncoder(p.Stdout).Encode(answer); err != nil || !attached || answer.Present != "" || answer.Error != "" {
+		return err
+	}
+	return p.tail(s, spec.ID, 0, true)
 }
 
 // presentError says that a file of RunSpec.Without exists.
@@ -70,6 +74,7 @@ func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 	if err := absent(spec.Without); err != nil {
 		return false, err
 	}
+	s.forget(spec.Forget)
 	s.prune(keepRuns-1, keepBytes)
 	if err := os.RemoveAll(s.run(spec.ID)); err != nil { // left by a start that was cut off
 		return false, err

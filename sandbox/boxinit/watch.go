@@ -2,7 +2,9 @@ package boxinit
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -31,6 +33,8 @@ func look(before []Watched) []Watched {
 	var list []Watched
 	for _, w := range before {
 		w.After = sizeOf(w.Path)
+		_, err := os.Lstat(w.Path)
+		w.Absent = errors.Is(err, fs.ErrNotExist)
 		tail, _ := tailOf(w.Path, watchShown)
 		w.Tail = validTail(tail, watchShown)
 		list = append(list, w)

@@ -50,6 +50,8 @@ type RunSpec struct {
 	// Without names files that must not exist. If one does (a regular file that is not empty), nothing is started: see
 	// [Answer].
 	Without []string
+	// Forget names earlier runs whose records are no longer needed. Those that have ended are removed.
+	Forget []string
 	// Watch names files whose growth the status reports.
 	Watch []string
 	// MaxOutput bounds the stored stdout, in bytes; 0 = [DefaultMaxOutput]. Of everything beyond it, only the last 256
@@ -62,6 +64,8 @@ type Watched struct {
 	Path string
 	// Before and After are sizes in bytes at the start and now (or at the end); -1 if there is no such regular file.
 	Before, After int64
+	// Absent says that nothing exists at Path now (or at the end), not even a folder or a link.
+	Absent bool
 	// Tail is the end of the file, at most 4 KiB, as valid UTF-8.
 	Tail string
 }

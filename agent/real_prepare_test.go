@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -56,33 +57,52 @@ rules:
 	}
 }
 
-// A CLI with other code runs unchanged.
-func TestRealLiftOtherShapes(t *testing.T) {
+// The script that prepares the CLI for the image changes only what has the known form, and fails if a function is missing.
+func TestRealPrepare(t *testing.T) {
 	r := newReal(t)
 	put := func(path, text string) {
+		t.Helper()
 		res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", `mkdir -p "${1%/*}" && cat > "$1"`, "sh", path}, Stdin: strings.NewReader(text)})
 		if err != nil || res.Code != 0 {
 			t.Fatal(err, string(res.Stderr))
 		}
 	}
-	put("/tmp/preload.cjs", string(preload(Task{})))
-	put("/tmp/none.cjs", "delete require('node:module').registerHooks")
-	for _, c := range []struct{ name, path, before, text, want string }{
-		{"as it is", "/tmp/gemini-cli/a.mjs", "", "function isBuildFile(path) {\n  return true;\n}\nconsole.log(isBuildFile('x'))", "false"},
-		{"two, one later than in the list", "/tmp/gemini-cli/b.mjs", "", "async function isPrivateIp(url) {\n  return true;\n}\nfunction hasBlockedPathSegment(p) {\n  return true;\n}\nconsole.log(await isPrivateIp('x'), hasBlockedPathSegment('x'))", "false false"},
-		{"a default with braces", "/tmp/gemini-cli/c.mjs", "", "function isBuildFile(a = (() => {\n  return 1;\n})()) {\n  return a;\n}\nconsole.log(isBuildFile())", "1"},
-		{"parts of an argument", "/tmp/gemini-cli/d.mjs", "", "function isBuildFile({ path }) {\n  return path;\n}\nconsole.log(isBuildFile({ path: 1 }))", "1"},
-		{"minified", "/tmp/gemini-cli/e.mjs", "", "function isBuildFile(a){return 1}console.log(isBuildFile())", "1"},
-		{"none", "/tmp/gemini-cli/f.mjs", "", "console.log(1)", "1"},
-		{"no module", "/tmp/gemini-cli/g.cjs", "", "function isBuildFile(a) {\n  return 1;\n}\nconsole.log(isBuildFile())", "1"},
-		{"not the CLI", "/tmp/other/h.mjs", "", "function isBuildFile(a) {\n  return 1;\n}\nconsole.log(isBuildFile())", "1"},
-		{"a Node without hooks", "/tmp/gemini-cli/i.mjs", "--require=/tmp/none.cjs", "function isBuildFile(a) {\n  return 1;\n}\nconsole.log(isBuildFile())", "1"},
+	script, err := os.ReadFile("../deploy/image/prepare.cjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("/tmp/prepare.cjs", string(script))
+	all := "function detectCommandSubstitution(a) {\n  return 1;\n}\nfunction hasBlockedPathSegment() {\n}\nfunction isBuildFile($, _2) {\n}\nfunction isPrivateIp(a) {\n}\n"
+	put("/tmp/some/package.json", `{"type":"module"}`)
+	put("/tmp/some/all.js", all)
+	for _, c := range []struct{ name, text, want, kept string }{
+		{"two", "async function isPrivateIp(url) {\n  return true;\n}\nfunction hasBlockedPathSegment(p) {\n  return true;\n}\nconsole.log(await isPrivateIp('x'), hasBlockedPathSegment('x'))", "false false", ""},
+		{"a default with braces", "function isBuildFile(a = (() => {\n  return 1;\n})()) {\n  return a;\n}\nconsole.log(isBuildFile())", "1", "same"},
+		{"parts of an argument", "function isBuildFile({ path }) {\n  return path;\n}\nconsole.log(isBuildFile({ path: 1 }))", "1", "same"},
+		{"minified", "function isBuildFile(a){return 1}console.log(isBuildFile())", "1", "same"},
+		{"none", "console.log(1)", "1", "same"},
+		{"characters", "// é\nconst ü = ['ä', `→${1}`, /[✅😀]/u.test('😀'), '😀'.length];\nconsole.log(...ü, 'ä→'.length)", "ä →1 true 2 2", `\u00e4`},
+		{"a backslash before a character", `console.log("\→", /\→/.test("→"))`, "→ true", "same"},
+		{"raw text", "console.log(String.raw`a→`)", "a→", "same"},
+		{"a CommonJS module", "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n" +
+			"var require_a = __commonJS({\n  \"node_modules/a/index.js\"(exports, module) {\n    module.exports = { a: 1 };\n  }\n});\nconsole.log(require_a().a)", "1", `"node_modules/a/index.js": (function(exports, module) {`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			put(c.path, c.text)
-			if got := r.sh(t, "node "+c.before+" --require=/tmp/preload.cjs "+c.path); got != c.want+"\n" {
-				t.Errorf("got %q, want %q", got, c.want)
+			put("/tmp/some/x.js", c.text)
+			if got := r.sh(t, "node /tmp/prepare.cjs /tmp/some && node /tmp/some/x.js"); got != c.want+"\n" {
+				t.Errorf("it prints %q, want %q", got, c.want)
+			}
+			now := r.sh(t, "cat /tmp/some/x.js")
+			if c.kept == "same" && now != c.text {
+				t.Errorf("changed to %q", now)
+			}
+			if !strings.Contains(now, strings.TrimPrefix(c.kept, "same")) {
+				t.Errorf("%q is not in %q", c.kept, now)
 			}
 		})
+	}
+	r.sh(t, "mkdir /tmp/other && head -n 5 /tmp/some/all.js > /tmp/other/a.js")
+	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no function isBuildFile, isPrivateIp in the known form") || !strings.HasSuffix(said, "code 1\n") {
+		t.Errorf("functions are missing: %s", said)
 	}
 }

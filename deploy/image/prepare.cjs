@@ -1,0 +1,48 @@
+// Prepares Gemini CLI (0.61.0) for the image. Usage: node prepare.cjs FOLDER
+// FOLDER has the bundle's modules. Each change is made once, before the compile cache is filled, instead of at every start.
+//
+// It removes restrictions that the CLI puts on unattended agents. The container is the security boundary; inside it they
+// only stop people from getting what they asked for. --approval-mode=yolo allows all tools but ask_user, and still refuses,
+// whatever the settings and policies say:
+//
+//   - write_file, replace and similar tools on build files (go.mod, package.json, Makefile, Dockerfile, …): isBuildFile,
+//     asked after all rules.
+//   - Commands with $(…), `…`, <(…) or >(…): detectCommandSubstitution.
+//   - Files in .git and node_modules, .env and gha-creds-*.json, for all tools that take a path: hasBlockedPathSegment.
+//   - web_fetch of any host, because a container has no DNS to show that a host is public: isPrivateIp. The gateway
+//     reaches public addresses only.
+//
+// These are functions that return a boolean; they get a first statement that returns false. What remains is what the agent
+// can do without: ask_user, and files outside /workspace and web_fetch of localhost, for which it has a shell.
+//
+// It also makes the CLI start faster, with a tenth less memory:
+//
+//   - Node keeps a module with one character outside Latin-1 as two bytes per character, and the largest has 16 million.
+//     Such characters become escapes.
+//   - V8 puts only functions into the compile cache that it compiles at once: those in parentheses. The functions of
+//     bundled CommonJS modules get them.
+const fs = require('node:fs');
+const path = require('node:path');
+const { execFileSync } = require('node:child_process');
+
+const lifted = ['detectCommandSubstitution', 'hasBlockedPathSegment', 'isBuildFile', 'isPrivateIp'];
+const heading = new RegExp(`\\bfunction (${lifted.join('|')})\\([\\w$, ]*\\) \\{`, 'g');
+const wrapped = /(__commonJS\w*\(\{\n {2}"[^"\n]+")\(([\w$, ]*)\) \{\n([^]*?)\n {2}\}\n\}\);/g;
+// A backslash before a character makes an escape something else, and String.raw sees escapes.
+const unescapable = /\\[^\x00-\x7f]|String\.raw`[^`]*[^\x00-\x7f]/;
+const escaped = (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0');
+
+const folder = process.argv[2];
+const found = new Set();
+for (const name of fs.readdirSync(folder).filter((n) => n.endsWith('.js'))) {
+  const file = path.join(folder, name);
+  const source = fs.readFileSync(file, 'utf8');
+  let text = source.replace(heading, (head, fn) => (found.add(fn), `${head} return false;`));
+  text = text.replace(wrapped, '$1: (function($2) {\n$3\n  })\n});');
+  if (!unescapable.test(text)) text = text.replace(/[^\x00-\x7f]/g, escaped);
+  if (text === source) continue;
+  fs.writeFileSync(file, text);
+  execFileSync(process.execPath, ['--check', file], { stdio: 'inherit' }); // it still is a program
+}
+const missing = lifted.filter((fn) => !found.has(fn));
+if (missing.length > 0) throw new Error(`the CLI has no function ${missing.join(', ')} in the known form`);

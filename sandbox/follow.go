@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"matrix-tui/sandbox/boxinit"
+)
+
+// Run is StartRun and FollowRun from the beginning, usually with one command in the container instead of two. It calls
+// begun when the run has been started or exists already.
+func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
+	if err := spec.Check(); err != nil {
+		return RunStatus{}, err
+	}
+	request, err := json.Marshal(spec)
+	if err != nil {
+		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, err)
+	}
+	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
+	status, err := c.attached(ctx, spec.ID, bytes.NewReader(request), out, "run", "-attached")
+	switch {
+	case ctx.Err() != nil:
+		return RunStatus{}, ctx.Err()
+	case out.failed != nil:
+		return RunStatus{}, out.failed
+	case out.err != nil:
+		return RunStatus{}, fmt.Errorf("follow run %s: %w", spec.ID, out.err)
+	case out.isBegun && err == nil:
+		return status, nil
+	case !out.isBegun: // an older boxinit, or podman's service went away; starting twice is harmless
+		existed, err := c.StartRun(ctx, spec)
+		if err != nil {
+			return RunStatus{}, err
+		}
+		begun(existed)
+	}
+	return c.FollowRun(ctx, spec.ID, out.n, w)
+}
+
+// maxAnswer bounds the answer to a request to start a run, in bytes.
+const maxAnswer = 64 << 10
+
+// answered reads the answer, which is the first line, and passes on the output that follows it.
+type answered struct {
+	counting
+	id      string
+	begun   func(existed bool)
+	line    bytes.Buffer
+	isBegun bool
+	failed  error // why the run was not started
+}
+
+func (w *answered) Write(b []byte) (int, error) {
+	if w.isBegun || w.failed != nil {
+		return w.counting.Write(b)
+	}
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		if w.line.Len()+len(b) > maxAnswer {
+			return 0, fmt.Errorf("start run %s: the answer is longer than %d bytes", w.id, maxAnswer)
+		}
+		return w.line.Write(b)
+	}
+	w.line.Write(b[:end])
+	existed, err := started(w.id, w.line.Bytes())
+	if err != nil {
+		w.failed = err
+		return len(b), nil
+	}
+	w.isBegun = true
+	w.begun(existed)
+	n, err := w.counting.Write(b[end+1:])
+	return end + 1 + n, err
+}
+
+// maxStatus bounds the status that follows a run's output, in bytes.
+const maxStatus = 1 << 20
+
+// followTries bounds how often in a row the output stream may break without new output while podman answers.
+const followTries = 10
+
+// FollowRun writes the run's stdout from offset on to w until the run has ended, and
+// returns its status. If podman's service goes away, it reconnects and continues at the
+// next byte until ctx ends. It returns State RunNone at once if the container is gone
+// or does not know the run, and RunInterrupted if the container went down before the
+// run had ended.
+func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (RunStatus, error) {
+	if err := boxinit.CheckID(id); err != nil {
+		return RunStatus{}, err
+	}
+	out := &counting{to: w, n: offset}
+	again := pauses()
+	for failures := 0; failures < followTries; {
+		from := out.n
+		status, err := c.followOnce(ctx, id, out)
+		switch {
+		case err == nil:
+			return status, nil
+		case ctx.Err() != nil:
+			return RunStatus{}, ctx.Err()
+		case out.err != nil:
+			return RunStatus{}, fmt.Errorf("follow run %s: %w", id, out.err)
+		case errors.Is(err, ErrNotFound):
+			return RunStatus{State: RunNone}, nil
+		case errors.Is(err, ErrNotRunning):
+			if paused, err := c.paused(ctx); err == nil && !paused {
+				return RunStatus{State: RunInterrupted}, nil
+			}
+		case !errors.Is(err, ErrUnreachable):
+			failures++
+		}
+		if out.n > from {
+			failures = 0
+			again.Reset()
+		}
+		c.podman.log.Debug().Str("container", c.Name).Str("run", id).Int64("offset", out.n).Err(err).Msg("lost the run's output stream: reconnecting")
+		if err := again.Wait(ctx, err); err != nil {
+			return RunStatus{}, err
+		}
+	}
+	return RunStatus{}, fmt.Errorf("follow run %s in container %s: the output stream keeps breaking off", id, c.Name)
+}
+
+// followOnce follows the run over one connection.
+func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
+	return c.attached(ctx, id, nil, out, "tail", "-attached", id, strconv.FormatInt(out.n, 10))
+}
+
+// attached runs a command of boxinit that ends with the run or when the caller goes away, and reads the status that it
+// prints at the end.
+func (c *Container) attached(ctx context.Context, id string, stdin io.Reader, stdout io.Writer, argv ...string) (RunStatus, error) {
+	stderr := bounded{left: maxStatus}
+	code, err := c.podman.attach(ctx, c.ID, process{
+		argv: append([]string{initPath}, argv...), dir: "/",
+		stdin: stdin, hold: true, stdout: stdout, stderr: &stderr,
+	})
+	if err != nil {
+		return RunStatus{}, explain(err, "follow run in container", c.Name)
+	}
+	if err := failure(Result{Code: code, Stderr: stderr.kept.Bytes()}, "follow run "+id); err != nil {
+		return RunStatus{}, err
+	}
+	var status RunStatus
+	if err := json.Unmarshal(stderr.kept.Bytes(), &status); err != nil {
+		return RunStatus{}, fmt.Errorf("follow run %s: no status at the end: %w", id, err)
+	}
+	return status, nil
+}
+
+// counting counts the bytes it passes on and remembers its writer's error.
+type counting struct {
+	to  io.Writer
+	n   int64
+	err error
+}
+
+func (c *counting) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	c.err = err
+	return n, err
+}
