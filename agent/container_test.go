@@ -58,7 +58,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 		t.Fatal(err)
 	}
 	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
-		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Log: log},
+		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
 		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Image: image, Memory: memory, Version: "test"}}
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
