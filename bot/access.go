@@ -6,6 +6,7 @@ import (
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
+	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
@@ -47,6 +48,23 @@ func (b *Bot) isToBot(ctx context.Context, room string, m event.Message) bool {
 	}
 	_, err := b.Journal.MessageOf(ctx, room, about)
 	return err == nil
+}
+
+// trim drops what an event says if its sender may not use the bot. What remains serves
+// deduplication and the order of events; a quotation fetches the message again.
+func (b *Bot) trim(row state.Event) state.Event {
+	if b.isSelf(row.Sender) || b.mayUse(row.Room, row.Sender, b.isDirect(row.Room)).Heard {
+		return row
+	}
+	switch {
+	case row.Undecrypted() && row.Status != state.Pending:
+		row.Encryption, row.Session, row.Distrust, row.Raw = event.Undecryptable, "", "", nil
+	case row.Status != state.Pending:
+		row.Body = event.Body{Member: row.Body.Member}
+	case row.Body.Message != nil: // the sender gets a pairing code
+		row.Body.Message = &event.Message{MsgType: row.Body.Message.MsgType}
+	}
+	return row
 }
 
 // couldAnswer reports whether a message may answer an open question and so needs

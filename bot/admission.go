@@ -2,11 +2,14 @@ package bot
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
+	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -15,23 +18,73 @@ import (
 // messages in the same room.
 const cleartextQuiet = time.Hour
 
-// clearUntil returns the index of the first of a room's new events that must be
-// encrypted: everything after the event that enabled encryption, or everything
-// if encryption was enabled before. before and now report whether the room was
-// known to be encrypted before and after the batch.
-func clearUntil(before, now bool, events []event.Event) int {
-	if before {
-		return 0
+// admission collects new events on their way into the journal.
+type admission struct {
+	bot     *Bot
+	rows    []state.Event
+	ignored map[string]bool // by ID of a cleartext message: it would have been obeyed
+	echoes  []event.Event
+}
+
+// add adds an event of a timeline.
+func (a *admission) add(ctx context.Context, e timeline.Event) {
+	if a.bot.isSelf(e.Sender) && e.Transaction != "" {
+		a.echoes = append(a.echoes, e.Event)
 	}
-	for i, e := range events {
-		if e.IsState(event.TypeEncryption) {
-			return i
+	row, wanted := a.bot.examine(ctx, e.Event, e.Fresh)
+	switch {
+	case e.MustEncrypt && e.Spoken() && !a.bot.isSelf(e.Sender):
+		row.Encryption = event.Cleartext
+		if wanted {
+			if a.ignored == nil {
+				a.ignored = map[string]bool{}
+			}
+			a.ignored[e.ID] = true
+		}
+	case wanted:
+		row.Status = state.Pending
+	}
+	a.rows = append(a.rows, a.bot.trim(row))
+}
+
+// settle marks our messages whose echoes are among the events as sent, and archives
+// what was answered before. Call it before the events are committed: echoes arrive only
+// once.
+func (a *admission) settle(ctx context.Context) error {
+	for _, e := range a.echoes {
+		err := a.bot.Journal.MarkSent(ctx, e.Transaction, e.ID)
+		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
+			err = a.bot.noteAnswered(ctx, e)
+		}
+		if err != nil {
+			return fmt.Errorf("mark echoed message: %w", err)
+		}
+		a.bot.pinEchoed(ctx, e.Transaction)
+	}
+	for i, row := range a.rows {
+		if row.Status != state.Pending {
+			continue
+		}
+		answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
+		if err != nil {
+			return err
+		}
+		if answered {
+			a.rows[i].Status = state.Archived
 		}
 	}
-	if now { // enabled by an event that is not in this list
-		return 0
+	return nil
+}
+
+// finish acts on the committed events.
+func (a *admission) finish(ctx context.Context, fresh []state.Event) {
+	for _, row := range fresh {
+		if a.ignored[row.ID] {
+			a.bot.room(row.Room).tellCleartext(ctx, row)
+		}
+		a.bot.verify(ctx, row.Event)
+		a.bot.dispatch(row)
 	}
-	return len(events)
 }
 
 // tellCleartext tells the room that an unencrypted message was ignored, at most

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
@@ -40,6 +41,28 @@ func (b *Bot) checkHost(ctx context.Context) {
 		}
 		return err == nil || !matrix.Transient(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
 	})
+}
+
+// tellOwners queues a message for the owners in the room for alerts or, if none is
+// set, in their direct chats. A repeated key makes no second message.
+func (b *Bot) tellOwners(ctx context.Context, key, said string) error {
+	room, on := b.watch.Where()
+	if !on {
+		return nil
+	}
+	rooms := []string{room}
+	if room == "" {
+		rooms = b.direct.rooms(b.Owners)
+	}
+	for _, room := range rooms {
+		m := matrix.Text(said)
+		m.Mentions.UserIDs = append(m.Mentions.UserIDs, b.Owners...)
+		r := b.room(room)
+		if err := r.queue(ctx, r.out(state.KindAlert, task.Hash(room+"\x00"+key)+"-alert", m)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // doAlerts runs !alerts: alerts go to this room, or are turned off.

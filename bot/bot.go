@@ -27,6 +27,7 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/queue"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/timeline"
 	"matrix-tui/state/sentence"
 )
 
@@ -34,17 +35,18 @@ import (
 type Bot struct {
 	Config
 	Parts
-	account *matrix.Account
-	log     zerolog.Logger
-	tasks   *task.Deps  // dependencies of the tasks in all rooms
-	synced  queue.Gate  // opened after each committed sync
-	asked   queue.Gate  // opened before each sync request
-	waits   *task.Waits // tasks that wait for an answer
-	policy  *policy.Source
-	direct  directs
-	members memberCounts
-	keys    keys
-	called  atomic.Value // string: the display name
+	account  *matrix.Account
+	timeline *timeline.Reader
+	log      zerolog.Logger
+	tasks    *task.Deps  // dependencies of the tasks in all rooms
+	synced   queue.Gate  // opened after each committed sync
+	asked    queue.Gate  // opened before each sync request
+	waits    *task.Waits // tasks that wait for an answer
+	policy   *policy.Source
+	direct   directs
+	members  memberCounts
+	keys     keys
+	called   atomic.Value // string: the display name
 
 	pairing *policy.Pairing
 	count   *counters
@@ -52,8 +54,10 @@ type Bot struct {
 	receipts queue.Newest // newest stored event by room, for read receipts
 	watch    *alert.Watch
 
-	updating atomic.Value // string: event ID of the order whose update this process has started
-	isOpen   atomic.Bool  // the first sync is stored and rooms may work
+	updating  atomic.Value // string: event ID of the order whose update this process has started
+	checked   bool         // the homeserver has the newest known event; of the goroutine that syncs
+	startOver atomic.Bool  // the next sync is an initial one
+	isOpen    atomic.Bool  // the first sync is stored and rooms may work
 
 	mu       sync.Mutex
 	rooms    map[string]*room
@@ -93,6 +97,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.timeline = timeline.New(parts.Journal, b.account)
 	return b, nil
 }
 
@@ -161,7 +166,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	return b.follow(ctx)
 }
 
-// wakeRooms wakes every room with unfinished work or unsent messages.
+// wakeRooms wakes every room with unfinished work, gaps or unsent messages.
 func (b *Bot) wakeRooms(ctx context.Context) error {
 	rooms, err := b.Journal.UnfinishedRooms(ctx)
 	if err != nil {
@@ -169,6 +174,13 @@ func (b *Bot) wakeRooms(ctx context.Context) error {
 	}
 	for _, name := range rooms {
 		b.room(name).wake()
+	}
+	rooms, err = b.Journal.GapRooms(ctx)
+	if err != nil {
+		return fmt.Errorf("list rooms with gaps: %w", err)
+	}
+	for _, name := range rooms {
+		b.room(name).gaps.Wake()
 	}
 	rooms, err = b.Journal.UnsentRooms(ctx)
 	if err != nil {

@@ -36,7 +36,7 @@ func init() {
 		{name: "status", does: "shows running and waiting tasks, and what the room's container uses", run: (*room).doStatus},
 		{name: "usage", does: "shows how many tokens of the model this room has used, today and before", run: (*room).doUsage},
 		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", run: (*room).doNew},
-		{name: "reset", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept", owners: true, run: (*room).doReset},
+		{name: "reset", text: "[sandbox]", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept. With `sandbox`, it replaces the container instead", owners: true, run: (*room).doReset},
 		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and changes who may talk to me in which room, and when I answer", owners: true, direct: true, run: (*room).doPolicy},
 		{name: "pair", text: "CODE", does: "accepts the user with this pairing code", owners: true, direct: true, run: (*room).doPair},
 		{name: "self_update", text: "[REF]", does: "updates me to the newest release, or to the tag, branch or commit REF (`REF back` if it is older)", owners: true, run: (*room).doSelfUpdate},

@@ -51,6 +51,16 @@ func (d *directs) user(room string) string {
 	return ""
 }
 
+// rooms returns the direct chats with users.
+func (d *directs) rooms(users []string) (all []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, user := range users {
+		all = append(all, d.users[user]...)
+	}
+	return all
+}
+
 // isDirect reports whether a room is a direct chat.
 func (b *Bot) isDirect(room string) bool { return b.direct.user(room) != "" }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
@@ -98,36 +96,6 @@ func decoded(t *testing.T, raw string) event.Event {
 	return e
 }
 
-func TestWhileJoined(t *testing.T) {
-	say := func(n int) event.Event {
-		return decoded(t, fmt.Sprintf(`{"event_id":"$%d","type":"m.room.message","sender":"@ann:here","content":{}}`, n))
-	}
-	own := func(now, before string) event.Event {
-		return decoded(t, fmt.Sprintf(`{"event_id":"$%s-%s","type":"m.room.member","sender":"@ann:here","state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
-			before, now, self, now, before))
-	}
-	for _, c := range []struct {
-		name   string
-		events []event.Event
-		want   []string
-	}{
-		{"in the room all the time", []event.Event{say(1), own("join", "join"), say(2)}, []string{"$1", "$join-join", "$2"}},
-		{"joined", []event.Event{say(1), own("invite", ""), say(2), own("join", "invite"), say(3)}, []string{"$invite-join", "$3"}},
-		{"left and came back", []event.Event{say(1), own("leave", "join"), say(2), own("join", "leave"), say(3)},
-			[]string{"$1", "$join-leave", "$leave-join", "$3"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, e := range whileJoined(c.events, self) {
-				got = append(got, e.ID)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 func TestTaskText(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{`{"body":"hello"}`, "hello"},
@@ -163,7 +131,6 @@ func FuzzEvent(f *testing.F) {
 		if k == kindTask && e.Sender == self {
 			t.Fatal("our own message is a task")
 		}
-		whileJoined([]event.Event{e}, self)
 	})
 }
 

@@ -2,103 +2,103 @@ package bot
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"errors"
+	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
-	"matrix-tui/state/event"
+	"matrix-tui/bot/timeline"
+	"matrix-tui/state"
+	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
-const (
-	gapPage  = 100 // events per /messages request
-	gapPages = 100 // requests per gap, so at most 10,000 events
-)
+// gapQuiet is the number of failed requests for missing events before the room is told.
+const gapQuiet = 3
 
-// timeline returns a room's new events, oldest first. It fills the gap of a
-// limited timeline from /messages, back to the last known event, and leaves out
-// what was sent while the bot was not in the room. old reports that the events are
-// older than the state directory and are kept as context only.
-func (b *Bot) timeline(ctx context.Context, room, since string, joined matrix.Room) (events []event.Event, old bool, err error) {
-	events = joined.Timeline
-	last, err := b.Journal.LastEvent(ctx, room)
-	if err != nil {
-		return nil, false, fmt.Errorf("read last event: %w", err)
-	}
-	if joined.Limited && joined.PrevBatch != "" && since != "" && !b.joinsIn(events) {
-		older, err := b.fillGap(ctx, room, joined.PrevBatch)
-		if err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
-			return nil, false, err
+// fillGaps fills the room's gaps, page by page, and retries as often as necessary. The
+// room's newer events wait for that, other rooms do not.
+func (r *room) fillGaps() {
+	ctx := r.bot.ctx
+	again, failed := retry.New(time.Second, 5*time.Minute), 0
+	for ctx.Err() == nil {
+		g, err := r.bot.Journal.Gap(ctx, r.id)
+		if errors.Is(err, state.ErrNotFound) {
+			return
 		}
-		if err != nil {
-			b.log.Warn().Err(err).Str("room", room).Msg("cannot fill a gap in the timeline")
+		if err == nil {
+			err = r.fillPage(ctx, g)
 		}
-		events = append(older, events...)
-	}
-	return whileJoined(events, b.UserID()), last == "" && since == "", nil
-}
-
-// whileJoined drops the events that were sent while user was not in the room:
-// before a join, and from a leave to the next join.
-func whileJoined(events []event.Event, user string) []event.Event {
-	var kept []event.Event
-	in := true
-	for _, e := range events {
-		switch e.MembershipChange(user) {
-		case "join":
-			if in {
-				kept = nil // no leave before it: the user was outside from the start
-			}
-			in = true
-		case "leave":
-			kept, in = append(kept, e), false
+		if err == nil {
+			again.Reset()
+			failed = 0
 			continue
 		}
-		if in {
-			kept = append(kept, e)
+		if ctx.Err() != nil {
+			return
+		}
+		pause := matrix.RetryAfter(err, again.Next())
+		r.bot.log.Warn().Err(err).Str("room", r.id).Dur("again_in_ms", pause).Msg("cannot fill a gap in the timeline, retrying")
+		if failed++; failed >= gapQuiet {
+			r.alarm(ctx, sentence.New(err, "The homeserver does not return the messages that I missed in this room. Newer ones here wait for them."))
+		}
+		if retry.Sleep(ctx, pause) != nil {
+			return
 		}
 	}
-	return kept
 }
 
-// joinsIn reports whether the bot's own join is among the events.
-func (b *Bot) joinsIn(events []event.Event) bool {
-	return slices.ContainsFunc(events, func(e event.Event) bool { return e.MembershipChange(b.UserID()) == "join" })
-}
-
-// fillGap reads backwards from a token to the first known event, to the bot's own
-// join, or to the limit, and returns the events, oldest first.
-func (b *Bot) fillGap(ctx context.Context, room, from string) ([]event.Event, error) {
-	var older []event.Event
-	for page := 0; page < gapPages && from != ""; page++ {
-		chunk, all, end, err := b.account.Messages(ctx, room, from, gapPage)
-		if err != nil {
-			return nil, err
-		}
-		ids := make([]string, 0, len(chunk))
-		for _, e := range chunk {
-			ids = append(ids, e.ID)
-		}
-		seen, err := b.Journal.Known(ctx, room, ids)
-		if err != nil {
-			return nil, fmt.Errorf("look up events: %w", err)
-		}
-		for _, e := range chunk {
-			if seen[e.ID] {
-				slices.Reverse(older)
-				return older, nil
-			}
-			older = append(older, e)
-			if e.MembershipChange(b.UserID()) == "join" {
-				slices.Reverse(older)
-				return older, nil
-			}
-		}
-		if end == from || all == 0 {
-			break
-		}
-		from = end
+// fillPage stores the next page of a gap.
+func (r *room) fillPage(ctx context.Context, g state.Gap) error {
+	b := r.bot
+	page, err := b.timeline.Page(ctx, g)
+	if err != nil {
+		return r.endGap(ctx, g, err)
 	}
-	b.log.Info().Str("room", room).Int("events", len(older)).Msg("gap filled up to the start of the room or the limit")
-	slices.Reverse(older)
-	return older, nil
+	in := &admission{bot: b}
+	for _, e := range page.Events {
+		in.add(ctx, e)
+	}
+	if err := in.settle(ctx); err != nil {
+		return err
+	}
+	fresh, closed, err := b.Journal.CommitPage(ctx, page.Gap, in.rows, page.Last)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil // replaced, or the bot has left the room
+	}
+	if err != nil {
+		return err
+	}
+	crash.At("gap")
+	b.log.Info().Str("room", r.id).Int("events", len(fresh)).Bool("closed", closed).Msg("filled a page of a gap in the timeline")
+	in.finish(ctx, fresh)
+	if closed {
+		r.gapClosed()
+	}
+	return nil
+}
+
+// endGap closes a gap whose events cannot be had, or else returns err. If the bot starts
+// over, that replaces the gap.
+func (r *room) endGap(ctx context.Context, g state.Gap, err error) error {
+	switch r.bot.timeline.Judge(ctx, g, err) {
+	case timeline.Retry:
+		return err
+	case timeline.StartOver:
+		r.bot.startOver.Store(true)
+		r.bot.account.SyncNow()
+		return err
+	}
+	r.bot.log.Warn().Err(err).Str("room", r.id).Msg("gap in the timeline closed: the homeserver does not have its events")
+	if _, _, err := r.bot.Journal.CommitPage(ctx, g, nil, true); err != nil && !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	r.gapClosed()
+	return nil
+}
+
+// gapClosed wakes the workers that may have waited for a gap.
+func (r *room) gapClosed() {
+	r.wake()
+	r.outbox.Wake()
 }

@@ -11,7 +11,6 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/queue"
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
@@ -21,7 +20,7 @@ import (
 // exists before the message is sent, carries its transaction ID and is marked
 // afterwards. If the homeserver's answer is lost, the outbox waits for the next
 // sync: a message that was accepted comes back with its transaction ID, which
-// marks its row.
+// marks its row. It also waits for a gap that may contain such an echo.
 type outbox struct {
 	queue.Worker
 	room *room
@@ -213,26 +212,14 @@ func crashAfter(m state.Message, point string) {
 	}
 }
 
-// answeredBefore holds the keys of events that this account has answered with
-// messages that are not in the journal. That happens only after the state
-// directory was restored from a backup: events since the backup arrive again, and
-// those that were handled must not be handled twice.
-type answeredBefore map[string]bool
-
-// take records the transaction of a message without a row, if the message
-// finished an event: a result, or a reply by tell.
-func (l answeredBefore) take(txn string) {
-	switch key, kind, _ := state.KindOfTxn(txn); kind {
+// noteAnswered records a message of this account that is not in the journal, if it
+// finished an event: a result, or a reply by tell. That happens only after the state
+// directory was restored from a backup. Events since the backup arrive again, and those
+// that were handled must not be handled twice: see [state.Journal.Answered].
+func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
+	switch _, kind, _ := state.KindOfTxn(e.Transaction); kind {
 	case state.KindFinal, state.KindTooLarge, state.KindReply:
-		l[key] = true
+		return b.Journal.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Type: e.Type, Content: json.RawMessage("{}"), Event: e.ID, Status: state.Sent})
 	}
-}
-
-// archive marks the rows that were answered as archived.
-func (l answeredBefore) archive(rows []state.Event) {
-	for i := range rows {
-		if rows[i].Status == state.Pending && l[task.KeyOf(rows[i].Room, rows[i].ID)] {
-			rows[i].Status = state.Archived
-		}
-	}
+	return nil
 }

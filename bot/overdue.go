@@ -43,6 +43,9 @@ func (r *room) overdue(ctx context.Context) {
 		return
 	}
 	r.drain(r.undecided())
+	if gap, err := r.bot.Journal.HasGap(ctx, r.id); err != nil || gap {
+		return // an answer may be missing: checked again in a minute
+	}
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
 	for i := 0; err == nil && i < len(tasks); i++ {
 		err = r.checkWaiting(ctx, tasks[i].Key)

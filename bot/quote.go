@@ -20,13 +20,16 @@ const quoteWindow = 6
 // Quote is part of [task.Room].
 func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quote, error) {
 	row, err := r.bot.event(ctx, room, about)
-	if errors.Is(err, state.ErrNotFound) {
-		row, err = r.fetch(ctx, room, about)
+	quoted, ok := saidIn(row.Event)
+	if errors.Is(err, state.ErrNotFound) || err == nil && !ok { // of somebody who may not use the bot: see trim
+		var fetched state.Event
+		fetched, err = r.fetch(ctx, room, about)
+		row.Event = fetched.Event
+		quoted, ok = saidIn(row.Event)
 	}
 	if err != nil {
 		return nil, err
 	}
-	quoted, ok := saidIn(row.Event)
 	if !ok {
 		return nil, nil
 	}

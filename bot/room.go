@@ -15,14 +15,15 @@ import (
 	"matrix-tui/state/retry"
 )
 
-// room is the work of one room. It has three workers: control decides its events in
-// order and handles at once what is not a task, tasks runs its tasks, and outbox
-// sends its messages.
+// room is the work of one room. It has four workers: gaps requests what is missing in
+// its timeline, control decides its events in order and handles at once what is not a
+// task, tasks runs its tasks, and outbox sends its messages.
 type room struct {
 	bot     *Bot
 	id      string
 	tasks   queue.Worker
 	control queue.Worker
+	gaps    queue.Worker
 	outbox  outbox
 
 	// decisions is held while a decision that both workers may make is taken and
@@ -49,6 +50,7 @@ func newRoom(b *Bot, id string) *room {
 		r.drain(r.undecided())
 		r.overdue(b.ctx)
 	}}
+	r.gaps = queue.Worker{Start: b.startWorker, Work: r.fillGaps}
 	r.outbox.init(r)
 	return r
 }

@@ -99,48 +99,6 @@ func (r *room) containerLines(ctx context.Context) []string {
 	return []string{line + "."}
 }
 
-// doNew runs !new: the next task starts a new session.
-func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
-	if err := r.waitForEnd(ctx); err != nil {
-		return err
-	}
-	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
-		return fmt.Errorf("forget session: %w", err)
-	}
-	return r.tell(ctx, row, "The next task starts a new session. I keep this room's conversation, and the files are unchanged."+r.after())
-}
-
-// doReset runs !reset: the next task starts a new session without the history and
-// without the notes of earlier tasks.
-func (r *room) doReset(ctx context.Context, row state.Event, _ string) error {
-	if err := r.waitForEnd(ctx); err != nil {
-		return err
-	}
-	notes := ""
-	if r.busy("") {
-		notes = " The running task is not affected, and the agent's notes stay where it can read them. Send `!reset` again after the task to put them aside."
-	} else if folder, err := r.env.Shelve(ctx, time.Now()); err != nil && ctx.Err() == nil {
-		return r.tell(ctx, row, "I did not reset anything, because I cannot move the agent's notes. "+r.bot.sentence(err))
-	} else if folder != "" {
-		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) + ". To restore them, ask me to move them back."
-	}
-	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
-		return fmt.Errorf("forget session: %w", err)
-	}
-	if err := r.bot.Store.SetHistory(ctx, r.id, nil); err != nil {
-		return fmt.Errorf("forget history: %w", err)
-	}
-	return r.tell(ctx, row, "The next task starts from scratch, without this room's conversation. Files and transcript are kept."+notes)
-}
-
-// after adds that a running task is not affected, if there is one.
-func (r *room) after() string {
-	if r.busy("") {
-		return " The running task is not affected."
-	}
-	return ""
-}
-
 // doRooms lists the rooms that have a container.
 func (r *room) doRooms(ctx context.Context, row state.Event, _ string) error {
 	const most = 50

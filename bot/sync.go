@@ -57,20 +57,38 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 
 func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 	b.asked.Open()
-	since, err := b.Journal.NextBatch(ctx)
+	last, err := b.Journal.NextBatch(ctx)
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
 	}
+	if last != "" && !b.checked {
+		b.checkServer(ctx)
+	}
+	since := last
+	if b.startOver.Load() {
+		since = ""
+	}
 	batch, err := b.account.Sync(ctx, since, hold)
 	if err != nil {
+		if since != "" && matrix.IsTokenRejected(err) {
+			b.log.Warn().Err(err).Msg("the homeserver rejects the sync token: starting over with an initial sync")
+			b.startOver.Store(true)
+		}
+		b.checked = b.checked && errors.Is(err, matrix.ErrInterrupted)
 		return err
 	}
-	return b.admit(ctx, batch)
+	if err := b.admit(ctx, batch, last); err != nil {
+		return err
+	}
+	if since == "" {
+		b.startOver.Store(false)
+	}
+	return nil
 }
 
-// admit stores a batch: one transaction holds its events and the next sync token.
-// The rooms then work from the journal.
-func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
+// admit stores a batch: one transaction holds its events and the next sync token. The
+// rooms then work from the journal. last is the token of the batch before, or "".
+func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error {
 	if batch.Direct != nil {
 		b.direct.take(batch.Direct)
 	}
@@ -86,51 +104,35 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		return err
 	}
 	b.noteMembers(batch)
-	var rows []state.Event
-	ignored := map[string]bool{} // by ID of a cleartext message: it would have been obeyed
-	var echoes []echo
-	for name, joined := range batch.Joined {
-		events, old, err := b.timeline(ctx, name, batch.Since, joined)
-		if err != nil {
+	in := &admission{bot: b}
+	read, err := b.timeline.Read(ctx, batch, last, before, now)
+	if err != nil {
+		return err
+	}
+	next := state.Batch{Next: batch.Next, Gaps: read.Gaps}
+	if batch.Since == "" {
+		if err := b.replaceAll(ctx, batch, last, &next); err != nil {
 			return err
 		}
-		clear := clearUntil(before[name], now[name], events)
-		for i, e := range events {
-			if txn := ownTransaction(e, b.UserID()); txn != "" {
-				echoes = append(echoes, echo{txn, e.ID})
-			}
-			row, wanted := b.examine(ctx, e, !old)
-			switch {
-			case i >= clear && e.Spoken() && !b.isSelf(e.Sender):
-				row.Encryption, ignored[e.ID] = event.Cleartext, wanted
-			case wanted:
-				row.Status = state.Pending
-			}
-			rows = append(rows, row)
-		}
+	}
+	for _, e := range read.Events {
+		in.add(ctx, e)
 	}
 	for name, invite := range batch.Invited {
-		rows = append(rows, syntheticEvent(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
+		in.rows = append(in.rows, syntheticEvent(name, event.TypeInvite, invite.Sender, batch.Next, invite.Body))
+		next.Closes = append(next.Closes, name)
 	}
 	for _, name := range batch.Left {
-		if batch.Since != "" {
-			rows = append(rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
-		}
+		in.rows = append(in.rows, syntheticEvent(name, event.TypeGone, b.UserID(), batch.Next, event.Body{}))
+		next.Closes = append(next.Closes, name)
 	}
-	answered := answeredBefore{}
-	for _, e := range echoes { // before the token is stored: echoes arrive only once
-		err := b.Journal.MarkSent(ctx, e.txn, e.event)
-		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
-			answered.take(e.txn)
-		} else if err != nil {
-			return fmt.Errorf("mark echoed message: %w", err)
-		}
-		b.pinEchoed(ctx, e.txn)
+	if err := in.settle(ctx); err != nil {
+		return err
 	}
-	answered.archive(rows)
-	fresh, err := b.Journal.Commit(ctx, batch.Next, rows)
+	next.Events = in.rows
+	fresh, err := b.Journal.CommitBatch(ctx, next)
 	if err != nil {
-		b.alarmRooms(ctx, rows, err)
+		b.alarmRooms(ctx, in.rows, err)
 		return fmt.Errorf("commit sync batch: %w", err)
 	}
 	crashIfTask(fresh, "committed")
@@ -138,13 +140,15 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync) error {
 		return &notReadyError{err}
 	}
 	b.receive(fresh)
-	for _, row := range fresh {
-		if ignored[row.ID] {
-			b.room(row.Room).tellCleartext(ctx, row)
-		}
-		b.verify(ctx, row.Event)
-		b.dispatch(row)
+	for _, gap := range next.Gaps {
+		b.room(gap.Room).gaps.Wake()
 	}
+	if b.isOpen.Load() {
+		for _, name := range next.Closes {
+			b.room(name).gapClosed()
+		}
+	}
+	in.finish(ctx, fresh)
 	return b.account.AfterCommit(ctx, batch)
 }
 
@@ -195,18 +199,6 @@ func (b *Bot) dispatch(row state.Event) {
 		r.abandon()
 	}
 	r.wake()
-}
-
-// echo is one of our own messages as it came back by /sync.
-type echo struct{ txn, event string }
-
-// ownTransaction returns the transaction ID of an event that this account sent, or
-// "".
-func ownTransaction(e event.Event, self string) string {
-	if e.Sender != self {
-		return ""
-	}
-	return e.Transaction
 }
 
 // crashIfTask is the crash point after a batch with a message was stored.

@@ -63,6 +63,8 @@ func runChild(job, dir string) error {
 		}
 	case "questions":
 		return askAndAnswer(ctx, filepath.Join(dir, "journal.db"))
+	case "gap":
+		return fillGaps(ctx, filepath.Join(dir, "journal.db"))
 	}
 	return fmt.Errorf("no job %q", job)
 }

@@ -29,31 +29,47 @@ type Event struct {
 	event.Event
 	Seq    int64 // order of arrival, set by Commit
 	Status Status
-	At     time.Time // time of arrival, set by Commit
+	At     time.Time // time of arrival, set by the journal
 }
 
 // pending is the condition of the partial indexes on pending events. A query must
 // contain it literally for SQLite to use the index.
 const pending = "status = 1"
 
-// Commit stores events and the sync token that covers them in one transaction: after a
-// crash both are there, or neither. It skips known events and returns the others in
-// order, with Seq and At. The token "" keeps the old one, for events that fill a gap.
-// An event without room or ID is left out and logged.
+// Batch is what one /sync brings.
+type Batch struct {
+	Next   string // the sync token that covers it; "" keeps the old one
+	Events []Event
+	Gaps   []Gap    // what is missing before the events
+	Closes []string // rooms whose older gaps end; a gap in Gaps takes their place
+}
+
+// Commit is CommitBatch for a batch without gaps.
 func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) (fresh []Event, err error) {
+	return j.CommitBatch(ctx, Batch{Next: nextBatch, Events: events})
+}
+
+// CommitBatch stores a batch in one transaction: after a crash all of it is there, or
+// nothing. It skips known events and returns the others in order, with Seq and At. An
+// event without room or ID is left out and logged.
+func (j *Journal) CommitBatch(ctx context.Context, b Batch) (fresh []Event, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
-		if nextBatch != "" {
+		if b.Next != "" {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('next_batch', ?)
-				ON CONFLICT (key) DO UPDATE SET value = excluded.value`, nextBatch); err != nil {
+				ON CONFLICT (key) DO UPDATE SET value = excluded.value`, b.Next); err != nil {
 				return err
 			}
 		}
-		for _, e := range events {
+		if err := openGaps(ctx, tx, b.Gaps, b.Closes); err != nil { // before the events, which come after them
+			return err
+		}
+		for _, e := range b.Events {
 			if e.Room == "" || e.ID == "" {
 				j.log.Warn().Str("room", e.Room).Str("type", e.Type).Msg("skipped an event without room or ID")
 				continue
 			}
+			e.Seq = 0
 			seq, isNew, err := insertEvent(ctx, tx, e, at)
 			if err != nil {
 				return err
@@ -72,7 +88,7 @@ func (j *Journal) Commit(ctx context.Context, nextBatch string, events []Event) 
 	return fresh, nil
 }
 
-// insertEvent inserts an event unless it is known.
+// insertEvent inserts an event unless it is known. Without a Seq it becomes the newest.
 func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64, fresh bool, err error) {
 	body, raw, err := bodyOf(e)
 	if err != nil {
@@ -80,9 +96,9 @@ func insertEvent(ctx context.Context, tx *sql.Tx, e Event, at int64) (seq int64,
 	}
 	r := e.Relation()
 	res, err := tx.ExecContext(ctx, `INSERT INTO event
-		(room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`,
-		e.Room, e.ID, e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust,
+		(seq, room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
+		VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event) DO NOTHING`,
+		e.Seq, e.Room, e.ID, e.Home, e.Sender, e.Type, e.StateKey, e.Time.UnixMilli(), e.Encryption, e.Session, e.Distrust,
 		r.RelType, r.EventID, body, raw, e.Status, at)
 	if err != nil {
 		return 0, false, err

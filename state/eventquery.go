@@ -17,8 +17,9 @@ const (
 
 	queryEvent        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND event = ?"
 	queryLastEvent    = "SELECT event FROM event WHERE room = ? ORDER BY seq DESC LIMIT 1"
+	queryNewest       = "SELECT " + eventColumns + " FROM event WHERE home = '' AND type NOT LIKE 'io.matrix-tui.%' ORDER BY seq DESC LIMIT ?"
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
-	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? ORDER BY seq LIMIT ?"
+	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
@@ -38,18 +39,19 @@ func (j *Journal) NextBatch(ctx context.Context) (string, error) {
 	return token, j.failed("read sync token", err)
 }
 
-// Known returns which of the events of a room are in the journal.
-func (j *Journal) Known(ctx context.Context, room string, events []string) (map[string]bool, error) {
+// Known returns which of the events of a room are in the journal with a Seq below
+// before.
+func (j *Journal) Known(ctx context.Context, room string, before int64, events []string) (map[string]bool, error) {
 	known := make(map[string]bool, len(events))
 	for chunk := range slices.Chunk(events, 500) {
-		args := make([]any, 0, len(chunk)+1)
-		args = append(args, room)
+		args := make([]any, 0, len(chunk)+2)
+		args = append(args, room, before)
 		for _, event := range chunk {
 			args = append(args, event)
 		}
 		marks := strings.Repeat("?, ", len(chunk)-1) + "?"
 		found, err := queryAll(ctx, j.db, scanText,
-			"SELECT event FROM event WHERE room = ? AND event IN ("+marks+")", args...)
+			"SELECT event FROM event WHERE room = ? AND seq < ? AND event IN ("+marks+")", args...)
 		if err != nil {
 			return nil, j.failed("look up events", err)
 		}
@@ -70,6 +72,22 @@ func (j *Journal) LastEvent(ctx context.Context, room string) (string, error) {
 	return event, j.failed("look up last event", err)
 }
 
+// LastArrival returns when the room's newest event came, or the zero time.
+func (j *Journal) LastArrival(ctx context.Context, room string) (time.Time, error) {
+	last, err := j.LastEvent(ctx, room)
+	if err != nil || last == "" {
+		return time.Time{}, err
+	}
+	e, err := j.Event(ctx, room, last)
+	return e.At, err
+}
+
+// Newest returns the n newest events that a homeserver sent, newest first.
+func (j *Journal) Newest(ctx context.Context, n int) ([]Event, error) {
+	rows, err := queryAll(ctx, j.db, scanEvent, queryNewest, n)
+	return rows, j.failed("look up newest events", err)
+}
+
 // Event returns an event, or ErrNotFound.
 func (j *Journal) Event(ctx context.Context, room, event string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryEvent, room, event))
@@ -83,10 +101,10 @@ func (j *Journal) Before(ctx context.Context, room string, seq int64, n int) ([]
 	return rows, j.failed("look up earlier messages", err)
 }
 
-// Pending returns at most n of the room's pending events after seq, in order of
-// arrival.
+// Pending returns at most n of the room's pending events after seq, in order. It leaves
+// out those that wait for a [Gap].
 func (j *Journal) Pending(ctx context.Context, room string, seq int64, n int) ([]Event, error) {
-	rows, err := queryAll(ctx, j.db, scanEvent, queryPending, room, seq, n)
+	rows, err := queryAll(ctx, j.db, scanEvent, queryPending, room, seq, room, n)
 	return rows, j.failed("look up pending events", err)
 }
 

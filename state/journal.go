@@ -15,7 +15,7 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// Journal is journal.db: the sync token with the events that it covers, tasks, and
+// Journal is journal.db: the sync token with the events that it covers, gaps, tasks, and
 // outgoing messages. Its methods are safe for concurrent use. Each change is one
 // transaction, which is on disk when the method returns. Errors that a person can fix
 // carry a sentence.

@@ -37,6 +37,7 @@ const (
 	KindCleartext  Kind = "cleartext" // a message was not obeyed
 	KindGreeting   Kind = "greeting"
 	KindPairing    Kind = "pairing"
+	KindAlert      Kind = "alert"  // to the owners
 	KindUpdate     Kind = "update" // progress and result of a self-update
 )
 
@@ -80,8 +81,17 @@ const (
 	queryMessage     = "SELECT " + messageColumns + " FROM message WHERE txn = ?"
 	queryUnsent      = "SELECT " + messageColumns + " FROM message WHERE room = ? AND status = 0 ORDER BY seq LIMIT ?"
 	queryMessageOf   = "SELECT " + messageColumns + " FROM message WHERE room = ? AND event = ? AND event <> ''"
+	queryAnswered    = "SELECT count(*) FROM message WHERE txn IN (? || '-f0', ? || '-f0-s', ? || '-a')"
 	queryUnsentRooms = "SELECT DISTINCT room FROM message WHERE status = 0 ORDER BY room"
 )
+
+// Answered reports whether the journal has a message that finished the event or task
+// with this key: a result, its substitute, or a reply.
+func (j *Journal) Answered(ctx context.Context, key string) (bool, error) {
+	var n int
+	err := j.db.QueryRowContext(ctx, queryAnswered, key, key, key).Scan(&n)
+	return n > 0, j.failed("look up answer", err)
+}
 
 // Queue stores messages to be sent, in one transaction. One with a known transaction ID stays unchanged.
 func (j *Journal) Queue(ctx context.Context, out ...Message) error {
@@ -114,10 +124,19 @@ func (j *Journal) Unsent(ctx context.Context, room string) ([]Message, error) {
 	return rows, j.failed("look up unsent messages", err)
 }
 
-// NextMessage returns the room's first message to be sent, or ErrNotFound.
+// NextMessage returns the room's first message to be sent, or ErrNotFound. It returns
+// none while the echo of that message may be in a [Gap].
 func (j *Journal) NextMessage(ctx context.Context, room string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryUnsent, room, 1))
-	return m, j.failed("look up unsent message", err)
+	if err != nil {
+		return m, j.failed("look up unsent message", err)
+	}
+	var unclear int64
+	err = j.db.QueryRowContext(ctx, queryUnclear, room).Scan(&unclear)
+	if err == nil && m.Seq <= unclear {
+		return Message{}, ErrNotFound
+	}
+	return m, j.failed("look up gaps", err)
 }
 
 // UnsentRooms returns the rooms that have messages to be sent.

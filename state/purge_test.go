@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestPurge(t *testing.T) {
 	if n != 8 { // two messages, the task $over, five events
 		t.Errorf("%d rows are gone, want 8", n)
 	}
-	all, err := j.Known(ctx, "!a", []string{"$archived", "$done", "$pending", "$over", "$queued", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
+	all, err := j.Known(ctx, "!a", math.MaxInt64, []string{"$archived", "$done", "$pending", "$over", "$queued", "$running", "$answered", "$unsent", "$waiting", "$task", "$newest"})
 	must(t, err)
 	want := map[string]bool{"$pending": true, "$queued": true, "$running": true, "$answered": true, "$waiting": true, "$newest": true}
 	if diff := cmp.Diff(want, all); diff != "" {

@@ -149,6 +149,19 @@ CREATE INDEX event_pending ON event (room) WHERE status = 1;
 CREATE INDEX event_edit ON event (relates_to) WHERE status = 1 AND rel_type = 'm.replace';
 CREATE INDEX event_undecrypted ON event (room) WHERE status = 1 AND encryption IN ('missing key', 'untrusted');
 `}, {sql: `
+CREATE TABLE gap (
+	low       INTEGER PRIMARY KEY, -- first seq of the range that is reserved for its events
+	next      INTEGER NOT NULL,    -- seq of its next event; it is filled backwards
+	hides     INTEGER NOT NULL,    -- events of the room from this seq on wait until it is closed
+	room      TEXT NOT NULL,
+	token     TEXT NOT NULL,       -- of the next page
+	pages     INTEGER NOT NULL,    -- that are stored
+	encrypted TEXT NOT NULL,       -- see Encrypted
+	since     INTEGER NOT NULL,    -- older events are context only, ms; 0: none
+	unsent    INTEGER NOT NULL     -- the newest message that its events may show to be sent, or 0
+);
+CREATE INDEX gap_room ON gap (room);
+`}, {sql: `
 CREATE TABLE spending (
 	room     TEXT NOT NULL,
 	day      INTEGER NOT NULL, -- since 1970, UTC

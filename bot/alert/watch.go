@@ -61,6 +61,14 @@ func (w *Watch) Tell(room string) error {
 	return w.keep(next)
 }
 
+// Where returns the room for alerts; on is false if somebody has turned them off.
+func (w *Watch) Where() (room string, on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.load()
+	return w.room(a), !a.Off
+}
+
 // Standing describes the state of the host in one sentence.
 func (w *Watch) Standing(ctx context.Context) string { return standing(w.read(ctx)) }
 

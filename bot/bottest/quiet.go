@@ -70,7 +70,7 @@ func (sc *script) unfinished(ctx context.Context) (string, error) {
 		}
 	}
 	var tasks, unsent int
-	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM event WHERE status = 1) +
+	if err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM event WHERE status = 1) + (SELECT count(*) FROM gap) +
 		(SELECT count(*) FROM task WHERE state IN ('queued', 'running', 'answered'))`).Scan(&tasks); err != nil {
 		return "", err
 	}

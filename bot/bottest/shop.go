@@ -35,7 +35,7 @@ var changes = map[string]change{
 	// Its trial does not end.
 	"hangs": {"cmd/matrix-tui/trial.go", "log, dir := logger(", "<-ctx.Done()\n\tlog, dir := logger("},
 	// Its journal loses its contents.
-	"migration": {"state/schema.go", "'untrusted');\n`}}", "'untrusted');\n`}, {sql: `DROP TABLE event;`}}"},
+	"migration": {"state/schema.go", "\n`}}\n", "\n`}, {sql: `DROP TABLE event;`}}\n"},
 	// It passes its trial, and fails at its real start after changing the state.
 	"early": {"bot/bot.go", "\tif err := b.account.Login(ctx); err != nil {", "\t_ = b.Store.SetContainer(ctx, \"!spoilt\", \"spoilt\")\n\tpanic(\"early failure\")\n\tif err := b.account.Login(ctx); err != nil {"},
 	// The same, but it hangs.

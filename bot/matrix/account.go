@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -122,18 +123,23 @@ func (a *Account) Leave(ctx context.Context, room string) error {
 	return err
 }
 
-// IsIn asks the homeserver whether the account has joined a room.
-func (a *Account) IsIn(ctx context.Context, room string) (bool, error) {
+// Rooms returns the rooms that the account has joined.
+func (a *Account) Rooms(ctx context.Context) ([]string, error) {
 	joined, err := a.client.JoinedRooms(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	for _, one := range joined.JoinedRooms {
-		if one.String() == room {
-			return true, nil
-		}
+	rooms := make([]string, 0, len(joined.JoinedRooms))
+	for _, room := range joined.JoinedRooms {
+		rooms = append(rooms, room.String())
 	}
-	return false, nil
+	return rooms, nil
+}
+
+// IsIn asks the homeserver whether the account has joined a room.
+func (a *Account) IsIn(ctx context.Context, room string) (bool, error) {
+	rooms, err := a.Rooms(ctx)
+	return slices.Contains(rooms, room), err
 }
 
 // MaySend reports whether the account is in a room, and may send messages of a type

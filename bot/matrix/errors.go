@@ -35,6 +35,13 @@ func Transient(err error) bool {
 // IsRejected reports that the homeserver will never accept a message.
 func IsRejected(err error) bool { return slices.Contains(rejections, errCode(err)) }
 
+// IsTokenRejected reports that the homeserver does not accept the position in the
+// timeline that a request named.
+func IsTokenRejected(err error) bool {
+	var answer mautrix.HTTPError
+	return errCode(err) == "M_UNKNOWN_POS" || errors.As(err, &answer) && answer.IsStatus(http.StatusBadRequest) && !Transient(err)
+}
+
 // errCode is the Matrix error code of an answer, "" for none.
 func errCode(err error) string {
 	var resp mautrix.RespError

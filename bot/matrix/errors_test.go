@@ -48,4 +48,16 @@ func TestTransient(t *testing.T) {
 			t.Errorf("%v is a rejection: %v", c.err, got)
 		}
 	}
+	for _, c := range []struct {
+		err      error
+		rejected bool // the token
+	}{
+		{answer(400, "M_INVALID_PARAM"), true}, {answer(400, "M_UNKNOWN"), true}, {answer(404, "M_UNKNOWN_POS"), true},
+		{answer(400, ""), false}, {answer(400, "M_LIMIT_EXCEEDED"), false}, {answer(401, "M_UNKNOWN_TOKEN"), false}, {answer(404, "M_NOT_FOUND"), false},
+		{answer(500, "M_UNKNOWN"), false}, {mautrix.HTTPError{}, false}, {nil, false},
+	} {
+		if got := IsTokenRejected(c.err); got != c.rejected {
+			t.Errorf("%v rejects the token: %v", c.err, got)
+		}
+	}
 }

@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/policy", "bot/queue", "bot/task", "bot/text", "bot/timeline", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":           {"bot/text"},
 	"bot/api":             {"agent", "bot"},
 	"bot/crash":           {},
@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"bot/task":            {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/queue":           {},
 	"bot/text":            {},
+	"bot/timeline":        {"bot/matrix", "state"},
 	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},

@@ -1,0 +1,60 @@
+package bot
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+)
+
+// The bot starts over with an initial sync if the homeserver rejects its sync token, or
+// was wiped or restored from a backup. Every known room then counts as limited, back to
+// the last known event.
+
+// checkServer makes the next sync an initial one if the homeserver has lost what it has
+// sent. If it cannot tell, it is asked again before the next sync.
+func (b *Bot) checkServer(ctx context.Context) {
+	lost, err := b.timeline.Lost(ctx)
+	b.checked = err == nil
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn().Err(err).Msg("cannot check whether the homeserver has the newest known event")
+	}
+	if lost {
+		b.startOver.Store(true)
+		b.log.Info().Msg("the homeserver does not have the newest known event, or no room: starting over with an initial sync")
+	}
+}
+
+// replaceAll completes the batch of an initial sync: all gaps end, because this batch has
+// its own, and the bot is gone from the known rooms that are not in it. last is the token
+// of the batch before, or "".
+func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, next *state.Batch) error {
+	for name := range batch.Joined {
+		next.Closes = append(next.Closes, name)
+	}
+	unfinished, err := b.Journal.UnfinishedRooms(ctx)
+	if err != nil {
+		return err
+	}
+	gaps, err := b.Journal.GapRooms(ctx)
+	if err != nil {
+		return err
+	}
+	batch.Left = nil // long ago
+	known := slices.Concat(slices.Collect(maps.Keys(b.Store.Containers())), unfinished, gaps)
+	slices.Sort(known)
+	for _, name := range slices.Compact(known) {
+		_, joined := batch.Joined[name]
+		_, invited := batch.Invited[name]
+		if !joined && !invited {
+			batch.Left = append(batch.Left, name)
+		}
+	}
+	if last == "" || len(batch.Joined) == 0 {
+		return nil // it is the first one, or there is nobody to tell
+	}
+	return b.tellOwners(ctx, last, "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. "+
+		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself has lost is gone.")
+}

@@ -1,0 +1,94 @@
+package timeline
+
+import (
+	"context"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+const (
+	pageSize = 100                         // events of a page
+	maxPages = 2 * state.MaxGap / pageSize // of a gap; a homeserver may return short pages
+	parallel = 4                           // requests at the same time, so that their pages fit into memory
+)
+
+// Page is a page of a gap.
+type Page struct {
+	Events []Event   // newest first
+	Gap    state.Gap // for the page after this one
+	Last   bool      // there is no page after this one
+}
+
+// Page requests the next page of a gap. The last page ends at the first event that was
+// known before the gap, at the account's own join, at the start of the room or at the
+// limit.
+func (r *Reader) Page(ctx context.Context, g state.Gap) (p Page, err error) {
+	chunk, all, end, err := r.messages(ctx, g)
+	if err != nil {
+		return p, err
+	}
+	known, err := r.Journal.Known(ctx, g.Room, g.Hides, ids(chunk))
+	if err != nil {
+		return p, err
+	}
+	p.Gap, p.Last = g, end == "" || end == g.Token || all == 0 || g.Pages+1 >= maxPages
+	p.Gap.Token = end
+	p.cut(chunk, known, r.Account.UserID())
+	return p, nil
+}
+
+// cut takes the events that belong to the gap.
+func (p *Page) cut(chunk []event.Event, known map[string]bool, self string) {
+	for _, e := range chunk {
+		if known[e.ID] {
+			p.Last = true
+			return
+		}
+		p.Events = append(p.Events, Event{e, !e.Time.Before(p.Gap.Since), p.Gap.Encrypted != state.EncryptedNever})
+		if p.Gap.Encrypted == state.EncryptedLater && enablesEncryption(e) {
+			p.Gap.Encrypted = state.EncryptedNever
+		}
+		if e.MembershipChange(self) == "join" {
+			p.Last = true
+			return
+		}
+	}
+}
+
+func (r *Reader) messages(ctx context.Context, g state.Gap) (chunk []event.Event, all int, end string, err error) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return nil, 0, "", ctx.Err()
+	}
+	return r.Account.Messages(ctx, g.Room, g.Token, pageSize)
+}
+
+// Verdict says what to do after a request for a page has failed.
+type Verdict int
+
+const (
+	Retry     Verdict = iota // the homeserver, or a proxy in front of it, has trouble
+	Close                    // the events do not exist, or the account is no longer in the room
+	StartOver                // the homeserver rejects the token; it may have been restored
+)
+
+// Judge judges an error of Page. A gap of a new start does not lead to another one.
+func (r *Reader) Judge(ctx context.Context, g state.Gap, err error) Verdict {
+	switch {
+	case matrix.IsNotFound(err):
+		return Close
+	case matrix.IsTokenRejected(err) && g.Since.IsZero():
+		return StartOver
+	case matrix.IsTokenRejected(err):
+		return Close
+	case matrix.IsForbidden(err):
+		if in, err := r.Account.IsIn(ctx, g.Room); err == nil && !in {
+			return Close
+		}
+	}
+	return Retry
+}

@@ -1,0 +1,110 @@
+package timeline
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+// A page ends at the first known event, or at our own join.
+func TestCut(t *testing.T) {
+	say := func(id string) event.Event {
+		return decoded(t, fmt.Sprintf(`{"event_id":%q,"type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":{}}`, id, 1000*int(id[1]-'0')))
+	}
+	join := decoded(t, `{"event_id":"$join","type":"m.room.member","sender":"@bot:here","state_key":"@bot:here","origin_server_ts":9000,"content":{"membership":"join"},"unsigned":{"prev_content":{"membership":"invite"}}}`)
+	on := decoded(t, `{"event_id":"$on","type":"m.room.encryption","sender":"@ann:here","state_key":"","origin_server_ts":9000,"content":{"algorithm":"m.megolm.v1.aes-sha2"}}`)
+	for _, c := range []struct {
+		name  string
+		gap   state.Gap
+		chunk []event.Event
+		known []string
+		want  []string // ID, + fresh, ! must be encrypted
+		last  bool
+	}{
+		{"more to come", state.Gap{Encrypted: state.EncryptedNever}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2+"}, false},
+		{"up to a known event", state.Gap{Encrypted: state.EncryptedAll}, []event.Event{say("$3"), say("$2"), say("$1")}, []string{"$2"}, []string{"$3+!"}, true},
+		{"up to our join", state.Gap{Encrypted: state.EncryptedNever}, []event.Event{say("$3"), join, say("$1")}, nil, []string{"$3+", "$join+"}, true},
+		{"encryption was enabled", state.Gap{Encrypted: state.EncryptedLater}, []event.Event{say("$3"), on, say("$1")}, nil, []string{"$3+!", "$on+!", "$1+"}, false},
+		{"context only", state.Gap{Encrypted: state.EncryptedNever, Since: time.UnixMilli(2500)}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			known := map[string]bool{}
+			for _, id := range c.known {
+				known[id] = true
+			}
+			p := Page{Gap: c.gap}
+			p.cut(c.chunk, known, self)
+			var got []string
+			for _, e := range p.Events {
+				line := e.ID
+				if e.Fresh {
+					line += "+"
+				}
+				if e.MustEncrypt {
+					line += "!"
+				}
+				got = append(got, line)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || p.Last != c.last {
+				t.Errorf("last: %v %s", p.Last, diff)
+			}
+		})
+	}
+}
+
+// Only an answer with a Matrix error code ends a gap.
+func TestJudge(t *testing.T) {
+	var status int
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer server.Close()
+	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: self, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(nil, account)
+	restarted := time.UnixMilli(1)
+	for _, c := range []struct {
+		status int
+		body   string
+		since  time.Time
+		want   Verdict
+	}{
+		{500, `{"errcode":"M_UNKNOWN"}`, time.Time{}, Retry},
+		{404, "<html>not found</html>", time.Time{}, Retry},
+		{400, "", time.Time{}, Retry},
+		{401, `{"errcode":"M_UNKNOWN_TOKEN","soft_logout":true}`, time.Time{}, Retry},
+		{429, `{"errcode":"M_LIMIT_EXCEEDED"}`, time.Time{}, Retry},
+		{404, `{"errcode":"M_UNRECOGNIZED"}`, time.Time{}, Retry},
+		{403, `{"errcode":"M_FORBIDDEN"}`, time.Time{}, Retry}, // the rooms cannot be listed either
+		{200, `{"chunk":[`, time.Time{}, Retry},
+		{404, `{"errcode":"M_NOT_FOUND"}`, time.Time{}, Close},
+		{400, `{"errcode":"M_INVALID_PARAM"}`, time.Time{}, StartOver},
+		{400, `{"errcode":"M_UNKNOWN_POS"}`, time.Time{}, StartOver},
+		{400, `{"errcode":"M_INVALID_PARAM"}`, restarted, Close},
+		{502, "", restarted, Retry},
+	} {
+		status, body = c.status, c.body
+		g := state.Gap{Room: "!den:here", Token: "t", Since: c.since}
+		_, err := r.Page(t.Context(), g)
+		if err == nil {
+			t.Fatalf("%d %s is no error", status, body)
+		}
+		if got := r.Judge(t.Context(), g, err); got != c.want {
+			t.Errorf("%d %s: %d, want %d", status, body, got, c.want)
+		}
+	}
+}
