@@ -118,6 +118,11 @@ const (
 	// SessionGone: the session cannot be resumed. Start a new one with the history in
 	// the prompt. This run did nothing.
 	SessionGone Ended = "session_gone"
+	// Overflow: the session has become too long for the model, and cannot be continued. Start a new one with the history
+	// in the prompt. This run may have done a part of the task.
+	Overflow Ended = "overflow"
+	// Limited: the room has used up its tokens for today.
+	Limited Ended = "limited"
 	// Interrupted: the run went down with its container, or does not exist. Run it
 	// again in the same session, and say in the prompt that it was interrupted.
 	Interrupted Ended = "interrupted"

@@ -58,7 +58,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 		t.Fatal(err)
 	}
 	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
-		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Log: log},
+		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
 		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Image: image, Memory: memory, Version: "test"}}
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)
@@ -70,6 +70,7 @@ func newRealWith(t *testing.T, memory int64) *real {
 func (r *real) openDoor(t *testing.T) {
 	t.Helper()
 	r.door = gateway.New(r.config)
+	r.door.Begin(r.spec.Room, "test", DefaultModel)
 	dir, err := r.door.Open(r.spec.Room)
 	if err != nil {
 		t.Fatal(err)

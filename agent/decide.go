@@ -56,6 +56,7 @@ const (
 	noAuthSay     = "The model's API rejected the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
 	noModelSay    = "The model's API does not know the model. The operator can set another GEMINI_MODEL."
 	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes. If this keeps happening, the operator can check the quota of GEMINI_API_KEY."
+	overflowSay   = "The conversation has become too long for the model."
 	heldSay       = "A command needs your approval before I can run it."
 	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
 )
@@ -76,7 +77,10 @@ func decideSuccess(s *stream) (Ended, string) {
 	case CutOff:
 		return QuestionCut, "The model's answer broke off in the middle of a question, so I do not know what it needs. Say “go on” to let it ask again."
 	}
-	if s.answer() != "" {
+	switch {
+	case s.unasked():
+		return Overflow, overflowSay
+	case s.answer() != "":
 		return Completed, ""
 	}
 	return empty(s)

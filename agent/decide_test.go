@@ -12,6 +12,8 @@ func TestDecide(t *testing.T) {
 	began := `{"type":"init","session_id":"s"}` + "\n"
 	spoke := `{"type":"message","role":"assistant","content":"Done."}` + "\n"
 	tool := `{"type":"tool_use","tool_name":"write_file","tool_id":"a"}` + "\n"
+	returned := `{"type":"tool_result","tool_id":"a","status":"success"}` + "\n"
+	asked := `{"type":"model_request","asked":"1"}` + "\n"
 	ask := `{"type":"message","role":"assistant","content":"<<<NEED_INPUT>>>\nWhich?\n<<<END_INPUT>>>"}` + "\n"
 	broke := `{"type":"message","role":"assistant","content":"<<<NEED_INPUT>>>\nWhich"}` + "\n"
 	held := `{"type":"held","command":"git push","dir":"/workspace"}` + "\n"
@@ -37,7 +39,12 @@ func TestDecide(t *testing.T) {
 		{"answer, then a stop", began + spoke + good, exited(0), cause{stopped: true}, Completed, ""},
 		{"answer, then the deadline", began + spoke + good, exited(0), cause{timedOut: true, limit: time.Hour}, Completed, ""},
 		{"answer although the output lost its beginning", spoke + good, exited(0), cause{}, Completed, ""},
-		{"no word", began + good, exited(0), cause{}, Empty, "empty answer"},
+		{"no word", began + asked + good, exited(0), cause{}, Empty, "empty answer"},
+		{"the model was never asked", began + good, exited(0), cause{}, Overflow, "too long for the model"},
+		{"the model was not told a result", began + asked + spoke + tool + returned + good, exited(0), cause{}, Overflow, "too long"},
+		{"the model said nothing about a result", began + asked + spoke + tool + returned + asked + good, exited(0), cause{}, Completed, ""},
+		{"not asked after a question", began + asked + ask + tool + returned + good, exited(0), cause{}, NeedsInput, "question"},
+		{"too long for the API", bad("", "[API Error: The input token count (1048577) exceeds the maximum number of tokens allowed (1048575).]"), exited(1), cause{}, Overflow, "too long"},
 		{"no text after tools", began + tool + good, exited(0), cause{}, Empty, "1 tool calls"},
 		{"empty answer as the CLI says it", began + `{"type":"error","severity":"error","message":"The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, Empty, "empty answer"},
 		{"a loop", began + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
@@ -88,7 +95,7 @@ func TestDecide(t *testing.T) {
 		{"no such model, by what it printed", bad("unknown", "[API Error: gone]"), printed(1, "ModelNotFoundError: gone"), cause{}, ModelError, "GEMINI_MODEL"},
 		{"garbage", bad("unknown", "[API Error: Bad control character in string literal in JSON at position 22]"), exited(1), cause{}, ModelError, "invalid response"},
 		{"cut stream", bad("unknown", "[API Error: terminated]"), exited(1), cause{}, ModelError, "connection"},
-		{"too long", bad("unknown", "[API Error: The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).]"), exited(144), cause{}, ModelError, "too long"},
+		{"too long", bad("unknown", "[API Error: The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).]"), exited(144), cause{}, Overflow, "too long"},
 		{"blocked", began + `{"type":"error","message":"The model response was blocked due to safety settings."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, ModelError, "filters"},
 		{"full disk", bad("no_space_left", "Error executing tool write_file: No space left on device"), exited(54), cause{}, Crashed, "no space left"},
 		{"an error of no known kind", bad("unknown", `[API Error: {\"error\":{\"code\":400,\"message\":\"Bad thing.\",\"status\":\"INVALID_ARGUMENT\"}}]`), exited(144), cause{}, ModelError, "error: Bad thing. (INVALID_ARGUMENT)"},

@@ -16,6 +16,14 @@ type fault struct {
 
 // faults name the cause; the first match counts.
 var faults = []fault{
+	{regexp.MustCompile(`gateway: no task is running`),
+		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it happens again, the operator can find details in the log."},
+	{regexp.MustCompile(`gateway: the room's tokens for today`),
+		Limited, "This room's tokens for today are used up."},
+	{regexp.MustCompile(`gateway: the model \S* ?is not configured`),
+		ModelError, "The agent asked for a model that is not configured for this room. The operator can set GEMINI_MODEL, or the room's model in policy.yaml, to the full name of a model."},
+	{regexp.MustCompile(`gateway: the tool \S* ?runs at|gateway: the service tier`),
+		ModelError, "The agent asked for a paid service of the model's provider that is not allowed (MODEL_TOOLS)."},
 	{regexp.MustCompile(`FatalAuthentication|API_KEY_INVALID|API key (not valid|expired|not found)|UNAUTHENTICATED|PERMISSION_DENIED|reported as leaked`),
 		NoAuth, noAuthSay},
 	{regexp.MustCompile(`FatalTurnLimited|max session turns`),
@@ -25,7 +33,7 @@ var faults = []fault{
 	{regexp.MustCompile(`(?i)no space left|ENOSPC|no_space_left`),
 		Crashed, "There is no space left on the disk. Delete files you do not need in /workspace, or ask the operator to free some space, then send the task again."},
 	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
-		ModelError, "This room's conversation has grown too long for the model. Start a new one, or give me a smaller task."},
+		Overflow, overflowSay},
 	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
 		ModelError, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),

@@ -28,7 +28,9 @@ const (
 type Gemini struct {
 	// Key is the placeholder for the API key in the container (gateway.Placeholder).
 	Key string
-	Log zerolog.Logger
+	// Search offers the model a web search, which the provider bills per use. The gateway must allow it.
+	Search bool
+	Log    zerolog.Logger
 }
 
 var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")
@@ -82,7 +84,7 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 		begun(true)
 		st, err = container.FollowRun(reading, t.Run, 0, w)
 	} else {
-		st, err = container.Run(reading, runSpec(t, g.Key), w, begun)
+		st, err = container.Run(reading, runSpec(t, g.Key, g.Search), w, begun)
 	}
 	why := context.Cause(reading)
 	cancel(nil)
@@ -158,8 +160,8 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	case NeedsApproval:
 		o.Held = s.held
 	}
-	if !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
-		o.Session = "" // the CLI discards a first turn that failed, and keeps no session
+	if o.Ended == Overflow || !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
+		o.Session = "" // useless, or discarded: the CLI does not keep a first turn that failed
 	}
 	return o
 }

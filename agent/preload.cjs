@@ -5,6 +5,9 @@ let held = false;
 const { createHash } = require('node:crypto');
 const { fetch } = globalThis;
 globalThis.fetch = (input, init) => {
+  if (typeof input === 'string' && input.startsWith(process.env.GOOGLE_GEMINI_BASE_URL)) {
+    input = input.replace(/\/models\/([^/:?#]+):/, (all, name) => name === guard.model + '-customtools' ? all : `/models/${guard.model}:`);
+  }
   try {
     if (String(input?.url ?? input).includes(':streamGenerateContent')) {
       if (held) {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds three things that Gemini CLI (0.61.0) lacks and removes a restriction. What is the same in every run
+// preloadScript adds four things that Gemini CLI (0.61.0) lacks and removes a restriction. What is the same in every run
 // is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
@@ -14,6 +14,10 @@ import (
 // If an answer of the model is cut and the CLI asks again, the stream contains both answers with nothing in between. So
 // the script writes a line before each request, with a digest of it. Without that line (another release may not use
 // fetch) the stream reads as before.
+//
+// The CLI uses models of its own choice for summaries, loop detection, web pages and subagents, takes a newer model for
+// some names, and falls back to another one after errors. The gateway allows the configured model only, so the script
+// puts its name into every request. A variant for agents with their own tools, which costs the same, is kept.
 //
 // A command that needs approval is intercepted where the CLI starts its shell: a line in the stream names it, the tool
 // fails, and the script itself gives the model's next answer, which ends the run. The CLI's own two mechanisms do not
@@ -33,10 +37,11 @@ type guard struct {
 	Patterns []string `json:"patterns"`
 	Text     string   `json:"text"`
 	Said     string   `json:"said"`
+	Model    string   `json:"model"`
 }
 
-func preload(approvals []string) []byte {
-	data, err := json.Marshal(guard{patterns(approvals), heldText, heldSaid})
+func preload(t Task) []byte {
+	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model()})
 	if err != nil {
 		panic(err) // strings
 	}

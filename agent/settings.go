@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"matrix-tui/sandbox"
@@ -31,7 +33,7 @@ const (
 // preloadFile is loaded before the CLI. See preload.
 const preloadFile = dotGemini + "/preload.cjs"
 
-// settings are Gemini CLI's own, in its settings schema (0.61.0).
+// settings are Gemini CLI's own, in its settings schema (0.61.0), without tools.
 var settings = map[string]any{
 	"general": map[string]any{
 		// Ten silent attempts take over three minutes; the room should know.
@@ -57,17 +59,25 @@ var settings = map[string]any{
 		"ignoreLocalEnv":      true, // /workspace/.env is the project's, not ours
 		"autoConfigureMemory": false,
 	},
-	"tools": map[string]any{
-		"shell": map[string]any{"enableInteractiveShell": false, "showColor": false},
-	},
 	"ide":       map[string]any{"enabled": false, "hasSeenNudge": true},
 	"privacy":   map[string]any{"usageStatisticsEnabled": false},
 	"telemetry": map[string]any{"enabled": false},
 }
 
+// settingsFor returns the settings; search offers the model a web search.
+func settingsFor(search bool) map[string]any {
+	all := maps.Clone(settings)
+	tools := map[string]any{"shell": map[string]any{"enableInteractiveShell": false, "showColor": false}}
+	if !search {
+		tools["exclude"] = []string{"google_web_search"} // the gateway refuses its requests
+	}
+	all["tools"] = tools
+	return all
+}
+
 // files are written before each run, because the agent may have changed them.
-func files(approvals []string) []sandbox.File {
-	data, err := json.MarshalIndent(settings, "", "  ")
+func files(t Task, search bool) []sandbox.File {
+	data, err := json.MarshalIndent(settingsFor(search), "", "  ")
 	if err != nil {
 		panic(err) // a literal
 	}
@@ -77,7 +87,7 @@ func files(approvals []string) []sandbox.File {
 		{Path: dotGemini + "/trustedFolders.json", Data: []byte("{}\n"), Mode: 0o600},
 		// The CLI reads this for variables that are not set.
 		{Path: dotGemini + "/.env", Mode: 0o600},
-		{Path: preloadFile, Data: preload(approvals), Mode: 0o600},
+		{Path: preloadFile, Data: preload(t), Mode: 0o600},
 	}
 }
 
@@ -106,24 +116,23 @@ func environment(key string) []string {
 
 // command is the CLI's argv; no shell is involved.
 func command(t Task) []string {
-	model := t.Model
-	if model == "" {
-		model = DefaultModel
-	}
 	session := "--session-id=" + t.Session
 	if t.Resume {
 		session = "--resume=" + t.Session
 	}
 	return []string{"node", "--require=" + preloadFile, cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
-		"--model=" + model, // else a router asks the model several times first
+		"--model=" + t.model(), // else a router asks the model several times first
 		session, "--prompt=" + t.Prompt}
 }
 
+// model returns the name of the model.
+func (t Task) model() string { return cmp.Or(strings.TrimPrefix(t.Model, "models/"), DefaultModel) }
+
 // runSpec returns everything the container needs to start t.
-func runSpec(t Task, key string) sandbox.RunSpec {
+func runSpec(t Task, key string, search bool) sandbox.RunSpec {
 	return sandbox.RunSpec{
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
-		Files: append(files(t.Approvals), t.Files...),
+		Files: append(files(t, search), t.Files...),
 		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},
 		Without: t.Without, Watch: t.Watch, Forget: t.Forget,

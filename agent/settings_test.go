@@ -22,7 +22,7 @@ func TestCommand(t *testing.T) {
 }
 
 func TestRunSpec(t *testing.T) {
-	spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p", Watch: []string{"/workspace/status.md"}}, "the placeholder")
+	spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p", Watch: []string{"/workspace/status.md"}}, "the placeholder", false)
 	if err := spec.Check(); err != nil {
 		t.Error(err)
 	}

@@ -47,6 +47,8 @@ type stream struct {
 	signal    SignalReader
 	mark      SignalReader // the signal when the model was asked last
 	asked     string       // digest of the model's last request
+	requests  int          // to the model
+	waiting   bool         // the model was asked after the last tool result
 	held      *Held        // the first command that needs approval
 	tools     map[string]int
 	open      map[string]string // call → tool, those without a result yet
@@ -181,6 +183,8 @@ func (s *stream) ask(asked string) {
 		s.signal = s.mark
 	}
 	s.asked = asked
+	s.requests++
+	s.waiting = true
 	s.last.keep()
 	s.all.keep()
 	s.mark = s.signal
@@ -217,6 +221,7 @@ func (s *stream) returned(l line) {
 	id := clean.Clip(l.ToolID, 128)
 	name := s.open[id]
 	delete(s.open, id)
+	s.waiting = false
 	e := Event{Kind: EventToolResult, ID: id, Tool: name, Detail: clean.Line(l.Output, 200)}
 	if l.Status == "error" {
 		e.Failed = true
@@ -255,6 +260,12 @@ func (s *stream) conclude(l line) {
 
 // busy reports whether a tool is running, so that silence does not mean a slow model.
 func (s *stream) busy() bool { return len(s.open) > 0 }
+
+// unasked reports whether the CLI ended although it was the model's turn, without asking it. It does so when the
+// conversation has become too long for the model, and says nothing about it.
+func (s *stream) unasked() bool {
+	return !s.waiting && strings.TrimSpace(s.last.String()) == "" && (s.requests > 0 || len(s.tools) == 0)
+}
 
 // answer returns the text for the room.
 func (s *stream) answer() string {

@@ -138,6 +138,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := media.EmptyDir(b.tmp()); err != nil {
 		return err
 	}
+	b.tasks.Account()
 	stopped, err := b.reconcile(ctx)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type Config struct {
 	CPUs   float64
 	PIDs   int64
 
+	TokensPerDay     int64 // of a room; 0 = no limit
 	Model            string
 	CodingTimeout    time.Duration // limit for one run of the agent
 	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -40,7 +41,7 @@ func newDeciding(t *testing.T, policy string) *deciding {
 	}
 	t.Cleanup(func() { _ = store.Flush(context.Background()) })
 	b, err := New(Config{Homeserver: "http://127.0.0.1:1", User: "@bot:here", StateDir: dir, Owners: []string{"@ann:here"}, Debounce: time.Second, Log: zerolog.Nop()},
-		Parts{Journal: journal, Store: store})
+		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
 	if err != nil {
 		t.Fatal(err)
 	}

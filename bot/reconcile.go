@@ -17,6 +17,9 @@ import (
 // that is gone; the history stays, and the next task creates a new container on the
 // old volumes.
 func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
+	if err := b.openModels(ctx); err != nil {
+		return nil, err
+	}
 	call, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	infos, err := b.Podman.List(call)
@@ -60,6 +63,26 @@ func (b *Bot) reconcile(ctx context.Context) (stopped []string, err error) {
 	}
 	b.log.Info().Int("running", running).Int("stopped", len(stopped)).Msg("containers found")
 	return stopped, nil
+}
+
+// openModels lets the runs that outlived the bot use the model.
+func (b *Bot) openModels(ctx context.Context) error {
+	rooms, err := b.Journal.UnfinishedRooms(ctx)
+	if err != nil {
+		return fmt.Errorf("list unfinished rooms: %w", err)
+	}
+	for _, name := range rooms {
+		tasks, err := b.Journal.Tasks(ctx, name, state.TaskRunning)
+		if err != nil {
+			return fmt.Errorf("list running tasks: %w", err)
+		}
+		for _, rec := range tasks {
+			if rec.Container != "" {
+				b.room(name).env.OpenModel(rec)
+			}
+		}
+	}
+	return nil
 }
 
 // refill restores what a corrupt state.json has lost: containers from their labels,

@@ -161,6 +161,17 @@ CREATE TABLE gap (
 	unsent    INTEGER NOT NULL     -- the newest message that its events may show to be sent, or 0
 );
 CREATE INDEX gap_room ON gap (room);
+`}, {sql: `
+CREATE TABLE spending (
+	room     TEXT NOT NULL,
+	day      INTEGER NOT NULL, -- since 1970, UTC
+	requests INTEGER NOT NULL,
+	input    INTEGER NOT NULL, -- tokens
+	output   INTEGER NOT NULL,
+	extra    INTEGER NOT NULL, -- tokens allowed beyond the limit
+	PRIMARY KEY (room, day)
+) WITHOUT ROWID;
+CREATE INDEX spending_day ON spending (day);
 `}}
 
 // schemaStep is a migration from one version of the schema to the next.

@@ -83,6 +83,9 @@ type Details struct {
 	Said     []Said   `json:"said,omitempty"`     // what people added to it
 	Told     int      `json:"told,omitempty"`     // how many of Said earlier runs received
 	Given    int      `json:"given,omitempty"`    // how many of Said the current run received
+	Model    string   `json:"model,omitempty"`    // of the current run
+	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
+	Overflow bool     `json:"overflow,omitempty"` // an earlier run's session became too long for the model
 	Files    []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
 	Approved *Command `json:"approved,omitempty"` // the run of the held command
 	Used     Usage    `json:"used,omitzero"`

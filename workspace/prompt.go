@@ -26,6 +26,7 @@ type Input struct {
 	Quote       *Quote // the message that the task replies to; nil = none
 	Files       []File // the task's files; with Resumed, only those that the session does not know
 	Interrupted bool   // the container stopped while this task was running
+	Overflow    bool   // the session in which this task was begun became too long for the model
 	// Ended is the room's message about the previous task, if the agent's session does not know it: that it was
 	// stopped, for example.
 	Ended       string
@@ -83,6 +84,9 @@ func compose(in Input, task string, room room) string {
 	if in.Ended != "" {
 		b.WriteString("The previous task ended differently from what this session knows. The room was told:\n" +
 			said("bot", clean.Cut(in.Ended, maxOpening/4)) + "\nDo not continue that task unless the text below asks you to.\n\n")
+	}
+	if in.Overflow {
+		b.WriteString("You began the task below in a session that became too long. Part of it may already be done: check what is there, then continue, do nothing twice, and read less at once.\n\n")
 	}
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -153,7 +154,8 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, req Request, v
 	if mode == single {
 		chunks = 1
 	}
-	out := replies(rule.text(groups), rule.calls(groups), chunks, rule.Finish, req.Model, id, tokens(v.all))
+	prompt := cmp.Or(rule.Tokens, tokens(v.all))
+	out := replies(rule.text(groups), rule.calls(groups), chunks, rule.Finish, req.Model, id, prompt)
 	if mode == single {
 		out = joined(out)
 	}

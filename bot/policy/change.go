@@ -14,7 +14,7 @@ import (
 )
 
 // Keys are the keys for Set, in the order in which they are shown.
-var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "approvals"}
+var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "tokens_per_day", "approvals"}
 
 // Values of Set with a special meaning.
 const (
@@ -36,7 +36,7 @@ func (s *Source) Set(room, key, value string) error {
 }
 
 func set(section *yaml.Node, key, value string) error {
-	limit := key == "timeout_seconds" || key == "question_minutes"
+	limit := key == "timeout_seconds" || key == "question_minutes" || key == "tokens_per_day"
 	switch {
 	case value == "":
 		return sayf("What should %s be? `%s` removes the setting.", key, valueDefault)

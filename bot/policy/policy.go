@@ -44,6 +44,8 @@ type Room struct {
 	// Timeout bounds one run of the agent, QuestionTimeout how long a question waits for an answer once it is in the
 	// room; 0 means as in the settings.
 	Timeout, QuestionTimeout time.Duration
+	// Tokens is how many tokens of the model the room may use on one day; 0 means as in the settings.
+	Tokens int64
 
 	allow *people   // who is heard besides the owners; nil: as in the settings
 	block []*people // who is blocked: in all rooms, and in this one

@@ -135,7 +135,7 @@ func TestRoom(t *testing.T) {
 	p, err := Parse([]byte(`
 defaults: {reply: all, persona: a.md, model: m, limits: {timeout_seconds: 60, question_minutes: 5}}
 rooms:
-  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, limits: {timeout_seconds: 61}}
+  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, limits: {timeout_seconds: 61, tokens_per_day: 7}}
   "!none:x": {persona: "", model: ""}
   "!version12-without-server": {reply: off}
 `))
@@ -143,10 +143,10 @@ rooms:
 		t.Fatal(err)
 	}
 	for id, want := range map[string]Room{
-		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, nil, nil},
-		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, nil, nil},
-		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, nil, nil},
-		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, nil, nil},
+		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil},
+		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, 7, nil, nil},
+		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, 0, nil, nil},
+		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil},
 	} {
 		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{})); diff != "" {
 			t.Errorf("%s: %s", id, diff)

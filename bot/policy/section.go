@@ -18,6 +18,9 @@ import (
 const (
 	maxTimeout  = 30 * 24 * time.Hour
 	maxQuestion = 30 * 24 * time.Hour
+
+	// MaxTokens is the largest limit of tokens per day.
+	MaxTokens = 1_000_000_000_000
 )
 
 // section contains the settings of all rooms, or of one; nil is not set.
@@ -34,6 +37,7 @@ type section struct {
 type limits struct {
 	TimeoutSeconds  *float64 `yaml:"timeout_seconds"`
 	QuestionMinutes *float64 `yaml:"question_minutes"`
+	TokensPerDay    *float64 `yaml:"tokens_per_day"`
 }
 
 // allowed returns the list, nil if it is not set. A key without a value is an error: removing all entries from the list
@@ -92,6 +96,12 @@ func (s *section) over(r *Room, where string) error {
 	}
 	if err := length(&r.QuestionTimeout, s.Limits.QuestionMinutes, time.Minute, maxQuestion); err != nil {
 		return fmt.Errorf("%s: limits: question_minutes: %w", where, err)
+	}
+	if n := s.Limits.TokensPerDay; n != nil {
+		if *n != math.Trunc(*n) || *n < 1 || *n > MaxTokens {
+			return fmt.Errorf("%s: limits: tokens_per_day: %v is not a whole number from 1 to %d", where, *n, int64(MaxTokens))
+		}
+		r.Tokens = int64(*n)
 	}
 	return s.overApprovals(r, where)
 }

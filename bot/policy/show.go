@@ -60,6 +60,7 @@ func (s *section) says(key string) bool {
 		"model":            s.Model != nil,
 		"timeout_seconds":  s.Limits.TimeoutSeconds != nil,
 		"question_minutes": s.Limits.QuestionMinutes != nil,
+		"tokens_per_day":   s.Limits.TokensPerDay != nil,
 		"approvals":        s.Approvals != nil,
 	}[key]
 }
@@ -91,6 +92,8 @@ func (r *Room) show(key string) string {
 		return number(r.Timeout, time.Second)
 	case "question_minutes":
 		return number(r.QuestionTimeout, time.Minute)
+	case "tokens_per_day":
+		return number(time.Duration(r.Tokens), 1)
 	}
 	return shown(r.Approvals, "none")
 }

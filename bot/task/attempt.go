@@ -42,6 +42,9 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		rec.Begun = time.Now().UTC()
 	}
 	started := rec.Container != ""
+	if out, err := (budget{t}).settle(ctx); err != nil || out.Ended != "" {
+		return out, err
+	}
 	stoppable, cancel := a.stop.within(ctx)
 	defer cancel()
 	if started {
@@ -129,7 +132,9 @@ func (a *attempt) claim(ctx context.Context) error {
 		start(t.exec)
 		rec.Given = len(rec.Said)
 		rec.Container = a.container.ID
-		rec.Deadline = time.Now().UTC().Add(env.rules().Timeout) // excludes the wait for a slot and the container
+		rules := env.rules()
+		rec.Deadline = time.Now().UTC().Add(rules.Timeout) // excludes the wait for a slot and the container
+		rec.Model = rules.Model
 		if rec.Attempt == 1 {
 			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
 				return fmt.Errorf("begin transcript: %w", err)
@@ -147,16 +152,20 @@ func (a *attempt) claim(ctx context.Context) error {
 // fails, and run reads them and starts again.
 func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
 	env, job := a.task.env, a.agentTask(attached)
+	env.OpenModel(a.task.rec)
 	if !env.bootstrap.Load() {
 		job.Without = bootstrapPaths()
 	}
 	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
-	if !errors.Is(err, sandbox.ErrFileExists) {
-		return out, err
+	if errors.Is(err, sandbox.ErrFileExists) {
+		env.bootstrap.Store(true)
+		a.who = persona(ctx, env, a.container)
+		out, err = env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
 	}
-	env.bootstrap.Store(true)
-	a.who = persona(ctx, env, a.container)
-	return env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
+	if err == nil { // otherwise it may continue
+		env.closeModel(a.task.rec.Key)
+	}
+	return out, err
 }
 
 // event shows a step of the run and adds it to the transcript, unless that was done
@@ -180,6 +189,9 @@ func (a *attempt) event(e agent.Event) {
 }
 
 const interruptedOften = "The container kept going down while I was working on this. Please check the host, then send the task again."
+
+const overflowedTwice = "The task became too long for the model, in a new session too. The work so far is in /workspace. " +
+	"Give me a smaller step, or tell me to read less at once; it starts a new session."
 
 // crashed returns an outcome with a sentence about err, or the error of ctx.
 func crashed(ctx context.Context, env *Env, err error) (agent.Outcome, error) {

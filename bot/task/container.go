@@ -1,12 +1,14 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state"
 	"matrix-tui/state/retry"
 )
 
@@ -53,6 +55,14 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	}
 	return container, nil
 }
+
+// OpenModel lets a task's run use its model, until closeModel. A run that outlived the bot needs it before the room's
+// gateway is open.
+func (e *Env) OpenModel(rec state.Task) {
+	e.Gateway.Begin(e.ID, rec.Key, cmp.Or(rec.Model, e.rules().Model)) // the record of an older release has none
+}
+
+func (e *Env) closeModel(key string) { e.Gateway.End(e.ID, key) }
 
 // status returns the state of the run, and retries while podman's service restarts.
 func (a *attempt) status(ctx context.Context) (sandbox.RunStatus, error) {

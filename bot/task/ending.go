@@ -100,6 +100,7 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 	if err := env.Journal.FinishTask(ctx, t.rec.Key); err != nil {
 		return fmt.Errorf("finish task: %w", err)
 	}
+	env.closeModel(t.rec.Key)
 	return nil
 }
 

@@ -41,6 +41,7 @@ type Config struct {
 	PIDs   int64
 
 	Model            string
+	TokensPerDay     int64         // of a room; 0 = no limit
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
 	NotifyQuestion   bool          // questions mention the asker, and a reminder follows
@@ -92,6 +93,7 @@ type Env struct {
 func (e *Env) rules() policy.Room {
 	r := e.Policy.Room(e.ID)
 	r.Model = cmp.Or(r.Model, e.Model)
+	r.Tokens = cmp.Or(r.Tokens, e.TokensPerDay)
 	r.Timeout = cmp.Or(r.Timeout, e.CodingTimeout)
 	r.QuestionTimeout = cmp.Or(r.QuestionTimeout, e.ExecutionTimeout)
 	return r

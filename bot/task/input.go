@@ -15,7 +15,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	text, later := spoken(t)
 	in := workspace.Input{
-		Task: text, Asker: Localpart(AskerOf(*rec)), Interrupted: rec.Interrupted, Persona: a.who, Quote: a.quoted,
+		Task: text, Asker: Localpart(AskerOf(*rec)), Interrupted: rec.Interrupted, Overflow: rec.Overflow && !rec.Resume, Persona: a.who, Quote: a.quoted,
 		Instruction: agent.Instruction, Answers: exchanges(t), Resumed: rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
@@ -37,7 +37,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	}
 	return agent.Task{
 		Run: rec.Run, Session: rec.Session, Resume: rec.Resume,
-		Prompt: workspace.Prompt(in), Model: rules.Model, Deadline: rec.Deadline,
+		Prompt: workspace.Prompt(in), Model: rec.Model, Deadline: rec.Deadline,
 		Files:     workspaceFiles(text),
 		Watch:     []string{workspace.StatusPath, workspace.OutboxPath},
 		Forget:    settled,

@@ -72,6 +72,10 @@ func (q Question) ask(ctx context.Context, out agent.Outcome) (agent.Outcome, er
 // errSteered if there is a new message.
 func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	t, rec, env := q.t, &q.t.rec, q.t.env
+	rec.Budget = 0
+	if out.Ended == agent.Limited {
+		out.Signal, rec.Budget = (budget{t}).question(), len(t.exec.Answers)+1
+	}
 	question, about := out.Signal.Question, out.Signal.Context
 	rec.HeldCommand, rec.HeldDir = "", ""
 	if out.Held != nil {

@@ -112,6 +112,8 @@ func (t *Task) plan(last agent.Ended) {
 	switch last {
 	case agent.SessionGone:
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false
+	case agent.Overflow:
+		t.rec.Session, t.rec.Resume, t.rec.Overflow = uuid.NewString(), false, true
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // it was answered

@@ -56,6 +56,8 @@ func finalText(out agent.Outcome) string {
 		return said
 	case out.Ended == agent.Interrupted:
 		return "⚠️ " + interruptedOften
+	case out.Ended == agent.Overflow:
+		return "⚠️ " + overflowedTwice
 	}
 	detail := out.Detail
 	if detail == "" {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
@@ -71,6 +72,9 @@ func (s settlement) remember(ctx context.Context) error {
 func (s settlement) keepSession(ctx context.Context) error {
 	rec, env := &s.t.rec, s.t.env
 	now := env.Store.Session(env.ID)
+	if rec.Ended == string(agent.Overflow) && now == rec.BaseSession {
+		return env.Store.SetSession(ctx, env.ID, "") // nobody can continue it
+	}
 	if !rec.Resumable || now != rec.BaseSession && now != rec.Session {
 		return nil
 	}

@@ -31,9 +31,14 @@ const (
 // Do continues a task from its recorded state to its end, or to a question: see the
 // table in the package comment. It returns an error only if it cannot write the journal
 // or state.json, or if ctx is done; every other failure is a result for the room.
-func (w *Work) Do(ctx context.Context) error {
+func (w *Work) Do(ctx context.Context) (err error) {
 	crash.At("picked")
 	t := w.task
+	defer func() {
+		if err == nil { // otherwise the run may continue
+			t.env.closeModel(t.rec.Key)
+		}
+	}()
 	if t.rec.State == state.TaskAnswered { // before a restart
 		if err := t.resend(ctx); err != nil {
 			return err
@@ -112,9 +117,14 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted
+		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow
 		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
+		}
+		if out.Ended == agent.Overflow {
+			if err := env.Room.Queue(ctx, t.Voice().overflow()); err != nil {
+				return out, err
+			}
 		}
 		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("starting another attempt")
 		t.plan(out.Ended)
@@ -153,7 +163,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		}
 		return finished, giveUp(ctx, t, deletedEarly)
 	}
-	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval {
+	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval || out.Ended == agent.Limited {
 		refused, err := t.Question().ask(ctx, out)
 		if err != nil || refused.Ended == "" {
 			return waits, err

@@ -112,6 +112,11 @@ func (v Voice) Arrival() Message {
 	return v.bare(state.KindArrival, arrivalTxn(""), "📥 Task received over HTTP:\n\n"+text.Fence(text.Cut(v.t.text, 4<<10)))
 }
 
+// overflow returns the notice that the task continues in a new session.
+func (v Voice) overflow() Message {
+	return v.bare(state.KindReply, "-overflow", "📚 Our conversation has become too long for the model. I am trying again in a new session, with the latest messages of this room.")
+}
+
 // Queued returns the reaction for a queued task.
 func (v Voice) Queued() Message { return v.react("-queued", queuedKey) }
 

@@ -30,6 +30,10 @@ type Config struct {
 	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"gemini-2.5-pro" right:"the name of a model, such as gemini-2.5-pro"`
 	GeminiURL   WebAddress `env:"GEMINI_BASE_URL" envDefault:"https://generativelanguage.googleapis.com" right:"the address of the Gemini API, such as https://generativelanguage.googleapis.com"`
 
+	ModelTools ModelTools `env:"MODEL_TOOLS" envDefault:"url_context" right:"none, or a comma-separated list of google_search, url_context, google_maps and code_execution"`
+
+	TokensPerDay Tokens `env:"TOKENS_PER_DAY" right:"a whole number of tokens from 1 to 1000000000000, such as 2000000"`
+
 	StateDir      Folder    `env:"STATE_DIR" envDefault:"/home/matrix-tui" right:"an absolute path, such as /home/matrix-tui"`
 	Image         Word      `env:"SANDBOX_IMAGE" envDefault:"localhost/matrix-tui-sandbox:latest" right:"the name of an image that podman has, such as localhost/matrix-tui-sandbox:latest"`
 	ContainerHost SocketURI `env:"CONTAINER_HOST" right:"podman's socket, such as unix:///run/podman/podman.sock (it must be on this host)"`

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -83,10 +84,10 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
-	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Log: log})
+	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
-	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Log: log}
+	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Search: slices.Contains(cfg.ModelTools, "google_search"), Log: log}
 	if on.releases != nil {
 		parts.Updates = updates{on.releases}
 	}
@@ -170,7 +171,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
 		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs),
-		Model: string(cfg.GeminiModel), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
+		Model: string(cfg.GeminiModel), TokensPerDay: int64(cfg.TokensPerDay), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
 		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: version(), Log: log,

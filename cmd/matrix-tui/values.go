@@ -36,6 +36,12 @@ type (
 	Ports []uint16
 	// Networks are IP networks; a single address is one of itself.
 	Networks []netip.Prefix
+
+	// Tokens is a number of the model's tokens; 0 = no limit.
+	Tokens int64
+
+	// ModelTools are tools that run at the model's provider.
+	ModelTools []string
 	// Count is a whole number from 1.
 	Count int
 	// Seconds is a duration that is set in seconds.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -30,6 +31,22 @@ func (n *Networks) UnmarshalText(text []byte) error {
 			return errValue
 		}
 		*n = append(*n, network.Masked())
+	}
+	return nil
+}
+
+// modelTools are the tools that MODEL_TOOLS may name.
+var modelTools = []string{"google_search", "url_context", "google_maps", "code_execution"}
+
+func (m *ModelTools) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		return nil
+	}
+	for _, one := range items(string(text)) {
+		if !slices.Contains(modelTools, one) {
+			return errValue
+		}
+		*m = append(*m, one)
 	}
 	return nil
 }

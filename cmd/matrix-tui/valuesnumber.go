@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"matrix-tui/bot/policy"
 )
 
 func (b *Bytes) UnmarshalText(text []byte) error {
@@ -101,4 +103,13 @@ func wholeNumber(text []byte, least, most int64) (int64, error) {
 		return 0, errValue
 	}
 	return n, nil
+}
+
+func (n *Tokens) UnmarshalText(text []byte) error {
+	value, err := wholeNumber(text, 1, policy.MaxTokens)
+	if err != nil {
+		return errValue
+	}
+	*n = Tokens(value)
+	return nil
 }

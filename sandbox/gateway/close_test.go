@@ -59,6 +59,7 @@ rules:
 	}
 
 	o.Gateway = New(o.cfg)
+	o.Begin(testRoom, "run", "gemini-2.5-flash")
 	if _, err := o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,9 @@
 // Two services listen on the socket, distinguished by the form of the request:
 //
 //   - The model route, /model/…: requests to the Gemini API, with the API key added on this side. Only listing models,
-//     generating, counting tokens and embedding are allowed; every other method of the API is refused.
+//     generating, counting tokens and embedding are allowed; every other method of the API is refused. The route is open
+//     only while a run of the room is active (see [Gateway.Begin]), for the model of that run, and for tools that run at
+//     the provider only if they are configured: they are billed per use.
 //   - A proxy, for HTTP (absolute form) and for everything else (CONNECT). It reaches public addresses only.
 //
 // The key never reaches the container: not in an answer, not in an error, not in a header. The gateway logs the kind,

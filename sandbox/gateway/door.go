@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 )
 
 // door serves one room.
@@ -27,6 +28,9 @@ type door struct {
 	proxy *httputil.ReverseProxy
 	meter *meter
 	log   zerolog.Logger
+
+	bodies *semaphore.Weighted // bytes of requests to the model that are in memory
+
 	ended chan error // of Serve
 
 	live context.Context // of all requests
@@ -40,7 +44,7 @@ type door struct {
 }
 
 func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
-	d := &door{g: g, room: room, meter: m, ended: make(chan error, 1), quiet: make(chan struct{})}
+	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), ended: make(chan error, 1), quiet: make(chan struct{})}
 	d.log = g.cfg.Log.With().Str("room", room).Logger()
 	d.plain = g.plainTransport()
 	d.proxy = plainProxy(d.plain)

@@ -39,6 +39,7 @@ type Config struct {
 	Key      string         // the real API key
 	Ports    []uint16       // that containers may connect to; nil = 80 and 443
 	Deny     []netip.Prefix // of public addresses that containers may not connect to
+	Tools    []string       // that run at the model's provider and may be used: google_search, url_context, …
 	Log      zerolog.Logger
 
 	reachable func(netip.Addr) bool // for tests, which use loopback; nil = public addresses only
@@ -59,9 +60,19 @@ type Gateway struct {
 	mu     sync.Mutex
 	doors  map[string]*door
 	usage  map[string]*meter
+	runs   map[string]map[string]string // room → run → the model that it may use
 	closed bool
 
 	limited atomic.Int64 // consecutive 429 answers
+
+	allow func(ctx context.Context, room string) error // see Account
+	spend func(room string, u Usage)
+}
+
+// Account sets the functions that bound and record what rooms use: allow is called before each request to the model and
+// returns why there may be no more, as a sentence; spend is called after it and may block. Call it before Open.
+func (g *Gateway) Account(allow func(ctx context.Context, room string) error, spend func(room string, u Usage)) {
+	g.allow, g.spend = allow, spend
 }
 
 // String hides the key.
@@ -81,7 +92,8 @@ func New(cfg Config) *Gateway {
 	if cfg.reachable == nil {
 		cfg.reachable = foreign
 	}
-	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}}
+	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{},
+		allow: func(context.Context, string) error { return nil }, spend: func(string, Usage) {}}
 }
 
 // Usage is a room's use of the model since the gateway started.

@@ -62,6 +62,8 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 	}
 	o.Gateway = New(cfg)
 	t.Cleanup(func() { o.Close(ended()) })
+	o.Begin(testRoom, "run", "gemini-2.5-flash")
+	o.Begin(testRoom, "other", "m")
 	if o.dir, err = o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}

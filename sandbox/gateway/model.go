@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,7 @@ const modelPrefix = "/model/"
 // The methods of the API that a room may use. Source: https://ai.google.dev/api
 var (
 	listPath = regexp.MustCompile(`^/v1(?:beta|alpha)?/models(?:/[A-Za-z0-9._-]{1,128})?$`)
-	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/[A-Za-z0-9._-]{1,128}:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
+	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9._-]{1,128}):(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
 )
 
 // The only headers and query parameters that pass through; everything else, above all a key, is dropped.
@@ -44,22 +45,42 @@ func modelTransport() *http.Transport {
 
 // ask is the model route.
 func (d *door) ask(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Path[len(modelPrefix)-1:]
-	asks := r.Method == http.MethodPost && askPath.MatchString(path)
+	path, model := r.URL.Path[len(modelPrefix)-1:], ""
+	match := askPath.FindStringSubmatch(path)
+	asks := r.Method == http.MethodPost && match != nil
 	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
 		sendError(w, http.StatusNotFound, "this API method is not allowed")
 		return
 	}
-	if r.ContentLength > maxBody {
-		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
-		return
-	}
 	if asks {
-		d.meter.request()
+		model = match[1]
+	}
+	if err := d.g.permit(d.room, model); err != nil {
+		sendError(w, http.StatusForbidden, err.Error())
+		return
 	}
 	ctx, watch := newWatch(r.Context(), d.g.cfg.idle)
 	defer watch.stop()
-	resp, err := d.g.model.RoundTrip(d.g.upstream(ctx, w, r, path, watch))
+	var body []byte
+	if asks {
+		var done func()
+		var err error
+		if body, done, err = d.read(ctx, w, r, watch); err != nil {
+			d.askFailed(w, r, err)
+			return
+		}
+		defer done()
+		if err = d.g.cfg.billed(body); err != nil {
+			sendError(w, http.StatusForbidden, err.Error())
+			return
+		}
+		if err = d.g.allow(ctx, d.room); err != nil {
+			sendError(w, http.StatusForbidden, err.Error())
+			return
+		}
+		d.meter.request()
+	}
+	resp, err := d.g.model.RoundTrip(d.g.upstream(ctx, r, path, body))
 	if err != nil {
 		d.askFailed(w, r, err)
 		return
@@ -72,7 +93,28 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		sendError(w, http.StatusBadGateway, "the model's server sent a redirect")
 		return
 	}
-	d.answer(w, resp, watch, asks)
+	d.answer(w, resp, watch, asks, len(body))
+}
+
+// read reads a request to the end: it is judged as a whole before anything leaves the host. At most maxBody bytes of a
+// room are held at the same time, until done is called; more requests wait.
+func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request, watch *watch) (body []byte, done func(), err error) {
+	size := r.ContentLength
+	if size > maxBody {
+		return nil, nil, &http.MaxBytesError{Limit: maxBody}
+	}
+	if size < 0 {
+		size = maxBody // unknown
+	}
+	if err := d.bodies.Acquire(ctx, size); err != nil {
+		return nil, nil, err
+	}
+	done = func() { d.bodies.Release(size) }
+	if body, err = io.ReadAll(watch.body(http.MaxBytesReader(w, r.Body, maxBody))); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return body, done, nil
 }
 
 // countLimited counts consecutive rejections because of quota. Other failures do not
@@ -87,7 +129,7 @@ func (g *Gateway) countLimited(code int) {
 }
 
 // upstream builds the request that leaves the host.
-func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.Request, path string, watch *watch) *http.Request {
+func (g *Gateway) upstream(ctx context.Context, r *http.Request, path string, body []byte) *http.Request {
 	u := *g.cfg.Upstream
 	u.Path, u.RawPath, u.Fragment = strings.TrimSuffix(u.Path, "/")+path, "", ""
 	query, given := url.Values{}, r.URL.Query()
@@ -98,9 +140,9 @@ func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.R
 	}
 	u.RawQuery = query.Encode()
 	out := (&http.Request{Method: r.Method, URL: &u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-	if r.ContentLength != 0 {
-		out.ContentLength = r.ContentLength
-		out.Body = watch.body(http.MaxBytesReader(w, r.Body, maxBody))
+	if len(body) > 0 {
+		out.ContentLength = int64(len(body))
+		out.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	for _, k := range requestHeaders {
 		if v := r.Header.Get(k); v != "" {
@@ -115,7 +157,7 @@ func (g *Gateway) upstream(ctx context.Context, w http.ResponseWriter, r *http.R
 }
 
 // answer streams the model's answer to the container as it arrives.
-func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool) {
+func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool, size int) {
 	key := scrubber{key: []byte(d.g.cfg.Key)}
 	for _, k := range answerHeaders {
 		if v := resp.Header.Get(k); v != "" {
@@ -150,16 +192,31 @@ func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, 
 			break
 		}
 		if err != nil { // the other side was cut, so this one must be too
-			d.count(count, &tail)
+			d.count(count, &tail, resp.StatusCode, size)
 			panic(http.ErrAbortHandler)
 		}
 	}
-	d.count(count, &tail)
+	d.count(count, &tail, resp.StatusCode, size)
 }
 
-func (d *door) count(asked bool, t *tail) {
-	if asked {
-		d.meter.add(t.usage())
+// count records an answer to a request of size bytes. One that was cut before its first numbers is estimated: it is
+// billed all the same.
+func (d *door) count(asked bool, t *tail, code, size int) {
+	if !asked {
+		return
+	}
+	input, output := t.usage()
+	if input+output == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
+		input = int64(size / 4)
+	}
+	d.meter.add(input, output)
+	if d.enter(false) { // the container need not wait for it
+		go func() {
+			defer d.leave(false)
+			d.g.spend(d.room, Usage{Requests: 1, InputTokens: input, OutputTokens: output})
+		}()
+	} else {
+		d.g.spend(d.room, Usage{Requests: 1, InputTokens: input, OutputTokens: output})
 	}
 }
 

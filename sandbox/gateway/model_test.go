@@ -171,7 +171,7 @@ func TestModelBodyLimit(t *testing.T) {
 			t.Errorf("%s: status %d", name, resp.StatusCode)
 		}
 	}
-	if resp, _ := o.do(t, "POST", stream, strings.Repeat("x", 1<<20), nil); resp.StatusCode != 200 {
+	if resp, _ := o.do(t, "POST", stream, ask(strings.Repeat("x", 1<<20)), nil); resp.StatusCode != 200 {
 		t.Errorf("1 MiB: status %d", resp.StatusCode)
 	}
 }

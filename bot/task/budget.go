@@ -1,0 +1,78 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/text"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/state"
+)
+
+var errSpent = errors.New("the room's tokens for today are used up")
+
+// Account makes the gateway record what each room uses of the model, and refuse more than its tokens per day.
+func (d *Deps) Account() {
+	d.Gateway.Account(d.allowed, func(room string, u gateway.Usage) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // also while the bot stops
+		defer cancel()
+		if err := d.Journal.Spend(ctx, room, state.Spending{Day: time.Now(), Requests: u.Requests, Input: u.InputTokens, Output: u.OutputTokens}); err != nil {
+			d.Log.Warn().Err(err).Str("room", room).Msg("cannot record the tokens of a request")
+		}
+	})
+}
+
+// allowed returns why a room may not use the model now, or nil.
+func (d *Deps) allowed(ctx context.Context, room string) error {
+	limit := d.TokenLimit(room)
+	if limit == 0 {
+		return nil
+	}
+	today, err := d.Journal.Spent(ctx, room, time.Now())
+	if err != nil {
+		d.Log.Warn().Err(err).Str("room", room).Msg("cannot read the room's tokens")
+		return errors.New("the room's tokens cannot be counted at the moment")
+	}
+	if today.Tokens() >= limit+today.Extra {
+		return errSpent
+	}
+	return nil
+}
+
+// TokenLimit returns how many tokens a room may use on one day; 0 means no limit.
+func (d *Deps) TokenLimit(room string) int64 {
+	if own := d.Policy.Room(room).Tokens; own > 0 {
+		return own
+	}
+	return d.TokensPerDay
+}
+
+// budget is the limit of tokens per day, as a task meets it.
+type budget struct{ t *Task }
+
+// question returns the question whether the room may use more tokens today. Its options can be selected by reaction.
+func (b budget) question() agent.Signal {
+	limit := text.Thousands(b.t.env.TokenLimit(b.t.env.ID))
+	return agent.Signal{Kind: agent.Asked, Context: "the limit counts all tasks of this room, per day (UTC)",
+		Question: "This room's " + limit + " tokens for today are used up. Continue?\n\n1. Yes, use up to " + limit + " more today\n2. No, stop here"}
+}
+
+// settle does what the answer to that question says, before the task runs again. A no is an outcome.
+func (b budget) settle(ctx context.Context) (agent.Outcome, error) {
+	t := b.t
+	if t.rec.Budget == 0 || t.rec.Budget != len(t.exec.Answers) {
+		return agent.Outcome{}, nil
+	}
+	if answer := t.Given().Answer; !IsYes(answer) && !strings.HasPrefix(answer, "1") && !strings.HasPrefix(strings.ToLower(answer), "yes") {
+		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}, nil
+	}
+	if err := t.env.Journal.Spend(ctx, t.env.ID, state.Spending{Day: time.Now(), Extra: t.env.TokenLimit(t.env.ID)}); err != nil {
+		return agent.Outcome{}, fmt.Errorf("allow more tokens: %w", err)
+	}
+	t.rec.Budget = 0 // stored with the next run: a crash before that allows the tokens twice
+	return agent.Outcome{}, nil
+}

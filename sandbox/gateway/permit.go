@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// The reasons for refusing a request to the model. The agent shows them to the room, so they are sentences.
+var (
+	errNoRun     = errors.New("no task is running in this room, so the model is not available")
+	errJSON      = errors.New("the request is not a JSON object")
+	errPriority  = errors.New("the service tier cannot be chosen")
+	errForeign   = "the model %s is not configured for this room"
+	errTool      = "the tool %s runs at the model's provider and is not allowed (MODEL_TOOLS)"
+	ownFunctions = "functionDeclarations" // tools that the agent runs itself
+)
+
+// Begin lets a room use one model while a run is active. A room may have several runs; beginning one again only changes
+// its model. A run that outlived the bot begins before the room is opened, or its requests would be refused.
+func (g *Gateway) Begin(room, run, model string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.runs[room] == nil {
+		g.runs[room] = map[string]string{}
+	}
+	g.runs[room][run] = strings.TrimPrefix(model, "models/")
+}
+
+// End ends what Begin began. Answers in progress are not cut. It is no error if the run has not begun.
+func (g *Gateway) End(room, run string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.runs[room], run)
+	if len(g.runs[room]) == 0 {
+		delete(g.runs, room)
+	}
+}
+
+// permit returns why the room may not use a model now, or nil; "" is no model in particular.
+func (g *Gateway) permit(room, model string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	runs := g.runs[room]
+	if len(runs) == 0 {
+		return errNoRun
+	}
+	for _, allowed := range runs {
+		if model == "" || strings.TrimSuffix(model, "-customtools") == allowed || model == allowed { // a variant for agents, at the same price
+			return nil
+		}
+	}
+	return fmt.Errorf(errForeign, model)
+}
+
+// billed returns why the provider would bill a request for more than its tokens, or nil. The body must be strict JSON:
+// Google's parser accepts more, and would read another request than this one.
+func (c *Config) billed(body []byte) (err error) {
+	request := gjson.ParseBytes(body)
+	if !json.Valid(body) || !request.IsObject() {
+		return errJSON
+	}
+	request.ForEach(func(key, value gjson.Result) bool { // also each of several fields with the same name
+		switch camel(key.String()) {
+		case "tools":
+			err = c.tools(value)
+		case "serviceTier":
+			err = errPriority
+		}
+		return err == nil
+	})
+	return err
+}
+
+// tools checks a list of tools, or a single one.
+func (c *Config) tools(list gjson.Result) (err error) {
+	list.ForEach(func(key, value gjson.Result) bool {
+		if value.IsObject() && list.IsArray() {
+			err = c.tools(value)
+		} else if name := camel(key.String()); name != ownFunctions && !slices.ContainsFunc(c.Tools, func(tool string) bool { return camel(tool) == name }) {
+			err = fmt.Errorf(errTool, snake(name))
+		}
+		return err == nil
+	})
+	return err
+}
+
+// camel and snake convert between the two forms in which Google's API accepts the name of a field.
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i, word := range words[1:] {
+		if word != "" {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
+func snake(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
