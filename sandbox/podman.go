@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings"
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/bindings/system"
@@ -26,8 +27,9 @@ type Podman struct {
 	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
 	warned sync.Map   // warnings already logged
 
-	asking     keyed // locked while host is queried
-	host       *host // nil until the answer arrives
+	asking     keyed        // locked while host or known is found out
+	host       *host        // nil until then
+	known      *define.Info // what podman says about its host; nil unless somebody has asked
 	stopAsking func()
 }
 
