@@ -3,6 +3,8 @@ package task
 import (
 	"context"
 	"fmt"
+
+	"matrix-tui/bot/crash"
 )
 
 // reinstall installs in a new container the packages that were installed in the one that it replaced. It tells the room,
@@ -34,6 +36,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		if err := t.decide(ctx, func() error { return env.Note(ctx, t.Row()) }); err != nil {
 			return err
 		}
+		crash.At("reinstalled")
 	}
 	if err := env.Store.DropPackages(ctx, env.ID); err != nil {
 		return fmt.Errorf("drop packages: %w", err)
