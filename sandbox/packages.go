@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -71,7 +72,7 @@ func (e *ensuring) installed(ctx context.Context, data *define.InspectContainerD
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
-	before, err := e.ofImage(ctx, data.Config.Labels[labelImage])
+	before, err := e.ofImage(ctx, data.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,26 @@ func (e *ensuring) installed(ctx context.Context, data *define.InspectContainerD
 	return there, nil
 }
 
+// imagePackages are the packages of the image that was asked about last: all rooms leave the same one.
+type imagePackages struct {
+	sync.Mutex
+	image string
+	names []string
+}
+
 // ofImage returns the packages that an image has on request. It creates a container for that and never starts it.
 func (e *ensuring) ofImage(ctx context.Context, imageID string) (names []string, err error) {
+	known := &e.Podman.packages
+	known.Lock()
+	defer known.Unlock()
+	if known.image == imageID {
+		return known.names, nil
+	}
+	defer func() {
+		if err == nil {
+			known.image, known.names = imageID, names
+		}
+	}()
 	name := "packages-" + slug(e.spec.Room)
 	if err := e.removeHelper(ctx, name); err != nil { // left over from an interrupted one
 		return nil, err

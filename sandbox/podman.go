@@ -27,6 +27,8 @@ type Podman struct {
 	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
 	warned sync.Map   // warnings already logged
 
+	packages imagePackages
+
 	asking     keyed        // locked while host or known is found out
 	host       *host        // nil until then
 	known      *define.Info // what podman says about its host; nil unless somebody has asked
