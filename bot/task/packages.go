@@ -2,9 +2,11 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/sandbox"
 )
 
 // reinstall installs in a new container the packages that were installed in the one that it replaced. It tells the room,
@@ -18,10 +20,13 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		return nil
 	}
 	if t.rec.Restored != a.container.ID {
-		a.shown.set(fmt.Sprintf("the sandbox has a new image: reinstalling %d package(s)", len(names)))
+		a.shown.set("the sandbox has a new image: reinstalling what was installed in the old one")
 		lost, err := a.container.Reinstall(ctx, names)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, sandbox.ErrUnreachable) {
+			return &lostRun{err}
 		}
 		if err != nil {
 			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot reinstall packages")
