@@ -44,7 +44,7 @@ type Bot struct {
 	log      zerolog.Logger
 	tasks    *task.Deps  // dependencies of the tasks in all rooms
 	synced   queue.Gate  // opened after each committed sync
-	asked    queue.Gate  // opened before each sync request
+	worked   queue.Gate  // opened before each sync request and with each event of its batch
 	waits    *task.Waits // tasks that wait for an answer
 	policy   *policy.Source
 	direct   roster.Directs
@@ -86,7 +86,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		Parts:   parts,
 		log:     cfg.Log,
 		synced:  queue.NewGate(),
-		asked:   queue.NewGate(),
+		worked:  queue.NewGate(),
 		waits:   task.NewWaits(),
 		policy:  policy.Open(cfg.StateDir, cfg.Log),
 		count:   metrics.New(),

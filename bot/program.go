@@ -142,16 +142,22 @@ type Health struct {
 // maxSilence is the maximum age of a healthy bot's newest sync.
 const maxSilence = 2*syncTimeout + time.Minute
 
-// Alive checks that the bot itself is not stuck: the journal answers, and the last
-// sync request was recent, whatever its result.
+// Waiting reports whether the bot waits for the homeserver to answer: see
+// [matrix.Account.Waiting].
+func (b *Bot) Waiting() bool { return b.account.Waiting() }
+
+// Alive checks that the bot itself is not stuck: the journal answers, and the bot waits
+// for the homeserver or has worked on a batch recently. Only a batch that is being
+// stored may keep the journal busy.
 func (b *Bot) Alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if _, err := b.Journal.NextBatch(ctx); err != nil {
+	since := time.Since(b.worked.Last())
+	if _, err := b.Journal.NextBatch(ctx); err != nil && (since > maxSilence || !errors.Is(err, context.DeadlineExceeded)) {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	if since := time.Since(b.asked.Last()); since > maxSilence {
-		return fmt.Errorf("no sync request for %s", since.Round(time.Second))
+	if since > maxSilence && !b.Waiting() {
+		return fmt.Errorf("no progress with syncing for %s", since.Round(time.Second))
 	}
 	return nil
 }

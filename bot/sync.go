@@ -56,7 +56,7 @@ func (b *Bot) syncOnce(ctx context.Context, hold time.Duration) error {
 }
 
 func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
-	b.asked.Open()
+	b.worked.Open()
 	last, err := b.Journal.NextBatch(ctx)
 	if err != nil {
 		return fmt.Errorf("read sync token: %w", err)
@@ -155,6 +155,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 // examine decrypts a new event and reports whether the bot has to decide about it.
 // One that panics here is left to its room's worker, which counts that.
 func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state.Event, wanted bool) {
+	b.worked.Open()
 	row.Event, wanted = e, fresh
 	err := recovered(func() error {
 		row.Event = b.account.Decrypt(ctx, e)
@@ -197,6 +198,7 @@ func (b *Bot) alarmRooms(ctx context.Context, rows []state.Event, err error) {
 
 // dispatch wakes the room of a new pending row.
 func (b *Bot) dispatch(row state.Event) {
+	b.worked.Open()
 	if row.Status != state.Pending {
 		return
 	}

@@ -55,6 +55,7 @@ type Account struct {
 	client *mautrix.Client
 	log    zerolog.Logger
 	clock  clock
+	waits  waiting
 
 	mu      sync.Mutex
 	cutSync context.CancelCauseFunc // cancels the current /sync request

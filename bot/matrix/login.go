@@ -32,6 +32,7 @@ type session struct {
 // and opens the encryption. It retries while the homeserver does not answer. It may
 // be called again when the token is no longer valid.
 func (a *Account) Login(ctx context.Context) error {
+	defer a.waits.begin()(nil)
 	stored := a.loadAccount()
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		what := "homeserver does not answer"

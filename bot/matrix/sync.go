@@ -74,9 +74,12 @@ type rawEvents struct {
 }
 
 // Sync makes one /sync request. hold is how long the homeserver may keep the request
-// open while there is nothing new.
-func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*Sync, error) {
-	ctx, cancel := context.WithTimeout(ctx, hold+time.Minute)
+// open while there is nothing new. The response may take as long as it needs, up to
+// maxAnswer, while bytes arrive.
+func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (batch *Sync, err error) {
+	end := a.waits.begin()
+	defer func() { end(err) }()
+	ctx, cancel := context.WithTimeout(ctx, hold+maxAnswer)
 	defer cancel()
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
@@ -87,12 +90,14 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (*
 		query["since"], query["filter"] = since, laterFilter
 	}
 	var answer syncAnswer
-	_, err := a.client.MakeFullRequest(ctx, mautrix.FullRequest{
+	_, err = a.client.MakeFullRequest(ctx, mautrix.FullRequest{
 		Method:       http.MethodGet,
 		URL:          a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "sync"}, query),
 		ResponseJSON: &answer,
 		MaxAttempts:  1,
+		Client:       &http.Client{Transport: &patient{a.client.Client.Transport, a.waits.silence(since == "", hold), cut}},
 	})
+	a.waits.answered(!errors.Is(context.Cause(ctx), errSilent))
 	if errors.Is(context.Cause(ctx), ErrInterrupted) {
 		return nil, ErrInterrupted
 	}
