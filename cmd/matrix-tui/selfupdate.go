@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -88,6 +89,38 @@ func (e earlyLog) Write(p []byte) (int, error) {
 		_, _ = e.early.Write(p) // it only serves to find the cause of a failure
 	}
 	return len(p), nil
+}
+
+// starting reports whether this is a new release that is not ready yet.
+func (i *installed) starting() bool {
+	if i == nil {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.early != nil
+}
+
+// waits tells the watcher of an update, until this release is ready or ctx ends, while
+// it waits for the homeserver: that time does not count.
+func (i *installed) waits(ctx context.Context, ready <-chan struct{}, waiting func() bool, log zerolog.Logger) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ready:
+			return
+		case <-tick.C:
+		}
+		if !waiting() {
+			continue
+		}
+		if err := i.base.Waits(); err != nil {
+			log.Warn().Err(err).Msg("cannot tell the update's watcher that the homeserver does not answer")
+		}
+	}
 }
 
 // ready marks an update as successful, before the bot does anything visible.

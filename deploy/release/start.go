@@ -13,9 +13,6 @@ import (
 	"matrix-tui/state"
 )
 
-// readyTime is how long a new release has to become ready.
-const readyTime = 60 * time.Second
-
 // maxStarts is how often a new release is started before the rollback.
 const maxStarts = 2
 

@@ -37,9 +37,9 @@ func (b Base) Watch(ctx context.Context, supervised bool) (program string, err e
 			return "", err
 		}
 		gone := !b.runs(r)
-		switch {
-		case time.Since(r.Switched) > readyTime:
-			return b.bringBack(r, supervised, fmt.Sprintf("It was not ready within %d seconds.", int(readyTime.Seconds())))
+		switch late := b.late(r, time.Now()); {
+		case late != "":
+			return b.bringBack(r, supervised, late)
 		case gone && !supervised:
 			return b.bringBack(r, supervised, "It ended before it was ready.")
 		}
