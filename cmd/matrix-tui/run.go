@@ -31,6 +31,7 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if err := here.begin(append([]string{"run"}, args...)); err != nil {
 		return err
 	}
+	a.stderr = here.stderr(a.stderr)
 	if err := a.parse(a.flags("run"), args); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func runCommand(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	log := logger(here.also(a.stderr), cfg.LogLevel)
+	log := logger(a.stderr, cfg.LogLevel)
 	log.Info().Str("version", version()).Str("homeserver", string(cfg.Homeserver)).Str("user", string(cfg.User)).
 		Str("state", string(cfg.StateDir)).Str("model", string(cfg.GeminiModel)).Msg("starting")
 	updater := here.updater(cfg)

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime/debug"
-	"sync"
 	"syscall"
 	"time"
 
@@ -22,10 +20,8 @@ import (
 // release folder.
 type installed struct {
 	base    release.Base
-	running string // commit, 12 digits
-
-	mu    sync.Mutex
-	early *os.File // receives the log until the bot is ready; nil if nothing needs it
+	running string         // commit, 12 digits
+	early   *release.Early // copies stderr until the bot is ready; nil if nothing needs it
 }
 
 // findInstalled returns the release of this program.
@@ -65,41 +61,21 @@ func (i *installed) begin(args []string) error {
 	if !start.Watched {
 		return nil
 	}
-	if i.early, err = i.base.OpenLog(); err != nil {
-		return err
-	}
-	return debug.SetCrashOutput(i.early, debug.CrashOptions{})
+	i.early, err = i.base.Capture()
+	return err
 }
 
-// also returns a writer that copies the log until the bot is ready to where a rollback
-// finds it.
-func (i *installed) also(w io.Writer) io.Writer {
+// stderr returns where to write to instead of w: while a release is not ready, also to
+// where a rollback finds it.
+func (i *installed) stderr(w io.Writer) io.Writer {
 	if i == nil || i.early == nil {
 		return w
 	}
-	return zerolog.MultiLevelWriter(w, earlyLog{i})
+	return i.early
 }
 
-type earlyLog struct{ *installed }
-
-func (e earlyLog) Write(p []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.early != nil {
-		_, _ = e.early.Write(p) // it only serves to find the cause of a failure
-	}
-	return len(p), nil
-}
-
-// starting reports whether this is a new release that is not ready yet.
-func (i *installed) starting() bool {
-	if i == nil {
-		return false
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.early != nil
-}
+// starting reports whether this process began as a new release that was not ready.
+func (i *installed) starting() bool { return i != nil && i.early != nil }
 
 // waits tells the watcher of an update, until this release is ready or ctx ends, while
 // it waits for the homeserver: that time does not count.
@@ -131,13 +107,11 @@ func (i *installed) ready(ctx context.Context, images release.Images, log zerolo
 	if err := i.base.Ready(i.running); err != nil {
 		return err
 	}
-	i.mu.Lock()
 	if i.early != nil {
-		_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
-		_ = i.early.Close()
-		i.early = nil
+		if err := i.early.Close(); err != nil {
+			log.Warn().Err(err).Msg("cannot restore stderr")
+		}
 	}
-	i.mu.Unlock()
 	if r, err := i.base.Read(); err == nil && r.Phase == release.Done && !r.Told {
 		if err := images.Take(ctx, r.Image); err != nil {
 			log.Error().Err(err).Msg("could not switch to the new sandbox image: containers keep using the old one")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -93,16 +94,18 @@ func environ(set ...string) []string {
 	return append(env, set...)
 }
 
-// telling returns the ten most useful lines at the end of a program's output: the last ones, or those from a panic on.
+// telling returns the ten most useful lines at the end of a program's output: the last ones, or those from a panic or
+// fatal error on, with the two before.
 func telling(text string) []string {
-	lines := lastLines(text, 200)
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
-			lines = lines[max(0, i-2):]
+	lines := slices.Collect(strings.Lines(text))
+	for i, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			lines = lastLines(strings.Join(lines[max(0, i-2):min(len(lines), i+100)], ""), 102)
 			return lines[:min(len(lines), 10)]
 		}
 	}
-	return lines[max(0, len(lines)-10):]
+	return lastLines(text, 10)
 }
 
 // lastLines returns the last n non-empty lines of a text, each cut to fit into a message.

@@ -185,13 +185,11 @@ func (b Base) Ready(running string) error {
 	return b.link("good", running)
 }
 
+// maxLog bounds what is searched for the cause of a failure: a fatal error lists all goroutines after it.
+const maxLog = 4 << 20
+
 // logFile contains the log of a new release until it is ready.
 func (b Base) logFile() string { return b.path("update.log") }
-
-// OpenLog opens the file for the log of a new release until it is ready; each start truncates it.
-func (b Base) OpenLog() (*os.File, error) {
-	return os.OpenFile(b.logFile(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
-}
 
 // lastWords returns the last lines that a failed release logged.
 func (b Base) lastWords() []string {
@@ -200,7 +198,7 @@ func (b Base) lastWords() []string {
 		return nil
 	}
 	defer f.Close()
-	tail := make([]byte, 16<<10)
+	tail := make([]byte, maxLog)
 	info, err := f.Stat()
 	if err != nil {
 		return nil

@@ -17,6 +17,9 @@ import (
 const execTimes = "MATRIX_TUI_TEST_EXEC"
 
 func TestMain(m *testing.M) {
+	if how := os.Getenv(dieOf); how != "" {
+		die(how)
+	}
 	left, err := strconv.Atoi(os.Getenv(execTimes))
 	if err != nil {
 		os.Exit(m.Run())
