@@ -31,6 +31,7 @@ var purges = []string{
 			AND NOT EXISTS (SELECT 1 FROM task WHERE task.home = old.room AND task.event = old.event AND task.state <> 'done')
 		LIMIT ?2)`,
 	`DELETE FROM spending WHERE (room, day) IN (SELECT room, day FROM spending WHERE day < ?1 / 86400000 LIMIT ?2)`,
+	`DELETE FROM attempt WHERE key IN (SELECT key FROM attempt WHERE at < ?1 LIMIT ?2)`,
 }
 
 // Purge removes rows that came to the journal before a time and have nothing

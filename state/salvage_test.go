@@ -57,6 +57,7 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 	for i := range 20 {
 		must(t, j.Spend(ctx, fmt.Sprint("!room", i), Spending{Day: time.Unix(int64(i)*daySeconds, 0), Requests: 1, Input: 5, Output: 7, Extra: int64(i)}))
 	}
+	must(t, j.Attempt(ctx, "bomb", func() bool { return false }))
 	_, err := j.CommitBatch(ctx, Batch{Next: "token", Gaps: []Gap{{Room: "!gap", Token: "before", Encrypted: EncryptedNever}}})
 	must(t, err)
 	rows := rowsOf(t, j)
@@ -70,7 +71,7 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 func rowsOf(t *testing.T, j *Journal) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	keys := map[string]string{"event": "room || ' ' || event", "task": "key", "message": "txn", "meta": "key", "spending": "room || ' ' || day"}
+	keys := map[string]string{"event": "room || ' ' || event", "task": "key", "message": "txn", "meta": "key", "spending": "room || ' ' || day", "attempt": "key"}
 	tables, err := queryAll(ctx, j.db, scanText, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'")
 	must(t, err)
 	for _, table := range tables {

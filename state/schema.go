@@ -172,6 +172,12 @@ CREATE TABLE spending (
 	PRIMARY KEY (room, day)
 ) WITHOUT ROWID;
 CREATE INDEX spending_day ON spending (day);
+`}, {sql: `
+CREATE TABLE attempt (
+	key   TEXT PRIMARY KEY, -- of a file whose image is scaled down
+	count INTEGER NOT NULL, -- attempts that failed or did not end
+	at    INTEGER NOT NULL  -- of the last one, ms
+);
 `}}
 
 // schemaStep is a migration from one version of the schema to the next.

@@ -20,6 +20,9 @@ type Limits struct {
 	// Begin is called before anything is read, if there is something to collect; it may be nil. Its error ends the
 	// Collect.
 	Begin func(context.Context) error
+	// Attempt is called with an item's Key before its image is scaled down. It calls try, which does that and reports
+	// success, unless that has failed or was cut short too often; then the item has no thumbnail. It may be nil.
+	Attempt func(ctx context.Context, key string, try func() bool) error
 }
 
 // collectTimeout bounds a Collect.

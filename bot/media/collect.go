@@ -165,7 +165,7 @@ func collect(ctx context.Context, container Container, f found, limits Limits, l
 		err = fetchFile(ctx, container, f.entry, tmp)
 	}
 	if err == nil {
-		err = item.examine(ctx, tmp)
+		err = item.examine(ctx, tmp, limits.Attempt)
 	}
 	if err != nil {
 		os.Remove(tmp.Name())

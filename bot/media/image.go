@@ -74,10 +74,15 @@ func webp(data io.ReaderAt) (width, height int) {
 // decoding is locked while an image is decoded, which takes up to 100 MB.
 var decoding sync.Mutex
 
+// scalable reports whether an image may have a thumbnail.
+func scalable(kind string, width, height int) bool {
+	return (kind == "image/png" || kind == "image/jpeg") && width > 0 && width*height <= maxPixels
+}
+
 // thumbnail makes a thumbnail of a PNG or JPEG image; nil if that is impossible, would
 // take too much memory or time, or ctx ends.
 func thumbnail(ctx context.Context, data io.ReaderAt, kind string, width, height int) *Thumb {
-	if kind != "image/png" && kind != "image/jpeg" || width == 0 || width*height > maxPixels {
+	if !scalable(kind, width, height) {
 		return nil
 	}
 	whole := cancelable{io.NewSectionReader(data, 0, 1<<62), ctx}

@@ -144,8 +144,8 @@ func archived(path string) string {
 	}, strings.ToValidUTF8(path, "_"))
 }
 
-// examine finds out what a collected file is.
-func (i *Item) examine(ctx context.Context, data *os.File) error {
+// examine finds out what a collected file is. attempt is Limits.Attempt.
+func (i *Item) examine(ctx context.Context, data *os.File, attempt func(context.Context, string, func() bool) error) error {
 	sum := sha256.New()
 	_, _ = io.WriteString(sum, i.Name+"\x00"+i.source.identity()+"\x00")
 	size, err := io.Copy(sum, io.NewSectionReader(data, 0, 1<<62))
@@ -160,6 +160,16 @@ func (i *Item) examine(ctx context.Context, data *os.File) error {
 	}
 	i.Type = Sniff(head[:n], ours[strings.ToLower(extension(i.Name))])
 	i.Width, i.Height = dimensions(data, i.Type)
-	i.Thumb = thumbnail(ctx, data, i.Type, i.Width, i.Height)
-	return nil
+	if !scalable(i.Type, i.Width, i.Height) {
+		return nil
+	}
+	scale := func() bool {
+		i.Thumb = thumbnail(ctx, data, i.Type, i.Width, i.Height)
+		return i.Thumb != nil
+	}
+	if attempt == nil {
+		scale()
+		return nil
+	}
+	return attempt(ctx, i.Key, scale)
 }

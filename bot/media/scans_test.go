@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"image/color"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -45,4 +47,30 @@ func FuzzScans(f *testing.F) {
 			t.Errorf("%d scans in %x", n, data)
 		}
 	})
+}
+
+// An image whose scaling has failed too often is sent without a thumbnail.
+func TestAttemptsAtScaling(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(path, scanned(t, 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, allowed := range []bool{true, false} {
+		item, asked := &Item{Name: "a.jpg", Path: path}, ""
+		err := item.examine(t.Context(), file, func(_ context.Context, key string, try func() bool) error {
+			asked = key
+			if allowed && !try() {
+				t.Error("it failed")
+			}
+			return nil
+		})
+		if err != nil || asked == "" || asked != item.Key || (item.Thumb != nil) != allowed {
+			t.Errorf("allowed %v: %v, asked about %q, thumbnail %v", allowed, err, asked, item.Thumb != nil)
+		}
+	}
 }

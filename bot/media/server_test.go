@@ -109,7 +109,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 	defer file.Close()
 	item := &Item{Name: "chart.png", Path: path}
-	if err := item.examine(t.Context(), file); err != nil {
+	if err := item.examine(t.Context(), file, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, encrypted := range []bool{false, true} {

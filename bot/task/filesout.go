@@ -37,6 +37,9 @@ func (o outbox) send(ctx context.Context) error {
 				done = turn
 			}
 			return err
+		},
+		Attempt: func(ctx context.Context, key string, try func() bool) error {
+			return env.Journal.Attempt(ctx, "scale "+key, try)
 		}})
 	if err != nil {
 		return errors.Join(fmt.Errorf("collect files: %w", err), filesLater(ctx, t))
