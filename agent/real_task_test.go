@@ -76,6 +76,7 @@ func TestRealSettings(t *testing.T) {
 			printf 'GOOGLE_API_KEY=x\nGOOGLE_GENAI_USE_VERTEXAI=true\nGOOGLE_CLOUD_PROJECT=x\nGEMINI_MODEL=y\nGEMINI_API_KEY=z\nNODE_OPTIONS=--nonsense\n' > $f
 		done`)
 	r.answer(t, `default: {say: 'fine'}`)
+	r.door.Begin(r.spec.Room, "test", "gemini-2.5-flash")
 	o, _ := r.do(t, Task{Prompt: "[alice]: hello", Model: "gemini-2.5-flash"})
 	if o.Ended != Completed || o.Text != "fine" {
 		t.Fatalf("%+v", o)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"matrix-tui/state/damage"
 	"matrix-tui/state/event"
@@ -56,13 +57,14 @@ func (j *Journal) ForgetSalvage(ctx context.Context) error {
 }
 
 // Decided stores that events were decided, for those that a salvaged journal no longer
-// has: they may arrive again. They come before all others.
+// has: they may arrive again. They come before all others, and are kept as long as what
+// arrives now.
 func (j *Journal) Decided(ctx context.Context, room string, events ...string) error {
 	err := j.inTx(ctx, func(tx *sql.Tx) error {
 		for _, id := range events {
 			_, err := tx.ExecContext(ctx, `INSERT INTO event (seq, room, event, sender, type, time, raw, status, at, encryption)
-				SELECT min(0, ifnull(min(seq), 0)) - 1, ?1, ?2, '', ?3, 0, '', 4, ifnull(max(at), 0), '' FROM event WHERE true
-				ON CONFLICT DO NOTHING`, room, id, event.TypeLost)
+				SELECT min(0, ifnull(min(seq), 0)) - 1, ?1, ?2, '', ?3, 0, '', 4, max(?4, ifnull(max(at), 0)), '' FROM event WHERE true
+				ON CONFLICT DO NOTHING`, room, id, event.TypeLost, time.Now().UnixMilli())
 			if err != nil {
 				return err
 			}

@@ -467,3 +467,15 @@ func TestDecided(t *testing.T) {
 		t.Error(last, err)
 	}
 }
+
+// In a journal of which nothing was left, they are kept as long as what arrives now.
+func TestDecidedIsKept(t *testing.T) {
+	j := newJournal(t)
+	must(t, j.Decided(ctx, "!a", "$1"))
+	commit(t, j, "", anEvent("!a", "$2", Archived))
+	_, err := j.Purge(ctx, time.Now().Add(-time.Hour))
+	must(t, err)
+	if known, err := j.Known(ctx, "!a", 1<<40, []string{"$1"}); err != nil || !known["$1"] {
+		t.Errorf("purged at once: %v, %v", known, err)
+	}
+}
