@@ -78,8 +78,8 @@ func (r *room) fillPage(ctx context.Context, g state.Gap) error {
 	return nil
 }
 
-// endGap closes a gap whose events cannot be had, or else returns err. If the bot starts
-// over, that replaces the gap.
+// endGap closes a gap whose events the homeserver does not have; otherwise it returns
+// err. If the bot starts over, that replaces the gap.
 func (r *room) endGap(ctx context.Context, g state.Gap, err error) error {
 	switch r.bot.timeline.Judge(ctx, g, err) {
 	case timeline.Retry:

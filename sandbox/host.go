@@ -50,9 +50,10 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 }
 
 // rootful returns the host of a service that certainly belongs to root and has all
-// controllers that limits need; else ok is false. It never takes a rootless service for a
-// rootful one: the user at the other end of the socket is the kernel's word. Nor the
-// other way round, which would leave root in a container without a user range of its own.
+// controllers that limits need; else ok is false. The kernel says which user listens on
+// the socket. Another user than root does not prove that the service is rootless, so
+// podman is asked then: a rootful service taken for a rootless one would leave root in a
+// container without a user range of its own.
 func rootful(ctx context.Context, socket string, cgroups fs.FS) (h host, ok bool) {
 	uid, err := ownerOf(ctx, socket)
 	if err != nil || uid != 0 {

@@ -110,7 +110,7 @@ func (s *shape) fits(row pages.Row) bool {
 }
 
 // insert stores a row in its table. It returns false for a row that has none although it
-// should. Entries of indexes are made anew.
+// should. The indexes are built again.
 func (all tableShapes) insert(ctx context.Context, tx *sql.Tx, row pages.Row) bool {
 	s := all.of(row)
 	if s == nil {
