@@ -17,6 +17,9 @@ import (
 // lockTime is how long a killed release may still hold the state's lock.
 const lockTime = 10 * time.Second
 
+// watchTries and watchPause say how long a watcher tries to become the only one: isWatched holds the lock for a moment.
+const watchTries, watchPause = 20, 20 * time.Millisecond
+
 // Watch waits until the new release is ready, and restores the old one if that takes too long. It returns the program
 // to execute instead of the watcher, "" for none: under a supervisor, that starts what `current` points to. The watcher
 // is a process of the old release.
@@ -26,8 +29,11 @@ func (b Base) Watch(ctx context.Context, supervised bool) (program string, err e
 		return "", fmt.Errorf("open watch lock: %w", err)
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return "", nil // another watcher is active
+	for tries := 0; syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil; tries++ {
+		if tries == watchTries {
+			return "", nil // another watcher is active
+		}
+		time.Sleep(watchPause)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
