@@ -90,6 +90,9 @@ func (b *Bot) Socket() string { return b.script.service.Socket }
 // Model is its model server.
 func (b *Bot) Model() *agenttest.Server { return b.script.model }
 
+// ModelAPI is the address of its model server, and the key that it accepts.
+func (b *Bot) ModelAPI() (address, key string) { return b.script.api.URL, b.script.key }
+
 // Own records that a room's container belongs to the bot, and returns its name: Close removes it with its volumes, and
 // so does the next run if this one is killed.
 func (b *Bot) Own(room string) string { return b.script.container(room) }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"matrix-tui/bot/bottest/person"
-	"matrix-tui/sandbox"
 )
 
 // measureAnswer measures the time from an answer in the room to the model's next request. In turns with that it
@@ -23,13 +22,14 @@ func measureAnswer(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return fmt.Errorf("first question: %w", err)
 	}
-	bare, err := s.capture(ctx, sandbox.NameFor(room), "ponder 1000", func() error {
+	bare, err := s.capture(ctx, room, "ponder 1000", func() error {
 		_, err := s.answer(ctx, room, task, "ponder 1000", "pondered 1000")
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	defer bare.close(ctx, &err)
 	bare.clocked = true
 	if err := bare.warmUp(ctx, "choice 1001", "chose 1001"); err != nil {
 		return err

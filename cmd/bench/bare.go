@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"matrix-tui/sandbox"
 )
 
 // bareRun is the CLI as the bot starts it, to be started without the bot.
@@ -20,14 +22,16 @@ type bareRun struct {
 	held      string // the text in argv's prompt
 	begun     bool   // its session
 	clocked   bool   // it reports its start in the container
+	door      *door
 }
 
 // look prints the command lines and environments of the processes in a container.
 const look = `for d in /proc/[0-9]*; do echo "$(base64 -w0 $d/cmdline 2>/dev/null) $(base64 -w0 $d/environ 2>/dev/null)"; done`
 
-// capture reads the CLI's command line and environment while the model keeps it waiting; do makes the bot start it with
-// held in its prompt.
-func (s *scene) capture(ctx context.Context, container, held string, do func() error) (*bareRun, error) {
+// capture reads the CLI's command line and environment in a room's container while the model keeps it waiting; do makes
+// the bot start it with held in its prompt. The caller closes the result.
+func (s *scene) capture(ctx context.Context, room, held string, do func() error) (*bareRun, error) {
+	container := sandbox.NameFor(room)
 	answered := make(chan error, 1)
 	go func() { answered <- do() }()
 	bare := &bareRun{container: container, held: held}
@@ -43,7 +47,21 @@ func (s *scene) capture(ctx context.Context, container, held string, do func() e
 		}
 		bare.find(out)
 	}
-	return bare, <-answered
+	if err := <-answered; err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(bare.argv, func(a string) bool { return strings.HasPrefix(a, "--model=") })
+	if i < 0 {
+		return nil, errors.New("the CLI's command line has no --model")
+	}
+	var err error
+	bare.door, err = s.openDoor(room, strings.TrimPrefix(bare.argv[i], "--model="))
+	return bare, err
+}
+
+// close adds its error to the error of the function that defers it.
+func (r *bareRun) close(ctx context.Context, err *error) {
+	*err = errors.Join(*err, r.door.gateway.Close(ctx))
 }
 
 // find takes the CLI's command line and environment from what look printed.
@@ -109,9 +127,12 @@ func (r *bareRun) run(ctx context.Context, text, want string) (t bareTime, err e
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "podman", argv...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	t.begun = time.Now()
-	err = cmd.Run()
-	t.took = time.Since(t.begun)
+	err = r.door.through(func() error {
+		t.begun = time.Now()
+		err := cmd.Run()
+		t.took = time.Since(t.begun)
+		return err
+	})
 	if err != nil || !strings.Contains(stdout.String(), want) {
 		return t, fmt.Errorf("bare podman exec: %w: %q not in %s%s", err, want, stdout.String(), stderr.String())
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"matrix-tui/sandbox"
 )
 
 // rest is the pause before each sample, for background work of the last one.
@@ -21,18 +19,18 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer s.close(&err)
-	container := sandbox.NameFor(room)
 	cold, err := s.ask(ctx, room, "number 1000", "got 1000")
 	if err != nil {
 		return fmt.Errorf("first answer: %w", err)
 	}
-	bare, err := s.capture(ctx, container, "hold 1000", func() error {
+	bare, err := s.capture(ctx, room, "hold 1000", func() error {
 		_, err := s.ask(ctx, room, "hold 1000", "held 1000")
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	defer bare.close(ctx, &err)
 	if err := bare.warmUp(ctx, "number 1001", "got 1001"); err != nil {
 		return err
 	}
