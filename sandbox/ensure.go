@@ -43,6 +43,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 		return nil, err
 	}
 	defer unlock()
+	defer p.Hold(spec.Name)()
 	e := ensuring{Podman: p, spec: spec, container: Container{Name: spec.Name, Room: spec.Room, podman: p}}
 	again := pauses().Until(time.Now().Add(retryTime))
 	for tries := 0; tries < ensureTries; {

@@ -25,6 +25,7 @@ type Podman struct {
 	names  keyed      // one Ensure, Stop or Destroy per name at a time
 	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
 	warned sync.Map   // warnings already logged
+	uses   uses       // when each container was last used
 
 	asking     keyed // locked while host is queried
 	host       *host // nil until the answer arrives
