@@ -243,7 +243,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	}
 	err = explain(err, "start container", e.spec.Name)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory):
+	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory), errors.Is(err, ErrNoKeys):
 		return err
 	case errors.Is(err, ErrNotFound):
 		return nil // removed meanwhile; the next step recreates it
