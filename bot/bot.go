@@ -22,6 +22,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/alert"
+	"matrix-tui/bot/keyring"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/media"
 	"matrix-tui/bot/metrics"
@@ -48,7 +49,7 @@ type Bot struct {
 	policy   *policy.Source
 	direct   roster.Directs
 	members  roster.Counts
-	keys     keys
+	keys     keyring.Keys
 	called   atomic.Value // string: the display name
 
 	pairing *policy.Pairing

@@ -8,6 +8,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
+	"matrix-tui/bot/update"
 	"matrix-tui/state"
 )
 
@@ -97,7 +98,7 @@ func (r *room) doCommand(ctx context.Context, row state.Event) error {
 	text := taskText(m)
 	c, rest, known := parseCommand(text)
 	switch {
-	case wantsUpdate(text):
+	case update.Wanted(text):
 		return r.doPlainUpdate(ctx, row)
 	case !known:
 		return r.tell(ctx, row, "Did you mean `!"+misspelt(text)+"`? If it is a task, send it without the `!`.")

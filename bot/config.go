@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"matrix-tui/bot/update"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -56,5 +57,5 @@ type Parts struct {
 	Podman      *sandbox.Podman
 	Gateway     *gateway.Gateway
 	Agent       task.Agent
-	Updates     Updates // nil if the bot was not installed from a release
+	Updates     update.Updater // nil if the bot was not installed from a release
 }

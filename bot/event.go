@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"matrix-tui/bot/update"
 	"strings"
 
 	"matrix-tui/bot/policy"
@@ -99,7 +100,7 @@ func classifyMessage(m event.Message) kind {
 		return kindArchive
 	}
 	text := taskText(m)
-	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || misspelt(text) != "" || wantsUpdate(text) {
+	if c, rest, ok := parseCommand(text); ok && (c.run != nil || rest == "") || misspelt(text) != "" || update.Wanted(text) {
 		return kindCommand
 	}
 	return kindTask

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -22,46 +21,6 @@ const (
 	trustCheckEvery = 6                // every sixth check also tries events from untrusted devices
 	maxUndecrypted  = 200              // undecrypted events that a room keeps pending
 )
-
-// keys holds the room keys that this process has requested and the senders that it
-// has warned about.
-type keys struct {
-	mu     sync.Mutex
-	asked  map[e2ee.Key]bool
-	warned map[warning]time.Time
-}
-
-// ask records that a key is being requested; it returns false if it was before.
-func (k *keys) ask(key e2ee.Key) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.asked[key] {
-		return false
-	}
-	if k.asked == nil {
-		k.asked = map[e2ee.Key]bool{}
-	}
-	k.asked[key] = true
-	return true
-}
-
-// forget allows a key to be requested again.
-func (k *keys) forget(key e2ee.Key) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.asked, key)
-}
-
-// keep forgets all keys except those that events still wait for.
-func (k *keys) keep(waiting map[e2ee.Key]bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for key := range k.asked {
-		if !waiting[key] {
-			delete(k.asked, key)
-		}
-	}
-}
 
 // keyOf returns the key that an event waits for.
 func keyOf(e event.Event) e2ee.Key { return e2ee.Key{Room: e.SentTo(), Session: e.Session} }
@@ -134,7 +93,7 @@ func (r *room) retryKeyless() {
 // the request fails, watchKeys repeats it.
 func (b *Bot) askForKey(e event.Event) {
 	key := keyOf(e)
-	if key.Session == "" || !b.keys.ask(key) {
+	if key.Session == "" || !b.keys.Ask(key) {
 		return
 	}
 	b.start(func() {
@@ -142,7 +101,7 @@ func (b *Bot) askForKey(e event.Event) {
 		defer cancel()
 		err := b.account.RequestKey(ctx, e.Sender, key)
 		if err != nil && b.ctx.Err() == nil {
-			b.keys.forget(key)
+			b.keys.Forget(key)
 			b.log.Warn().Err(err).Str("room", e.Room).Msg("cannot request a room key")
 		}
 	})
@@ -181,7 +140,7 @@ func (b *Bot) checkKeys(ctx context.Context, now time.Time, trust bool) error {
 			return err
 		}
 		if len(rows) == 0 {
-			b.keys.keep(waiting)
+			b.keys.Keep(waiting)
 			return nil
 		}
 		for _, row := range rows {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/policy"
 	"matrix-tui/state"
@@ -101,41 +99,6 @@ func TestUndecryptedAreBounded(t *testing.T) {
 		if err != nil || len(left) != maxUndecrypted || left[len(left)-1].ID != fmt.Sprint("$", maxUndecrypted-1) {
 			t.Errorf("%d wait, %v", len(left), err)
 		}
-	}
-}
-
-func TestKeysAreAskedForOnce(t *testing.T) {
-	var k keys
-	one, other := e2ee.Key{Room: "!den", Session: "s"}, e2ee.Key{Room: "!den", Session: "u"}
-	got := []bool{k.ask(one), k.ask(one), k.ask(other)}
-	k.forget(one) // the request failed
-	got = append(got, k.ask(one))
-	k.keep(map[e2ee.Key]bool{one: true}) // nothing waits for the other
-	got = append(got, k.ask(one), k.ask(other))
-	if diff := cmp.Diff([]bool{true, false, true, true, false, true}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestWarnOnceAnHour(t *testing.T) {
-	var k keys
-	now := time.Now()
-	ann, bob := warning{"!den", "@ann:here"}, warning{"!den", "@bob:here"}
-	for i, want := range []struct {
-		of    warning
-		after time.Duration
-		warn  bool
-	}{
-		{ann, 0, true}, {ann, warnPause - 1, false}, {bob, time.Minute, true}, {warning{"!attic", "@ann:here"}, time.Minute, true},
-		{ann, warnPause, true}, {ann, warnPause + time.Minute, false},
-	} {
-		if got := k.warn(want.of, now.Add(want.after)); got != want.warn {
-			t.Errorf("step %d: %v", i, got)
-		}
-	}
-	k.forgetWarning(ann)
-	if !k.warn(ann, now.Add(warnPause+time.Minute)) {
-		t.Error("what did not get through is not said again")
 	}
 }
 

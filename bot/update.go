@@ -4,79 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/update"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 )
-
-// Updates installs newer releases of the program. When a method returns, its
-// changes are on disk.
-type Updates interface {
-	// Begin records an order. known reports that the same event was recorded before
-	// and must not be acted on again.
-	Begin(UpdateOrder) (known bool, err error)
-	// Prepare does everything that can be done before the switch and reports its
-	// progress through say. It returns ErrNothingNew if there is no newer release.
-	Prepare(ctx context.Context, o UpdateOrder, say func(string)) (to string, err error)
-	// Commit records the state before the switch.
-	Commit(Snapshot) error
-	// Result returns the outcome of the last update; false if it was reported before.
-	Result() (UpdateResult, bool)
-	// Told records that the outcome was reported.
-	Told() error
-}
 
 // sentWait is how long the old release waits for its last messages to be sent, and
 // sentLook is how often it checks.
 const sentWait, sentLook = 5 * time.Second, 10 * time.Millisecond
 
-// UpdateOrder is a request for an update.
-type UpdateOrder struct {
-	Ref         string // tag, branch or commit; "" = the newest
-	Again       bool   // even if the release has failed twice
-	Back        bool   // even if it is older
-	Room, Event string // where it was requested; "" = on the command line
-}
-
-// Snapshot holds what an update must not change.
-type Snapshot struct {
-	Rooms     int    // with a container
-	Container string // ID of the container of the room that asked
-	Turns     int    // turns of conversation, in all rooms together
-}
-
-// UpdateResult is the outcome of an update.
-type UpdateResult struct {
-	Room, Event string
-	From, To    string
-	Done        bool
-	Took        time.Duration // from the order to the end of the update
-	Down        time.Duration // downtime
-	Subjects    []string      // commit subjects of the new release
-	Why         string        // the reason for a failure
-	Log         []string      // last log lines of the failed release
-	Before      Snapshot
-}
-
-var (
-	// ErrSwitch is returned by Run when the new release is ready to take over this
-	// process.
-	ErrSwitch = errors.New("a new release takes over")
-	// ErrNothingNew means that the requested release is already running.
-	ErrNothingNew = errors.New("no newer release")
-)
-
-// updateWords matches a message that asks for an update in plain words.
-var updateWords = regexp.MustCompile(`(?i)^(hey |hi )?(please |can you |could you |will you )*((self-?)?update|upgrade) (yourself|your ?self|the bot|matrix-tui)( now| please)*( to (the )?(latest|newest)( version| release)?)?( now| please)*[.!?]*$`)
-
-// wantsUpdate reports whether a message asks for an update in plain words.
-func wantsUpdate(text string) bool { return updateWords.MatchString(strings.TrimSpace(text)) }
+// ErrSwitch is returned by Run when the new release is ready to take over this process.
+var ErrSwitch = errors.New("a new release takes over")
 
 // doPlainUpdate answers such a message with the command to use.
 func (r *room) doPlainUpdate(ctx context.Context, row state.Event) error {
@@ -93,7 +38,7 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 	if b.Updates == nil {
 		return r.tell(ctx, row, "I was not installed from a release, so I cannot update myself. `deploy/install` sets this up.")
 	}
-	o := UpdateOrder{Room: r.id, Event: row.ID}
+	o := update.Order{Room: r.id, Event: row.ID}
 	words := strings.Fields(text)
 	for last := len(words) - 1; last >= 0; last-- {
 		again, back := strings.EqualFold(words[last], "again"), strings.EqualFold(words[last], "back")
@@ -121,7 +66,7 @@ func (r *room) doSelfUpdate(ctx context.Context, row state.Event, text string) e
 
 // selfUpdate carries out an order from a room and shows the progress by editing the
 // answer to it.
-func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
+func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) {
 	key, n := task.KeyOf(row.Room, row.ID), 0
 	say := func(text string) {
 		n++
@@ -135,8 +80,8 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
 		return
 	}
 	text := "No update available: I am already running the newest release."
-	if !errors.Is(err, ErrNothingNew) {
-		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + logLines(err)
+	if !errors.Is(err, update.ErrNothingNew) {
+		text = "⚠️ The update failed; I keep running the current release. " + r.bot.sentence(err) + update.LogLines(err)
 	}
 	m := matrix.Notice(text)
 	m.RelatesTo = relate(originOf(row), row.ID)
@@ -148,7 +93,7 @@ func (r *room) selfUpdate(ctx context.Context, o UpdateOrder, row state.Event) {
 // SelfUpdate prepares the new release, waits for running tasks and makes Run return
 // ErrSwitch. The caller has called Begin. After an error the bot keeps running
 // unchanged.
-func (b *Bot) SelfUpdate(ctx context.Context, o UpdateOrder, say func(string)) error {
+func (b *Bot) SelfUpdate(ctx context.Context, o update.Order, say func(string)) error {
 	to, err := b.Updates.Prepare(ctx, o, say)
 	if err != nil {
 		return err
@@ -202,8 +147,8 @@ func (b *Bot) awaitTasks(ctx context.Context) int {
 }
 
 // snapshot returns the present state; room is the one that asked for the update.
-func (b *Bot) snapshot(ctx context.Context, room string) Snapshot {
-	s := Snapshot{Rooms: len(b.Store.Containers())}
+func (b *Bot) snapshot(ctx context.Context, room string) update.Snapshot {
+	s := update.Snapshot{Rooms: len(b.Store.Containers())}
 	for _, name := range b.Store.Rooms() {
 		s.Turns += len(b.Store.History(name))
 	}
@@ -230,4 +175,36 @@ func Try(ctx context.Context, cfg Config) error {
 	}
 	policy.Open(cfg.StateDir, cfg.Log)
 	return b.account.Try(ctx)
+}
+
+// tellUpdate reports the outcome of the last update, once, to the room that asked.
+func (b *Bot) tellUpdate(ctx context.Context) {
+	if b.Updates == nil {
+		return
+	}
+	res, untold := b.Updates.Result()
+	if !untold {
+		return
+	}
+	if res.Room != "" {
+		if err := b.room(res.Room).tellResult(ctx, res); err != nil {
+			b.log.Error().Err(err).Str("room", res.Room).Msg("cannot report the outcome of the update")
+			return // the next start tries again
+		}
+	}
+	if err := b.Updates.Told(); err != nil {
+		b.log.Warn().Err(err).Msg("cannot record that the outcome was reported") // repeating it is harmless: the transaction ID is the same
+	}
+}
+
+func (r *room) tellResult(ctx context.Context, res update.Result) error {
+	asked := state.Event{Event: event.Event{Room: r.id, ID: res.Event}}
+	if row, err := r.bot.Journal.Event(ctx, r.id, res.Event); err == nil {
+		asked = row
+	} else if !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	m := matrix.Notice(res.Text(r.bot.snapshot(ctx, r.id)))
+	m.RelatesTo = relate(originOf(asked), res.Event)
+	return r.queue(ctx, r.out(state.KindUpdate, task.KeyOf(asked.Room, asked.ID)+"-updated", m))
 }

@@ -243,7 +243,7 @@ func TestRunFiles(t *testing.T) {
 	}
 	want := []Watched{
 		{Path: "/workspace/status.md", Before: 5, After: 10, Tail: "mine\nmore\n"},
-		{Path: "/workspace/none", Before: -1, After: -1},
+		{Path: "/workspace/none", Before: -1, After: -1, Absent: true},
 	}
 	if diff := cmp.Diff(want, status.Watch); diff != "" {
 		t.Error(diff)

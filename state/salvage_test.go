@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
@@ -53,6 +54,11 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 			must(t, j.FinishTask(ctx, task.Key))
 		}
 	}
+	for i := range 20 {
+		must(t, j.Spend(ctx, fmt.Sprint("!room", i), Spending{Day: time.Unix(int64(i)*daySeconds, 0), Requests: 1, Input: 5, Output: 7, Extra: int64(i)}))
+	}
+	_, err := j.CommitBatch(ctx, Batch{Next: "token", Gaps: []Gap{{Room: "!gap", Token: "before", Encrypted: EncryptedNever}}})
+	must(t, err)
 	rows := rowsOf(t, j)
 	if clean {
 		must(t, j.Close())
@@ -64,7 +70,7 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 func rowsOf(t *testing.T, j *Journal) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	keys := map[string]string{"event": "room || ' ' || event", "task": "key", "message": "txn", "meta": "key"}
+	keys := map[string]string{"event": "room || ' ' || event", "task": "key", "message": "txn", "meta": "key", "spending": "room || ' ' || day"}
 	tables, err := queryAll(ctx, j.db, scanText, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'")
 	must(t, err)
 	for _, table := range tables {

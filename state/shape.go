@@ -46,10 +46,12 @@ func shapes(ctx context.Context, tx *sql.Tx) (tableShapes, error) {
 		}
 		s.columns, err = queryAll(ctx, tx, func(row scanner) (c columnShape, err error) {
 			var kind string
-			var notNull, hasDefault, key bool
-			err = row.Scan(&c.name, &kind, &notNull, &hasDefault, &key)
+			var notNull, hasDefault bool
+			var nth int // column of the primary key, from 1
+			err = row.Scan(&c.name, &kind, &notNull, &hasDefault, &nth)
+			key := nth > 0
 			c.text = kind == "TEXT"
-			c.isRowID = key && kind == "INTEGER"
+			c.isRowID = key && kind == "INTEGER" && !s.withoutRowID // no table with a row ID has a key of several columns
 			c.null = !notNull && !(key && s.withoutRowID)
 			c.absent = !key && (c.null || hasDefault)
 			return c, err

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot"
+	"matrix-tui/bot/update"
 	"matrix-tui/deploy/release"
 	"matrix-tui/state/sentence"
 )
@@ -93,7 +94,7 @@ func (c control) answer(ctx context.Context, conn net.Conn) error {
 	}
 	_, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again, Back: w.Back})
 	if err == nil {
-		err = c.bot.SelfUpdate(ctx, bot.UpdateOrder{Ref: w.Ref, Again: w.Again, Back: w.Back}, func(text string) { send(updateReply{Say: text}) })
+		err = c.bot.SelfUpdate(ctx, update.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}, func(text string) { send(updateReply{Say: text}) })
 	}
 	if err != nil {
 		send(updateReply{Error: saidOf(err)})
@@ -105,7 +106,7 @@ func (c control) answer(ctx context.Context, conn net.Conn) error {
 
 // saidOf is the command line's message for a failed update.
 func saidOf(err error) string {
-	if errors.Is(err, bot.ErrNothingNew) || errors.Is(err, release.ErrNothingNew) {
+	if errors.Is(err, update.ErrNothingNew) || errors.Is(err, release.ErrNothingNew) {
 		return nothingNew
 	}
 	text := sentence.Text(err)

@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/roster", "bot/task", "bot/text", "bot/timeline", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                 {"agent", "bot/alert", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"agent", "bot"},
 	"bot/crash":           {},
@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"bot/matrix/decode":   {},
 	"bot/matrix/e2ee":     {"bot/matrix/decode"},
 	"bot/media":           {"bot/matrix", "bot/text", "sandbox"},
+	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
 	"bot/task":            {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
@@ -42,10 +43,11 @@ var arrows = map[string][]string{
 	"bot/roster":          {},
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
+	"bot/update":          {"bot/text"},
 	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"state"},
 	"sandbox":             {"sandbox/boxinit"},
@@ -74,7 +76,7 @@ var heavy = map[string][]string{
 	"go.podman.io/":                 {"sandbox"},
 	"maunium.net/go/mautrix":        {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
 	"go.mau.fi/util":                {"bot/matrix/e2ee"},
-	"github.com/prometheus/":        {"bot", "bot/api"},
+	"github.com/prometheus/":        {"bot", "bot/api", "bot/metrics"},
 }
 
 // light must not depend on heavy modules even indirectly.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/bot"
+	"matrix-tui/bot/update"
 	"matrix-tui/deploy/release"
 	"matrix-tui/state"
 )
@@ -187,23 +187,23 @@ func guardCommand(_ context.Context, a *app, args []string) error {
 // updates adapts release.Updater to the bot.
 type updates struct{ *release.Updater }
 
-func (u updates) Begin(o bot.UpdateOrder) (bool, error) { return u.Updater.Begin(release.Order(o)) }
+func (u updates) Begin(o update.Order) (bool, error) { return u.Updater.Begin(release.Order(o)) }
 
-func (u updates) Prepare(ctx context.Context, o bot.UpdateOrder, say func(string)) (string, error) {
+func (u updates) Prepare(ctx context.Context, o update.Order, say func(string)) (string, error) {
 	plan, err := u.Updater.Prepare(ctx, release.Order(o), say)
 	if errors.Is(err, release.ErrNothingNew) {
-		err = bot.ErrNothingNew
+		err = update.ErrNothingNew
 	}
 	return plan.To, err
 }
 
-func (u updates) Commit(s bot.Snapshot) error { return u.Updater.Commit(release.Snapshot(s)) }
+func (u updates) Commit(s update.Snapshot) error { return u.Updater.Commit(release.Snapshot(s)) }
 
-func (u updates) Result() (bot.UpdateResult, bool) {
+func (u updates) Result() (update.Result, bool) {
 	r, untold := u.Updater.Result()
-	return bot.UpdateResult{
+	return update.Result{
 		Room: r.Room, Event: r.Event, From: r.From, To: r.To, Done: r.Phase == release.Done,
 		Took: r.Ended.Sub(r.Begun), Down: r.Ended.Sub(r.Stopped), Subjects: r.Subjects,
-		Why: r.Why, Log: r.Log, Before: bot.Snapshot(r.Before),
+		Why: r.Why, Log: r.Log, Before: update.Snapshot(r.Before),
 	}, untold
 }

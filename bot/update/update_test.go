@@ -1,4 +1,4 @@
-package bot
+package update
 
 import (
 	"strings"
@@ -13,19 +13,19 @@ func TestWantsUpdate(t *testing.T) {
 		"update": false, "update yourself and then tell me": false, "update the README": false, "how do I update yourself": false,
 		"update yourself\nand more": false, "update the bottom line": false, "": false,
 	} {
-		if wantsUpdate(text) != want {
-			t.Errorf("wantsUpdate(%q) = %v", text, !want)
+		if Wanted(text) != want {
+			t.Errorf("Wanted(%q) = %v", text, !want)
 		}
 	}
 }
 
-func TestUpdateResultText(t *testing.T) {
+func TestResultText(t *testing.T) {
 	same := Snapshot{Rooms: 2, Container: "c", Turns: 4}
-	done := UpdateResult{From: "111111111111", To: "222222222222", Done: true, Took: 20 * time.Second, Down: 1230 * time.Millisecond, Subjects: []string{"b: new", "a: new"}, Before: same}
-	failed := UpdateResult{From: "111111111111", To: "222222222222", Why: "It ended before it was ready.", Log: []string{"panic: x"}}
-	cut := UpdateResult{From: "111111111111", Why: "It was cut off."}
+	done := Result{From: "111111111111", To: "222222222222", Done: true, Took: 20 * time.Second, Down: 1230 * time.Millisecond, Subjects: []string{"b: new", "a: new"}, Before: same}
+	failed := Result{From: "111111111111", To: "222222222222", Why: "It ended before it was ready.", Log: []string{"panic: x"}}
+	cut := Result{From: "111111111111", Why: "It was cut off."}
 	for name, tt := range map[string]struct {
-		res  UpdateResult
+		res  Result
 		now  Snapshot
 		want string
 	}{
@@ -35,7 +35,7 @@ func TestUpdateResultText(t *testing.T) {
 		"failed":    {failed, same, "⚠️ The update to `222222222222` failed: I am still running `111111111111`, and nothing has changed. It ended before it was ready.\n\n```\npanic: x\n```"},
 		"cut early": {cut, same, "⚠️ The update failed: I am still running `111111111111`"},
 	} {
-		if got := tt.res.text(tt.now); !strings.Contains(got, tt.want) {
+		if got := tt.res.Text(tt.now); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s\nwant %s", name, got, tt.want)
 		}
 	}
