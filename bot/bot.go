@@ -170,6 +170,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.watchWaits(ctx) })
 	b.start(func() { b.watchKeys(ctx) })
 	b.start(func() { b.watchHost(ctx) })
+	b.start(func() { b.tasks.Keeper.Watch(ctx) })
 	debug.FreeOSMemory() // memory that only the start needed
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)

@@ -77,6 +77,7 @@ func (w *Work) Do(ctx context.Context) (err error) {
 // perform runs the agent, in as many attempts as needed, and shows its progress.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
+	defer env.Podman.Hold(env.Container())()
 	hasSlot := t.rec.Container != "" // its run outlived the bot and continues without waiting
 	if !hasSlot && env.Slots.TryAcquire(1) {
 		hasSlot = true
