@@ -2,26 +2,34 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
 	"slices"
+	"strings"
 
+	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/system"
+	"golang.org/x/sys/unix"
 )
 
-// host is what podman reports about its host.
+// host is what decides how containers are created.
 type host struct {
 	rootless    bool
-	storage     string   // folder of images, containers and volumes
-	driver      string   // storage driver: overlay, vfs, …
 	controllers []string // cgroup controllers that podman can use
 }
 
 func (h host) can(controller string) bool { return slices.Contains(h.controllers, controller) }
 
-// about returns what podman reports about its host and caches the answer. Podman needs
-// about 0.2 s for it, so the bot does not wait for it before the first container is
-// created.
+// limiting are the controllers that limits need: see Spec.resources.
+var limiting = []string{"memory", "cpu", "pids"}
+
+// about returns what decides how containers are created, and caches the answer. Podman
+// runs a package manager several times for its own, which takes 0.1 to 0.2 s of the
+// host's processors. So it is asked only if this process cannot tell by itself.
 func (p *Podman) about(ctx context.Context) (host, error) {
-	unlock, err := p.asking.lock(ctx, "")
+	unlock, err := p.asking.lock(ctx, "host")
 	if err != nil {
 		return host{}, err
 	}
@@ -29,16 +37,96 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 	if p.host != nil {
 		return *p.host, nil
 	}
-	info, err := system.Info(p.with(ctx), nil)
-	if err != nil {
-		return host{}, explain(err, "ask", "podman about its host")
+	if h, ok := rootful(ctx, p.Socket(), os.DirFS("/sys/fs/cgroup")); ok {
+		p.host = &h
+		return h, nil
 	}
-	p.host = &host{rootless: info.Host.Security.Rootless, storage: info.Store.GraphRoot, driver: info.Store.GraphDriverName, controllers: info.Host.CgroupControllers}
+	info, err := p.info(ctx)
+	if err != nil {
+		return host{}, err
+	}
+	p.host = &host{rootless: info.Host.Security.Rootless, controllers: info.Host.CgroupControllers}
 	return *p.host, nil
 }
 
-// askAhead queries the host in the background, until Close. An error is returned to the
-// next caller of about.
+// rootful returns the host of a service that certainly belongs to root and has all
+// controllers that limits need; else ok is false. It never takes a rootless service for a
+// rootful one: the user at the other end of the socket is the kernel's word. Nor the
+// other way round, which would leave root in a container without a user range of its own.
+func rootful(ctx context.Context, socket string, cgroups fs.FS) (h host, ok bool) {
+	uid, err := ownerOf(ctx, socket)
+	if err != nil || uid != 0 {
+		return host{}, false
+	}
+	h.controllers = controllers(cgroups)
+	for _, needed := range limiting {
+		if !h.can(needed) {
+			return host{}, false // podman may know better
+		}
+	}
+	return h, true
+}
+
+// ownerOf returns the user who listens on a socket.
+func ownerOf(ctx context.Context, socket string) (uid uint32, err error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var peer *unix.Ucred
+	control := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if control != nil || err != nil {
+		return 0, fmt.Errorf("read peer of %s: %w", socket, err)
+	}
+	return peer.Uid, nil
+}
+
+// controllers lists the controllers of a cgroup file system, version 2 or 1.
+func controllers(cgroups fs.FS) []string {
+	if list, err := fs.ReadFile(cgroups, "cgroup.controllers"); err == nil {
+		return strings.Fields(string(list))
+	}
+	entries, err := fs.ReadDir(cgroups, ".")
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		for _, name := range strings.Split(e.Name(), ",") { // such as cpu,cpuacct
+			if _, err := fs.Stat(cgroups, e.Name()+"/cgroup.procs"); err == nil {
+				found = append(found, name)
+			}
+		}
+	}
+	return found
+}
+
+// info asks podman about its host and caches the answer.
+func (p *Podman) info(ctx context.Context) (*define.Info, error) {
+	unlock, err := p.asking.lock(ctx, "info")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if p.known != nil {
+		return p.known, nil
+	}
+	info, err := system.Info(p.with(ctx), nil)
+	if err != nil {
+		return nil, explain(err, "ask", "podman about its host")
+	}
+	p.known = info
+	return info, nil
+}
+
+// askAhead finds out about the host in the background, until Close. An error is returned
+// to the next caller of about.
 func (p *Podman) askAhead() {
 	ctx, cancel := context.WithCancel(context.Background())
 	asked := make(chan struct{})
@@ -59,12 +147,18 @@ func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 
 // Storage returns the folder on the host in which podman keeps images, containers and volumes.
 func (p *Podman) Storage(ctx context.Context) (string, error) {
-	h, err := p.about(ctx)
-	return h.storage, err
+	info, err := p.info(ctx)
+	if err != nil {
+		return "", err
+	}
+	return info.Store.GraphRoot, nil
 }
 
 // Driver returns podman's storage driver: overlay, vfs or another one, see containers-storage.conf(5).
 func (p *Podman) Driver(ctx context.Context) (string, error) {
-	h, err := p.about(ctx)
-	return h.driver, err
+	info, err := p.info(ctx)
+	if err != nil {
+		return "", err
+	}
+	return info.Store.GraphDriverName, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings"
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/bindings/system"
@@ -27,8 +28,9 @@ type Podman struct {
 	warned sync.Map   // warnings already logged
 	uses   uses       // when each container was last used
 
-	asking     keyed // locked while host is queried
-	host       *host // nil until the answer arrives
+	asking     keyed        // locked while host or known is found out
+	host       *host        // nil until then
+	known      *define.Info // what podman says about its host; nil unless somebody has asked
 	stopAsking func()
 }
 

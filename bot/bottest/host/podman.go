@@ -117,18 +117,8 @@ func RemoveContainers(ctx context.Context, names []string) error {
 	for _, name := range names {
 		volumes = append(volumes, Volumes(name)...)
 	}
-	err = Poll(ctx, func() (bool, error) {
-		have, err := MustPodman(ctx, "volume", "ls", "--quiet")
-		if err != nil { // podman's list fails on a volume that is removed while it reads, for example by another script
-			last = err
-			return false, nil
-		}
-		there := strings.Fields(have)
-		left := slices.DeleteFunc(slices.Clone(volumes), func(v string) bool { return !slices.Contains(there, v) })
-		if len(left) == 0 {
-			return true, nil
-		}
-		_, last = MustPodman(ctx, append([]string{"volume", "rm", "--force"}, left...)...)
+	err = Poll(ctx, func() (bool, error) { // --force: a volume that does not exist is no error
+		_, last = MustPodman(ctx, append([]string{"volume", "rm", "--force"}, volumes...)...)
 		return last == nil, nil
 	})
 	if err != nil {
