@@ -30,6 +30,7 @@ type Config struct {
 
 	Idle          time.Duration // a container that has not been used for this long is stopped; 0: never
 	MaxContainers int           // how many containers may run; 0: as many as suit the host
+	DiskReserve   int64         // bytes of disk without which no task starts; 0: none
 
 	TokensPerDay     int64 // of a room; 0 = no limit
 	Model            string

@@ -164,7 +164,7 @@ const maxTransfers = 2
 
 // deps returns the dependencies of the tasks in all rooms.
 func (b *Bot) deps() *task.Deps {
-	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Idle: b.Idle, Max: b.MaxContainers, Log: b.log}
+	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
 			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,

@@ -1,5 +1,6 @@
-// Package capacity keeps the host usable for all rooms: it stops containers that nobody uses, and limits how many run at
-// once. It never starts or removes a container, and never stops one in which a task runs.
+// Package capacity keeps the host usable for all rooms: it stops containers that nobody uses, limits how many run at
+// once, and says when the disk is too full for another task. It never starts or removes a container, and never stops one
+// in which a task runs.
 package capacity
 
 import (
@@ -27,15 +28,17 @@ const (
 	settling = 10 * time.Second
 )
 
-// Keeper stops containers of this bot's rooms.
+// Keeper looks after the containers of this bot's rooms, and the disks.
 type Keeper struct {
-	Podman  *sandbox.Podman
-	Store   *state.Store
-	Journal *state.Journal
-	Asks    func(room string) bool // whether a question of the room waits for an answer
-	Idle    time.Duration          // a container that has not been used for this long is stopped; 0 = never
-	Max     int                    // how many containers may run; 0 = as many as suit the host
-	Log     zerolog.Logger
+	Podman   *sandbox.Podman
+	Store    *state.Store
+	Journal  *state.Journal
+	StateDir string
+	Asks     func(room string) bool // whether a question of the room waits for an answer
+	Idle     time.Duration          // a container that has not been used for this long is stopped; 0 = never
+	Max      int                    // how many containers may run; 0 = as many as suit the host
+	Reserve  int64                  // bytes of disk without which no task starts; 0 = none
+	Log      zerolog.Logger
 
 	started chan struct{}
 	sized   sync.Once

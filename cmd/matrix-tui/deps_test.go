@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"agent", "bot"},
-	"bot/capacity":        {"bot/alert", "sandbox", "state"},
+	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
 	"bot/bottest/host":    {},
