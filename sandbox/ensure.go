@@ -86,6 +86,9 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
+		if err := e.keepPackages(ctx, data); err != nil {
+			return false, err
+		}
 		e.spec.Fresh = false
 		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image is available: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)

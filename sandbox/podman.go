@@ -28,6 +28,8 @@ type Podman struct {
 	warned sync.Map   // warnings already logged
 	uses   uses       // when each container was last used
 
+	packages imagePackages
+
 	asking     keyed        // locked while host or known is found out
 	host       *host        // nil until then
 	known      *define.Info // what podman says about its host; nil unless somebody has asked

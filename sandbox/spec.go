@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"syscall"
 
@@ -33,6 +34,9 @@ type Spec struct {
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
 	// than the one it was created from. Nothing may be running in it.
 	Fresh bool
+	// Replacing is called before Fresh removes a container in which Debian packages were installed, with their names.
+	// The container stays if it fails. It may be called again with the same ones.
+	Replacing func(ctx context.Context, packages []string) error
 	// Version is the bot's version, for the label.
 	Version string
 }

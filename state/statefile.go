@@ -17,6 +17,7 @@ type contents struct {
 	history    map[string]turns
 	sessions   map[string]string
 	volumes    map[string]string // room: the room whose volumes it uses
+	packages   map[string][]string
 	executions map[string]executions
 	roomOf     map[string]string // ID of an execution: its room; derived from executions
 	unknown    []member          // in the order of the file
@@ -35,6 +36,7 @@ func newContents() *contents {
 		history:    map[string]turns{},
 		sessions:   map[string]string{},
 		volumes:    map[string]string{},
+		packages:   map[string][]string{},
 		executions: map[string]executions{},
 		roomOf:     map[string]string{},
 	}
@@ -103,6 +105,8 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 		return decodeMap(dec, &c.sessions)
 	case "volumes":
 		return decodeMap(dec, &c.volumes)
+	case "packages":
+		return decodeMap(dec, &c.packages)
 	case "executions":
 		return c.decodeExecutions(dec)
 	case "history":
@@ -170,6 +174,7 @@ func (c *contents) snapshot() *contents {
 	copied.history = cloneMap(c.history)
 	copied.sessions = cloneMap(c.sessions)
 	copied.volumes = cloneMap(c.volumes)
+	copied.packages = cloneMap(c.packages)
 	copied.executions = cloneMap(c.executions)
 	copied.roomOf = nil // not written
 	return &copied

@@ -23,6 +23,10 @@ func (c *contents) writeTo(w io.Writer) error {
 		buf.WriteString(",\n  \"volumes\": ")
 		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
 	}
+	if len(c.packages) > 0 {
+		buf.WriteString(",\n  \"packages\": ")
+		writeObject(buf, c.packages, func(names []string) { buf.Write(encodeJSON(names)) })
+	}
 	if len(c.executions) > 0 {
 		buf.WriteString(",\n  \"executions\": ")
 		writeObject(buf, c.executions, func(es executions) { es.writeTo(buf) })

@@ -143,7 +143,9 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 			changed = put(c.volumes, to, c.volumesOf(from)) || changed
 			changed = put(c.volumes, from, "") || changed
 			changed = moveKey(c.sessions, from, to) || changed
+			changed = c.addPackages(to, c.packages[from]) || changed
 		}
+		delete(c.packages, from)
 		changed = c.moveExecutions(from, to) || changed
 		old, had := c.history[from]
 		if !had {

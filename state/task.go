@@ -89,6 +89,8 @@ type Details struct {
 	Files    []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
 	Approved *Command `json:"approved,omitempty"` // the run of the held command
 	Used     Usage    `json:"used,omitzero"`
+	Lost     []string `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
+	Restored string   `json:"restored,omitempty"` // the container in which the room's packages were reinstalled
 
 	Result     string `json:"result,omitempty"`      // the final message to the room
 	StatusLine string `json:"status_line,omitempty"` // for status.md; empty if the agent wrote a line

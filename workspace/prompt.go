@@ -27,6 +27,8 @@ type Input struct {
 	Files       []File // the task's files; with Resumed, only those that the session does not know
 	Interrupted bool   // the container stopped while this task was running
 	Overflow    bool   // the session in which this task was begun became too long for the model
+	// Lost are packages that the agent had installed, and that are missing since its container was replaced.
+	Lost []string
 	// Ended is the room's message about the previous task, if the agent's session does not know it: that it was
 	// stopped, for example.
 	Ended       string
@@ -90,6 +92,10 @@ func compose(in Input, task string, room room) string {
 	}
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
+	}
+	if len(in.Lost) > 0 {
+		b.WriteString("Your container has been replaced by one with a newer image. These packages, which were installed in the old one, could not be reinstalled: " +
+			clean.Cut(strings.Join(in.Lost, " "), maxOpening) + "\n\n")
 	}
 	var work string
 	if in.Resumed && len(in.Answers)+len(in.Steer) > 0 {

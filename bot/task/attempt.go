@@ -98,6 +98,13 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 // if the task was stopped; stoppable is done then.
 func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, err error) {
 	t := a.task
+	err = a.reinstall(stoppable)
+	if errors.Is(err, errStopped) || stoppable.Err() != nil && ctx.Err() == nil {
+		return stoppedEarly(), nil
+	}
+	if err != nil {
+		return out, err
+	}
 	if about := cmp.Or(t.rec.ReplyTo, t.rec.Thread); about != "" {
 		if a.quoted, err = t.env.Room.Quote(ctx, t.rec.Home, about); err != nil {
 			return out, err

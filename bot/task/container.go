@@ -44,6 +44,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
 		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs,
 		Gateway: dir, Version: e.Version, Fresh: fresh,
+		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ensure container: %w", err)

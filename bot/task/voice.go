@@ -117,6 +117,11 @@ func (v Voice) overflow() Message {
 	return v.bare(state.KindReply, "-overflow", "📚 Our conversation has become too long for the model. I am trying again in a new session, with the latest messages of this room.")
 }
 
+// lost returns the notice about packages that could not be reinstalled.
+func (v Voice) lost() Message {
+	return v.bare(state.KindReply, "-packages-"+Hash(v.t.rec.Restored), "📦 The sandbox has a new image. These packages were installed in the old one and could not be reinstalled: "+text.Code(strings.Join(v.t.rec.Lost, " ")))
+}
+
 // Queued returns the reaction for a queued task.
 func (v Voice) Queued() Message { return v.react("-queued", queuedKey) }
 

@@ -1,0 +1,43 @@
+package state
+
+import (
+	"context"
+	"slices"
+)
+
+// maxPackages bounds the packages of a room.
+const maxPackages = 100
+
+// Packages returns the packages that were installed in a container of the room that has been replaced, and that are to
+// be installed in the new one.
+func (s *Store) Packages(room string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.now.packages[room])
+}
+
+// AddPackages adds packages that are to be installed in the room's next container. Those beyond maxPackages are dropped.
+func (s *Store) AddPackages(ctx context.Context, room string, names []string) error {
+	return s.update(ctx, func(c *contents) bool { return c.addPackages(room, names) })
+}
+
+// DropPackages removes the room's packages: they are installed, or cannot be.
+func (s *Store) DropPackages(ctx context.Context, room string) error {
+	return s.update(ctx, func(c *contents) bool {
+		_, had := c.packages[room]
+		delete(c.packages, room)
+		return had
+	})
+}
+
+func (c *contents) addPackages(room string, names []string) bool {
+	all := slices.Concat(c.packages[room], names)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	all = all[:min(len(all), maxPackages)]
+	if slices.Equal(all, c.packages[room]) {
+		return false
+	}
+	c.packages[room] = all
+	return true
+}

@@ -1,0 +1,39 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The packages of a replaced container survive a restart, and move with a room's volumes.
+func TestStorePackages(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	must(t, s.AddPackages(ctx, "!a:x", []string{"g++", "bc"}))
+	must(t, s.AddPackages(ctx, "!a:x", []string{"bc", "at"}))
+	must(t, s.SetContainer(ctx, "!a:x", "one"))
+	want := []string{"at", "bc", "g++"}
+	s = openStore(t, dir)
+	if diff := cmp.Diff(want, s.Packages("!a:x")); diff != "" {
+		t.Error(diff)
+	}
+	must(t, s.MoveRoom(ctx, "!a:x", "!b:x"))
+	if diff := cmp.Diff(want, s.Packages("!b:x")); diff != "" || s.Packages("!a:x") != nil {
+		t.Error(diff, s.Packages("!a:x"))
+	}
+	var many []string
+	for i := range 2 * maxPackages {
+		many = append(many, fmt.Sprintf("p%03d", i))
+	}
+	must(t, s.AddPackages(ctx, "!b:x", many))
+	if n := len(s.Packages("!b:x")); n != maxPackages {
+		t.Errorf("%d packages, want %d", n, maxPackages)
+	}
+	must(t, s.DropPackages(ctx, "!b:x"))
+	if s = openStore(t, dir); s.Packages("!b:x") != nil || strings.Contains(readState(t, dir), "packages") {
+		t.Error("packages are left:", s.Packages("!b:x"))
+	}
+}
