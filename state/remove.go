@@ -16,11 +16,14 @@ func (s *Store) Volumes() map[string]string {
 	return maps.Clone(s.now.volumes)
 }
 
-// RemoveRoom removes everything about a room: container, history, session, volumes and executions.
+// RemoveRoom removes everything about a room: container, history, session, volumes, packages and executions.
 func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
 		_, changed := c.history[room]
+		_, had := c.packages[room]
+		changed = changed || had
 		delete(c.history, room)
+		delete(c.packages, room)
 		for _, m := range []map[string]string{c.containers, c.sessions, c.volumes} {
 			changed = put(m, room, "") || changed
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,7 @@ func TestRemoveRoom(t *testing.T) {
 		must(t, s.AppendHistory(ctx, room, Turn{Role: "user", Content: "hello", Event: "$" + room}))
 		must(t, s.PutExecution(ctx, room, json.RawMessage(`{"session_id":"`+room+`","state":"completed"}`)))
 	}
+	must(t, s.AddPackages(ctx, "!gone:x", []string{"cowsay"}))
 	must(t, s.MoveRoom(ctx, "!gone:x", "!next:x")) // which gets its volumes
 	if diff := cmp.Diff(map[string]string{"!next:x": "!gone:x"}, s.Volumes()); diff != "" {
 		t.Error(diff)
@@ -28,6 +30,9 @@ func TestRemoveRoom(t *testing.T) {
 	s = openStore(t, dir)
 	if diff := cmp.Diff([]string{"!kept:x"}, s.Rooms()); diff != "" || len(s.Volumes()) != 0 {
 		t.Errorf("rooms after the removal (-want +got):\n%s\nvolumes %v", diff, s.Volumes())
+	}
+	if got := slices.Concat(s.Packages("!gone:x"), s.Packages("!next:x")); len(got) != 0 {
+		t.Errorf("packages left: %v", got)
 	}
 	if len(s.History("!kept:x")) != 1 || s.Session("!kept:x") == "" || len(s.Executions("!kept:x")) != 1 {
 		t.Error("the other room has lost something")
