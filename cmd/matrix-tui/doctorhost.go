@@ -138,7 +138,7 @@ func checkKeyrings(most, keyrings int) finding {
 	case keyrings == 0:
 		return skipped("keyrings: the kernel does not say how many a user may have")
 	case most > capacity.MostFor(keyrings):
-		return bad("keyrings: the kernel allows a user %d, which is enough for %d containers, but SANDBOX_MAX is %d: lower it, or %s", keyrings, capacity.MostFor(keyrings), most, raise)
+		return bad("keyrings: the kernel allows a user %d, which is enough for %d containers, but MAX_CONTAINERS is %d: lower it, or %s", keyrings, capacity.MostFor(keyrings), most, raise)
 	case most == 0 && keyrings < 1000:
 		return good("keyrings: the kernel allows a user %d, so at most %d containers run at once; for more, %s", keyrings, capacity.MostFor(keyrings), raise)
 	}

@@ -100,7 +100,7 @@ func TestCheckKeyrings(t *testing.T) {
 	}{
 		{0, 200, false, "at most 180 containers run at once"},
 		{180, 200, false, "allows a user 200"},
-		{181, 200, true, "enough for 180 containers, but SANDBOX_MAX is 181"},
+		{181, 200, true, "enough for 180 containers, but MAX_CONTAINERS is 181"},
 		{0, 20000, false, "allows a user 20000"},
 		{1000, 20000, false, "allows a user 20000"},
 		{0, 0, false, "does not say"},
