@@ -26,6 +26,7 @@ type Podman struct {
 	names  keyed      // one Ensure, Stop or Destroy per name at a time
 	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
 	warned sync.Map   // warnings already logged
+	uses   uses       // when each container was last used
 
 	packages imagePackages
 
