@@ -30,9 +30,10 @@ type Podman struct {
 
 	packages imagePackages
 
-	asking     keyed        // locked while host or known is found out
+	asking     keyed        // locked while what follows is found out
 	host       *host        // nil until then
 	known      *define.Info // what podman says about its host; nil unless somebody has asked
+	storage    string       // podman's folder; "" until somebody has asked
 	stopAsking func()
 }
 
