@@ -93,7 +93,7 @@ func New(cfg Config, parts Parts) (*Bot, error) {
 		rooms:   map[string]*room{},
 	}
 	b.tasks = b.deps()
-	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Direct: func() []string { return b.direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Log: cfg.Log}
+	b.watch = &alert.Watch{StateDir: cfg.StateDir, Room: cfg.AlertRoom, Storage: parts.Podman.Storage, Direct: func() []string { return b.direct.Rooms(b.Owners) }, Limited: parts.Gateway.Limited, Reserve: uint64(cfg.DiskReserve), Largest: b.tasks.Keeper.SayLargest, Log: cfg.Log}
 	b.account, err = matrix.New(matrix.Config{
 		Homeserver: cfg.Homeserver, User: cfg.User, Password: cfg.Password, AccessToken: cfg.AccessToken,
 		StateDir: cfg.StateDir, Version: cfg.Version, AllDevices: cfg.AllDevices, Owner: b.isOwner, KeyArrived: b.keyArrived, Damaged: func(err error) { b.leave(err) }, Replaced: b.tellReplaced, Rejected: b.count.Rejected, Log: cfg.Log,
@@ -170,6 +170,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.watchWaits(ctx) })
 	b.start(func() { b.watchKeys(ctx) })
 	b.start(func() { b.watchHost(ctx) })
+	b.start(func() { b.tasks.Keeper.Watch(ctx) })
 	debug.FreeOSMemory() // memory that only the start needed
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)

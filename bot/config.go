@@ -28,6 +28,10 @@ type Config struct {
 	CPUs   float64
 	PIDs   int64
 
+	Idle          time.Duration // a container that has not been used for this long is stopped; 0: never
+	MaxContainers int           // how many containers may run; 0: as many as suit the host
+	DiskReserve   int64         // bytes of disk without which no task starts; 0: none
+
 	TokensPerDay     int64 // of a room; 0 = no limit
 	Model            string
 	CodingTimeout    time.Duration // limit for one run of the agent

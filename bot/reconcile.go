@@ -112,13 +112,17 @@ func (b *Bot) refill(ctx context.Context, infos []sandbox.Info) error {
 	return nil
 }
 
-// startStopped starts stopped containers in the background, two at a time. A task
-// that arrives meanwhile starts its own.
+// startStopped starts the stopped containers that were used recently, in the background, two at a
+// time. A task that arrives meanwhile starts its own.
 func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 	if len(rooms) == 0 {
 		return
 	}
 	b.start(func() {
+		rooms, err := b.tasks.Keeper.Recent(ctx, rooms)
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn().Err(err).Msg("cannot start stopped containers: the next task starts its own")
+		}
 		var group errgroup.Group
 		group.SetLimit(2)
 		for _, name := range rooms {

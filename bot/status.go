@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -36,8 +35,8 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 		running = "A task is running."
 		if p, shown := t.Progress(); shown {
 			switch {
-			case p.Queued:
-				running = "A task has been " + task.TurnNote + " for " + text.Duration(p.Elapsed) + "."
+			case p.Queued != "":
+				running = "A task has been " + p.Queued + " for " + text.Duration(p.Elapsed) + "."
 			case p.Step != "":
 				running = "A task has been running for " + text.Duration(p.Elapsed) + ", now " + p.Step + "."
 			default:

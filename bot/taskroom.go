@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -163,6 +164,7 @@ const maxTransfers = 2
 
 // deps returns the dependencies of the tasks in all rooms.
 func (b *Bot) deps() *task.Deps {
+	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
 			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,
@@ -170,7 +172,7 @@ func (b *Bot) deps() *task.Deps {
 			Model: b.Model, TokensPerDay: b.TokensPerDay, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},
-		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Gateway: b.Gateway, Agent: b.Agent,
+		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Agent: b.Agent,
 		Policy: b.policy, Waits: b.waits, Count: b.count,
 		Slots: semaphore.NewWeighted(int64(b.MaxParallel)), Transfers: semaphore.NewWeighted(maxTransfers),
 		Start: b.start, Sentence: b.sentence, Now: func() time.Time { return b.account.Now() }, Log: b.log,

@@ -43,6 +43,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 		return nil, err
 	}
 	defer unlock()
+	defer p.Hold(spec.Name)()
 	e := ensuring{Podman: p, spec: spec, container: Container{Name: spec.Name, Room: spec.Room, podman: p}}
 	again := pauses().Until(time.Now().Add(retryTime))
 	for tries := 0; tries < ensureTries; {
@@ -245,7 +246,7 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	}
 	err = explain(err, "start container", e.spec.Name)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory):
+	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory), errors.Is(err, ErrNoKeys):
 		return err
 	case errors.Is(err, ErrNotFound):
 		return nil // removed meanwhile; the next step recreates it

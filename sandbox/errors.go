@@ -32,6 +32,8 @@ var (
 	ErrOutOfMemory = sentence.New(errors.New("out of memory"), "There was not enough memory. A smaller task may work; the operator can raise SANDBOX_MEMORY or free memory on the host (`free -m`).")
 	// ErrNoSpace: the host's disk is full.
 	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
+	// ErrNoKeys: the kernel's limit on keyrings, one per container of a user, is reached.
+	ErrNoKeys = sentence.New(errors.New("no kernel keyring left"), "The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both into a file in /etc/sysctl.d.")
 	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.
@@ -57,6 +59,8 @@ var texts = []struct {
 	{"cannot allocate memory", ErrOutOfMemory},
 	{"out of memory", ErrOutOfMemory},
 	{"no space left on device", ErrNoSpace},
+	{"unable to create session key", ErrNoKeys}, // runc; the reason that follows, "disk quota exceeded", is not about a disk
+	{"create keyring", ErrNoKeys},               // crun
 }
 
 // kindOf returns the kind of an error from podman's bindings or its socket, or nil.

@@ -53,6 +53,7 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 		cmd.Dir = workspace
 	}
 	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
+	defer c.podman.Hold(c.Name)()
 	code, err := c.podman.attach(ctx, c.ID, process{
 		argv: cmd.Argv, env: cmd.Env, dir: cmd.Dir,
 		stdin: cmd.Stdin, stdout: &stdout, stderr: &stderr,

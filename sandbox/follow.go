@@ -136,6 +136,7 @@ func (c *Container) followOnce(ctx context.Context, id string, out *counting) (R
 // prints at the end.
 func (c *Container) attached(ctx context.Context, id string, stdin io.Reader, stdout io.Writer, argv ...string) (RunStatus, error) {
 	stderr := bounded{left: maxStatus}
+	defer c.podman.Hold(c.Name)()
 	code, err := c.podman.attach(ctx, c.ID, process{
 		argv: append([]string{initPath}, argv...), dir: "/",
 		stdin: stdin, hold: true, stdout: stdout, stderr: &stderr,

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -146,13 +147,30 @@ func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 	return h.rootless, err
 }
 
-// Storage returns the folder on the host in which podman keeps images, containers and volumes.
+// Storage returns the folder on the host in which podman keeps images, containers and volumes. A room's volume shows
+// where that is, so that podman need not be asked: see about.
 func (p *Podman) Storage(ctx context.Context) (string, error) {
+	unlock, err := p.asking.lock(ctx, "storage")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if p.storage != "" {
+		return p.storage, nil
+	}
+	if list, err := p.listVolumes(ctx, labelRoom); err == nil && len(list) > 0 {
+		all := filepath.Dir(filepath.Dir(list[0].Mountpoint)) // of STORAGE/volumes/NAME/_data
+		if filepath.Base(all) == "volumes" {
+			p.storage = filepath.Dir(all)
+			return p.storage, nil
+		}
+	}
 	info, err := p.info(ctx)
 	if err != nil {
 		return "", err
 	}
-	return info.Store.GraphRoot, nil
+	p.storage = info.Store.GraphRoot
+	return p.storage, nil
 }
 
 // Driver returns podman's storage driver: overlay, vfs or another one, see containers-storage.conf(5).

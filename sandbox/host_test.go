@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 )
 
 // What this process finds out by itself is what podman says.
@@ -32,6 +33,24 @@ func TestHostAsPodmanSays(t *testing.T) {
 		if about.can(needed) != slices.Contains(info.Host.CgroupControllers, needed) || ok && !h.can(needed) {
 			t.Errorf("%s: %+v", needed, about)
 		}
+	}
+}
+
+// A volume shows where podman's storage is.
+func TestStorage(t *testing.T) {
+	ensure(t, testSpec(t)) // with volumes
+	p, err := Connect(t.Context(), "unix://"+testPodman.Socket(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	storage, err := p.Storage(t.Context())
+	if err != nil || p.known != nil {
+		t.Errorf("%v, asked podman: %v", err, p.known != nil)
+	}
+	info, err := testPodman.info(t.Context())
+	if err != nil || storage != info.Store.GraphRoot {
+		t.Errorf("%q, podman says %q, %v", storage, info.Store.GraphRoot, err)
 	}
 }
 

@@ -19,6 +19,7 @@ type Info struct {
 	State   string
 	Image   string
 	Created time.Time
+	Started time.Time // the last time; zero if never
 }
 
 // List returns every container with a room label, running or not, in one call.
@@ -31,6 +32,9 @@ func (p *Podman) List(ctx context.Context) ([]Info, error) {
 	infos := make([]Info, 0, len(list))
 	for _, c := range list {
 		info := Info{ID: c.ID, Room: c.Labels[labelRoom], State: c.State, Image: c.Image, Created: c.Created}
+		if c.StartedAt > 0 { // podman reports a container that was never started as started in the year 1
+			info.Started = time.Unix(c.StartedAt, 0)
+		}
 		if len(c.Names) > 0 {
 			info.Name = c.Names[0]
 		}
@@ -48,10 +52,16 @@ func (p *Podman) Stop(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
+	return p.stop(ctx, name)
+}
+
+// stop is Stop for a caller that holds the lock of the name.
+func (p *Podman) stop(ctx context.Context, name string) error {
 	data, err := p.inspect(ctx, name)
 	if err != nil {
 		return explain(err, "stop container", name)
 	}
+	defer p.uses.forget(name)
 	if data.State.Status == "paused" {
 		if err := containers.Unpause(p.with(ctx), data.ID, nil); err != nil {
 			return explain(err, "unpause container", name)
@@ -76,6 +86,7 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 	if err != nil {
 		return explain(err, "destroy container", name)
 	}
+	defer p.uses.forget(name)
 	return p.remove(ctx, data.ID)
 }
 

@@ -26,12 +26,14 @@ type Podman struct {
 	names  keyed      // one Ensure, Stop or Destroy per name at a time
 	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
 	warned sync.Map   // warnings already logged
+	uses   uses       // when each container was last used
 
 	packages imagePackages
 
-	asking     keyed        // locked while host or known is found out
+	asking     keyed        // locked while what follows is found out
 	host       *host        // nil until then
 	known      *define.Info // what podman says about its host; nil unless somebody has asked
+	storage    string       // podman's folder; "" until somebody has asked
 	stopAsking func()
 }
 

@@ -81,19 +81,25 @@ func (p *Podman) slotOf(ctx context.Context, name, room string) (int, error) {
 
 // freeSlot returns the lowest slot that no volume uses.
 func (p *Podman) freeSlot(ctx context.Context) (int, error) {
-	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {labelSlot}})
-	list, err := volumes.List(p.with(ctx), options)
-	for tries := 1; err != nil && tries < listTries && errors.Is(explain(err, "list", "volumes"), ErrNotFound); tries++ {
-		list, err = volumes.List(p.with(ctx), options) // one of them was removed while podman listed them
-	}
+	list, err := p.listVolumes(ctx, labelSlot)
 	if err != nil {
-		return noSlot, explain(err, "list", "volumes")
+		return noSlot, err
 	}
 	var taken []int
 	for _, v := range list {
 		taken = append(taken, parseSlot(v.Labels))
 	}
 	return lowestFree(taken)
+}
+
+// listVolumes returns the volumes that have a label.
+func (p *Podman) listVolumes(ctx context.Context, label string) ([]*types.VolumeListReport, error) {
+	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {label}})
+	list, err := volumes.List(p.with(ctx), options)
+	for tries := 1; err != nil && tries < listTries && errors.Is(explain(err, "list", "volumes"), ErrNotFound); tries++ {
+		list, err = volumes.List(p.with(ctx), options) // one of them was removed while podman listed them
+	}
+	return list, explain(err, "list", "volumes")
 }
 
 func lowestFree(taken []int) (int, error) {

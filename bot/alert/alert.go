@@ -26,7 +26,7 @@ const (
 const (
 	alertPause = 6 * time.Hour // between two alerts of a kind
 
-	lowDisk, wellDisk     = 1 << 30, 3 << 29     // free bytes
+	lowDisk               = 1 << 30              // free bytes; well is half as much again
 	lowMemory, wellMemory = 200 << 20, 400 << 20 // available bytes
 	lowQuota              = 5                    // consecutive refusals; one success ends them
 )
@@ -38,15 +38,21 @@ type reading struct {
 	low, well bool
 	now       string // the level, such as "2.1 GB free"
 	mend      string // what to do if it is low
+	disk      bool
 }
 
-// diskReading reads a disk's free bytes.
-func diskReading(kind alertKind, what, path string, free uint64) reading {
-	return reading{
-		kind: kind, low: free < lowDisk, well: free >= wellDisk,
+// diskReading reads a disk's free bytes. Below reserve, no task starts.
+func diskReading(kind alertKind, what, path string, free, reserve uint64) reading {
+	least := max(lowDisk, reserve)
+	r := reading{
+		kind: kind, low: free < least, well: free >= least+least/2, disk: true,
 		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free))),
 		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on the host help most.",
 	}
+	if free < reserve {
+		r.mend = "No task starts until " + text.Size(int64(reserve)) + " are free (DISK_RESERVE): `podman system df` and `podman image prune` on the host help most."
+	}
+	return r
 }
 
 // memoryReading reads the bytes of available memory.

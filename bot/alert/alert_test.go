@@ -22,19 +22,19 @@ func TestAlertsDecide(t *testing.T) {
 		{0, 5 << 30, false, false},
 		{time.Minute, lowDisk, false, false}, // exactly at the limit is not low
 		{2 * time.Minute, lowDisk - 1, true, false},
-		{3 * time.Minute, 1, false, false},                    // already reported
-		{4 * time.Minute, lowDisk + 1, false, false},          // between low and well
-		{5 * time.Minute, wellDisk, false, true},              // over
-		{6 * time.Minute, 5 << 30, false, false},              // already reported
-		{7 * time.Minute, 1, false, false},                    // low again, but too soon
-		{8 * time.Minute, wellDisk, false, false},             // no all-clear for an alert that was not sent
-		{alertPause + 2*time.Minute - 1, 1, false, false},     // slightly too soon
-		{alertPause + 2*time.Minute, 1, true, false},          // repeated while it lasts
-		{2*alertPause + 2*time.Minute, 1, true, false},        // still low
-		{2*alertPause + 3*time.Minute, wellDisk, false, true}, // over
-		{-time.Hour, 1, true, false},                          // the clock was set back: rather twice than never
+		{3 * time.Minute, 1, false, false},                           // already reported
+		{4 * time.Minute, lowDisk + 1, false, false},                 // between low and well
+		{5 * time.Minute, lowDisk * 3 / 2, false, true},              // over
+		{6 * time.Minute, 5 << 30, false, false},                     // already reported
+		{7 * time.Minute, 1, false, false},                           // low again, but too soon
+		{8 * time.Minute, lowDisk * 3 / 2, false, false},             // no all-clear for an alert that was not sent
+		{alertPause + 2*time.Minute - 1, 1, false, false},            // slightly too soon
+		{alertPause + 2*time.Minute, 1, true, false},                 // repeated while it lasts
+		{2*alertPause + 2*time.Minute, 1, true, false},               // still low
+		{2*alertPause + 3*time.Minute, lowDisk * 3 / 2, false, true}, // over
+		{-time.Hour, 1, true, false},                                 // the clock was set back: rather twice than never
 	} {
-		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", step.free), quotaReading(0)})
+		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", step.free, 0), quotaReading(0)})
 		if (len(short) == 1) != step.short || (len(over) == 1) != step.over {
 			t.Errorf("after %s, %d free: short %v, over %v", step.after, step.free, short, over)
 		}
@@ -59,7 +59,7 @@ func TestReadings(t *testing.T) {
 		{quotaReading(0), false, true, "the model answers"},
 		{quotaReading(lowQuota - 1), false, false, "the last 4 requests"},
 		{quotaReading(lowQuota), true, false, "the last 5 requests"},
-		{diskReading(alertStorage, "the containers", "/var/`x`", 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
+		{diskReading(alertStorage, "the containers", "/var/`x`", 0, 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
 	} {
 		if c.r.low != c.low || c.r.well != c.well || !strings.Contains(c.r.now, c.says) {
 			t.Errorf("%+v, want low %v, well %v, %q", c.r, c.low, c.well, c.says)
@@ -138,5 +138,43 @@ func TestNotes(t *testing.T) {
 	}
 	if len(a.Notes) != maxNotes || a.Notes[maxNotes-1] != strconv.Itoa(2*maxNotes-1) {
 		t.Error(a.Notes)
+	}
+}
+
+// The reserve moves the limit up, and the alert says what it means. It never moves the limit down.
+func TestReserve(t *testing.T) {
+	for _, c := range []struct {
+		free, reserve uint64
+		low, well     bool
+		mend          string
+	}{
+		{lowDisk - 1, 0, true, false, "tasks will fail"},
+		{lowDisk - 1, lowDisk / 2, true, false, "tasks will fail"},
+		{lowDisk - 1, lowDisk, true, false, "No task starts until 1 GB are free (DISK_RESERVE)"},
+		{lowDisk, lowDisk, false, false, ""},
+		{4 * lowDisk, 5 * lowDisk, true, false, "No task starts until 5 GB are free"},
+		{7 * lowDisk, 5 * lowDisk, false, false, ""},
+		{8 * lowDisk, 5 * lowDisk, false, true, ""},
+	} {
+		got := diskReading(alertState, "x", "/x", c.free, c.reserve)
+		if got.low != c.low || got.well != c.well || !strings.Contains(got.mend, c.mend) {
+			t.Errorf("%d free, reserve %d: %+v", c.free, c.reserve, got)
+		}
+	}
+}
+
+// The rooms' space is counted only if a disk is short.
+func TestLargest(t *testing.T) {
+	counted := 0
+	w := &Watch{Largest: func(context.Context) (string, error) { counted++; return "The rooms.", nil }}
+	memory, disk := memoryReading(0), diskReading(alertState, "x", "/x", 0, 0)
+	if got := w.largest(t.Context(), []reading{memory}); got != "" || counted != 0 {
+		t.Errorf("memory is short: %q, counted %d times", got, counted)
+	}
+	if got := w.largest(t.Context(), []reading{memory, disk}); got != "\n\nThe rooms." || counted != 1 {
+		t.Errorf("a disk is short: %q, counted %d times", got, counted)
+	}
+	if got := new(Watch).largest(t.Context(), []reading{disk}); got != "" {
+		t.Errorf("nobody counts: %q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,16 +20,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readTime bounds one check of the host.
-const readTime = 20 * time.Second
+const (
+	readTime    = 20 * time.Second // of one check of the host
+	largestTime = 20 * time.Second // of counting the rooms' files
+)
 
 // Watch checks the host, and keeps in alerts.json where alerts go.
 type Watch struct {
 	StateDir string
 	Room     string // where alerts go unless somebody changes it; "" for nowhere
 	Storage  func(context.Context) (path string, err error)
-	Direct   func() []string // the owners' direct chats: notes go there if no room is set; nil for none
-	Limited  func() int      // how many consecutive requests the model's server has refused
+	Direct   func() []string                                // the owners' direct chats: notes go there if no room is set; nil for none
+	Reserve  uint64                                         // free bytes of disk without which no task starts
+	Largest  func(context.Context) (said string, err error) // which rooms take the most space; nil for unknown
+	Limited  func() int                                     // how many consecutive requests the model's server has refused
 	Log      zerolog.Logger
 
 	mu   sync.Mutex // locked for a whole Look, so that nothing is reported twice
@@ -47,12 +52,29 @@ func (w *Watch) Look(ctx context.Context, send func(room, text string, short boo
 		return
 	}
 	short, over, next := a.decide(time.Now(), w.read(ctx))
-	if len(short)+len(over) == 0 || !send(room, alertText(short, over), len(short) > 0) {
+	if len(short)+len(over) == 0 || !send(room, alertText(short, over)+w.largest(ctx, short), len(short) > 0) {
 		return
 	}
 	if err := w.keep(next); err != nil {
 		w.Log.Warn().Err(err).Msg("cannot store alerts")
 	}
+}
+
+// largest says which rooms take the most space, if a disk is short. Only then it is worth the time it takes.
+func (w *Watch) largest(ctx context.Context, short []reading) string {
+	if w.Largest == nil || !slices.ContainsFunc(short, func(r reading) bool { return r.disk }) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, largestTime)
+	defer cancel()
+	said, err := w.Largest(ctx)
+	if err != nil {
+		w.Log.Warn().Err(err).Msg("cannot find out which rooms take the most space")
+	}
+	if said == "" {
+		return ""
+	}
+	return "\n\n" + said
 }
 
 // sendNotes sends what Note has kept, and forgets it once somebody has it. The caller holds mu.
@@ -128,13 +150,13 @@ func (w *Watch) room(a *alerts) string {
 func (w *Watch) read(ctx context.Context) (readings []reading) {
 	free, device, err := FreeSpace(w.StateDir)
 	if err == nil {
-		readings = append(readings, diskReading(alertState, "my state", w.StateDir, free))
+		readings = append(readings, diskReading(alertState, "my state", w.StateDir, free, w.Reserve))
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if path, err := w.Storage(ctx); err == nil {
 		if free, other, err := FreeSpace(path); err == nil && other != device {
-			readings = append(readings, diskReading(alertStorage, "the containers", path, free))
+			readings = append(readings, diskReading(alertStorage, "the containers", path, free, w.Reserve))
 		}
 	}
 	if data, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -49,6 +49,9 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	if err != nil {
 		return nil, fmt.Errorf("ensure container: %w", err)
 	}
+	if container.Started {
+		e.Keeper.Started()
+	}
 	if name == "" {
 		if err := e.Store.SetContainer(ctx, e.ID, container.Name); err != nil {
 			e.Log.Warn().Err(err).Str("room", e.ID).Msg("cannot save the container name yet")

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/policy"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
@@ -57,6 +58,7 @@ type Deps struct {
 	Store       *state.Store
 	Transcripts *state.Transcripts
 	Podman      *sandbox.Podman
+	Keeper      *capacity.Keeper
 	Gateway     *gateway.Gateway
 	Agent       Agent
 	Policy      *policy.Source

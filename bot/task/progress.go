@@ -32,24 +32,29 @@ type progress struct {
 	mu      sync.Mutex
 	steps   text.Steps
 	note    string // about something unusual, or ""
-	waits   bool   // for a slot: no edits, no typing
+	waits   string // what it waits for before it starts, or "": no typing, and no edits but about that
 	changed bool
 }
 
 // Progress describes a task that a worker is processing.
 type Progress struct {
-	Queued  bool          // waiting for a slot
+	Queued  string        // what it waits for before it starts, such as "waiting for disk space", or ""
 	Step    string        // running step in Markdown ("step 3: run_shell_command `ls`"), or ""
 	Elapsed time.Duration // since the task began
 }
 
-// TurnNote describes a task that waits for a slot.
-const TurnNote = "waiting for other rooms' tasks"
+// What a task waits for before it starts.
+const (
+	turnNote = "waiting for other rooms' tasks"
+	diskNote = "waiting for disk space on the host"
+)
 
-// showProgress queues the notice and keeps it up to date until stop. With waits, it does
-// not edit the notice before resume: hundreds of queued rooms would overload the
-// homeserver.
-func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, error) {
+func queuedText(note string) string { return "⏳ Queued: " + note + " …" }
+
+// showProgress queues the notice and keeps it up to date until stop. If the task waits for
+// something, it does not edit the notice before resume, unless it waits for something
+// else: hundreds of queued rooms would overload the homeserver.
+func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, error) {
 	since := t.rec.Begun
 	if since.IsZero() {
 		since = time.Now()
@@ -59,11 +64,11 @@ func showProgress(ctx, life context.Context, t *Task, waits bool) (*progress, er
 		since: since, waits: waits, done: make(chan struct{}),
 	}
 	text := "⏳ Working on it …"
-	if waits {
-		text = "⏳ Queued: " + TurnNote + " …"
+	if waits != "" {
+		text = queuedText(waits)
 	}
 	var said []Message
-	if !waits {
+	if waits == "" {
 		said = append(said, p.started...)
 	}
 	if err := t.env.Room.Queue(ctx, append(said, t.Voice().notice(text))...); err != nil {
@@ -121,14 +126,23 @@ func (p *progress) set(note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.note != note {
-		p.note, p.changed = note, true
+		p.note, p.changed = note, p.changed || p.waits == ""
+	}
+}
+
+// wait shows what the task waits for before it starts.
+func (p *progress) wait(note string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waits != note {
+		p.waits, p.changed = note, true
 	}
 }
 
 // resume shows that the task has got its slot.
 func (p *progress) resume(ctx context.Context) error {
 	p.mu.Lock()
-	p.waits, p.changed = false, true
+	p.waits, p.changed = "", true
 	p.mu.Unlock()
 	return p.env.Room.Queue(ctx, p.started...)
 }
@@ -159,7 +173,7 @@ func (p *progress) run() {
 
 // showTyping renews the typing indicator before it expires, unless the task is queued.
 func (p *progress) showTyping(ctx context.Context, last time.Time) time.Time {
-	if p.now().Queued || time.Since(last) < typingTime*2/3 {
+	if p.now().Queued != "" || time.Since(last) < typingTime*2/3 {
 		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -178,14 +192,17 @@ func (p *progress) due(edited time.Time) (string, bool) {
 		every = lateEvery
 	}
 	p.mu.Lock()
-	due := !p.waits && (p.changed || time.Since(edited) >= every)
-	steps, note := p.steps.Clone(), p.note
+	due := p.changed || p.waits == "" && time.Since(edited) >= every
+	steps, note, waits := p.steps.Clone(), p.note, p.waits
 	if due {
 		p.changed = false
 	}
 	p.mu.Unlock()
 	if !due {
 		return "", false
+	}
+	if waits != "" {
+		return queuedText(waits), true
 	}
 	return steps.Progress(elapsed, note, p.fits), true
 }

@@ -77,12 +77,20 @@ func (w *Work) Do(ctx context.Context) (err error) {
 // perform runs the agent, in as many attempts as needed, and shows its progress.
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
+	defer env.Podman.Hold(env.Container())()
 	hasSlot := t.rec.Container != "" // its run outlived the bot and continues without waiting
-	if !hasSlot && env.Slots.TryAcquire(1) {
+	lacks := ""                      // what it waits for
+	switch {
+	case hasSlot:
+	case env.Keeper.Low(ctx):
+		lacks = diskNote
+	case env.Slots.TryAcquire(1):
 		hasSlot = true
 		defer env.Slots.Release(1)
+	default:
+		lacks = turnNote
 	}
-	shown, err := showProgress(ctx, w.life, t, !hasSlot)
+	shown, err := showProgress(ctx, w.life, t, lacks)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -91,7 +99,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	stoppable, cancel := w.stop.within(ctx)
 	defer cancel()
 	if !hasSlot {
-		switch err := env.Slots.Acquire(stoppable, 1); {
+		switch err := turn(stoppable, env, shown); {
 		case err == nil:
 			defer env.Slots.Release(1)
 			if err := shown.resume(ctx); err != nil {
@@ -128,6 +136,26 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		}
 		env.Log.Info().Str("room", env.ID).Str("run", t.rec.Run).Str("ended", string(out.Ended)).Msg("starting another attempt")
 		t.plan(out.Ended)
+	}
+}
+
+// turn waits until the task may start: until the disk has space and there is a slot, which the caller releases.
+func turn(ctx context.Context, env *Env, shown *progress) error {
+	for {
+		err := env.Keeper.AwaitSpace(ctx, func() {
+			env.Log.Warn().Str("room", env.ID).Msg("the disk is almost full: the task waits")
+			shown.wait(diskNote)
+		})
+		if err != nil {
+			return err
+		}
+		if err := env.Slots.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		if !env.Keeper.Low(ctx) {
+			return nil
+		}
+		env.Slots.Release(1)
 	}
 }
 

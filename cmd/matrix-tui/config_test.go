@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		GeminiModel: "gemini-2.5-pro", GeminiURL: "https://generativelanguage.googleapis.com",
 		ModelTools: ModelTools{"url_context"},
 		StateDir:   "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
-		Memory: 2 << 30, CPUs: 2, PIDs: 1024, OutPorts: Ports{80, 443},
+		Memory: 2 << 30, CPUs: 2, PIDs: 1024, Idle: Span(6 * time.Hour), DiskReserve: 1 << 30, OutPorts: Ports{80, 443},
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
 		Devices: crossSigned, NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
 	}
@@ -58,7 +58,7 @@ func TestEverySetting(t *testing.T) {
 		"MATRIX_OWNERS=@a:x.org, @b:x.org,", "MATRIX_ALLOW=@*:x.org @c:[::1]:80 @*:*", "E2EE_DEVICES=All",
 		"GEMINI_API_KEY=key", "GEMINI_MODEL=gemini-3-pro-preview", "GEMINI_BASE_URL=http://127.0.0.1:9/base/", "MODEL_TOOLS=google_search, url_context", "TOKENS_PER_DAY=5",
 		"STATE_DIR="+dir+"/", "SANDBOX_IMAGE=localhost/x:1", "CONTAINER_HOST=unix:/run/p.sock", "SANDBOX_MEMORY=1.5GiB",
-		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
+		"SANDBOX_CPUS=0.5", "SANDBOX_PIDS=0", "SANDBOX_IDLE=90m", "MAX_CONTAINERS=7", "DISK_RESERVE=3g", "SANDBOX_PORTS=443, 22", "SANDBOX_DENY=9.9.9.9 192.0.2.7/24", "CODING_TIMEOUT_SECONDS=5", "EXECUTION_TIMEOUT_MINUTES=1",
 		"NOTIFY_ON_QUESTION=No", "NOTIFY_ON_COMPLETE=0", "DEBOUNCE_MILLISECONDS=0", "ARCHIVE_DAYS=1", "MEDIA_MAX_MB=7", "MAX_PARALLEL_TASKS=9", "ALERT_ROOM=!ops:x.org",
 		"UPDATE_SOURCE=https://x.org/matrix-tui.git", "UPDATE_KEY=/etc/signers", "UPDATE_WAIT_SECONDS=5", "API_LISTEN=:80", "API_TOKEN=t", "LOG_LEVEL=DEBUG",
 		"PATH=/bin", "MATRIX_TUI_E2E=require", "MATRIX_TUI_KILL_AT=x", "GEMINI_CLI=1", "NPM_TOKEN=n", "NOTIFY_SOCKET=/x", "HOME=/root")
@@ -70,7 +70,7 @@ func TestEverySetting(t *testing.T) {
 		Owners: UserIDs{"@a:x.org", "@b:x.org"}, Allow: UserGlobs{"@*:x.org", "@c:[::1]:80", "@*:*"}, Devices: allDevices,
 		GeminiKey: NewSecret("key"), GeminiModel: "gemini-3-pro-preview", GeminiURL: "http://127.0.0.1:9/base", ModelTools: ModelTools{"google_search", "url_context"}, TokensPerDay: 5,
 		StateDir: Folder(dir), Image: "localhost/x:1", ContainerHost: "unix:///run/p.sock", Memory: 3 << 29,
-		CPUs: 0.5, PIDs: 0, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
+		CPUs: 0.5, PIDs: 0, Idle: Span(90 * time.Minute), MaxContainers: 7, DiskReserve: 3 << 30, OutPorts: Ports{443, 22}, Deny: Networks{netip.MustParsePrefix("9.9.9.9/32"), netip.MustParsePrefix("192.0.2.0/24")}, CodingTimeout: Seconds(5 * time.Second), ExecutionTimeout: Minutes(time.Minute),
 		Archive: Days(24 * time.Hour), MaxParallel: 9, MediaMax: 7 << 20, AlertRoom: "!ops:x.org",
 		UpdateSource: "https://x.org/matrix-tui.git", UpdateKey: "/etc/signers", UpdateWait: Seconds(5 * time.Second), APIListen: "127.0.0.1:80", APIToken: NewSecret("t"), LogLevel: Level(zerolog.DebugLevel),
 	}
@@ -120,6 +120,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"SANDBOX_MEMORY=NaN", `is "NaN"; expected ` + isSize},
 		{"SANDBOX_CPUS=two", `is "two"; expected a number of processors, such as 2 or 0.5 (0 = no limit)`},
 		{"SANDBOX_CPUS=-1", `is "-1"; expected a number of processors, such as 2 or 0.5 (0 = no limit)`},
+		{"SANDBOX_IDLE=6", `is "6"; expected a time from 1s to 8760h, such as 30m or 6h (0 = never)`},
+		{"SANDBOX_IDLE=-1h", `is "-1h"; expected a time from 1s to 8760h, such as 30m or 6h (0 = never)`},
 		{"SANDBOX_PIDS=3", `is "3"; expected a number of processes of 16 or more, such as 1024 (0 = no limit)`},
 		{"SANDBOX_PORTS=ssh", `is "ssh"; expected a comma-separated list of ports, such as 80,443`},
 		{"SANDBOX_PORTS=0", `is "0"; expected a comma-separated list of ports, such as 80,443`},

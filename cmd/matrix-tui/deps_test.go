@@ -23,9 +23,10 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "workspace"},
+	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "state", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"agent", "bot"},
+	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
 	"bot/bottest":         {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
 	"bot/bottest/host":    {},
@@ -38,7 +39,7 @@ var arrows = map[string][]string{
 	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
-	"bot/task":            {"agent", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/policy", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/queue":           {},
 	"bot/roster":          {},
 	"bot/text":            {},
@@ -47,7 +48,7 @@ var arrows = map[string][]string{
 	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"state"},
 	"sandbox":             {"sandbox/boxinit"},

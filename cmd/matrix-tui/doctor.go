@@ -117,6 +117,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		{"device", cfg.Homeserver != "" && (cfg.AccessToken.Set() || stored.fits(cfg)), "the bot has logged in once", func(ctx context.Context, cfg *Config) finding {
 			return checkDevice(ctx, cfg, stored)
 		}},
+		{"left rooms", stored.Token.Set(), "the bot has logged in once", checkLeft},
 		{"identities", true, "", checkIdentities},
 		{"model", cfg.GeminiKey.Set(), settings, checkModel},
 	}

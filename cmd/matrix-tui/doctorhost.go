@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"matrix-tui/bot/alert"
+	"matrix-tui/bot/capacity"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/sentence"
 )
@@ -69,6 +70,7 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 		return
 	}
 	say(checkSubIDs(me, "/etc/subuid", "/etc/subgid"))
+	say(checkKeyrings(int(cfg.MaxContainers), capacity.Keyrings()))
 	if underSystemd() {
 		say(checkLinger(me.Username, lingerFolder))
 	}
@@ -126,6 +128,21 @@ func subIDs(file string, me *user.User) (most int) {
 		}
 	}
 	return most
+}
+
+// checkKeyrings checks that the kernel has a keyring for each container that may run; most is 0 if no setting says how
+// many.
+func checkKeyrings(most, keyrings int) finding {
+	const raise = "run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000` and write both into a file in /etc/sysctl.d (./deploy/install does it)"
+	switch {
+	case keyrings == 0:
+		return skipped("keyrings: the kernel does not say how many a user may have")
+	case most > capacity.MostFor(keyrings):
+		return bad("keyrings: the kernel allows a user %d, which is enough for %d containers, but MAX_CONTAINERS is %d: lower it, or %s", keyrings, capacity.MostFor(keyrings), most, raise)
+	case most == 0 && keyrings < 1000:
+		return good("keyrings: the kernel allows a user %d, so at most %d containers run at once; for more, %s", keyrings, capacity.MostFor(keyrings), raise)
+	}
+	return good("keyrings: the kernel allows a user %d, one per running container", keyrings)
 }
 
 // checkLinger checks that a user's services run without a login.

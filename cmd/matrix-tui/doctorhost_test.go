@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -89,4 +90,23 @@ func TestCheckStorage(t *testing.T) {
 	begins(t, checkStorage(dir, filepath.Join(dir, "none")), "skip podman's storage ")
 	begins(t, checkDriver("overlay"), "ok   podman's storage driver is overlay")
 	begins(t, checkDriver("vfs"), "ok   podman's storage driver is vfs: each container is a full copy")
+}
+
+func TestCheckKeyrings(t *testing.T) {
+	for _, c := range []struct {
+		most, keyrings int
+		bad            bool
+		text           string
+	}{
+		{0, 200, false, "at most 180 containers run at once"},
+		{180, 200, false, "allows a user 200"},
+		{181, 200, true, "enough for 180 containers, but MAX_CONTAINERS is 181"},
+		{0, 20000, false, "allows a user 20000"},
+		{1000, 20000, false, "allows a user 20000"},
+		{0, 0, false, "does not say"},
+	} {
+		if got := checkKeyrings(c.most, c.keyrings); got.bad != c.bad || !strings.Contains(got.text, c.text) {
+			t.Errorf("%d of %d: %v", c.most, c.keyrings, got)
+		}
+	}
 }

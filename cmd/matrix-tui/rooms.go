@@ -17,6 +17,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/sentence"
 )
 
 // minute is how the table writes a time.
@@ -33,12 +34,19 @@ type roomLine struct {
 }
 
 func roomsCommand(ctx context.Context, a *app, args []string) error {
-	if err := a.parse(a.flags("rooms"), args); err != nil {
+	flags := a.flags("rooms")
+	remove := flags.Bool("remove-left", false, "remove container, files, history and transcript of the rooms that the bot has left")
+	older := age(30 * 24 * time.Hour)
+	flags.Var(&older, "older", "with -remove-left: only rooms that have not been active for this `time`")
+	if err := a.parse(flags, args); err != nil {
 		return err
 	}
 	cfg, err := a.config(nil)
 	if err != nil {
 		return err
+	}
+	if *remove {
+		return removeLeft(ctx, cfg, time.Duration(older), a.stdout)
 	}
 	lines, listErr, err := readRooms(ctx, cfg)
 	if err != nil {
@@ -50,7 +58,17 @@ func roomsCommand(ctx context.Context, a *app, args []string) error {
 	if listErr != nil {
 		return fmt.Errorf("list containers: %w", listErr)
 	}
-	return nil
+	podman, err := sandbox.Connect(ctx, string(cfg.ContainerHost), zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	defer podman.Close()
+	left, err := leftRooms(ctx, cfg, podman)
+	if err != nil {
+		fmt.Fprintln(a.stderr, "matrix-tui: "+sentence.Text(err)) // the table is complete without them
+		return nil
+	}
+	return printLeft(a.stdout, left)
 }
 
 // readRooms combines state.json, the journal and one list of containers. It only reads,

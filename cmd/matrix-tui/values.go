@@ -48,6 +48,8 @@ type (
 	Seconds time.Duration
 	// Minutes is a duration that is set in minutes.
 	Minutes time.Duration
+	// Span is a duration with its unit; 0 means never.
+	Span time.Duration
 	// Days is a duration that is set in days.
 	Days time.Duration
 	// Milliseconds is a duration that is set in milliseconds.

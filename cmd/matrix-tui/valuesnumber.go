@@ -79,6 +79,15 @@ func (m *Minutes) UnmarshalText(text []byte) error {
 	return err
 }
 
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d != 0 && d < time.Second || d > 365*24*time.Hour {
+		return errValue
+	}
+	*s = Span(d)
+	return nil
+}
+
 func (d *Days) UnmarshalText(text []byte) error {
 	n, err := wholeNumber(text, 1, 3650)
 	*d = Days(time.Duration(n) * 24 * time.Hour)

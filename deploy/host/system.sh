@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # The bot's user, and podman for it. Sourced by deploy/install.
 
+SYSCTL_FILE=/etc/sysctl.d/60-matrix-tui.conf
+
 need_user() {
 	ensure "creating the user $BOT with home $HOME_DIR" id -u "$BOT" -- \
 		useradd --system --user-group --home-dir "$HOME_DIR" --shell /usr/sbin/nologin --comment "matrix-tui" "$BOT"
@@ -44,6 +46,7 @@ rootless() {
 	ensure "adding subordinate user IDs for $BOT" has_subids -- give_subids
 	# Without this, limits on CPUs and files have no effect on a user's containers.
 	put 0644 "/etc/systemd/system/user@$uid.service.d/matrix-tui.conf" <<<$'# Written by matrix-tui (deploy/install).\n[Service]\nDelegate=cpu cpuset io memory pids'
+	need_keyrings
 	reload
 	ensure "enabling lingering for $BOT" test -e "/var/lib/systemd/linger/$BOT" -- loginctl enable-linger "$BOT"
 	ensure "starting $BOT's services" systemctl -q is-active "user@$uid.service" -- systemctl start "user@$uid.service"
@@ -62,6 +65,21 @@ write_storage_conf() {
 	# shellcheck disable=SC2016 # the inner shell's
 	printf '# Written by matrix-tui (deploy/install).\n[storage]\ndriver = "overlay"\n' |
 		as_bot sh -c 'mkdir -p "${0%/*}" && cat >"$0"' "$STORAGE_CONF"
+}
+# need_keyrings raises the kernel's limit on a user's keyrings: each running container of a rootless user needs one, and the
+# default is 200. A host that does not allow that, such as an LXC container, runs fewer containers.
+KEYRINGS=20000 KEYBYTES=2000000
+need_keyrings() {
+	put 0644 "$SYSCTL_FILE" <<<$'# Written by matrix-tui (deploy/install): each container of a rootless user needs a keyring.\n'"kernel.keys.maxkeys = $KEYRINGS"$'\n'"kernel.keys.maxbytes = $KEYBYTES"
+	if [ -w /proc/sys/kernel/keys/maxkeys ]; then
+		ensure "raising the limit on kernel keyrings" has_keyrings -- raise_keyrings
+	elif ! has_keyrings; then
+		say "note: this host does not let us raise kernel.keys.maxkeys; the bot will run fewer containers at once"
+	fi
+}
+raise_keyrings() { echo "$KEYRINGS" >/proc/sys/kernel/keys/maxkeys && echo "$KEYBYTES" >/proc/sys/kernel/keys/maxbytes; }
+has_keyrings() {
+	[ "$(cat /proc/sys/kernel/keys/maxkeys)" -ge "$KEYRINGS" ] && [ "$(cat /proc/sys/kernel/keys/maxbytes)" -ge "$KEYBYTES" ]
 }
 has_subids() { grep -q "^$BOT:" /etc/subuid && grep -q "^$BOT:" /etc/subgid; }
 # give_subids takes the 65536 IDs after the highest that is in use.

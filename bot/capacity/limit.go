@@ -1,0 +1,67 @@
+package capacity
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strconv"
+
+	"matrix-tui/bot/alert"
+)
+
+const (
+	fewest     = 8         // containers that may run on the smallest host
+	memoryEach = 128 << 20 // of the host's memory, for one more
+)
+
+// limit returns how many containers may run.
+func (k *Keeper) limit(ctx context.Context) int {
+	k.sized.Do(func() {
+		if k.Max > 0 {
+			return
+		}
+		rootless, err := k.Podman.Rootless(ctx)
+		k.Max = Default(err == nil && rootless)
+		k.Log.Info().Int("containers", k.Max).Msg("limit on running containers, by the host's memory")
+	})
+	return k.Max
+}
+
+// Default returns how many containers may run on this host unless a setting says so.
+func Default(rootless bool) int {
+	memory := uint64(fewest * memoryEach)
+	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if total, ok := alert.MemInfo(data, "MemTotal"); ok {
+			memory = total
+		}
+	}
+	if !rootless {
+		return defaultFor(memory, 0)
+	}
+	return defaultFor(memory, Keyrings())
+}
+
+// Keyrings returns how many kernel keyrings one user of this host may have, 0 if that is unknown. Each running container
+// of a rootless user needs one.
+func Keyrings() int {
+	data, err := os.ReadFile("/proc/sys/kernel/keys/maxkeys")
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSpace(data)))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func defaultFor(memory uint64, keyrings int) int {
+	n := max(fewest, int(memory/memoryEach))
+	if keyrings > 0 {
+		n = max(fewest, min(n, MostFor(keyrings)))
+	}
+	return n
+}
+
+// MostFor returns how many containers may run with that many keyrings: some stay free for other programs of the user.
+func MostFor(keyrings int) int { return keyrings - keyrings/10 }

@@ -1,0 +1,52 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+)
+
+// Volumes returns a copy of the rooms that use another room's volumes, with that room.
+func (s *Store) Volumes() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.now.volumes)
+}
+
+// RemoveRoom removes everything about a room: container, history, session, volumes, packages and executions.
+func (s *Store) RemoveRoom(ctx context.Context, room string) error {
+	return s.update(ctx, func(c *contents) bool {
+		_, changed := c.history[room]
+		_, had := c.packages[room]
+		changed = changed || had
+		delete(c.history, room)
+		delete(c.packages, room)
+		for _, m := range []map[string]string{c.containers, c.sessions, c.volumes} {
+			changed = put(m, room, "") || changed
+		}
+		if _, had := c.executions[room]; had {
+			c.setExecutions(room, executions{})
+			changed = true
+		}
+		return changed
+	})
+}
+
+// Remove removes a container's transcript. A missing one is no error.
+func (t *Transcripts) Remove(name string) error {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	path, err := t.path(name)
+	if err != nil {
+		return err
+	}
+	for _, part := range []string{path + ".1", path} {
+		if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return explain(fmt.Errorf("remove transcript: %w", err), part)
+		}
+	}
+	return nil
+}
