@@ -149,8 +149,11 @@ func turn(ctx context.Context, env *Env, shown *progress) error {
 		if err != nil {
 			return err
 		}
-		if err := env.Slots.Acquire(ctx, 1); err != nil {
-			return err
+		if !env.Slots.TryAcquire(1) {
+			shown.wait(turnNote)
+			if err := env.Slots.Acquire(ctx, 1); err != nil {
+				return err
+			}
 		}
 		if !env.Keeper.Low(ctx) {
 			return nil
