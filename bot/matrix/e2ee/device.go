@@ -92,14 +92,15 @@ type Status struct {
 
 // Verified asks the homeserver how this device appears to others.
 func (m *Machine) Verified(ctx context.Context) (Status, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.deviceless() {
 		return Status{}, ErrNoDevice
 	}
+	fetched := m.fetchDevices(ctx, []id.UserID{m.cfg.Client.UserID})
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	s := Status{Device: m.cfg.Client.DeviceID.String(), Fingerprint: m.mach.Fingerprint()}
-	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
-		return s, fmt.Errorf("fetch our own keys: %w", err)
+	if fetched != nil {
+		return s, fmt.Errorf("fetch our own keys: %w", fetched)
 	}
 	has, signed, err := m.mach.GetOwnVerificationStatus(ctx)
 	if err != nil {

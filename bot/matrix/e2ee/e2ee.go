@@ -51,8 +51,8 @@ type Config struct {
 	// is called within ProcessSync or ProcessVerification and must not wait for them.
 	ShowSAS func(SAS)
 	// KeyArrived is called when a key that Decrypt did not find is on disk, or when the
-	// devices of its sender have changed. It is called by ProcessSync and must not
-	// block.
+	// devices of its sender have changed or were fetched. It must not wait for the
+	// Machine.
 	KeyArrived func(Key)
 	// Damaged is called, once, when crypto.db turns out to be damaged. The process must
 	// end then: the next Open replaces the file. It must not block; nil for none.
@@ -73,7 +73,7 @@ type Machine struct {
 	db    *database
 	rooms *rooms
 
-	mu        sync.Mutex // guards the following fields and all use of Olm sessions
+	mu        sync.Mutex // guards the following fields and all use of Olm sessions; held for no request that waits for other homeservers
 	mach      *crypto.OlmMachine
 	verify    *verifier
 	asked     map[id.UserID]time.Time // when a user's devices were last requested in vain
@@ -92,6 +92,16 @@ type Machine struct {
 
 	missing missing
 	damaged sync.Once // damage was reported
+
+	// Requests that make our homeserver ask others, which run without mu: see requests.go.
+	queries  flights[id.UserID]      // devices of users
+	claims   flights[id.IdentityKey] // one-time keys of devices
+	learns   flights[id.RoomID]      // members of rooms
+	changed  map[id.UserID]bool      // by user in a query: the devices have changed meanwhile; guarded by mu
+	moved    map[id.RoomID]bool      // by room in learns: the members have changed meanwhile; guarded by mu
+	ctx      context.Context         // of everything in the background
+	stop     context.CancelFunc
+	requests sync.WaitGroup
 }
 
 // Open loads or creates the device's keys and makes sure that the homeserver has
@@ -104,7 +114,9 @@ func Open(ctx context.Context, cfg Config) (*Machine, error) {
 	m := &Machine{
 		cfg: cfg, log: cfg.Log.With().Str("part", "e2ee").Logger(),
 		asked: map[id.UserID]time.Time{}, unreached: map[id.RoomID]*unreached{}, missing: missing{wanted: map[Key]id.UserID{}},
+		changed: map[id.UserID]bool{}, moved: map[id.RoomID]bool{},
 	}
+	m.ctx, m.stop = context.WithCancel(m.log.WithContext(context.WithoutCancel(ctx)))
 	db, err := openOrReplace(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open encryption: %w", err)
@@ -153,7 +165,10 @@ func (m *Machine) load(ctx context.Context) error {
 	if m.mach != nil {
 		m.mach.Destroy()
 	}
-	cli := m.cfg.Client
+	cli, err := machineClient(m.cfg.Client)
+	if err != nil {
+		return err
+	}
 	store := newKeyStore(m.db, cli.DeviceID)
 	mach := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	mach.DisableDecryptKeyFetching = true // no requests within a transaction
@@ -199,6 +214,10 @@ func (m *Machine) keys() *keyStore {
 
 // Close closes the machine, which must not be used afterwards.
 func (m *Machine) Close() error {
+	if m.stop != nil {
+		m.stop()
+		m.requests.Wait()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mach != nil {

@@ -84,7 +84,7 @@ func TestKeyComesLate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]Key{want}, bot.came); diff != "" {
+	if diff := cmp.Diff([]Key{want}, bot.arrived()); diff != "" {
 		t.Errorf("keys that arrived: %s", diff)
 	}
 	if got := bot.reads(room, id); got != "late" {
@@ -116,7 +116,7 @@ func TestKeyIsAskedFor(t *testing.T) {
 	alice.until("the request", func() bool {
 		return strings.Contains(string(join(alice.toUs)), "m.room_key_request")
 	})
-	bot.until("the key", func() bool { return len(bot.came) > 0 })
+	bot.until("the key", func() bool { return len(bot.arrived()) > 0 })
 	if got := bot.reads(room, id); got != "lost" {
 		t.Errorf("reads %q", got)
 	}
@@ -166,7 +166,7 @@ func TestKeyIsGivenWhenItIsCommitted(t *testing.T) {
 	answers := 0
 	count := func() bool {
 		answers += strings.Count(string(join(bot.toUs)), "m.room.encrypted")
-		return len(bot.came) > 0
+		return len(bot.arrived()) > 0
 	}
 	bot.sync()
 	if count() || answers > 0 {
@@ -209,8 +209,8 @@ func TestWithheld(t *testing.T) {
 	if err := bot.m.ProcessSync(t.Context(), toDevice(withheld), false); err != nil {
 		t.Fatal(err)
 	}
-	if len(bot.came) != 1 {
-		t.Errorf("KeyArrived was called %d times, want 1 for the refusal", len(bot.came))
+	if len(bot.arrived()) != 1 {
+		t.Errorf("KeyArrived was called %d times, want 1 for the refusal", len(bot.arrived()))
 	}
 	_, err := decrypted(bot.m, t.Context(), room, raw)
 	var noKey *NoKeyError

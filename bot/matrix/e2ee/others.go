@@ -2,10 +2,13 @@ package e2ee
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
+	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 )
@@ -15,35 +18,138 @@ const (
 	// lookAgain is the pause before a user's untrusted devices are requested again,
 	// unless the homeserver reports a change.
 	lookAgain = time.Hour
+	// readTime is how long Decrypt waits for the devices of a sender. KeyArrived is
+	// called when they come later.
+	readTime = 3 * time.Second
 )
 
-// refreshDevices fetches the devices of those users whose device lists have changed.
-// If a user's homeserver does not answer, the known devices stay and are requested
-// again after askAgain. m.mu is held.
-func (m *Machine) refreshDevices(ctx context.Context, users []id.UserID) error {
-	outdated, err := m.store.GetOutdatedTrackedUsers(ctx)
+// fetchDevices fetches the devices and identities of users. m.mu is not held.
+func (m *Machine) fetchDevices(ctx context.Context, users []id.UserID) error {
+	var all []*flight
+	for _, same := range byServer(users, m.server) {
+		all = append(all, m.queries.start(&m.requests, same, m.query)...)
+	}
+	return wait(ctx, all)
+}
+
+// server returns a user's homeserver. Our own account, which is in every room, counts as
+// one of its own, so that it waits for nobody.
+func (m *Machine) server(user id.UserID) string {
+	if user == m.cfg.Client.UserID {
+		return ""
+	}
+	return user.Homeserver()
+}
+
+// byServer groups users or devices by their homeserver, so that a dead one delays only
+// its own.
+func byServer[T any](all []T, server func(T) string) map[string][]T {
+	groups := map[string][]T{}
+	for _, one := range all {
+		groups[server(one)] = append(groups[server(one)], one)
+	}
+	return groups
+}
+
+// query requests the devices of users and stores them. If another homeserver's users are
+// not answered for in time, their known devices stay.
+func (m *Machine) query(users []id.UserID) error {
+	m.mu.Lock()
+	for _, user := range users {
+		m.changed[user] = false
+	}
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(m.ctx, fetchTime)
+	defer cancel()
+	req := mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{}, Timeout: askTime.Milliseconds()}
+	for _, user := range users {
+		req.DeviceKeys[user] = mautrix.DeviceIDList{}
+	}
+	var raw json.RawMessage
+	_, err := m.cfg.Client.MakeRequest(ctx, http.MethodPost, m.cfg.Client.BuildClientURL("v3", "keys", "query"), &req, &raw)
+	came, err := m.queried(users, raw, err, ctx.Err() != nil)
+	for _, key := range came {
+		if m.cfg.KeyArrived != nil && m.ctx.Err() == nil {
+			m.cfg.KeyArrived(key)
+		}
+	}
+	return err
+}
+
+// queried stores the result of a query, and returns the keys that may be proven now.
+func (m *Machine) queried(users []id.UserID, raw []byte, err error, late bool) ([]Key, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var again []id.UserID
+	for _, user := range users {
+		if m.changed[user] {
+			again = append(again, user)
+		}
+		delete(m.changed, user)
+	}
+	if err != nil && late && m.ctx.Err() == nil && users[0].Homeserver() != m.cfg.Client.UserID.Homeserver() {
+		m.log.Warn().Str("server", users[0].Homeserver()).Msg("the devices of a homeserver's users cannot be fetched in time")
+		for _, user := range users {
+			m.noteAsked(user)
+		}
+		return nil, nil
+	}
 	if err != nil {
-		return fmt.Errorf("list changed devices: %w", err)
+		return nil, fmt.Errorf("fetch devices: %w", err)
 	}
-	outdated = slices.DeleteFunc(outdated, func(user id.UserID) bool {
-		return !slices.Contains(users, user) || m.askedRecently(user)
-	})
-	if len(outdated) == 0 {
-		return nil
+	if err := m.fetchKeys(answers{query: raw}.with(m.ctx), users); err != nil {
+		return nil, err
 	}
-	if err := m.fetchKeys(ctx, outdated); err != nil {
-		return err
-	}
-	still, err := m.store.GetOutdatedTrackedUsers(ctx)
+	still, err := m.outdated(m.ctx, users)
 	if err != nil {
-		return fmt.Errorf("list changed devices: %w", err)
+		return nil, err
 	}
-	for _, user := range outdated {
-		if slices.Contains(still, user) {
+	for _, user := range still {
+		if !slices.Contains(again, user) {
 			m.noteAsked(user)
 		}
 	}
-	return nil
+	if len(again) > 0 {
+		if err := m.store.MarkTrackedUsersOutdated(m.ctx, again); err != nil {
+			return nil, fmt.Errorf("record changed devices: %w", err)
+		}
+	}
+	m.missing.changed(users)
+	return m.missing.take(), nil
+}
+
+// outdated returns those users whose devices are not known or have changed, unless they
+// were requested in vain recently. m.mu is held.
+func (m *Machine) outdated(ctx context.Context, users []id.UserID) ([]id.UserID, error) {
+	outdated, err := m.store.GetOutdatedTrackedUsers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list changed devices: %w", err)
+	}
+	tracked, err := m.store.tracked(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list users with known devices: %w", err)
+	}
+	known := map[id.UserID]bool{}
+	for _, user := range tracked {
+		known[user] = true
+	}
+	for _, user := range outdated {
+		known[user] = false
+	}
+	return slices.DeleteFunc(slices.Clone(users), func(user id.UserID) bool { return known[user] || m.askedRecently(user) }), nil
+}
+
+// refreshDevices fetches the devices of those users whose device lists have changed or
+// are not known. If a user's homeserver does not answer, the known devices stay and are
+// requested again after askAgain. m.mu is not held.
+func (m *Machine) refreshDevices(ctx context.Context, users []id.UserID) error {
+	m.mu.Lock()
+	outdated, err := m.outdated(ctx, users)
+	m.mu.Unlock()
+	if err != nil || len(outdated) == 0 {
+		return err
+	}
+	return m.fetchDevices(ctx, outdated)
 }
 
 // askedRecently reports whether a user's devices were requested in vain within askAgain.
@@ -56,6 +162,21 @@ func (m *Machine) noteAsked(user id.UserID) {
 	m.asked[user] = time.Now()
 }
 
+// fetchSoon fetches a user's devices, but stops waiting after readTime. If another user
+// of the same homeserver has waited that long already, it does not wait at all.
+func (m *Machine) fetchSoon(ctx context.Context, user id.UserID) error {
+	patience := readTime
+	if m.queries.overdue(readTime, func(other id.UserID) bool { return other.Homeserver() == user.Homeserver() }) {
+		patience = 0
+	}
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := m.fetchDevices(soon, []id.UserID{user}); err != nil && (soon.Err() == nil || ctx.Err() != nil) {
+		return err
+	}
+	return nil
+}
+
 // deviceOf returns a user's device by its key, including deleted ones, or nil. It
 // fetches the user's devices if the key is not known.
 func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityKey) (*id.Device, error) {
@@ -64,30 +185,32 @@ func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityK
 		return device, err
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.refreshDevices(ctx, []id.UserID{user}); err != nil {
+	asked := m.askedRecently(user)
+	if !asked {
+		m.noteAsked(user)
+	}
+	m.mu.Unlock()
+	if asked {
+		return nil, nil
+	}
+	if err := m.fetchSoon(ctx, user); err != nil {
 		return nil, err
 	}
-	device, err = m.store.FindDeviceByKey(ctx, user, key)
-	if err != nil || device != nil || m.askedRecently(user) {
-		return device, err
-	}
-	m.noteAsked(user)
-	if err := m.fetchKeys(ctx, []id.UserID{user}); err != nil {
-		return nil, err
-	}
-	return m.store.FindDeviceByKey(ctx, user, key)
+	return m.keys().FindDeviceByKey(ctx, user, key)
 }
 
 // refreshUser fetches a user's devices and identity unless that was done within lookAgain.
 func (m *Machine) refreshUser(ctx context.Context, user id.UserID) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if time.Since(m.asked[user]) < lookAgain {
+	asked := time.Since(m.asked[user]) < lookAgain
+	if !asked {
+		m.noteAsked(user)
+	}
+	m.mu.Unlock()
+	if asked {
 		return nil
 	}
-	m.noteAsked(user)
-	return m.fetchKeys(ctx, []id.UserID{user})
+	return m.fetchSoon(ctx, user)
 }
 
 // answerRequest sends a key again to a device that it was sent to before. It answers
@@ -101,5 +224,13 @@ func (m *Machine) answerRequest(ctx context.Context, user id.UserID, request *ev
 	if yes, err := m.trusts(ctx, m.mach, device); err != nil || !yes {
 		return
 	}
-	m.mach.HandleRoomKeyRequest(ctx, user, request)
+	lacks, err := m.store.lacks(ctx, device.IdentityKey)
+	if err != nil {
+		return
+	}
+	if !lacks {
+		m.mach.HandleRoomKeyRequest(answers{}.with(ctx), user, request)
+		return
+	}
+	m.later(device, func(ctx context.Context) { m.mach.HandleRoomKeyRequest(ctx, user, request) })
 }

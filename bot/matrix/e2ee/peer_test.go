@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,9 +27,18 @@ type peer struct {
 	m     *Machine
 	since string
 	tune  func(*Config)
-	seen  []seen // room events, oldest first
-	came  []Key
+	seen  []seen            // room events, oldest first
 	toUs  []json.RawMessage // to-device events of the last sync
+
+	mu   sync.Mutex
+	came []Key // from KeyArrived
+}
+
+// arrived returns the keys with which KeyArrived was called.
+func (p *peer) arrived() []Key {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.came)
 }
 
 type seen struct {
@@ -98,7 +109,11 @@ func (p *peer) signed() *peer {
 func (p *peer) config() Config {
 	cfg := Config{
 		Client: p.cli, Dir: p.dir, Password: "password", Log: testLog(p.t, p.cli.UserID),
-		KeyArrived: func(k Key) { p.came = append(p.came, k) },
+		KeyArrived: func(k Key) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.came = append(p.came, k)
+		},
 	}
 	p.tune(&cfg)
 	return cfg

@@ -36,29 +36,43 @@ func (m *Machine) reach(ctx context.Context, room id.RoomID, users []id.UserID) 
 	if err != nil || session == nil || !session.Shared || session.Expired() {
 		return err // a new key is shared with everybody
 	}
-	u := m.unreached[room]
-	if u == nil || u.session != session.ID() {
-		devices, err := m.withoutKey(ctx, session.ID(), users)
-		if err != nil {
-			return err
-		}
-		if len(m.unreached) >= 10_000 {
-			clear(m.unreached)
-		}
-		u = &unreached{session: session.ID(), devices: devices, pause: reachFirst}
-		m.unreached[room] = u
-	}
-	if len(u.devices) == 0 || time.Now().Before(u.next) {
-		return nil
+	u, err := m.due(ctx, session, users)
+	if err != nil || u == nil {
+		return err
 	}
 	u.next, u.pause = time.Now().Add(u.pause), min(2*u.pause, reachMost)
-	now := u.devices[:min(len(u.devices), maxReach)]
+	now := u.first()
 	left, err := m.give(ctx, session, now)
 	u.devices = slices.Concat(u.devices[len(now):], left) // failed devices go to the end
 	return err
 }
 
-// withoutKey returns the users' trusted devices that do not have a session's key.
+// first returns the devices of the next attempt.
+func (u *unreached) first() []*id.Device { return u.devices[:min(len(u.devices), maxReach)] }
+
+// due returns the devices that the key of a session has not reached if it is time to try
+// again, else nil. m.mu is held.
+func (m *Machine) due(ctx context.Context, session *crypto.OutboundGroupSession, users []id.UserID) (*unreached, error) {
+	u := m.unreached[session.RoomID]
+	if u == nil || u.session != session.ID() {
+		devices, err := m.withoutKey(ctx, session.ID(), users)
+		if err != nil {
+			return nil, err
+		}
+		if len(m.unreached) >= 10_000 {
+			clear(m.unreached)
+		}
+		u = &unreached{session: session.ID(), devices: devices, pause: reachFirst}
+		m.unreached[session.RoomID] = u
+	}
+	if len(u.devices) == 0 || time.Now().Before(u.next) {
+		return nil, nil
+	}
+	return u, nil
+}
+
+// withoutKey returns the users' trusted devices that do not have a session's key; "" is
+// the session of which nobody has it.
 func (m *Machine) withoutKey(ctx context.Context, session id.SessionID, users []id.UserID) (devices []*id.Device, err error) {
 	for _, user := range users {
 		all, err := m.store.GetDevices(ctx, user)

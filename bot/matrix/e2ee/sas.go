@@ -149,10 +149,26 @@ func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 	if e.Sender == m.cfg.Client.UserID || e.ID == "" || m.deviceless() {
 		return true
 	}
+	m.prepareOwner(ctx, e.RoomID, e.Sender)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.guard("verification", func() { m.verify.take(m.log.WithContext(ctx), &e) })
 	return true
+}
+
+// prepareOwner prepares answers to an owner's verification in a room. Without what it
+// fetches the answers reach fewer devices.
+func (m *Machine) prepareOwner(ctx context.Context, room id.RoomID, user id.UserID) {
+	if m.cfg.Owner == nil || !m.cfg.Owner(user.String()) {
+		return
+	}
+	encrypted, err := m.rooms.IsEncrypted(ctx, room)
+	if err == nil && encrypted {
+		err = m.prepare(ctx, room)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.log.Warn().Err(err).Stringer("room", room).Msg("cannot prepare a verification")
+	}
 }
 
 // Verify starts a verification of another user's device: in a room, as clients do in
@@ -162,11 +178,16 @@ func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	if m.deviceless() {
 		return fmt.Errorf("start verification of %s: %w", user, ErrNoDevice)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.fetchKeys(ctx, []id.UserID{id.UserID(user)}); err != nil {
+	if err := m.fetchDevices(ctx, []id.UserID{id.UserID(user)}); err != nil {
 		return fmt.Errorf("fetch the keys of %s: %w", user, err)
 	}
+	if room != "" {
+		if err := m.prepare(ctx, id.RoomID(room)); err != nil {
+			return fmt.Errorf("prepare verification of %s: %w", user, err)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	v := m.verify
 	v.cli.AccessToken = m.cfg.Client.AccessToken
 	ctx = m.log.WithContext(ctx)

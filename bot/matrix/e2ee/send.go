@@ -42,6 +42,9 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 	if m.deviceless() {
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, ErrNoDevice)
 	}
+	if err := m.prepare(ctx, id.RoomID(room)); err != nil { // what comes in between is for the next message
+		return "", nil, fmt.Errorf("encrypt for %s: %w", room, err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	encrypted, err := m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
@@ -52,23 +55,91 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 	return event.EventEncrypted.Type, out, err
 }
 
-// encrypt is Encrypt for an encrypted room. m.mu is held.
-func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+// errReaders means that it is not known who reads a room.
+var errReaders = errors.New("the room's members have changed")
+
+// prepare fetches what encrypt needs: the members of a room, their devices, and a session
+// with each. m.mu is not held.
+func (m *Machine) prepare(ctx context.Context, room id.RoomID) error {
 	how, _, err := m.rooms.how(ctx, room)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if how == nil || how.Algorithm != id.AlgorithmMegolmV1 {
-		return nil, ErrAlgorithm
+		return ErrAlgorithm
 	}
-	if err := m.learnMembers(ctx, room); err != nil {
-		return nil, err
+	for range 3 { // the members may change meanwhile
+		if err := m.learnMembers(ctx, room); err != nil {
+			return err
+		}
+		users, err := m.rooms.readers(ctx, room)
+		if err != nil {
+			return err
+		}
+		if err := m.refreshDevices(ctx, users); err != nil { // may end the session
+			return err
+		}
+		m.mu.Lock()
+		needed, ready, err := m.needed(ctx, room)
+		m.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if err := m.meet(ctx, needed); err != nil {
+			return err
+		}
+		if ready {
+			return nil
+		}
+	}
+	return nil
+}
+
+// needed returns the devices that get the key of a room with the next message and have no
+// Olm session. ready says that nothing has changed since prepare has looked. m.mu is held.
+func (m *Machine) needed(ctx context.Context, room id.RoomID) (devices []*id.Device, ready bool, err error) {
+	visibility, known, err := m.rooms.visibility(ctx, room)
+	if err != nil {
+		return nil, false, err
 	}
 	users, err := m.rooms.readers(ctx, room)
 	if err != nil {
+		return nil, false, err
+	}
+	outdated, err := m.outdated(ctx, users)
+	if err != nil {
+		return nil, false, err
+	}
+	session, err := m.store.GetOutboundGroupSession(ctx, room)
+	if err != nil {
+		return nil, false, err
+	}
+	if session == nil || !session.Shared || session.Expired() {
+		devices, err = m.withoutKey(ctx, "", users)
+	} else if u, err := m.due(ctx, session, users); err != nil {
+		return nil, false, err
+	} else if u != nil {
+		devices = u.first()
+	}
+	if err == nil {
+		devices, err = m.without(ctx, devices)
+	}
+	return devices, known && visibility != "" && len(outdated) == 0, err
+}
+
+// encrypt is Encrypt for an encrypted room, after prepare. It makes only requests that our
+// homeserver answers by itself. m.mu is held.
+func (m *Machine) encrypt(ctx context.Context, room id.RoomID, kind event.Type, content any) (*event.EncryptedEventContent, error) {
+	ctx = answers{}.with(ctx)
+	visibility, known, err := m.rooms.visibility(ctx, room)
+	if err != nil {
 		return nil, err
 	}
-	if err := m.refreshDevices(ctx, users); err != nil { // may end the session
+	if !known || visibility == "" {
+		return nil, errReaders
+	}
+	users, err := m.rooms.readers(ctx, room)
+	if err != nil {
 		return nil, err
 	}
 	if err := m.reach(ctx, room, users); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
@@ -38,6 +39,9 @@ func (m *Machine) ProcessState(ctx context.Context, room string, gap bool, event
 	}
 	m.mu.Lock() // never change the readers of a message that is being encrypted
 	defer m.mu.Unlock()
+	if _, ok := m.moved[id.RoomID(room)]; ok {
+		m.moved[id.RoomID(room)] = true
+	}
 	err := m.changeReaders(ctx, id.RoomID(room), func(ctx context.Context) error {
 		if gap {
 			if err := m.rooms.forget(ctx, id.RoomID(room)); err != nil {
@@ -131,16 +135,56 @@ func (m *Machine) KnownEncrypted(ctx context.Context, room string) (bool, error)
 }
 
 // learnMembers fetches a room's members and history visibility unless they are known.
-// m.mu is held.
+// m.mu is not held.
 func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	visibility, known, err := m.rooms.visibility(ctx, room)
 	if err != nil || known && visibility != "" {
 		return err
 	}
+	return wait(ctx, m.learns.start(&m.requests, []id.RoomID{room}, func([]id.RoomID) error {
+		ctx, cancel := context.WithTimeout(m.ctx, membersTime)
+		defer cancel()
+		for range 3 {
+			if stored, err := m.learn(ctx, room); stored || err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("fetch members of %s: %w", room, errReaders)
+	}))
+}
+
+// membersTime bounds the requests for a room's members: our homeserver may have to fetch
+// the state of a room that it has just joined.
+const membersTime = time.Minute
+
+// learn fetches and stores a room's members and history visibility, unless a sync has
+// changed them meanwhile.
+func (m *Machine) learn(ctx context.Context, room id.RoomID) (stored bool, err error) {
+	m.mu.Lock()
+	m.moved[room] = false
+	m.mu.Unlock()
+	visibility, members, err := m.fetchMembers(ctx, room)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	moved := m.moved[room]
+	delete(m.moved, room)
+	if err != nil || moved {
+		return false, err
+	}
+	return true, m.changeReaders(ctx, room, func(ctx context.Context) error {
+		if err := m.rooms.setVisibility(ctx, room, visibility); err != nil {
+			return err
+		}
+		return m.rooms.setMembers(ctx, room, members)
+	})
+}
+
+// fetchMembers fetches a room's history visibility and the memberships of its users.
+func (m *Machine) fetchMembers(ctx context.Context, room id.RoomID) (visibility string, members map[string]string, err error) {
 	var raw json.RawMessage
 	err = m.cfg.Client.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
 	if err != nil && !errors.Is(err, mautrix.MNotFound) {
-		return fmt.Errorf("fetch history visibility of %s: %w", room, err)
+		return "", nil, fmt.Errorf("fetch history visibility of %s: %w", room, err)
 	}
 	visibility = "shared" // the specification's default
 	if e, err := decode.State(wire.TypeVisibility, raw); err == nil && e.Body.Visibility != "" {
@@ -151,19 +195,14 @@ func (m *Machine) learnMembers(ctx context.Context, room id.RoomID) error {
 	}
 	_, err = m.cfg.Client.MakeRequest(ctx, http.MethodGet, m.cfg.Client.BuildClientURL("v3", "rooms", room, "members"), nil, &resp)
 	if err != nil {
-		return fmt.Errorf("fetch members of %s: %w", room, err)
+		return "", nil, fmt.Errorf("fetch members of %s: %w", room, err)
 	}
-	members := map[string]string{}
+	members = map[string]string{}
 	for _, raw := range resp.Chunk {
 		e, err := decode.FromServer(raw)
 		if user, member, ok := e.Member(); err == nil && ok {
 			members[user] = member.Membership
 		}
 	}
-	return m.changeReaders(ctx, room, func(ctx context.Context) error {
-		if err := m.rooms.setVisibility(ctx, room, visibility); err != nil {
-			return err
-		}
-		return m.rooms.setMembers(ctx, room, members)
-	})
+	return visibility, members, nil
 }

@@ -164,6 +164,22 @@ func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
 	return !renew && s.SQLCryptoStore.HasSession(ctx, key)
 }
 
+// lacks reports whether a device needs an Olm session. Unlike HasSession it changes
+// nothing.
+func (s *keyStore) lacks(ctx context.Context, key id.SenderKey) (bool, error) {
+	s.mu.Lock()
+	renew := s.renew[key]
+	s.mu.Unlock()
+	if renew {
+		return true, nil
+	}
+	session, err := s.GetLatestSession(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("look up session with a device: %w", err)
+	}
+	return session == nil, nil
+}
+
 // broken removes and returns the next device that needs a new Olm session.
 func (s *keyStore) broken() (key id.SenderKey, ok bool) {
 	s.mu.Lock()

@@ -92,6 +92,9 @@ func (m *Machine) processSync(ctx context.Context, s Sync, initial bool) ([]Key,
 	}
 	for _, user := range changed {
 		delete(m.asked, user) // fetch them again at once
+		if _, ok := m.changed[user]; ok {
+			m.changed[user] = true
+		}
 	}
 	var olm, others []*event.Event
 	for _, raw := range s.ToDevice.Events {
@@ -207,7 +210,7 @@ func (m *Machine) refillOneTimeKeys(ctx context.Context, left map[string]int) {
 }
 
 // repairSessions creates new Olm sessions with devices whose messages we cannot
-// decrypt, at most ten per sync.
+// decrypt, at most ten per sync, in the background.
 func (m *Machine) repairSessions(ctx context.Context) {
 	for range 10 {
 		key, ok := m.store.broken()
@@ -215,11 +218,16 @@ func (m *Machine) repairSessions(ctx context.Context) {
 			return
 		}
 		device, err := m.store.owner(ctx, key)
-		if err == nil && device != nil {
-			err = m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{})
-		}
 		if err != nil {
-			m.log.Warn().Err(err).Msg("cannot create a new session with a device")
+			m.log.Warn().Err(err).Msg("cannot find a device without a session")
 		}
+		if err != nil || device == nil {
+			continue
+		}
+		m.later(device, func(ctx context.Context) {
+			if err := m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{}); err != nil {
+				m.log.Warn().Err(err).Msg("cannot create a new session with a device")
+			}
+		})
 	}
 }

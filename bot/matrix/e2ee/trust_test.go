@@ -105,7 +105,7 @@ func TestUnsignedDevice(t *testing.T) {
 	// she verifies it
 	alice.sign(phone)
 	key := Key{room, sessionOf(t, bot.event(room, msg))}
-	bot.until("the news that it can be read", func() bool { return slices.Contains(bot.came, key) })
+	bot.until("the news that it can be read", func() bool { return slices.Contains(bot.arrived(), key) })
 	if got := bot.reads(room, msg); got != "obey" {
 		t.Errorf("reads %q", got)
 	}
@@ -141,7 +141,7 @@ func TestNoIdentity(t *testing.T) {
 	}
 	alice.tune = func(*Config) {} // she sets up cross-signing
 	alice.restart()
-	bot.until("the news that it can be read", func() bool { return len(bot.came) > 0 })
+	bot.until("the news that it can be read", func() bool { return len(bot.arrived()) > 0 })
 	if got := bot.reads(room, msg); got != "hello" {
 		t.Errorf("reads %q", got)
 	}
