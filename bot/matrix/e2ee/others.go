@@ -163,7 +163,8 @@ func (m *Machine) noteAsked(user id.UserID) {
 }
 
 // fetchSoon fetches a user's devices, but stops waiting after readTime. If another user
-// of the same homeserver has waited that long already, it does not wait at all.
+// of the same homeserver has waited that long already, it does not wait at all. What was
+// fetched is noted only at its end: until then, Encrypt waits for it.
 func (m *Machine) fetchSoon(ctx context.Context, user id.UserID) error {
 	patience := readTime
 	if m.queries.overdue(readTime, func(other id.UserID) bool { return other.Homeserver() == user.Homeserver() }) {
@@ -171,27 +172,31 @@ func (m *Machine) fetchSoon(ctx context.Context, user id.UserID) error {
 	}
 	soon, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := m.fetchDevices(soon, []id.UserID{user}); err != nil && (soon.Err() == nil || ctx.Err() != nil) {
-		return err
+	err := m.fetchDevices(soon, []id.UserID{user})
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return nil
 	}
-	return nil
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.noteAsked(user)
+	}
+	return err
+}
+
+// asksAgain reports whether a user's devices were last requested longer ago than a time.
+func (m *Machine) asksAgain(user id.UserID, after time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Since(m.asked[user]) >= after
 }
 
 // deviceOf returns a user's device by its key, including deleted ones, or nil. It
 // fetches the user's devices if the key is not known.
 func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityKey) (*id.Device, error) {
 	device, err := m.keys().FindDeviceByKey(ctx, user, key)
-	if err != nil || device != nil {
+	if err != nil || device != nil || !m.asksAgain(user, askAgain) {
 		return device, err
-	}
-	m.mu.Lock()
-	asked := m.askedRecently(user)
-	if !asked {
-		m.noteAsked(user)
-	}
-	m.mu.Unlock()
-	if asked {
-		return nil, nil
 	}
 	if err := m.fetchSoon(ctx, user); err != nil {
 		return nil, err
@@ -201,13 +206,7 @@ func (m *Machine) deviceOf(ctx context.Context, user id.UserID, key id.IdentityK
 
 // refreshUser fetches a user's devices and identity unless that was done within lookAgain.
 func (m *Machine) refreshUser(ctx context.Context, user id.UserID) error {
-	m.mu.Lock()
-	asked := time.Since(m.asked[user]) < lookAgain
-	if !asked {
-		m.noteAsked(user)
-	}
-	m.mu.Unlock()
-	if asked {
+	if !m.asksAgain(user, lookAgain) {
 		return nil
 	}
 	return m.fetchSoon(ctx, user)
