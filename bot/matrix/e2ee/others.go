@@ -100,11 +100,7 @@ func (m *Machine) queried(users []id.UserID, raw []byte, err error, late bool) (
 	if err := m.fetchKeys(answers{query: raw}.with(m.ctx), users); err != nil {
 		return nil, err
 	}
-	still, err := m.outdated(m.ctx, users)
-	if err != nil {
-		return nil, err
-	}
-	for _, user := range still {
+	for _, user := range users {
 		if !slices.Contains(again, user) {
 			m.noteAsked(user)
 		}
@@ -152,7 +148,8 @@ func (m *Machine) refreshDevices(ctx context.Context, users []id.UserID) error {
 	return m.fetchDevices(ctx, outdated)
 }
 
-// askedRecently reports whether a user's devices were requested in vain within askAgain.
+// askedRecently reports whether a user's devices were requested within askAgain. That is
+// noted when the answer comes: until then, Encrypt waits for it.
 func (m *Machine) askedRecently(user id.UserID) bool { return time.Since(m.asked[user]) < askAgain }
 
 func (m *Machine) noteAsked(user id.UserID) {
@@ -163,8 +160,7 @@ func (m *Machine) noteAsked(user id.UserID) {
 }
 
 // fetchSoon fetches a user's devices, but stops waiting after readTime. If another user
-// of the same homeserver has waited that long already, it does not wait at all. What was
-// fetched is noted only at its end: until then, Encrypt waits for it.
+// of the same homeserver has waited that long already, it does not wait at all.
 func (m *Machine) fetchSoon(ctx context.Context, user id.UserID) error {
 	patience := readTime
 	if m.queries.overdue(readTime, func(other id.UserID) bool { return other.Homeserver() == user.Homeserver() }) {
@@ -175,11 +171,6 @@ func (m *Machine) fetchSoon(ctx context.Context, user id.UserID) error {
 	err := m.fetchDevices(soon, []id.UserID{user})
 	if err != nil && soon.Err() != nil && ctx.Err() == nil {
 		return nil
-	}
-	if err == nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.noteAsked(user)
 	}
 	return err
 }
