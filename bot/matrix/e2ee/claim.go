@@ -15,7 +15,7 @@ import (
 // homeservers answer: the others stay without. m.mu is not held.
 func (m *Machine) meet(ctx context.Context, devices []*id.Device) error {
 	var all []*flight
-	for _, same := range byServer(devices, func(d *id.Device) string { return m.server(d.UserID) }) {
+	for _, same := range byServer(devices, m.cfg.Client.UserID.Homeserver(), func(d *id.Device) string { return m.server(d.UserID) }) {
 		of := map[id.IdentityKey]*id.Device{}
 		var keys []id.IdentityKey
 		for _, device := range same {
@@ -35,14 +35,13 @@ func (m *Machine) meet(ctx context.Context, devices []*id.Device) error {
 	return wait(ctx, all)
 }
 
-// claim claims a one-time key of each device and creates the sessions. A failure is only
-// logged, so that one homeserver cannot block a room; disk errors are returned.
+// claim claims a one-time key of each device and creates the sessions. Homeservers that do
+// not answer are only logged, so that they cannot block a room. Our own must: without an
+// answer a message would be sent without its key.
 func (m *Machine) claim(devices []*id.Device) error {
 	ctx, cancel := context.WithTimeout(m.ctx, fetchTime)
 	defer cancel()
-	m.mu.Lock()
-	wanted, err := m.without(ctx, devices)
-	m.mu.Unlock()
+	wanted, cli, err := m.unmet(ctx, devices)
 	if err != nil || len(wanted) == 0 {
 		return err
 	}
@@ -54,18 +53,37 @@ func (m *Machine) claim(devices []*id.Device) error {
 		req.OneTimeKeys[device.UserID][device.DeviceID] = id.KeyAlgorithmSignedCurve25519
 	}
 	var resp struct {
-		Keys map[id.UserID]map[id.DeviceID]json.RawMessage `json:"one_time_keys"`
+		Keys oneTimeKeys `json:"one_time_keys"`
 	}
-	_, err = m.cfg.Client.MakeRequest(ctx, http.MethodPost, m.cfg.Client.BuildClientURL("v3", "keys", "claim"), &req, &resp)
-	if err != nil {
-		m.log.Warn().Err(err).Str("server", wanted[0].UserID.Homeserver()).Msg("cannot claim one-time keys of some devices")
+	_, err = cli.MakeRequest(ctx, http.MethodPost, cli.BuildClientURL("v3", "keys", "claim"), &req, &resp)
+	if err != nil && m.late(ctx, wanted[0].UserID) {
+		m.log.Warn().Err(err).Str("server", wanted[0].UserID.Homeserver()).Msg("cannot claim one-time keys of some devices in time")
 		return nil
 	}
-	given := map[id.UserID]map[id.DeviceID]json.RawMessage{} // nobody else's: mautrix expects what it has asked for
+	if err != nil {
+		return fmt.Errorf("claim one-time keys: %w", err)
+	}
+	return m.createSessions(wanted, resp.Keys)
+}
+
+type oneTimeKeys map[id.UserID]map[id.DeviceID]json.RawMessage
+
+// createSessions creates Olm sessions with those of the devices whose keys were given.
+func (m *Machine) createSessions(wanted []*id.Device, keys oneTimeKeys) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	given := oneTimeKeys{} // nobody else's: mautrix expects what it has asked for, and all of it to be well-formed
 	dummy := mautrix.ReqSendToDevice{Messages: map[id.UserID]map[id.DeviceID]*event.Content{}}
 	for _, device := range wanted {
-		key, ok := resp.Keys[device.UserID][device.DeviceID]
-		if !ok {
+		key, ok := keys[device.UserID][device.DeviceID]
+		if !ok || json.Unmarshal(key, &map[id.KeyID]mautrix.OneTimeKey{}) != nil {
+			continue
+		}
+		present, err := m.store.GetDevice(m.ctx, device.UserID, device.DeviceID)
+		if err != nil {
+			return fmt.Errorf("look up device: %w", err)
+		}
+		if present == nil { // deleted meanwhile
 			continue
 		}
 		if given[device.UserID] == nil {
@@ -80,10 +98,8 @@ func (m *Machine) claim(devices []*id.Device) error {
 	}
 	raw, err := json.Marshal(map[string]any{"one_time_keys": given})
 	if err != nil {
-		return fmt.Errorf("read one-time keys: %w", err)
+		return fmt.Errorf("write one-time keys: %w", err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.store.begin()
 	// mautrix creates sessions only for something to encrypt, which is not sent.
 	_, err = m.mach.EncryptToDevices(answers{claim: raw}.with(m.ctx), event.ToDeviceDummy, &dummy)
@@ -92,9 +108,17 @@ func (m *Machine) claim(devices []*id.Device) error {
 		return lost
 	}
 	if err != nil {
-		m.log.Warn().Err(err).Msg("cannot create sessions with some devices")
+		return fmt.Errorf("create sessions with devices: %w", err)
 	}
 	return nil
+}
+
+// unmet returns the devices that need an Olm session, and a client to claim keys with.
+func (m *Machine) unmet(ctx context.Context, devices []*id.Device) ([]*id.Device, *mautrix.Client, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wanted, err := m.without(ctx, devices)
+	return wanted, m.mach.Client, err
 }
 
 // without returns the devices that need an Olm session. m.mu is held.
@@ -114,9 +138,9 @@ func (m *Machine) without(ctx context.Context, devices []*id.Device) (wanted []*
 // later creates an Olm session with a device in the background and then calls f, which
 // may send to it. m.mu is held then.
 func (m *Machine) later(device *id.Device, f func(context.Context)) {
-	m.requests.Go(func() {
+	m.requests.start(func() {
 		if err := m.meet(m.ctx, []*id.Device{device}); err != nil {
-			if m.ctx.Err() == nil {
+			if m.NoteDamage(err); m.ctx.Err() == nil {
 				m.log.Warn().Err(err).Msg("cannot create a session with a device")
 			}
 			return

@@ -101,7 +101,7 @@ type Machine struct {
 	moved    map[id.RoomID]bool      // by room in learns: the members have changed meanwhile; guarded by mu
 	ctx      context.Context         // of everything in the background
 	stop     context.CancelFunc
-	requests sync.WaitGroup
+	requests background
 }
 
 // Open loads or creates the device's keys and makes sure that the homeserver has
@@ -216,7 +216,7 @@ func (m *Machine) keys() *keyStore {
 func (m *Machine) Close() error {
 	if m.stop != nil {
 		m.stop()
-		m.requests.Wait()
+		m.requests.close()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -102,7 +102,7 @@ func (m *Machine) uploadFallback(ctx context.Context, keys map[string]id.Curve25
 		signed[id.NewKeyID(id.KeyAlgorithmSignedCurve25519, name)] = key
 	}
 	url := cli.BuildClientURL("v3", "keys", "upload")
-	if _, err := cli.MakeRequest(ctx, "POST", url, map[string]any{"fallback_keys": signed}, nil); err != nil {
+	if _, err := m.mach.Client.MakeRequest(ctx, "POST", url, map[string]any{"fallback_keys": signed}, nil); err != nil {
 		return fmt.Errorf("upload fallback key: %w", err)
 	}
 	return nil

@@ -26,14 +26,14 @@ const (
 // fetchDevices fetches the devices and identities of users. m.mu is not held.
 func (m *Machine) fetchDevices(ctx context.Context, users []id.UserID) error {
 	var all []*flight
-	for _, same := range byServer(users, m.server) {
+	for _, same := range byServer(users, m.cfg.Client.UserID.Homeserver(), m.server) {
 		all = append(all, m.queries.start(&m.requests, same, m.query)...)
 	}
 	return wait(ctx, all)
 }
 
-// server returns a user's homeserver. Our own account, which is in every room, counts as
-// one of its own, so that it waits for nobody.
+// server returns the homeserver that a request about a user waits for: none for our own
+// account, which is in every room.
 func (m *Machine) server(user id.UserID) string {
 	if user == m.cfg.Client.UserID {
 		return ""
@@ -41,12 +41,24 @@ func (m *Machine) server(user id.UserID) string {
 	return user.Homeserver()
 }
 
+// maxServers is the number of homeservers in a room from which on they share requests.
+const maxServers = 30
+
 // byServer groups users or devices by their homeserver, so that a dead one delays only
-// its own.
-func byServer[T any](all []T, server func(T) string) map[string][]T {
-	groups := map[string][]T{}
+// its own. Where there are very many, they share groups, except with our own homeserver.
+func byServer[T any](all []T, own string, server func(T) string) map[string][]T {
+	groups, shared := map[string][]T{}, map[string]string{}
 	for _, one := range all {
-		groups[server(one)] = append(groups[server(one)], one)
+		name := server(one)
+		group, known := shared[name]
+		if !known {
+			group = name
+			if len(groups) >= maxServers && name != "" && name != own {
+				group = fmt.Sprintf("#%d", len(shared)%maxServers)
+			}
+			shared[name] = group
+		}
+		groups[group] = append(groups[group], one)
 	}
 	return groups
 }
@@ -58,6 +70,7 @@ func (m *Machine) query(users []id.UserID) error {
 	for _, user := range users {
 		m.changed[user] = false
 	}
+	cli := m.mach.Client
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(m.ctx, fetchTime)
 	defer cancel()
@@ -66,14 +79,20 @@ func (m *Machine) query(users []id.UserID) error {
 		req.DeviceKeys[user] = mautrix.DeviceIDList{}
 	}
 	var raw json.RawMessage
-	_, err := m.cfg.Client.MakeRequest(ctx, http.MethodPost, m.cfg.Client.BuildClientURL("v3", "keys", "query"), &req, &raw)
-	came, err := m.queried(users, raw, err, ctx.Err() != nil)
+	_, err := cli.MakeRequest(ctx, http.MethodPost, cli.BuildClientURL("v3", "keys", "query"), &req, &raw)
+	came, err := m.queried(users, raw, err, m.late(ctx, users[0]))
 	for _, key := range came {
 		if m.cfg.KeyArrived != nil && m.ctx.Err() == nil {
 			m.cfg.KeyArrived(key)
 		}
 	}
 	return err
+}
+
+// late reports whether another homeserver is the reason that a request about its users, one
+// of whom is user, has failed: ours has not answered in time.
+func (m *Machine) late(ctx context.Context, user id.UserID) bool {
+	return ctx.Err() != nil && m.ctx.Err() == nil && user.Homeserver() != m.cfg.Client.UserID.Homeserver()
 }
 
 // queried stores the result of a query, and returns the keys that may be proven now.
@@ -87,7 +106,7 @@ func (m *Machine) queried(users []id.UserID, raw []byte, err error, late bool) (
 		}
 		delete(m.changed, user)
 	}
-	if err != nil && late && m.ctx.Err() == nil && users[0].Homeserver() != m.cfg.Client.UserID.Homeserver() {
+	if err != nil && late {
 		m.log.Warn().Str("server", users[0].Homeserver()).Msg("the devices of a homeserver's users cannot be fetched in time")
 		for _, user := range users {
 			m.noteAsked(user)

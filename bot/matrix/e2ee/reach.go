@@ -128,7 +128,7 @@ func (m *Machine) give(ctx context.Context, session *crypto.OutboundGroupSession
 			}
 		}
 		if reached > 0 {
-			_, err = m.cfg.Client.SendToDevice(ctx, event.ToDeviceEncrypted, encrypted)
+			_, err = m.mach.Client.SendToDevice(ctx, event.ToDeviceEncrypted, encrypted)
 		}
 	}
 	if err != nil {

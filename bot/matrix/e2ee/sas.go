@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -57,7 +58,8 @@ func newVerifier(ctx context.Context, m *Machine) (*verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create client for verifications: %w", err)
 	}
-	cli.DeviceID, cli.Client, cli.Log = of.DeviceID, of.Client, of.Log
+	cli.DeviceID, cli.Log = of.DeviceID, of.Log
+	cli.Client = &http.Client{Transport: of.Client.Transport, Timeout: sendTime}
 	v.cli, v.syncer = cli, cli.Syncer.(*mautrix.DefaultSyncer)
 	cli.Crypto = encrypter{m}
 	cli.StateStore = stateStore{mautrix.NewMemoryStateStore(), m.rooms}
@@ -149,26 +151,31 @@ func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 	if e.Sender == m.cfg.Client.UserID || e.ID == "" || m.deviceless() {
 		return true
 	}
-	m.prepareOwner(ctx, e.RoomID, e.Sender)
-	m.mu.Lock()
+	m.lockForOwner(ctx, e.RoomID, e.Sender)
 	defer m.mu.Unlock()
 	m.guard("verification", func() { m.verify.take(m.log.WithContext(ctx), &e) })
 	return true
 }
 
-// prepareOwner prepares answers to an owner's verification in a room. Without what it
-// fetches the answers reach fewer devices.
-func (m *Machine) prepareOwner(ctx context.Context, room id.RoomID, user id.UserID) {
-	if m.cfg.Owner == nil || !m.cfg.Owner(user.String()) {
-		return
+// lockForOwner locks m.mu, after it has prepared answers to an owner's verification in a
+// room. It waits only for the owner's devices, and not for long, because a sync waits for
+// it. Others in the room need not be able to read the answers.
+func (m *Machine) lockForOwner(ctx context.Context, room id.RoomID, user id.UserID) {
+	if m.cfg.Owner != nil && m.cfg.Owner(user.String()) {
+		encrypted, err := m.rooms.IsEncrypted(ctx, room)
+		if err == nil && encrypted {
+			soon, cancel := context.WithTimeout(ctx, askTime)
+			err = m.prepare(soon, room, user)
+			cancel()
+			if err == nil {
+				return
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			m.log.Warn().Err(err).Stringer("room", room).Msg("cannot prepare a verification")
+		}
 	}
-	encrypted, err := m.rooms.IsEncrypted(ctx, room)
-	if err == nil && encrypted {
-		err = m.prepare(ctx, room)
-	}
-	if err != nil && ctx.Err() == nil {
-		m.log.Warn().Err(err).Stringer("room", room).Msg("cannot prepare a verification")
-	}
+	m.mu.Lock()
 }
 
 // Verify starts a verification of another user's device: in a room, as clients do in
@@ -181,18 +188,20 @@ func (m *Machine) Verify(ctx context.Context, room, user string) error {
 	if err := m.fetchDevices(ctx, []id.UserID{id.UserID(user)}); err != nil {
 		return fmt.Errorf("fetch the keys of %s: %w", user, err)
 	}
-	if room != "" {
-		if err := m.prepare(ctx, id.RoomID(room)); err != nil {
-			return fmt.Errorf("prepare verification of %s: %w", user, err)
-		}
+	encrypted, err := m.rooms.IsEncrypted(ctx, id.RoomID(room))
+	if err == nil && encrypted {
+		err = m.prepare(ctx, id.RoomID(room))
+	} else if err == nil {
+		m.mu.Lock()
 	}
-	m.mu.Lock()
+	if err != nil {
+		return fmt.Errorf("prepare verification of %s: %w", user, err)
+	}
 	defer m.mu.Unlock()
 	v := m.verify
 	v.cli.AccessToken = m.cfg.Client.AccessToken
 	ctx = m.log.WithContext(ctx)
 	var txn id.VerificationTransactionID
-	var err error
 	if room == "" {
 		txn, err = v.helper.StartVerification(ctx, id.UserID(user))
 	} else {

@@ -190,3 +190,39 @@ func TestStrangersAreNotVerified(t *testing.T) {
 		t.Errorf("open %d, shown %d; she got %s", len(bot.m.verify.active), shown, join(mallory.toUs))
 	}
 }
+
+// The answers to an owner's verification do not wait for the others in the room.
+func TestVerificationBesideDeadServer(t *testing.T) {
+	d := newDead(t)
+	alice, carol := enter(t, "alice"), enter(t, "carol")
+	bot := enter(t, "bot", func(c *Config) {
+		c.Client.HomeserverURL = d.at
+		c.Owner = func(user string) bool { return user == alice.cli.UserID.String() }
+	})
+	room := alice.room(bot, carol)
+	bot.sync()
+	defer d.gone(carol)()
+	e := newElement(alice)
+	if err := alice.m.prepare(t.Context(), id.RoomID(room)); err != nil {
+		t.Fatal(err)
+	}
+	alice.m.mu.Unlock()
+	if err := e.startIn(room, bot.cli.UserID); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Minute); !e.done && e.ended == ""; e.sync(room) {
+		if time.Now().After(deadline) {
+			t.Fatal("the verification did not finish")
+		}
+		before := len(bot.seen)
+		bot.sync()
+		for _, s := range bot.seen[before:] {
+			if plain, err := decrypted(bot.m, t.Context(), s.Room, s.Raw); err == nil {
+				bot.m.ProcessVerification(t.Context(), plain)
+			}
+		}
+	}
+	if !e.done || len(d.held) > 0 {
+		t.Errorf("done %v, ended %q; %d requests wait", e.done, e.ended, len(d.held))
+	}
+}

@@ -42,10 +42,9 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 	if m.deviceless() {
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, ErrNoDevice)
 	}
-	if err := m.prepare(ctx, id.RoomID(room)); err != nil { // what comes in between is for the next message
+	if err := m.prepare(ctx, id.RoomID(room)); err != nil {
 		return "", nil, fmt.Errorf("encrypt for %s: %w", room, err)
 	}
-	m.mu.Lock()
 	defer m.mu.Unlock()
 	encrypted, err := m.encrypt(ctx, id.RoomID(room), event.NewEventType(eventType), content)
 	if err != nil {
@@ -59,8 +58,9 @@ func (m *Machine) Encrypt(ctx context.Context, room, eventType string, content j
 var errReaders = errors.New("the room's members have changed")
 
 // prepare fetches what encrypt needs: the members of a room, their devices, and a session
-// with each. m.mu is not held.
-func (m *Machine) prepare(ctx context.Context, room id.RoomID) error {
+// with each device; only those of some users, if any are given. When it returns nil, it has
+// locked m.mu, so that nothing changes before encrypt.
+func (m *Machine) prepare(ctx context.Context, room id.RoomID, only ...id.UserID) error {
 	how, _, err := m.rooms.how(ctx, room)
 	if err != nil {
 		return err
@@ -68,7 +68,8 @@ func (m *Machine) prepare(ctx context.Context, room id.RoomID) error {
 	if how == nil || how.Algorithm != id.AlgorithmMegolmV1 {
 		return ErrAlgorithm
 	}
-	for range 3 { // the members may change meanwhile
+	met := map[id.IdentityKey]bool{}
+	for range 4 { // what is needed may change meanwhile
 		if err := m.learnMembers(ctx, room); err != nil {
 			return err
 		}
@@ -76,55 +77,97 @@ func (m *Machine) prepare(ctx context.Context, room id.RoomID) error {
 		if err != nil {
 			return err
 		}
-		if err := m.refreshDevices(ctx, users); err != nil { // may end the session
+		if err := m.refreshDevices(ctx, among(users, only)); err != nil { // may end the session
 			return err
 		}
-		m.mu.Lock()
-		needed, ready, err := m.needed(ctx, room)
-		m.mu.Unlock()
+		needs, err := m.lockNeeds(ctx, room, only)
 		if err != nil {
 			return err
 		}
-		if err := m.meet(ctx, needed); err != nil {
-			return err
-		}
-		if ready {
+		needs.devices = slices.DeleteFunc(needs.devices, func(d *id.Device) bool { return met[d.IdentityKey] })
+		if needs.known && len(needs.devices) == 0 {
 			return nil
 		}
+		m.mu.Unlock()
+		for _, device := range needs.devices {
+			met[device.IdentityKey] = true
+		}
+		if err := m.meet(ctx, needs.devices); err != nil {
+			if needs.key || ctx.Err() != nil || isDiskError(err) {
+				return err
+			}
+			m.log.Warn().Err(err).Stringer("room", room).Msg("cannot create sessions with some devices") // the next attempt may
+		}
 	}
+	m.mu.Lock()
 	return nil
 }
 
-// needed returns the devices that get the key of a room with the next message and have no
-// Olm session. ready says that nothing has changed since prepare has looked. m.mu is held.
-func (m *Machine) needed(ctx context.Context, room id.RoomID) (devices []*id.Device, ready bool, err error) {
-	visibility, known, err := m.rooms.visibility(ctx, room)
+// among returns those users who are in only, or all of them if that is empty.
+func among(users, only []id.UserID) []id.UserID {
+	if len(only) == 0 {
+		return users
+	}
+	return slices.DeleteFunc(users, func(user id.UserID) bool { return !slices.Contains(only, user) })
+}
+
+// needs is what a message to a room still needs.
+type needs struct {
+	known   bool         // the members and their devices are known, as far as homeservers answer
+	key     bool         // the message gets a new key
+	devices []*id.Device // get the key with the message, and have no Olm session
+}
+
+// lockNeeds is needs without m.mu, which it has locked when it returns no error.
+func (m *Machine) lockNeeds(ctx context.Context, room id.RoomID, only []id.UserID) (n needs, err error) {
+	m.mu.Lock()
+	done := false
+	defer func() {
+		if !done {
+			m.mu.Unlock()
+		}
+	}()
+	n, err = m.needs(ctx, room, only)
+	done = err == nil
+	return n, err
+}
+
+// needs returns what a message needs, for the devices of only some users if any are given.
+// m.mu is held.
+func (m *Machine) needs(ctx context.Context, room id.RoomID, only []id.UserID) (n needs, err error) {
+	visibility, members, err := m.rooms.visibility(ctx, room)
 	if err != nil {
-		return nil, false, err
+		return n, err
 	}
 	users, err := m.rooms.readers(ctx, room)
 	if err != nil {
-		return nil, false, err
+		return n, err
 	}
 	outdated, err := m.outdated(ctx, users)
 	if err != nil {
-		return nil, false, err
+		return n, err
 	}
+	n.known = members && visibility != "" && len(among(outdated, only)) == 0
 	session, err := m.store.GetOutboundGroupSession(ctx, room)
 	if err != nil {
-		return nil, false, err
+		return n, err
 	}
-	if session == nil || !session.Shared || session.Expired() {
-		devices, err = m.withoutKey(ctx, "", users)
-	} else if u, err := m.due(ctx, session, users); err != nil {
-		return nil, false, err
-	} else if u != nil {
-		devices = u.first()
+	n.key = session == nil || !session.Shared || session.Expired()
+	if n.key {
+		n.devices, err = m.withoutKey(ctx, "", users)
+	} else if u, failed := m.due(ctx, session, users); u != nil {
+		n.devices = u.first()
+	} else {
+		err = failed
 	}
-	if err == nil {
-		devices, err = m.without(ctx, devices)
+	if err != nil {
+		return n, err
 	}
-	return devices, known && visibility != "" && len(outdated) == 0, err
+	n.devices, err = m.without(ctx, n.devices)
+	if len(only) > 0 {
+		n.devices = slices.DeleteFunc(n.devices, func(d *id.Device) bool { return !slices.Contains(only, d.UserID) })
+	}
+	return n, err
 }
 
 // encrypt is Encrypt for an encrypted room, after prepare. It makes only requests that our

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,9 +23,18 @@ import (
 type dead struct {
 	at *url.URL
 
-	mu    sync.Mutex
-	users map[id.UserID]chan struct{} // closed when the user's homeserver is back
-	held  chan string                 // the path of each request that waits
+	mu     sync.Mutex
+	users  map[id.UserID]chan struct{} // closed when the user's homeserver is back
+	held   chan string                 // the path of each request that waits
+	refuse string                      // paths that end so are answered with 502
+	answer func(path string, body []byte) []byte
+}
+
+// set changes the proxy while it is used.
+func (d *dead) set(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
 }
 
 func newDead(t *testing.T) *dead {
@@ -36,10 +46,15 @@ func newDead(t *testing.T) *dead {
 	}
 	d := &dead{users: map[id.UserID]chan struct{}{}, held: make(chan string, 100)}
 	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ModifyResponse = d.change
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		if d.refuses(r.URL.Path) {
+			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
 		if back := d.waitsFor(r, body); back != nil {
@@ -58,6 +73,30 @@ func newDead(t *testing.T) *dead {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func (d *dead) refuses(path string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refuse != "" && strings.HasSuffix(path, d.refuse)
+}
+
+// change changes an answer of the homeserver.
+func (d *dead) change(resp *http.Response) error {
+	d.mu.Lock()
+	answer := d.answer
+	d.mu.Unlock()
+	if answer == nil {
+		return nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	body = answer(resp.Request.URL.Path, body)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return nil
 }
 
 func (d *dead) waitsFor(r *http.Request, body []byte) chan struct{} {

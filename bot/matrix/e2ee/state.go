@@ -162,8 +162,9 @@ const membersTime = time.Minute
 func (m *Machine) learn(ctx context.Context, room id.RoomID) (stored bool, err error) {
 	m.mu.Lock()
 	m.moved[room] = false
+	cli := m.mach.Client
 	m.mu.Unlock()
-	visibility, members, err := m.fetchMembers(ctx, room)
+	visibility, members, err := fetchMembers(ctx, cli, room)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	moved := m.moved[room]
@@ -180,9 +181,9 @@ func (m *Machine) learn(ctx context.Context, room id.RoomID) (stored bool, err e
 }
 
 // fetchMembers fetches a room's history visibility and the memberships of its users.
-func (m *Machine) fetchMembers(ctx context.Context, room id.RoomID) (visibility string, members map[string]string, err error) {
+func fetchMembers(ctx context.Context, cli *mautrix.Client, room id.RoomID) (visibility string, members map[string]string, err error) {
 	var raw json.RawMessage
-	err = m.cfg.Client.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
+	err = cli.StateEvent(ctx, room, event.StateHistoryVisibility, "", &raw)
 	if err != nil && !errors.Is(err, mautrix.MNotFound) {
 		return "", nil, fmt.Errorf("fetch history visibility of %s: %w", room, err)
 	}
@@ -193,7 +194,7 @@ func (m *Machine) fetchMembers(ctx context.Context, room id.RoomID) (visibility 
 	var resp struct {
 		Chunk []json.RawMessage `json:"chunk"`
 	}
-	_, err = m.cfg.Client.MakeRequest(ctx, http.MethodGet, m.cfg.Client.BuildClientURL("v3", "rooms", room, "members"), nil, &resp)
+	_, err = cli.MakeRequest(ctx, http.MethodGet, cli.BuildClientURL("v3", "rooms", room, "members"), nil, &resp)
 	if err != nil {
 		return "", nil, fmt.Errorf("fetch members of %s: %w", room, err)
 	}

@@ -155,8 +155,11 @@ func (s *keyStore) GetNewestSessionCreationTS(ctx context.Context, key id.Sender
 }
 
 // HasSession is part of crypto.Store. It returns false once for a device that is to
-// get a new Olm session.
+// get a new Olm session, when there is a one-time key for one.
 func (s *keyStore) HasSession(ctx context.Context, key id.SenderKey) bool {
+	if a, ok := ctx.Value(answersKey{}).(answers); ok && a.claim == nil {
+		return s.SQLCryptoStore.HasSession(ctx, key)
+	}
 	s.mu.Lock()
 	renew := s.renew[key]
 	delete(s.renew, key)
@@ -180,7 +183,7 @@ func (s *keyStore) lacks(ctx context.Context, key id.SenderKey) (bool, error) {
 	return session == nil, nil
 }
 
-// broken removes and returns the next device that needs a new Olm session.
+// broken removes and returns the next device whose Olm session is broken.
 func (s *keyStore) broken() (key id.SenderKey, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +191,14 @@ func (s *keyStore) broken() (key id.SenderKey, ok bool) {
 		return "", false
 	}
 	key, s.wedged = s.wedged[0], s.wedged[1:]
-	s.renew[key] = true
 	return key, true
+}
+
+// repair makes a device need a new Olm session.
+func (s *keyStore) repair(key id.SenderKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renew[key] = true
 }
 
 // owner returns the device with an identity key, or nil if there is none or if several

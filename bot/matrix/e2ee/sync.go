@@ -224,6 +224,7 @@ func (m *Machine) repairSessions(ctx context.Context) {
 		if err != nil || device == nil {
 			continue
 		}
+		m.store.repair(key)
 		m.later(device, func(ctx context.Context) {
 			if err := m.mach.SendEncryptedToDevice(ctx, device, event.ToDeviceDummy, event.Content{}); err != nil {
 				m.log.Warn().Err(err).Msg("cannot create a new session with a device")
