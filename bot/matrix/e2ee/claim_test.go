@@ -3,6 +3,7 @@ package e2ee
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -138,6 +139,31 @@ func TestRepairIsNotForgotten(t *testing.T) {
 	}
 	if got := sessions(); got != before+1 {
 		t.Errorf("%d sessions, want one more than %d", got, before)
+	}
+}
+
+// Only another homeserver may be left out, and only when time is up: everything else is
+// tried again.
+func TestLate(t *testing.T) {
+	bot := enter(t, "bot")
+	over, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	near, far := id.UserID("@near:"+bot.cli.UserID.Homeserver()), id.UserID("@far:dead.example")
+	if bot.m.late(over, near) || bot.m.late(over, bot.cli.UserID) || bot.m.late(t.Context(), far) || !bot.m.late(over, far) {
+		t.Error("wrong about who is late")
+	}
+	failed := errors.New("no answer")
+	if _, err := bot.m.queried([]id.UserID{far}, nil, failed, true); err != nil || bot.m.asksAgain(far, askAgain) {
+		t.Errorf("a dead homeserver: %v, asked again: %v", err, bot.m.asksAgain(far, askAgain))
+	}
+	if _, err := bot.m.queried([]id.UserID{near}, nil, failed, false); !errors.Is(err, failed) || !bot.m.asksAgain(near, askAgain) {
+		t.Errorf("our own: %v", err)
+	}
+	if err := bot.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if bot.m.late(over, far) {
+		t.Error("late after Close")
 	}
 }
 

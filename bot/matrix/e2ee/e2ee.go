@@ -73,7 +73,7 @@ type Machine struct {
 	db    *database
 	rooms *rooms
 
-	mu        sync.Mutex // guards the following fields and all use of Olm sessions; held for no request that waits for other homeservers
+	mu        sync.Mutex // guards the following fields and all use of Olm sessions; held while our homeserver answers, but not while it waits for others
 	mach      *crypto.OlmMachine
 	verify    *verifier
 	asked     map[id.UserID]time.Time // when a user's devices were last requested in vain

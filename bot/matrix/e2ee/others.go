@@ -140,13 +140,15 @@ func (m *Machine) outdated(ctx context.Context, users []id.UserID) ([]id.UserID,
 	if err != nil {
 		return nil, fmt.Errorf("list changed devices: %w", err)
 	}
-	tracked, err := m.store.tracked(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list users with known devices: %w", err)
-	}
 	known := map[id.UserID]bool{}
-	for _, user := range tracked {
-		known[user] = true
+	for some := range slices.Chunk(users, 1000) {
+		tracked, err := m.store.FilterTrackedUsers(ctx, some)
+		if err != nil {
+			return nil, fmt.Errorf("list users with known devices: %w", err)
+		}
+		for _, user := range tracked {
+			known[user] = true
+		}
 	}
 	for _, user := range outdated {
 		known[user] = false

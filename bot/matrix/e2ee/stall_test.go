@@ -152,6 +152,9 @@ func TestDeadServerStallsOneRoom(t *testing.T) {
 		if got := bob.reads(near, bot.say(near, words)); got != words {
 			t.Errorf("%s reads %q, want %q", bob.cli.UserID, got, words)
 		}
+		if status, err := bot.m.Verified(t.Context()); err != nil || !status.Signed {
+			t.Errorf("%+v, %v", status, err)
+		}
 	}
 	back := d.gone(alice)
 	ended := bot.begin(far)
