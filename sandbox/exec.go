@@ -75,14 +75,17 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	}, nil
 }
 
-// execOnLine runs a command on a line. Done is false if the command was not started.
+// execOnLine runs a command on a line. Done is false if the command should be executed in another way.
 func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, done bool, err error) {
 	if cmd.Stdin != nil || cmd.MaxOutput > defaultMaxOutput {
 		return result, false, nil
 	}
 	l, err := c.line(ctx)
-	if err != nil {
+	if errors.Is(err, errNoAttend) {
 		return result, false, nil
+	}
+	if err != nil {
+		return result, true, explain(err, "exec in container", c.Name)
 	}
 	reply, err := l.ask(ctx, boxinit.Request{Exec: &boxinit.Command{Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, MaxOutput: cmd.MaxOutput}})
 	switch {
@@ -91,7 +94,7 @@ func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, don
 		return result, true, ctx.Err()
 	case err != nil:
 		l.close()
-		return result, true, explain(errLost, "exec in container", c.Name)
+		return result, true, explain(fmt.Errorf("%w: %w", errLost, err), "exec in container", c.Name)
 	}
 	c.podman.lines.give(c.ID, l)
 	return Result{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code, Truncated: reply.Truncated}, reply.Error == "", nil

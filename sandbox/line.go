@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,17 @@ const (
 	maxReply = 8 << 20
 )
 
-var errLineGone = errors.New("the line to the container is gone")
+// Exit codes of a container that has no `boxinit attend`, because its image is older or the agent has removed it.
+const (
+	exitUsage         = 2
+	exitNotExecutable = 126
+	exitNoProgram     = 127
+)
+
+var (
+	errLineGone = fmt.Errorf("the line to the container is gone: %w", ErrUnreachable)
+	errNoAttend = errors.New("the container has no boxinit attend")
+)
 
 // line is `boxinit attend` in a container: it carries out one request after the other. Starting a command costs podman
 // and the runtime about a tenth of a second of processor time, a request on a line next to nothing.
@@ -87,18 +98,30 @@ func (c *Container) openLine(ctx context.Context) (*line, error) {
 			stderr: io.MultiWriter(&said, stream{l, func(x *exchange) io.Writer { return &x.stderr }}),
 		})
 		input.CloseWithError(errLineGone)
-		if err == nil {
-			err = failure(Result{Code: code, Stderr: said.kept.Bytes()}, "attend")
-		}
-		if l.err = err; err == nil {
-			l.err = errLineGone
-		}
+		l.err = unattended(code, strings.TrimSpace(said.kept.String()), err)
 	}()
 	if err := l.ping(ctx); err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// unattended returns why there is no line, from what executing the command has returned.
+func unattended(code int, said string, err error) error {
+	if err != nil {
+		said = err.Error()
+	}
+	switch {
+	case code == exitUsage && strings.Contains(said, "usage:"), code == exitNotExecutable, code == exitNoProgram,
+		strings.Contains(said, "no such file or directory"), strings.Contains(said, "executable file not found"):
+		return fmt.Errorf("%w: %s", errNoAttend, said)
+	case err != nil:
+		return err
+	case code == 0:
+		return errLineGone
+	}
+	return fmt.Errorf("exit code %d: %s", code, said)
 }
 
 // close closes the line and returns when nothing writes to an exchange any more. A run goes on.

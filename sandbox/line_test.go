@@ -65,6 +65,21 @@ func TestLine(t *testing.T) {
 	run("seven")
 }
 
+// A container whose boxinit is older or was removed executes commands in the usual way.
+func TestNoLine(t *testing.T) {
+	container := testContainer(t)
+	sh(t, container, "printf '#!/bin/sh\necho usage: boxinit >&2; exit 2' >/workspace/old; chmod +x /workspace/old")
+	_, _ = container.Exec(t.Context(), Cmd{Argv: []string{"sh", "-c", "mv /usr/bin/boxinit /usr/bin/new; cp /workspace/old /usr/bin/boxinit; kill -9 $PPID"}})
+	for _, change := range []string{"true", "chmod -x /usr/bin/boxinit", "rm /usr/bin/boxinit", "mv /usr/bin/new /usr/bin/boxinit"} {
+		if got := sh(t, container, change+"; echo done"); got != "done" {
+			t.Errorf("after %q: %q", change, got)
+		}
+	}
+	if got := attending(t, container); len(got) != 1 {
+		t.Errorf("%d lines, want one", len(got))
+	}
+}
+
 // elsewhere is the container by a connection of its own.
 func elsewhere(t *testing.T, container *Container) *Container {
 	t.Helper()
