@@ -39,16 +39,38 @@ func (sc *script) quiet(ctx context.Context) error {
 	return nil
 }
 
-// unfinished says what the bot still has to do, "" for nothing.
-func (sc *script) unfinished(ctx context.Context) (string, error) {
+// journal opens the bot's journal for reading.
+func (sc *script) journal() (*sql.DB, error) {
 	path := filepath.Join(sc.state(), "journal.db")
 	if _, err := os.Stat(path); err != nil {
-		if len(sc.said) == 0 {
-			return "", nil
-		}
+		return nil, err
+	}
+	return sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=busy_timeout(2000)")
+}
+
+// lastSent is the last event that the bot has sent to a room, "" for none.
+func (sc *script) lastSent(ctx context.Context, room string) (event string, err error) {
+	db, err := sc.journal()
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
 		return "", err
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=busy_timeout(2000)")
+	defer db.Close()
+	err = db.QueryRowContext(ctx, "SELECT event FROM message WHERE room = ? AND event <> '' ORDER BY seq DESC LIMIT 1", room).Scan(&event)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return event, err
+}
+
+// unfinished says what the bot still has to do, "" for nothing.
+func (sc *script) unfinished(ctx context.Context) (string, error) {
+	db, err := sc.journal()
+	if errors.Is(err, os.ErrNotExist) && len(sc.said) == 0 {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}

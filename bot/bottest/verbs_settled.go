@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
+	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 )
 
@@ -28,12 +30,24 @@ func (sc *script) never(ctx context.Context, p *person.Person, room, pattern str
 	return nil
 }
 
-// settled is the whole room as the homeserver has it, once all is quiet.
-func (sc *script) settled(ctx context.Context, p *person.Person, room string) ([]person.Msg, error) {
+// settled is the whole room as the homeserver has it, once all is quiet. A homeserver accepts an event before it shows it
+// to others, so that the bot's last one is waited for.
+func (sc *script) settled(ctx context.Context, p *person.Person, room string) (msgs []person.Msg, err error) {
 	if err := sc.quiet(ctx); err != nil {
 		return nil, err
 	}
-	return p.History(ctx, room)
+	last, err := sc.lastSent(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	err = host.Poll(ctx, func() (bool, error) {
+		msgs, err = p.History(ctx, room)
+		return last == "" || slices.ContainsFunc(msgs, func(m person.Msg) bool { return m.Event == last }), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the room up to the bot's last event %s: %w", last, err)
+	}
+	return msgs, nil
 }
 
 // differs returns an error unless got is the number in want.
