@@ -442,6 +442,25 @@ func TestOlderJournalIsSalvaged(t *testing.T) {
 	}
 }
 
+// Rows that were written before a column existed are saved next to those that have it.
+func TestMigratedJournalIsSalvaged(t *testing.T) {
+	path := journal2(t)
+	j := openJournal(t, path)
+	commit(t, j, "t", anEvent("!den:here", "$new", Archived))
+	before := rowsOf(t, j)
+	must(t, j.Close())
+	must(t, damage.Mark(path, errors.New("test")))
+	again := openJournal(t, path)
+	if report, err := again.Salvage(ctx); err != nil || !report.Whole() {
+		t.Errorf("%+v, %v", report, err)
+	}
+	after := rowsOf(t, again)
+	delete(after, "meta "+salvageKey)
+	if diff := gocmp.Diff(before, after); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What state.json knows to be answered is not processed again, and is not context.
 func TestDecided(t *testing.T) {
 	j := newJournal(t)
