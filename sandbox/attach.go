@@ -77,6 +77,9 @@ func (p *Podman) converse(ctx context.Context, session string, c process) error 
 	var input sync.WaitGroup
 	defer input.Wait()
 	defer conn.Close() // before the wait: it ends a copy that blocks on writing
+	if end, ok := c.stdin.(*io.PipeReader); ok {
+		defer end.Close() // and one that blocks on reading
+	}
 	if c.stdin != nil {
 		input.Go(func() {
 			_, _ = io.Copy(conn, c.stdin)

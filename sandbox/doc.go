@@ -6,6 +6,10 @@
 // What the room keeps, /workspace and /root, is in named volumes, so a container
 // can be removed and created again without loss.
 //
+// Commands and runs in a container share a process there, `boxinit attend`, which
+// carries out one request after the other and ends 30 seconds after the last:
+// a podman exec for each would take longer than most commands.
+//
 // The package talks to podman's service over its unix socket, and is the only
 // importer of podman. It never runs the podman command, never touches a volume's
 // directory from the host, never uses the archive API, and never puts a secret

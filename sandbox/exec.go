@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"matrix-tui/sandbox/boxinit"
 )
 
 // Cmd is a short command in a container, executed without a shell.
@@ -52,8 +54,11 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	if cmd.Dir == "" {
 		cmd.Dir = workspace
 	}
-	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
 	defer c.podman.Hold(c.Name)()
+	if result, done, err := c.execOnLine(ctx, cmd); done {
+		return result, err
+	}
+	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
 	code, err := c.podman.attach(ctx, c.ID, process{
 		argv: cmd.Argv, env: cmd.Env, dir: cmd.Dir,
 		stdin: cmd.Stdin, stdout: &stdout, stderr: &stderr,
@@ -68,6 +73,31 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 		Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Code: code,
 		Truncated: stdout.cut || stderr.cut,
 	}, nil
+}
+
+// execOnLine runs a command on a line. Done is false if the command should be executed in another way.
+func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, done bool, err error) {
+	if cmd.Stdin != nil || cmd.MaxOutput > defaultMaxOutput {
+		return result, false, nil
+	}
+	l, err := c.line(ctx)
+	if errors.Is(err, errNoAttend) {
+		return result, false, nil
+	}
+	if err != nil {
+		return result, true, explain(err, "exec in container", c.Name)
+	}
+	reply, err := l.ask(ctx, boxinit.Request{Exec: &boxinit.Command{Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, MaxOutput: cmd.MaxOutput}})
+	switch {
+	case ctx.Err() != nil:
+		l.close()
+		return result, true, ctx.Err()
+	case err != nil:
+		l.close()
+		return result, true, explain(fmt.Errorf("%w: %w", errLost, err), "exec in container", c.Name)
+	}
+	c.podman.lines.give(c.ID, l)
+	return Result{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code, Truncated: reply.Truncated}, reply.Error == "", nil
 }
 
 // bounded keeps the first bytes of a stream and drops the rest.

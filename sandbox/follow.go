@@ -12,18 +12,14 @@ import (
 	"matrix-tui/sandbox/boxinit"
 )
 
-// Run is StartRun and FollowRun from the beginning, usually with one command in the container instead of two. It calls
-// begun when the run has been started or exists already.
+// Run is StartRun and FollowRun from the beginning, usually on a line to the container. It calls begun when the run has
+// been started or exists already.
 func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
 	}
-	request, err := json.Marshal(spec)
-	if err != nil {
-		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, err)
-	}
 	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
-	status, err := c.attached(ctx, spec.ID, bytes.NewReader(request), out, "run", "-attached")
+	status, err := c.runOnLine(ctx, spec, out)
 	switch {
 	case ctx.Err() != nil:
 		return RunStatus{}, ctx.Err()
@@ -41,6 +37,35 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 		begun(existed)
 	}
 	return c.FollowRun(ctx, spec.ID, out.n, w)
+}
+
+// runOnLine starts a run and follows it. If the line goes away, it returns an error; out tells how far it has come.
+func (c *Container) runOnLine(ctx context.Context, spec RunSpec, out *answered) (RunStatus, error) {
+	defer c.podman.Hold(c.Name)()
+	l, err := c.line(ctx)
+	if err != nil {
+		return RunStatus{}, explain(err, "open line to container", c.Name)
+	}
+	var end *boxinit.Ended
+	x := &exchange{stdout: out, stderr: bounded{left: maxStatus}}
+	x.over = func() bool {
+		if said := x.stderr.kept.Bytes(); end == nil && bytes.HasSuffix(said, []byte("\n")) {
+			end = new(boxinit.Ended)
+			if err := json.Unmarshal(said, end); err != nil {
+				end = nil
+			}
+		}
+		return out.failed != nil || end != nil && out.n >= end.Sent
+	}
+	if err := l.do(ctx, boxinit.Request{Run: &spec}, x); err != nil {
+		l.close()
+		return RunStatus{}, explain(err, "follow run in container", c.Name)
+	}
+	c.podman.lines.give(c.ID, l)
+	if out.failed != nil {
+		return RunStatus{}, out.failed
+	}
+	return end.Status, nil
 }
 
 // maxAnswer bounds the answer to a request to start a run, in bytes.
@@ -127,19 +152,14 @@ func (c *Container) FollowRun(ctx context.Context, id string, offset int64, w io
 	return RunStatus{}, fmt.Errorf("follow run %s in container %s: the output stream keeps breaking off", id, c.Name)
 }
 
-// followOnce follows the run over one connection.
+// followOnce follows the run with a command that ends with it or when the caller goes away, and reads the status that is
+// printed at the end.
 func (c *Container) followOnce(ctx context.Context, id string, out *counting) (RunStatus, error) {
-	return c.attached(ctx, id, nil, out, "tail", "-attached", id, strconv.FormatInt(out.n, 10))
-}
-
-// attached runs a command of boxinit that ends with the run or when the caller goes away, and reads the status that it
-// prints at the end.
-func (c *Container) attached(ctx context.Context, id string, stdin io.Reader, stdout io.Writer, argv ...string) (RunStatus, error) {
 	stderr := bounded{left: maxStatus}
 	defer c.podman.Hold(c.Name)()
 	code, err := c.podman.attach(ctx, c.ID, process{
-		argv: append([]string{initPath}, argv...), dir: "/",
-		stdin: stdin, hold: true, stdout: stdout, stderr: &stderr,
+		argv: []string{initPath, "tail", "-attached", id, strconv.FormatInt(out.n, 10)}, dir: "/",
+		hold: true, stdout: out, stderr: &stderr,
 	})
 	if err != nil {
 		return RunStatus{}, explain(err, "follow run in container", c.Name)

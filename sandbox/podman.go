@@ -27,6 +27,7 @@ type Podman struct {
 	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
 	warned sync.Map   // warnings already logged
 	uses   uses       // when each container was last used
+	lines  lines      // that nobody is using
 
 	packages imagePackages
 
@@ -80,6 +81,7 @@ func defaultSocket(uid int, runtimeDir string) string {
 // Close closes idle connections. It does not touch containers or runs.
 func (p *Podman) Close() {
 	p.stopAsking()
+	p.lines.close()
 	p.client.Client.CloseIdleConnections()
 }
 

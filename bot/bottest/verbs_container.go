@@ -75,30 +75,12 @@ func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) err
 	return fmt.Errorf("usage: podman-service stop|start")
 }
 
-// geminis lists the Gemini processes of a container, one "pid start-time" per line; the start time is field 22 of
-// /proc/PID/stat, in clock ticks since boot.
-const geminis = `for d in /proc/[0-9]*; do
-	read -r exe < "$d/comm" 2>/dev/null || continue
-	case $exe in node*|gemini*|MainThread) ;; *) continue ;; esac
-	tr '\0' ' ' < "$d/cmdline" 2>/dev/null | grep -q -- '--prompt' || continue
-	rest=$(sed 's/.*) //' "$d/stat" 2>/dev/null) || continue
-	set -- $rest
-	echo "${d#/proc/} ${20}"
-done`
-
 func (sc *script) gemini(ctx context.Context, place string) (string, error) {
-	name, err := sc.containerOf(place)
+	id, err := sc.containerID(ctx, place)
 	if err != nil {
 		return "", err
 	}
-	stdout, stderr, code, err := host.Podman(ctx, "exec", name, "sh", "-c", geminis)
-	if err != nil {
-		return "", err
-	}
-	if code != 0 {
-		return "", fmt.Errorf("look for Gemini: %s", strings.TrimSpace(stderr))
-	}
-	return strings.TrimSpace(stdout), nil
+	return host.Geminis(id)
 }
 
 func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) error {

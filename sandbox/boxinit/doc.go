@@ -1,5 +1,6 @@
-// Package boxinit is the program inside every container: PID 1, and the small
-// commands that start, follow, stop and remove a run.
+// Package boxinit is the program inside every container: PID 1, the process that
+// carries out the bot's requests, and the small commands that start, follow, stop
+// and remove a run.
 //
 // As PID 1 it reaps orphans and forwards a loopback port to the gateway's socket.
 // Each run has its own supervisor, which outlives whoever started the run. The

@@ -31,7 +31,8 @@ type Program struct {
 }
 
 const usage = `usage: boxinit                         as PID 1
-       boxinit run [-attached]         start a run, JSON on stdin; then like tail ID 0
+       boxinit attend                  requests as JSON on stdin
+       boxinit run                     start a run, JSON on stdin
        boxinit tail [-attached] ID OFF its stdout until the end, then the status on stderr
        boxinit status ID
        boxinit stop ID
@@ -64,16 +65,18 @@ var errUsage = errors.New("usage")
 func (p *Program) command(name string, args []string) error {
 	s := store{p.Dir}
 	flag := false
-	if len(args) > 0 && ((name == "run" || name == "tail") && args[0] == "-attached" || name == "write" && args[0] == "-new") {
+	if len(args) > 0 && (name == "tail" && args[0] == "-attached" || name == "write" && args[0] == "-new") {
 		flag, args = true, args[1:]
 	}
-	want := map[string]int{"run": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
+	want := map[string]int{"attend": 0, "run": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
 	if n, ok := want[name]; !ok || n != len(args) {
 		return errUsage
 	}
 	switch name {
 	case "run":
-		return p.run(s, flag)
+		return p.run(s)
+	case "attend":
+		return p.attend(s)
 	case "write":
 		size, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {

@@ -98,7 +98,7 @@ func TestCommands(t *testing.T) {
 		{"", "stop r", 0, ""},
 		{"not JSON", "run", exitError, ""},
 		{"{}", "run", 0, `"Error":"run ID`},
-		{"{}", "run -attached", 0, `"Error":"run ID`},
+		{"", "attend now", exitUsage, ""},
 		{`{"ID":"r","Argv":["true"]}`, "run -new", exitUsage, ""},
 		{"short", "write " + s.dir + "/file 9", exitError, ""},
 		{"", "read " + s.dir + "/file 9", exitNotFound, ""},

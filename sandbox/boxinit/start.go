@@ -17,26 +17,26 @@ import (
 // maxRequest bounds the request on stdin, in bytes.
 const maxRequest = 64 << 20
 
-// run is `boxinit run`: the request on stdin, the answer on stdout, one line. With attached, `boxinit tail -attached`
-// follows: the caller needs one command instead of two.
-func (p *Program) run(s store, attached bool) error {
+// run is `boxinit run`: the request on stdin, the answer on stdout, one line.
+func (p *Program) run(s store) error {
 	var spec RunSpec
 	dec := json.NewDecoder(io.LimitReader(p.Stdin, maxRequest))
 	if err := dec.Decode(&spec); err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
-	answer := Answer{}
+	return json.NewEncoder(p.Stdout).Encode(p.start(s, spec))
+}
+
+// start starts a run and returns the answer to the request.
+func (p *Program) start(s store, spec RunSpec) Answer {
 	existed, err := s.start(spec, p.Self)
-	answer.Existed = existed
+	answer := Answer{Existed: existed}
 	if there := (presentError{}); errors.As(err, &there) {
 		answer.Present = there.path
 	} else if err != nil {
 		answer.Error = err.Error()
 	}
-	if err := json.NewEncoder(p.Stdout).Encode(answer); err != nil || !attached || answer.Present != "" || answer.Error != "" {
-		return err
-	}
-	return p.tail(s, spec.ID, 0, true)
+	return answer
 }
 
 // presentError says that a file of RunSpec.Without exists.
@@ -166,6 +166,7 @@ func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown b
 		_ = cmd.Wait()
 		return false, errors.New(answer.Error)
 	}
+	go func() { _ = cmd.Wait() }() // it may end before this process
 	return false, nil
 }
 

@@ -25,27 +25,30 @@ func (p *Program) tail(s store, id string, offset int64, attached bool) error {
 			os.Exit(0)
 		}()
 	}
-	changes := newChanges(s.run(id))
-	defer changes.close()
-	status, err := s.status(id)
+	status, err := s.tail(id, offset, p.Stdout)
 	if err != nil {
 		return err
 	}
-	if status.State != RunNone {
-		out, err := os.Open(s.file(id, "out"))
-		if err != nil {
-			return err
-		}
-		defer out.Close()
-		if _, err := out.Seek(offset, io.SeekStart); err != nil {
-			return err
-		}
-		status, err = follow(s, id, out, p.Stdout, changes)
-		if err != nil {
-			return err
-		}
-	}
 	return json.NewEncoder(p.Stderr).Encode(status)
+}
+
+// tail copies the run's stdout from offset on until the run has ended, and returns its status.
+func (s store) tail(id string, offset int64, to io.Writer) (RunStatus, error) {
+	changes := newChanges(s.run(id))
+	defer changes.close()
+	status, err := s.status(id)
+	if err != nil || status.State == RunNone {
+		return status, err
+	}
+	out, err := os.Open(s.file(id, "out"))
+	if err != nil {
+		return status, err
+	}
+	defer out.Close()
+	if _, err := out.Seek(offset, io.SeekStart); err != nil {
+		return status, err
+	}
+	return follow(s, id, out, to, changes)
 }
 
 // follow copies until the run has ended and everything before that has been copied.

@@ -89,7 +89,7 @@ type RunStatus struct {
 	Started, Ended time.Time
 }
 
-// Answer is what `boxinit run` prints: one JSON object on stdout.
+// Answer is the answer to the request to start a run, by `boxinit run` or attend: one JSON object on stdout.
 type Answer struct {
 	// Existed says that a run with this ID already existed and was left alone.
 	Existed bool
@@ -97,6 +97,42 @@ type Answer struct {
 	Present string
 	// Error says why the run could not be started; "" if it was.
 	Error string
+}
+
+// Request is what `boxinit attend` reads: a run to start and follow, or a command, or nothing, which is answered with an
+// empty [Reply]. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and an [Ended] on
+// stderr.
+type Request struct {
+	Run  *RunSpec `json:",omitempty"`
+	Exec *Command `json:",omitempty"`
+}
+
+// Command is a command that is waited for.
+type Command struct {
+	Argv []string
+	// Env is the environment on top of the container's, "KEY=value" each.
+	Env []string
+	Dir string
+	// MaxOutput bounds stdout and stderr, in bytes each. The rest is dropped.
+	MaxOutput int64
+}
+
+// Reply is the outcome of a Command, one JSON object on stdout.
+type Reply struct {
+	// Error says why the command could not be started; "" if it was.
+	Error          string `json:",omitempty"`
+	Stdout, Stderr []byte `json:",omitempty"`
+	// Code is the exit code, or 128 + signal number if a signal ended the command.
+	Code int `json:",omitempty"`
+	// Truncated says that Stdout or Stderr was cut at MaxOutput.
+	Truncated bool `json:",omitempty"`
+}
+
+// Ended is the end of a run that `boxinit attend` has started.
+type Ended struct {
+	Status RunStatus
+	// Sent is the number of bytes of the run's stdout that were sent: the two streams may arrive in any order.
+	Sent int64
 }
 
 // DefaultMaxOutput is the bound of a run's stored stdout if RunSpec has none.
