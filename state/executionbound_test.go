@@ -51,7 +51,7 @@ func TestFinishedExecutionsAreBounded(t *testing.T) {
 		}, ids(1, 7)},
 		{"those that are not finished stay", func(put func(int, string, int)) {
 			for i, status := range []string{"pending", "running", "waiting_for_input", "of a later release"} {
-				put(i, status, MaxFinishedBytes)
+				put(i, status, MaxFinishedBytes/3) // four exceed the bound
 			}
 			for i := range 30 {
 				put(i+4, "completed", 100)

@@ -8,7 +8,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,10 +21,31 @@ import (
 	"matrix-tui/state/pages"
 )
 
-// busyJournal writes a journal with a task in every state, unsent messages and long
-// texts, closes it if clean, and returns the files' content and all rows.
+// busy is a journal with a task in every state, unsent messages and long texts: all rows,
+// and its files by the ends of their names, by whether it was closed.
+var busy struct {
+	once  sync.Once
+	rows  map[string]string
+	files map[bool]map[string][]byte
+}
+
+// busyJournal writes the journal to path, as a clean end or a kill leaves it, and returns
+// all rows. It is built once, in hundreds of transactions.
 func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 	t.Helper()
+	busy.once.Do(func() { buildBusy(t) })
+	if busy.files == nil {
+		t.Fatal("the journal could not be built")
+	}
+	for end, data := range busy.files[clean] {
+		must(t, os.WriteFile(path+end, data, 0o600))
+	}
+	return busy.rows
+}
+
+func buildBusy(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.db")
 	j := openJournal(t, path)
 	random := rand.New(rand.NewPCG(7, 7))
 	for i := range 400 {
@@ -61,10 +84,20 @@ func busyJournal(t *testing.T, path string, clean bool) map[string]string {
 	_, err := j.CommitBatch(ctx, Batch{Next: "token", Gaps: []Gap{{Room: "!gap", Token: "before", Encrypted: EncryptedNever}}})
 	must(t, err)
 	rows := rowsOf(t, j)
-	if clean {
-		must(t, j.Close())
+	killed := readFiles(t, path, "", "-wal")
+	must(t, j.Close())
+	busy.rows, busy.files = rows, map[bool]map[string][]byte{false: killed, true: readFiles(t, path, "")}
+}
+
+func readFiles(t *testing.T, path string, ends ...string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, end := range ends {
+		data, err := os.ReadFile(path + end)
+		must(t, err)
+		files[end] = data
 	}
-	return rows
+	return files
 }
 
 // rowsOf returns all rows by table and key.
@@ -96,18 +129,6 @@ func rowsOf(t *testing.T, j *Journal) map[string]string {
 	return all
 }
 
-func copyFiles(t *testing.T, from, to string) {
-	t.Helper()
-	for _, end := range []string{"", "-wal"} {
-		data, err := os.ReadFile(from + end)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		must(t, err)
-		must(t, os.WriteFile(to+end, data, 0o600))
-	}
-}
-
 // overwrite fills pages with random bytes.
 func overwrite(t *testing.T, path string, random *rand.Rand, numbers ...int) {
 	t.Helper()
@@ -137,7 +158,9 @@ func use(j *Journal) error {
 	_, err = j.Waiting(ctx)
 	note(err)
 	for i := range 8 {
-		rooms = append(rooms, fmt.Sprint("!room", i))
+		if room := fmt.Sprint("!room", i); !slices.Contains(rooms, room) {
+			rooms = append(rooms, room)
+		}
 	}
 	for _, room := range rooms {
 		events, err := j.Pending(ctx, room, 0, MaxBatch)
@@ -163,15 +186,11 @@ func use(j *Journal) error {
 // every row that was on other pages as it was, and nothing is processed twice.
 func TestRandomPagesOverwritten(t *testing.T) {
 	for _, clean := range []bool{true, false} {
-		whole := filepath.Join(t.TempDir(), "journal.db")
-		before := busyJournal(t, whole, clean)
-		info, err := os.Stat(whole)
-		must(t, err)
-		count := int(info.Size() / 4096)
 		for seed := range uint64(9) {
 			t.Run(fmt.Sprintf("clean=%v/%d", clean, seed), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "journal.db")
-				copyFiles(t, whole, path)
+				before := busyJournal(t, path, clean)
+				count := len(busy.files[clean][""]) / 4096
 				random := rand.New(rand.NewPCG(seed, 1))
 				var bad []int
 				for range 1 + random.IntN(6) {
@@ -234,6 +253,7 @@ func checkSalvaged(t *testing.T, j *Journal, before map[string]string, bad []int
 		}
 	}
 	// Everything arrives again: no task that is known starts over.
+	var known []Event
 	for key := range after {
 		id, isTask := strings.CutPrefix(key, "task ")
 		if !isTask {
@@ -241,9 +261,10 @@ func checkSalvaged(t *testing.T, j *Journal, before map[string]string, bad []int
 		}
 		task, err := j.Task(ctx, id)
 		must(t, err)
-		if fresh := commit(t, j, "", anEvent(task.Room, task.Event, Pending)); len(fresh) > 0 {
-			t.Errorf("the event of %s task %s is new", task.State, id)
-		}
+		known = append(known, anEvent(task.Room, task.Event, Pending))
+	}
+	if fresh := commit(t, j, "", known...); len(fresh) > 0 {
+		t.Errorf("of %d events with a task these are new: %v", len(known), ids(fresh))
 	}
 	must(t, damage.Check(ctx, j.db))
 	must(t, use(j))
@@ -262,10 +283,8 @@ func used(before, after string) bool {
 // A marker alone makes the next start rebuild the journal; nothing is lost then.
 func TestMarkedJournalIsRebuilt(t *testing.T) {
 	for _, clean := range []bool{true, false} {
-		whole := filepath.Join(t.TempDir(), "journal.db")
-		before := busyJournal(t, whole, clean)
 		path := filepath.Join(t.TempDir(), "journal.db")
-		copyFiles(t, whole, path)
+		before := busyJournal(t, path, clean)
 		must(t, damage.Mark(path, errors.New("test")))
 		j := openJournal(t, path)
 		report, err := j.Salvage(ctx)
@@ -291,8 +310,6 @@ func TestMarkedJournalIsRebuilt(t *testing.T) {
 
 // A crash between any two steps of a repair loses nothing.
 func TestRepairContinues(t *testing.T) {
-	whole := filepath.Join(t.TempDir(), "journal.db")
-	before := busyJournal(t, whole, false)
 	rename := func(from, to string) { must(t, os.Rename(from, to)) }
 	steps := map[string]func(path, aside string){
 		"marked":                 func(string, string) {},
@@ -305,7 +322,7 @@ func TestRepairContinues(t *testing.T) {
 	for name, step := range steps {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
-			copyFiles(t, whole, path)
+			before := busyJournal(t, path, false)
 			j := &Journal{path: path, log: zerolog.Nop()}
 			must(t, damage.Mark(path, errors.New("test")))
 			if name != "marked" && name != "half built" {
@@ -323,9 +340,7 @@ func TestRepairContinues(t *testing.T) {
 			if diff := gocmp.Diff(before, after); diff != "" {
 				t.Error(diff)
 			}
-			for _, end := range []string{"", "-wal"} {
-				want, err := os.ReadFile(whole + end)
-				must(t, err)
+			for end, want := range busy.files[false] {
 				got, err := os.ReadFile(again.Corrupt() + end)
 				must(t, err)
 				if !bytes.Equal(want, got) {
@@ -341,10 +356,8 @@ func TestRepairContinues(t *testing.T) {
 
 // After an unclean end the whole file is checked, also where nobody looks.
 func TestUncleanEndIsChecked(t *testing.T) {
-	whole := filepath.Join(t.TempDir(), "journal.db")
-	busyJournal(t, whole, false)
 	path := filepath.Join(t.TempDir(), "journal.db")
-	copyFiles(t, whole, path)
+	busyJournal(t, path, false)
 	file, err := pages.Open(path)
 	must(t, err)
 	random := rand.New(rand.NewPCG(1, 1))
@@ -439,6 +452,25 @@ func TestOlderJournalIsSalvaged(t *testing.T) {
 	again := openJournal(t, path)
 	if e, err := again.Event(ctx, "!r", "$1"); err != nil || string(e.Raw) != `{"a":1}` || e.Status != Pending {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// Rows that were written before a column existed are saved next to those that have it.
+func TestMigratedJournalIsSalvaged(t *testing.T) {
+	path := journal2(t)
+	j := openJournal(t, path)
+	commit(t, j, "t", anEvent("!den:here", "$new", Archived))
+	before := rowsOf(t, j)
+	must(t, j.Close())
+	must(t, damage.Mark(path, errors.New("test")))
+	again := openJournal(t, path)
+	if report, err := again.Salvage(ctx); err != nil || !report.Whole() {
+		t.Errorf("%+v, %v", report, err)
+	}
+	after := rowsOf(t, again)
+	delete(after, "meta "+salvageKey)
+	if diff := gocmp.Diff(before, after); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -17,6 +17,7 @@ type shape struct {
 	table        string
 	columns      []columnShape
 	withoutRowID bool
+	inserts      map[int]*sql.Stmt // by the number of columns; of the salvage's transaction
 }
 
 type columnShape struct {
@@ -40,7 +41,7 @@ func shapes(ctx context.Context, tx *sql.Tx) (tableShapes, error) {
 	}
 	var all tableShapes
 	for _, name := range names {
-		s := shape{table: name}
+		s := shape{table: name, inserts: map[int]*sql.Stmt{}}
 		if err := tx.QueryRowContext(ctx, "SELECT wr FROM pragma_table_list(?)", name).Scan(&s.withoutRowID); err != nil {
 			return nil, err
 		}
@@ -116,16 +117,36 @@ func (all tableShapes) insert(ctx context.Context, tx *sql.Tx, row pages.Row) bo
 	if s == nil {
 		return row.Index || ofSQLite(row)
 	}
-	names, args := make([]string, 0, len(row.Values)), make([]any, 0, len(row.Values))
+	args := make([]any, 0, len(row.Values))
 	for i, value := range row.Values {
 		if s.columns[i].isRowID {
 			value = row.ID
 		}
-		names, args = append(names, s.columns[i].name), append(args, value)
+		args = append(args, value)
 	}
-	marks := strings.Repeat("?, ", len(names)-1) + "?"
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+s.table+" ("+strings.Join(names, ", ")+") VALUES ("+marks+")"+s.conflict(names), args...)
+	stmt, err := s.insert(ctx, tx, len(args))
+	if err == nil {
+		_, err = stmt.ExecContext(ctx, args...)
+	}
 	return err == nil
+}
+
+// insert returns the statement that stores a row of the table's first columns. It is
+// closed with the transaction.
+func (s *shape) insert(ctx context.Context, tx *sql.Tx, columns int) (*sql.Stmt, error) {
+	if stmt := s.inserts[columns]; stmt != nil {
+		return stmt, nil
+	}
+	var names []string
+	for _, c := range s.columns[:columns] {
+		names = append(names, c.name)
+	}
+	marks := strings.Repeat("?, ", columns-1) + "?"
+	stmt, err := tx.PrepareContext(ctx, "INSERT INTO "+s.table+" ("+strings.Join(names, ", ")+") VALUES ("+marks+")"+s.conflict(names))
+	if err == nil {
+		s.inserts[columns] = stmt
+	}
+	return stmt, err
 }
 
 // conflict says which of two versions of a row stays: the one that is further, so that

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
@@ -104,13 +105,18 @@ func TestWaitingOfManyRooms(t *testing.T) {
 		rows = append(rows, anEvent("!1", fmt.Sprint("$more", i), Pending))
 		want, first = append(want, rows[len(rows)-1].ID), append(first, rows[len(rows)-1].ID)
 	}
-	commit(t, j, "t", rows...)
-	_, err := j.db.Exec("PRAGMA synchronous = OFF") // only the reading is looked at
-	must(t, err)
-	for _, row := range rows {
-		must(t, j.Enqueue(ctx, work(row.Room, row.ID)))
-	}
-	_, err = j.db.Exec("UPDATE task SET state = 'waiting'")
+	rows = commit(t, j, "t", rows...)
+	must(t, j.inTx(ctx, func(tx *sql.Tx) error { // only the reading is looked at
+		for _, row := range rows {
+			task := work(row.Room, row.ID)
+			task.Seq = row.Seq
+			if err := insertTask(ctx, tx, task, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	_, err := j.db.Exec("UPDATE task SET state = 'waiting'")
 	must(t, err)
 	got, err := j.Waiting(ctx)
 	must(t, err)

@@ -144,13 +144,13 @@ func TestStepListRuns(t *testing.T) {
 func TestStepListBounds(t *testing.T) {
 	huge := strings.Repeat("`<b>\n\u202e\"&", 100_000)
 	p := &Steps{}
-	for i := range 10_000 {
+	for i := range 1_000 {
 		p.take("run", called(fmt.Sprint("id", i), huge[:200+i%7], huge))
 	}
-	for i := range 10_000 {
+	for i := range 1_000 {
 		p.take("run", broke(fmt.Sprint("id", i), "x", huge))
 	}
-	if p.total != 10_000 || p.failed != 10_000 {
+	if p.total != 1_000 || p.failed != 1_000 {
 		t.Errorf("%d steps, %d failed", p.total, p.failed)
 	}
 	if len(p.newest) != shownSteps || cap(p.newest) > 2*shownSteps {
