@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,6 +67,17 @@ func TestOldImage(t *testing.T) {
 	_, err := container.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) { begun = true })
 	if !errors.Is(err, ErrWeak) || !strings.Contains(sentence.Text(err), "./deploy/image/build") || begun {
 		t.Errorf("%v, want ErrWeak; begun: %v", err, begun)
+	}
+}
+
+// What doctor does.
+func TestCheck(t *testing.T) {
+	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128}
+	if err := needPodman(t).Check(t.Context(), spec, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+	if _, err := containers.Inspect(testPodman.with(t.Context()), fmt.Sprintf("matrix-tui-check-%d", os.Getpid()), nil); err == nil {
+		t.Error("its container is still there")
 	}
 }
 
