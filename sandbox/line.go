@@ -121,7 +121,8 @@ func unattended(code int, said string, err error) error {
 		said = err.Error()
 	}
 	switch {
-	case code == exitUsage && strings.Contains(said, "usage:"), code == exitNotExecutable, code == exitNoProgram,
+	case code == exitUsage, // what it prints is lost if it ends before podman has passed on the first request
+		code == exitNotExecutable, code == exitNoProgram,
 		strings.Contains(said, "no such file or directory"), strings.Contains(said, "executable file not found"):
 		return fmt.Errorf("%w: %s", errNoAttend, said)
 	case err != nil:
