@@ -3,8 +3,9 @@ module matrix-tui
 go 1.26.0
 
 // Versions that are chosen, not only the newest when they were added:
-//   - podman is here for its bindings alone, and go.podman.io/storage for their types: it is the version that podman
-//     names. What else podman brings along is linked, but not used.
+//   - podman is here for its bindings alone, go.podman.io/storage for their types, and go.podman.io/common for podman's
+//     default seccomp profile, in a test: they are the versions that podman names. What else podman brings along is linked,
+//     but not used.
 //   - go-jose, grpc, fulcio, runc and what they bring along are higher than podman asks for: podman's own choice has
 //     known vulnerabilities. deploy/tools/vulns/accepted lists what is left, and why.
 //   - mautrix and sqlite are exact: some Go module proxies serve these versions, but no list of them.
@@ -25,6 +26,7 @@ require (
 	github.com/yuin/goldmark v1.8.2
 	github.com/tidwall/gjson v1.19.0
 	go.mau.fi/util v0.9.9
+	go.podman.io/common v0.67.1
 	go.podman.io/storage v1.62.0
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/net v0.59.0
@@ -143,7 +145,6 @@ require (
 	go.opentelemetry.io/otel v1.43.0 // indirect
 	go.opentelemetry.io/otel/metric v1.43.0 // indirect
 	go.opentelemetry.io/otel/trace v1.43.0 // indirect
-	go.podman.io/common v0.67.1 // indirect
 	go.podman.io/image/v5 v5.39.2 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	golang.org/x/crypto v0.57.0 // indirect

@@ -21,8 +21,11 @@ type Container struct {
 	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
 	// neither is set, it was running.
 	Created, Started bool
+	// Outdated says that a new container would have another seccomp profile.
+	Outdated bool
 
-	podman *Podman
+	podman   *Podman
+	strength string // what boxinit verifies; "" = an earlier version created the container
 }
 
 // ensureTries bounds the number of steps in one Ensure.
@@ -82,7 +85,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	if err := owned(data, e.spec.Room); err != nil {
 		return false, err
 	}
-	e.container.ID = data.ID
+	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
+	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
@@ -90,7 +94,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		e.spec.Fresh = false
-		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image is available: recreating the container on its volumes")
+		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image or seccomp profile is available: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	switch next(data, e.spec.Gateway) {
@@ -110,8 +114,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
 }
 
-// stale reports whether the container must be recreated from a newer image. If there is
-// no image, the existing container is used.
+// stale reports whether the container must be recreated from a newer image or with a
+// newer seccomp profile. If there is no image, the existing container is used.
 func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
 	if !e.spec.Fresh {
 		return false, nil
@@ -120,7 +124,7 @@ func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData)
 	if errors.Is(err, ErrImageMissing) {
 		return false, nil
 	}
-	return err == nil && data.Config.Labels[labelImage] != now, err
+	return err == nil && (data.Config.Labels[labelImage] != now || e.container.Outdated), err
 }
 
 type action int
@@ -226,7 +230,14 @@ func (e *ensuring) create(ctx context.Context) error {
 	for _, controller := range missing {
 		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
 	}
-	_, err = containers.CreateWithSpec(e.with(ctx), e.spec.generator(imageID, slot, limits), nil)
+	g := e.spec.generator(imageID, slot, limits)
+	profile, removeProfile, err := writeProfile(e.spec.Gateway)
+	if err != nil {
+		return err
+	}
+	defer removeProfile()
+	g.SeccompProfilePath = profile
+	_, err = containers.CreateWithSpec(e.with(ctx), g, nil)
 	err = explain(err, "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
 		return nil // created concurrently; the next step inspects it

@@ -18,6 +18,9 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
 	}
+	if c.strength == "" {
+		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, errEarlier)
+	}
 	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
 	status, err := c.runOnLine(ctx, spec, out)
 	switch {

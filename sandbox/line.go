@@ -43,6 +43,8 @@ type line struct {
 	stop context.CancelFunc
 	gone chan struct{} // closed when the command has ended
 	err  error         // readable after gone
+	// strength is what boxinit has verified: on a weaker line it starts no run.
+	strength string
 
 	now  atomic.Pointer[exchange]
 	idle *time.Timer // closes it; nil while it is in use
@@ -78,8 +80,10 @@ func (s stream) Write(b []byte) (int, error) {
 
 // line returns a line that works. The caller gives it back, or closes it.
 func (c *Container) line(ctx context.Context) (*line, error) {
-	if l := c.podman.lines.take(ctx, c.ID); l != nil {
+	if l := c.podman.lines.take(ctx, c.ID); l != nil && l.strength == c.strength {
 		return l, nil
+	} else if l != nil {
+		l.close()
 	}
 	return c.openLine(ctx)
 }
@@ -88,12 +92,16 @@ func (c *Container) line(ctx context.Context) (*line, error) {
 func (c *Container) openLine(ctx context.Context) (*line, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	input, in := io.Pipe()
-	l := &line{in: in, stop: stop, gone: make(chan struct{})}
+	l := &line{in: in, stop: stop, gone: make(chan struct{}), strength: c.strength}
+	argv := []string{initPath, "attend"}
+	if c.strength != "" {
+		argv = append(argv, c.strength)
+	}
 	go func() {
 		defer close(l.gone)
 		said := bounded{left: maxStatus}
 		code, err := c.podman.attach(life, c.ID, process{
-			argv: []string{initPath, "attend"}, dir: "/", stdin: input, hold: true,
+			argv: argv, dir: "/", stdin: input, hold: true,
 			stdout: stream{l, func(x *exchange) io.Writer { return x.stdout }},
 			stderr: io.MultiWriter(&said, stream{l, func(x *exchange) io.Writer { return &x.stderr }}),
 		})
@@ -113,7 +121,8 @@ func unattended(code int, said string, err error) error {
 		said = err.Error()
 	}
 	switch {
-	case code == exitUsage && strings.Contains(said, "usage:"), code == exitNotExecutable, code == exitNoProgram,
+	case code == exitUsage, // what it prints is lost if it ends before podman has passed on the first request
+		code == exitNotExecutable, code == exitNoProgram,
 		strings.Contains(said, "no such file or directory"), strings.Contains(said, "executable file not found"):
 		return fmt.Errorf("%w: %s", errNoAttend, said)
 	case err != nil:

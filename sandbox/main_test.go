@@ -76,7 +76,7 @@ func prepare(ctx context.Context) (remove func(), err error) {
 	}, nil
 }
 
-// testLayer returns a file system with boxinit and busybox.
+// testLayer returns a file system with boxinit, busybox and programs that attack.
 func testLayer(ctx context.Context) ([]byte, error) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
@@ -87,18 +87,24 @@ func testLayer(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	boxinit := filepath.Join(dir, "boxinit")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", boxinit, "matrix-tui/cmd/boxinit")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "matrix-tui/cmd/boxinit", "matrix-tui/sandbox/testdata/attack")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build boxinit: %w: %s", err, out)
+		return nil, fmt.Errorf("build boxinit and attack: %w: %s", err, out)
+	}
+	old := filepath.Join(dir, "program32")
+	if err := os.WriteFile(old, program32(), 0o644); err != nil {
+		return nil, err
 	}
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
 	for _, name := range []string{"bin", "dev", "etc", "proc", "root", "run", "sys", "tmp", "usr", "usr/bin", "var", "var/lib", "workspace"} {
 		w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: 0o755})
 	}
-	for name, from := range map[string]string{"usr/bin/boxinit": boxinit, "bin/busybox": busybox} {
+	for name, from := range map[string]string{
+		"usr/bin/boxinit": filepath.Join(dir, "boxinit"), "usr/bin/attack": filepath.Join(dir, "attack"),
+		"usr/bin/program32": old, "bin/busybox": busybox,
+	} {
 		data, err := os.ReadFile(from)
 		if err != nil {
 			return nil, err

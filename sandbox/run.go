@@ -41,7 +41,8 @@ var ErrFileExists = errors.New("a file exists that should not")
 // StartRun starts a run and returns once its command has been executed. It is
 // idempotent by spec.ID: an existing run with that ID, ended or not, is left alone and
 // existed is true. If a file in spec.Without exists, nothing is started and the error
-// is ErrFileExists.
+// is ErrFileExists. If the container is weaker than its spec, nothing is started and the
+// error is ErrWeak.
 func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, err error) {
 	if err := spec.Check(); err != nil {
 		return false, err
@@ -50,7 +51,13 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	if err != nil {
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
-	result, err := c.command(ctx, "start run "+spec.ID, request, "run")
+	if c.strength == "" {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, errEarlier)
+	}
+	result, err := c.command(ctx, "start run "+spec.ID, request, "run", c.strength)
+	if result.Code == exitUsage {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, ErrOldImage)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -63,6 +70,8 @@ func started(id string, line []byte) (existed bool, err error) {
 	switch err := json.Unmarshal(line, &answer); {
 	case err != nil:
 		return false, fmt.Errorf("start run %s: read answer: %w", id, err)
+	case answer.Weak != "":
+		return false, fmt.Errorf("start run %s: %w: %s", id, ErrWeak, answer.Weak)
 	case answer.Present != "":
 		return false, fmt.Errorf("start run %s: %w: %s", id, ErrFileExists, answer.Present)
 	case strings.Contains(answer.Error, "no space left on device"):

@@ -32,7 +32,7 @@ type Spec struct {
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
-	// than the one it was created from. Nothing may be running in it.
+	// than the one it was created from, or if it is Outdated. Nothing may be running in it.
 	Fresh bool
 	// Replacing is called before Fresh removes a container in which Debian packages were installed, with their names.
 	// The container stays if it fails. It may be called again with the same ones.
@@ -47,6 +47,9 @@ const (
 	labelVersion = "io.matrix-tui.version"
 	labelImage   = "io.matrix-tui.image"
 	labelSlot    = "io.matrix-tui.slot"
+	// labelProfile names the seccomp profile, labelStrength holds what boxinit verifies.
+	labelProfile  = "io.matrix-tui.profile"
+	labelStrength = "io.matrix-tui.strength"
 )
 
 const (
@@ -82,11 +85,12 @@ func (s Spec) volumesOf() string { return cmp.Or(s.VolumesOf, s.Room) }
 
 // generator returns podman's specification of the container. Slot is the room's range
 // of user IDs, or -1 with rootless podman, which isolates its containers from the host
-// by itself.
+// by itself. The caller sets the path of the seccomp profile.
 func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) *specgen.SpecGenerator {
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
-	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID}
+	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
+		labelProfile: theProfile().name, labelStrength: strength(slot, limits)}
 	g.Hostname = "sandbox"
 	g.Entrypoint = []string{initPath}
 	g.Command = []string{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/specgen"
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
@@ -98,7 +99,7 @@ func (p *Podman) quietly(ctx context.Context, id string, stdin io.Reader, argv .
 
 // helped calls do with a temporary container that has the room's volumes and nothing
 // else, and removes that container afterwards.
-func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(id string) error) (err error) {
+func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(id string) error) error {
 	imageID, err := p.ImageID(ctx, image)
 	if err != nil {
 		return err
@@ -109,22 +110,27 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 	}
 	spec := Spec{Room: room, Name: "copy-" + slug(room), Image: image}
 	g := spec.generator(imageID, slot, &rspec.LinuxResources{})
-	g.Labels = map[string]string{labelHelper: room}
-	g.RestartPolicy = "no"
 	for _, v := range g.Volumes {
 		v.Options = []string{mode}
 	}
-	unlock, err := p.names.lock(ctx, spec.Name)
+	return p.temporarily(ctx, g, room, do)
+}
+
+// temporarily calls do with a temporary container, and removes that afterwards.
+func (p *Podman) temporarily(ctx context.Context, g *specgen.SpecGenerator, helps string, do func(id string) error) (err error) {
+	g.Labels = map[string]string{labelHelper: helps}
+	g.RestartPolicy = "no"
+	unlock, err := p.names.lock(ctx, g.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := p.removeHelper(ctx, spec.Name); err != nil { // left over from an interrupted one
+	if err := p.removeHelper(ctx, g.Name); err != nil { // left over from an interrupted one
 		return err
 	}
 	made, err := containers.CreateWithSpec(p.with(ctx), g, nil)
 	if err != nil {
-		return explain(err, "create container", spec.Name)
+		return explain(err, "create container", g.Name)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -132,7 +138,7 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 		err = errors.Join(err, p.remove(ctx, made.ID))
 	}()
 	if err := containers.Start(p.with(ctx), made.ID, nil); err != nil {
-		return explain(err, "start container", spec.Name)
+		return explain(err, "start container", g.Name)
 	}
 	return do(made.ID)
 }

@@ -23,6 +23,10 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 	}
 	for again := retry.New(250*time.Millisecond, 5*time.Second).Until(until); ; {
 		container, err := a.task.env.Ensure(ctx, fresh)
+		if err == nil && container.Outdated && !started && !fresh {
+			fresh = true // nothing may start in a container of an earlier version
+			continue
+		}
 		if err == nil || !errors.Is(err, sandbox.ErrUnreachable) {
 			return container, err
 		}
@@ -34,7 +38,7 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 }
 
 // Ensure creates or starts the room's container. With fresh, it replaces one with an
-// outdated image.
+// outdated image or seccomp profile.
 func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
 	dir, err := e.Gateway.Open(e.ID)
 	if err != nil {

@@ -98,7 +98,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		say(checkAPI(limited, cfg))
 		cancel()
 	}
-	checkPodman(ctx, cfg, say)
+	checkPodman(ctx, cfg, offline, say)
 	if !offline { // an update asks offline, while the unit is what it is about to change
 		checkUnit(ctx, say)
 	}
@@ -197,9 +197,9 @@ func checkState(dir string) finding {
 	return good("state folder %s is writable, %s free", dir, amount(free))
 }
 
-// checkPodman checks the socket, the service behind it, its version and the image, as
-// far as each is reachable.
-func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
+// checkPodman checks the socket, the service behind it, its version, the image and the isolation of a container, as far
+// as each is reachable. Offline it starts no container: an update asks that before the image is built that it needs.
+func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(finding)) {
 	ctx, cancel := context.WithTimeout(ctx, podmanTime)
 	defer cancel()
 	uri, socket := socketURI(cfg)
@@ -237,6 +237,11 @@ func checkPodman(ctx context.Context, cfg *Config, say func(finding)) {
 		say(bad("image %s: %s", image, sentence.Text(err)))
 	default:
 		say(good("image %s (%s)", image, id[:min(len(id), 12)]))
+		if offline {
+			say(skipped("isolation is not checked offline"))
+		} else {
+			say(checkIsolation(ctx, cfg, podman))
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func TestPodmanDoesNotAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	var found []finding
-	checkPodman(ctx, &Config{ContainerHost: SocketURI("unix://" + socket)}, func(f finding) { found = append(found, f) })
+	checkPodman(ctx, &Config{ContainerHost: SocketURI("unix://" + socket)}, false, func(f finding) { found = append(found, f) })
 	if len(found) != 2 {
 		t.Fatalf("found %v", found)
 	}

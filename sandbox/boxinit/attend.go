@@ -51,7 +51,7 @@ func (p *Program) carryOut(s store, r Request) error {
 // attendRun starts a run and follows it to its end.
 func (p *Program) attendRun(s store, spec RunSpec) error {
 	answer := p.start(s, spec)
-	if err := json.NewEncoder(p.Stdout).Encode(answer); err != nil || answer.Present != "" || answer.Error != "" {
+	if err := json.NewEncoder(p.Stdout).Encode(answer); err != nil || !answer.started() {
 		return err
 	}
 	out := &counter{to: p.Stdout}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // Exit codes of the commands; 0 means done.
@@ -28,11 +29,13 @@ type Program struct {
 	// Stdin, Stdout and Stderr are the streams of the process.
 	Stdin          *os.File
 	Stdout, Stderr io.Writer
+
+	weak string // why no run is started: see Answer.Weak
 }
 
 const usage = `usage: boxinit                         as PID 1
-       boxinit attend                  requests as JSON on stdin
-       boxinit run                     start a run, JSON on stdin
+       boxinit attend [STRENGTH]       requests as JSON on stdin
+       boxinit run [STRENGTH]          start a run, JSON on stdin, unless the container is weaker than that
        boxinit tail [-attached] ID OFF its stdout until the end, then the status on stderr
        boxinit status ID
        boxinit stop ID
@@ -67,6 +70,13 @@ func (p *Program) command(name string, args []string) error {
 	flag := false
 	if len(args) > 0 && (name == "tail" && args[0] == "-attached" || name == "write" && args[0] == "-new") {
 		flag, args = true, args[1:]
+	}
+	if (name == "attend" || name == "run") && len(args) == 1 && strings.HasPrefix(args[0], "{") { // earlier bots want none
+		var err error
+		if p.weak, err = weaknesses(args[0]); err != nil {
+			return err
+		}
+		args = nil
 	}
 	want := map[string]int{"attend": 0, "run": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
 	if n, ok := want[name]; !ok || n != len(args) {

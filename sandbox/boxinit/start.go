@@ -29,6 +29,9 @@ func (p *Program) run(s store) error {
 
 // start starts a run and returns the answer to the request.
 func (p *Program) start(s store, spec RunSpec) Answer {
+	if p.weak != "" {
+		return Answer{Weak: p.weak}
+	}
 	existed, err := s.start(spec, p.Self)
 	answer := Answer{Existed: existed}
 	if there := (presentError{}); errors.As(err, &there) {

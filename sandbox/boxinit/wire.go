@@ -95,9 +95,13 @@ type Answer struct {
 	Existed bool
 	// Present is the first file of RunSpec.Without that exists, or ""; if there is one, the run was not started.
 	Present string
+	// Weak says in what the container is weaker than it must be, "" if in nothing; if it is, the run was not started.
+	Weak string
 	// Error says why the run could not be started; "" if it was.
 	Error string
 }
+
+func (a Answer) started() bool { return a.Weak == "" && a.Present == "" && a.Error == "" }
 
 // Request is what `boxinit attend` reads: a run to start and follow, or a command, or nothing, which is answered with an
 // empty [Reply]. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and an [Ended] on

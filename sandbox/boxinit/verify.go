@@ -1,0 +1,121 @@
+package boxinit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Strength is how isolated a container must be, as seen from inside. Some settings get lost between the bot and the
+// kernel without an error.
+type Strength struct {
+	// Mark is the error number with which the bot's seccomp filter, and nothing else, answers unshare(0).
+	Mark int
+	// Capabilities are the only ones that a process may have, as a bit mask.
+	Capabilities uint64
+	// FirstID is the host's user and group ID that is root in the container, which has IDs of them; 0 = any but the host's
+	// root.
+	FirstID, IDs uint32
+	// Memory is the limit in bytes, PIDs the one on processes and threads; 0 = none.
+	Memory, PIDs int64
+}
+
+// weaknesses says what is weaker than strength, a [Strength] in JSON. A process inherits all of it, so what this one
+// finds in itself holds for everything that it starts.
+func weaknesses(strength string) (string, error) {
+	var s Strength
+	if err := json.Unmarshal([]byte(strength), &s); err != nil {
+		return "", fmt.Errorf("read strength: %w", err)
+	}
+	weak := s.inFiles("/")
+	if err := unix.Unshare(0); !errors.Is(err, unix.Errno(s.Mark)) {
+		weak = append(weak, "the seccomp profile is not the bot's")
+	}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		weak = append(weak, "network interfaces cannot be listed: "+err.Error())
+	}
+	for _, i := range interfaces {
+		// A kernel may put tunnels into each network. Nobody in a container can bring them up.
+		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
+			weak = append(weak, "there is a network interface, "+i.Name)
+		}
+	}
+	return strings.Join(weak, "; "), nil
+}
+
+// inFiles lists what the files below root show.
+func (s Strength) inFiles(root string) (weak []string) {
+	say := func(format string, args ...any) { weak = append(weak, fmt.Sprintf(format, args...)) }
+	data, _ := os.ReadFile(root + "proc/self/status")
+	status := make(map[string]string)
+	for line := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(line, ":")
+		status[key] = strings.TrimSpace(value)
+	}
+	if status["Seccomp"] != "2" {
+		say("no seccomp filter is active")
+	}
+	if status["NoNewPrivs"] != "1" {
+		say("programs can gain privileges (no_new_privs is not set)")
+	}
+	for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"} {
+		if got, err := strconv.ParseUint(status[set], 16, 64); err != nil || got&^s.Capabilities != 0 {
+			say("the capabilities %s are %q, not within %016x", set, status[set], s.Capabilities)
+		}
+	}
+	for _, name := range []string{"uid_map", "gid_map"} {
+		data, _ := os.ReadFile(root + "proc/self/" + name)
+		if !s.maps(string(data)) {
+			say("the %s is %q", name, strings.Join(strings.Fields(string(data)), " "))
+		}
+	}
+	if s.Memory > 0 && limit(root, "memory.max", "memory/memory.limit_in_bytes") > s.Memory {
+		say("the memory limit of %d bytes is not in force", s.Memory)
+	}
+	if s.PIDs > 0 && limit(root, "pids.max", "pids/pids.max") > s.PIDs {
+		say("the limit of %d processes is not in force", s.PIDs)
+	}
+	return weak
+}
+
+// maps reports whether a user namespace maps IDs as it must; see user_namespaces(7) for the format.
+func (s Strength) maps(text string) bool {
+	fields := strings.Fields(text)
+	if s.FirstID != 0 {
+		return strings.Join(fields, " ") == fmt.Sprintf("0 %d %d", s.FirstID, s.IDs)
+	}
+	return len(fields) >= 3 && fields[0] == "0" && fields[1] != "0"
+}
+
+// limit returns the smallest limit of a cgroup of version 2 or 1 and of those above it that the container sees.
+func limit(root, two, one string) int64 {
+	cgroups, least := root+"sys/fs/cgroup", int64(math.MaxInt64)
+	take := func(path string) {
+		data, _ := os.ReadFile(path)
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
+			least = min(least, n)
+		}
+	}
+	take(cgroups + "/" + one)
+	list, _ := os.ReadFile(root + "proc/self/cgroup")
+	for line := range strings.Lines(string(list)) {
+		if own, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok { // version 2
+			for dir := path.Clean("/" + own); ; dir = path.Dir(dir) {
+				take(cgroups + dir + "/" + two)
+				if dir == "/" {
+					break
+				}
+			}
+		}
+	}
+	return least
+}

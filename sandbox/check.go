@@ -1,0 +1,42 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// Check creates a container like a room's, but without volumes, and starts a run in it. It returns ErrWeak if the
+// container is weaker than spec. Nothing of it stays, nor of what it writes into folder, which podman must see, too.
+func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
+	imageID, err := p.ImageID(ctx, spec.Image)
+	if err != nil {
+		return err
+	}
+	host, err := p.about(ctx)
+	if err != nil {
+		return err
+	}
+	slot := noSlot
+	if !host.rootless {
+		slot = maxSlots - 1 // a room may have it too: then they share user IDs for a moment, and nothing else
+	}
+	dir, err := os.MkdirTemp(folder, ".check-*")
+	if err != nil {
+		return fmt.Errorf("create folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	limits, _ := spec.resources(host)
+	spec.Name = fmt.Sprintf("matrix-tui-check-%d", os.Getpid()) // others may check at the same time
+	g := spec.generator(imageID, slot, limits)
+	if g.SeccompProfilePath, _, err = writeProfile(dir); err != nil {
+		return err
+	}
+	g.Volumes = nil
+	container := Container{Name: spec.Name, podman: p, strength: g.Labels[labelStrength]}
+	return p.temporarily(ctx, g, "check", func(id string) error {
+		container.ID = id
+		_, err := container.StartRun(ctx, RunSpec{ID: "check", Argv: []string{"true"}, Dir: "/"})
+		return err
+	})
+}

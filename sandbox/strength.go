@@ -1,0 +1,45 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	rspec "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/state/sentence"
+)
+
+// ErrWeak: the container is less isolated than its spec says.
+var ErrWeak = sentence.New(errors.New("the container is weaker than it must be"), "The room's container is less isolated than it must be, so I do not run anything in it. The operator can find out more with `matrix-tui doctor` and in the log.")
+
+// ErrOldImage is an ErrWeak: the container's boxinit does not know how to verify it.
+var ErrOldImage = sentence.New(fmt.Errorf("%w: its image is older than the bot", ErrWeak), "The sandbox image is older than I am: I cannot tell whether the room's container is isolated, so I do not run anything in it. The operator can rebuild the image with `./deploy/image/build`.")
+
+const capabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
+	1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
+
+// strength is what boxinit must find in a container, as a label: what a container was created with stays true when
+// settings change.
+func strength(slot int, limits *rspec.LinuxResources) string {
+	s := boxinit.Strength{Capabilities: capabilityMask, Mark: theProfile().mark}
+	if slot >= 0 {
+		s.FirstID, s.IDs = uint32(firstID+slot*idsPerSlot), idsPerSlot
+	}
+	if limits.Memory != nil {
+		s.Memory = *limits.Memory.Limit
+	}
+	if limits.Pids != nil {
+		s.PIDs = limits.Pids.Limit
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // of numbers
+	}
+	return string(data)
+}
+
+// errEarlier: it is not known how strong the container must be.
+var errEarlier = fmt.Errorf("%w: an earlier version of the bot created it", ErrWeak)

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/specgen"
+
+	"matrix-tui/state/sentence"
+)
+
+// A setting that is lost on its way to the kernel, as podman's API loses some without an
+// error, is noticed from inside, and nothing runs.
+func TestWeakContainerRunsNothing(t *testing.T) {
+	everything := []string{"no seccomp filter is active", "the seccomp profile is not the bot's", "no_new_privs is not set", "the capabilities CapBnd", "there is a network interface"}
+	if !rootless(t) { // there, podman's own user namespace stays
+		everything = append(everything, "the uid_map is", "the gid_map is")
+	}
+	if host := hostOf(t); host.can("memory") && host.can("pids") {
+		everything = append(everything, "the memory limit of", "the limit of 128 processes")
+	}
+	for name, c := range map[string]struct {
+		lose func(*specgen.SpecGenerator)
+		want []string
+	}{
+		"seccomp profile": {func(g *specgen.SpecGenerator) { g.SeccompProfilePath = "" }, []string{"the seccomp profile is not the bot's"}},
+		"another profile": {func(g *specgen.SpecGenerator) { g.SeccompProfilePath = otherProfile(t, g.SeccompProfilePath) }, []string{"the seccomp profile is not the bot's"}},
+		"everything": {func(g *specgen.SpecGenerator) {
+			g.SeccompProfilePath, g.NoNewPrivileges, g.CapDrop = "unconfined", nil, nil
+			g.NetNS.NSMode, g.ResourceLimits = specgen.Host, nil
+			g.IDMappings, g.UserNS.NSMode = nil, specgen.Host
+		}, everything},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := testSpec(t)
+			weakly(t, spec, c.lose)
+			container := ensure(t, spec)
+			_, err := container.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) { t.Error("it was started") })
+			if !errors.Is(err, ErrWeak) || !strings.Contains(sentence.Text(err), "less isolated") {
+				t.Fatalf("%v, want ErrWeak", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want also: %s", err, want)
+				}
+			}
+			if status, err := container.RunStatus(t.Context(), "r"); err != nil || status.State != RunNone {
+				t.Errorf("run: %+v, %v", status, err)
+			}
+		})
+	}
+}
+
+// An image whose boxinit does not verify anything runs nothing either: it does not know the command.
+func TestOldImage(t *testing.T) {
+	container := testContainer(t)
+	_, _ = container.Exec(t.Context(), Cmd{Argv: []string{"sh", "-c", `cd /usr/bin; rm boxinit; printf '#!/bin/sh\necho usage: boxinit >&2; exit 2' >boxinit; chmod +x boxinit; kill -9 $PPID`}})
+	begun := false
+	_, err := container.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}, io.Discard, func(bool) { begun = true })
+	if !errors.Is(err, ErrWeak) || !strings.Contains(sentence.Text(err), "./deploy/image/build") || begun {
+		t.Errorf("%v, want ErrWeak; begun: %v", err, begun)
+	}
+}
+
+// What doctor does.
+func TestCheck(t *testing.T) {
+	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128}
+	if err := needPodman(t).Check(t.Context(), spec, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+	if _, err := containers.Inspect(testPodman.with(t.Context()), fmt.Sprintf("matrix-tui-check-%d", os.Getpid()), nil); err == nil {
+		t.Error("its container is still there")
+	}
+}
+
+// otherProfile is one that refuses almost the same.
+func otherProfile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := strconv.Itoa(theProfile().mark)
+	data = bytes.Replace(data, []byte(mark), []byte("1"), 1)
+	path = filepath.Join(t.TempDir(), "other.json")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// weakly creates the container of a spec as Ensure would, less something.
+func weakly(t *testing.T, spec Spec, lose func(*specgen.SpecGenerator)) {
+	t.Helper()
+	p := testPodman
+	spec.Name = NameFor(spec.Room)
+	e := ensuring{Podman: p, spec: spec}
+	if err := e.makeGateway(); err != nil {
+		t.Fatal(err)
+	}
+	imageID, err := p.ImageID(t.Context(), spec.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot, err := p.volumesFor(t.Context(), spec.Room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits, _ := spec.resources(hostOf(t))
+	g := spec.generator(imageID, slot, limits)
+	if g.SeccompProfilePath, _, err = writeProfile(spec.Gateway); err != nil {
+		t.Fatal(err)
+	}
+	lose(g)
+	if _, err := containers.CreateWithSpec(p.with(t.Context()), g, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A container that an earlier version created says so, runs nothing, and is created anew
+// between two tasks.
+func TestContainerOfEarlierVersion(t *testing.T) {
+	spec := testSpec(t)
+	weakly(t, spec, func(g *specgen.SpecGenerator) {
+		delete(g.Labels, labelProfile)
+		delete(g.Labels, labelStrength)
+	})
+	container := ensure(t, spec)
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, ErrWeak) || !container.Outdated {
+		t.Errorf("%v, outdated: %v", err, container.Outdated)
+	}
+	spec.Fresh = true
+	container = ensure(t, spec)
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil || container.Outdated || !container.Created {
+		t.Errorf("%v, %+v", err, container)
+	}
+}
