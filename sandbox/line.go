@@ -121,9 +121,11 @@ func unattended(code int, said string, err error) error {
 		said = err.Error()
 	}
 	switch {
-	case code == exitUsage, // what it prints is lost if it ends before podman has passed on the first request
-		code == exitNotExecutable, code == exitNoProgram,
-		strings.Contains(said, "no such file or directory"), strings.Contains(said, "executable file not found"):
+	// What it prints is lost if it ends before podman has passed on the first request. A Go program that gets no thread
+	// ends with the same code.
+	case code == exitUsage && !strings.HasPrefix(said, "runtime:"),
+		code == exitNotExecutable, code == exitNoProgram, strings.Contains(said, "no such file or directory"),
+		strings.Contains(said, "executable file not found"):
 		return fmt.Errorf("%w: %s", errNoAttend, said)
 	case err != nil:
 		return err
