@@ -219,13 +219,17 @@ func sh(t testing.TB, container *Container, script string) string {
 // pause pauses a container, if the host can.
 func pause(t testing.TB, container *Container) {
 	t.Helper()
-	err := containers.Pause(testPodman.with(t.Context()), container.ID, nil)
-	if err != nil && strings.Contains(err.Error(), "can not pause containers on rootless containers with cgroup V1") {
-		skipHost(t, err.Error())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	// With cgroup v1, runc gives up if a process of the container does not freeze soon, and thaws the others.
+	until(t, "the container is paused", func() bool {
+		err := containers.Pause(testPodman.with(t.Context()), container.ID, nil)
+		if err != nil && strings.Contains(err.Error(), "can not pause containers on rootless containers with cgroup V1") {
+			skipHost(t, err.Error())
+		}
+		if err != nil && !strings.Contains(err.Error(), "runc pause") {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // hung is how long a test waits for something that must happen: far longer than it takes on the busiest host.
