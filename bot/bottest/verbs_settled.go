@@ -41,8 +41,11 @@ func (sc *script) settled(ctx context.Context, p *person.Person, room string) (m
 		return nil, err
 	}
 	err = host.Poll(ctx, func() (bool, error) {
-		msgs, err = p.History(ctx, room)
-		return last == "" || slices.ContainsFunc(msgs, func(m person.Msg) bool { return m.Event == last }), err
+		if msgs, err = p.History(ctx, room); err != nil {
+			return false, err
+		}
+		shown := last == "" || slices.ContainsFunc(msgs, func(m person.Msg) bool { return m.Event == last })
+		return shown || !p.Has(ctx, room, last), nil // a restored homeserver has lost it
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the room up to the bot's last event %s: %w", last, err)

@@ -235,6 +235,12 @@ func (p *Person) History(ctx context.Context, room string) ([]Msg, error) {
 	return p.back(ctx, room, "", func(Msg) bool { return false })
 }
 
+// Has reports whether the homeserver has an event of a room. It may have one that History does not show yet.
+func (p *Person) Has(ctx context.Context, room, event string) bool {
+	_, err := p.cli.GetEvent(ctx, id.RoomID(room), id.EventID(event))
+	return err == nil
+}
+
 // back reads the room backwards from a token ("" = its end) to the first event for which stop is true, and returns the
 // events in between, oldest first.
 func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) bool) ([]Msg, error) {
