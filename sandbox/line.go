@@ -36,8 +36,8 @@ var (
 	errNoAttend = errors.New("the container has no boxinit attend")
 )
 
-// line is `boxinit attend` in a container: it carries out one request after the other. Starting a command costs podman
-// and the runtime about a tenth of a second of processor time, a request on a line next to nothing.
+// line is `boxinit attend` in a container: it carries out one request after the other. A podman exec
+// takes about 90 ms of processor time.
 type line struct {
 	in   *io.PipeWriter
 	stop context.CancelFunc

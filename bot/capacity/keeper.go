@@ -58,13 +58,9 @@ func (k *Keeper) Started() {
 	}
 }
 
-// Watch stops containers until ctx ends.
+// Watch stops containers until ctx ends. It first looks after a pause, because a start of the bot has more urgent work.
 func (k *Keeper) Watch(ctx context.Context) {
-	for {
-		excess, err := k.look(ctx)
-		if err != nil && ctx.Err() == nil {
-			k.Log.Warn().Err(err).Msg("cannot look for idle containers")
-		}
+	for excess := 0; ; {
 		pause := maxPause
 		if k.Idle > 0 {
 			pause = min(maxPause, max(time.Second, k.Idle/12))
@@ -77,6 +73,10 @@ func (k *Keeper) Watch(ctx context.Context) {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return
+		}
+		var err error
+		if excess, err = k.look(ctx); err != nil && ctx.Err() == nil {
+			k.Log.Warn().Err(err).Msg("cannot look for idle containers")
 		}
 	}
 }
