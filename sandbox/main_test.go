@@ -196,7 +196,7 @@ func ensure(t testing.TB, spec Spec) *Container {
 
 func rootless(t testing.TB) bool {
 	t.Helper()
-	is, err := testPodman.Rootless(t.Context())
+	is, err := needPodman(t).Rootless(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
