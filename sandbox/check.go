@@ -36,6 +36,9 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 	container := Container{Name: spec.Name, podman: p, strength: g.Labels[labelStrength]}
 	return p.temporarily(ctx, g, "check", func(id string) error {
 		container.ID = id
+		if err := p.runsUnder(ctx, spec, id); err != nil {
+			return err
+		}
 		_, err := container.StartRun(ctx, RunSpec{ID: "check", Argv: []string{"true"}, Dir: "/"})
 		return err
 	})

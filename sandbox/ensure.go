@@ -21,11 +21,12 @@ type Container struct {
 	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
 	// neither is set, it was running.
 	Created, Started bool
-	// Outdated says that a new container would have another seccomp profile.
+	// Outdated says that a new container would have another seccomp profile or run under another runtime.
 	Outdated bool
 
 	podman   *Podman
 	strength string // what boxinit verifies; "" = an earlier version created the container
+	misfit   error  // why its runtime is not the one of the spec
 }
 
 // ensureTries bounds the number of steps in one Ensure.
@@ -86,7 +87,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
-	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name
+	e.container.misfit = e.spec.under(data)
+	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
@@ -94,8 +96,11 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		e.spec.Fresh = false
-		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image or seccomp profile is available: recreating the container on its volumes")
+		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the image, the seccomp profile or the runtime has changed: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
+	}
+	if e.container.Created && e.container.misfit != nil {
+		return false, errors.Join(e.container.misfit, e.remove(ctx, data.ID)) // it was never started
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
@@ -114,8 +119,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
 }
 
-// stale reports whether the container must be recreated from a newer image or with a
-// newer seccomp profile. If there is no image, the existing container is used.
+// stale reports whether the container must be recreated from a newer image, with a newer seccomp profile, or under another
+// runtime. If there is no image, the existing container is used.
 func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
 	if !e.spec.Fresh {
 		return false, nil

@@ -18,8 +18,8 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
 	}
-	if c.strength == "" {
-		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, errEarlier)
+	if err := c.fit(); err != nil {
+		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
 	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
 	status, err := c.runOnLine(ctx, spec, out)

@@ -28,6 +28,9 @@ type Spec struct {
 	CPUs float64
 	// PIDs is the limit on processes and threads; 0 = no limit.
 	PIDs int64
+	// Runtime is the name of the OCI runtime under which podman's service must run the container: GVisor or Krun; "" = any
+	// that shares the host's kernel.
+	Runtime string
 	// Gateway is the directory on the host that holds the gateway's socket,
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
@@ -50,6 +53,7 @@ const (
 	// labelProfile names the seccomp profile, labelStrength holds what boxinit verifies.
 	labelProfile  = "io.matrix-tui.profile"
 	labelStrength = "io.matrix-tui.strength"
+	labelRuntime  = "io.matrix-tui.runtime"
 )
 
 const (
@@ -90,7 +94,7 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
 	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
-		labelProfile: theProfile().name, labelStrength: strength(slot, limits)}
+		labelProfile: theProfile().name, labelStrength: strength(s.Runtime, slot, limits), labelRuntime: s.Runtime}
 	g.Hostname = "sandbox"
 	g.Entrypoint = []string{initPath}
 	g.Command = []string{}

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"matrix-tui/bot/bottest/host"
+	"matrix-tui/sandbox"
 )
 
 const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs,crashtest"
@@ -33,6 +34,7 @@ type suite struct {
 	program func() (string, error) // builds the bot, once
 	bins    string                 // Dendrite's programs
 	image   string
+	runtime string // SANDBOX_RUNTIME, for the bots and their podman services
 	home    *host.Homeserver
 	counter atomic.Int32
 	shop    shop // of releases
@@ -123,7 +125,7 @@ func (e *missingError) Error() string { return e.what }
 // newSuite looks for the parts and starts the homeserver. After an error the suite, if there is one, must still be
 // closed.
 func newSuite(ctx context.Context) (*suite, error) {
-	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), bins: host.DendriteFolder()}
+	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), runtime: os.Getenv("SANDBOX_RUNTIME"), bins: host.DendriteFolder()}
 	if s.image == "" {
 		s.image = "localhost/matrix-tui-sandbox:latest"
 	}
@@ -151,6 +153,14 @@ func newSuite(ctx context.Context) (*suite, error) {
 		return s, err
 	}
 	return s, s.home.Start(ctx)
+}
+
+// runtimePath is what podman's services are started with.
+func (s *suite) runtimePath() string {
+	if s.runtime == sandbox.GVisor {
+		return filepath.Join(s.repo, "deploy", "host", "runsc")
+	}
+	return s.runtime
 }
 
 func (s *suite) homeScript() string { return filepath.Join(s.repo, "deploy", "homeserver", "start") }

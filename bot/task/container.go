@@ -38,7 +38,7 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 }
 
 // Ensure creates or starts the room's container. With fresh, it replaces one with an
-// outdated image or seccomp profile.
+// outdated image or seccomp profile, or another runtime.
 func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
 	dir, err := e.Gateway.Open(e.ID)
 	if err != nil {
@@ -46,7 +46,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	}
 	name := e.Store.Container(e.ID)
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
-		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs,
+		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Runtime: e.Runtime,
 		Gateway: dir, Version: e.Version, Fresh: fresh,
 		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
 	})
