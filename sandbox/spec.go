@@ -117,6 +117,14 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 			Options: []string{"bind", "ro", "nosuid", "nodev", "noexec"},
 		}}
 	}
+	if s.Runtime == GVisor {
+		// gVisor has control groups of its own, writable whatever the options say: a program could set a limit that keeps
+		// boxinit from starting processes. The limits of the spec hold on the host.
+		g.Mounts = append(g.Mounts, rspec.Mount{
+			Destination: "/sys/fs/cgroup", Source: "tmpfs", Type: "tmpfs",
+			Options: []string{"ro", "nosuid", "nodev", "noexec", "size=4k"},
+		})
+	}
 	g.NoNewPrivileges = new(true)
 	g.CapDrop = []string{"all"}
 	g.CapAdd = capabilities

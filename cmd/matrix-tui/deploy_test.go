@@ -33,7 +33,7 @@ func bash(t *testing.T, text string, env ...string) (stdout, stderr string, ok b
 }
 
 // parts is the beginning of a text that calls the installer's functions.
-const parts = `DRY=no BOT=matrix-tui ETC=$PWD/etc; . "$deploy/lib.sh"; for part in change answers release service; do . "$deploy/host/$part.sh"; done; `
+const parts = `DRY=no BOT=matrix-tui ETC=$PWD/etc; . "$deploy/lib.sh"; for part in change answers runtime release service; do . "$deploy/host/$part.sh"; done; `
 
 // TestKnowSource checks from which clone origins the bot updates itself.
 func TestKnowSource(t *testing.T) {

@@ -20,13 +20,14 @@ need_podman_for_bot() {
 	given)
 		packages podman ca-certificates
 		SOCKET=${A[CONTAINER_HOST]}
+		need_runtime
 		;;
 	rootful)
 		packages podman runc netavark aardvark-dns ca-certificates
 		[ "$DRY" = yes ] || need_dropin
+		need_runtime
 		put_unit matrix-tui-podman.socket
-		put_unit matrix-tui-podman.service
-		reload
+		podman_service
 		ensure "starting podman's socket for the bot" unit_on matrix-tui-podman.socket -- systemctl -q enable --now matrix-tui-podman.socket
 		ensure "enabling the restart of containers after a reboot" systemctl -q is-enabled podman-restart.service -- systemctl -q enable podman-restart.service
 		SOCKET=unix:///run/matrix-tui/podman.sock
@@ -37,6 +38,14 @@ need_podman_for_bot() {
 		rootless
 		;;
 	esac
+}
+
+# podman_service installs the unit of the system's podman; if it has changed, the next connection starts it anew.
+podman_service() {
+	local before=$CHANGES
+	put_unit matrix-tui-podman.service
+	reload
+	[ "$CHANGES" = "$before" ] || [ "$DRY" = yes ] || systemctl -q try-restart matrix-tui-podman.service
 }
 
 rootless() {
@@ -54,6 +63,7 @@ rootless() {
 	if [ ! -e "$HOME_DIR/.local/share/containers/storage/vfs" ] && at_least "$(uname -r)" 5.13; then
 		ensure "setting $BOT's podman storage driver to overlay" test -e "$HOME_DIR/$STORAGE_CONF" -- write_storage_conf
 	fi
+	need_runtime
 	ensure "starting podman's socket for $BOT" bot_units_on podman.socket -- as_bot systemctl --user -q enable --now podman.socket
 	ensure "enabling the restart of containers after a reboot" as_bot systemctl --user -q is-enabled podman-restart.service -- \
 		as_bot systemctl --user -q enable podman-restart.service
