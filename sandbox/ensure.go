@@ -21,12 +21,13 @@ type Container struct {
 	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
 	// neither is set, it was running.
 	Created, Started bool
-	// Outdated says that a new container would have another seccomp profile or run under another runtime.
+	// Outdated says that a new container would have another seccomp profile, another runtime or the host's boxinit.
 	Outdated bool
 
 	podman   *Podman
 	strength string // what boxinit verifies; "" = an earlier version created the container
 	misfit   error  // why its runtime is not the one of the spec
+	init     string // the path of boxinit in it
 }
 
 // ensureTries bounds the number of steps in one Ensure.
@@ -87,8 +88,9 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
-	e.container.misfit = e.spec.under(data)
-	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil
+	e.container.init, e.container.misfit = initOf(data), e.spec.under(data)
+	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil ||
+		e.container.init != initMount && e.spec.Inits != "" && executable(e.spec.Inits)
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
@@ -96,7 +98,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		e.spec.Fresh = false
-		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the image, the seccomp profile or the runtime has changed: recreating the container on its volumes")
+		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the image or the way in which containers are isolated has changed: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
 	}
 	if e.container.Created && e.container.misfit != nil {
@@ -144,7 +146,7 @@ const (
 
 // next decides how to get a container running.
 func next(data *define.InspectContainerData, gateway string) action {
-	if gateway != "" && !mounts(data, gateway) {
+	if gateway != "" && mountOf(data, gatewayMount) != gateway {
 		return actRemake // the gateway directory has moved: the container could not reach it
 	}
 	switch data.State.Status {
@@ -187,15 +189,6 @@ func owned(data *define.InspectContainerData, room string) error {
 	return nil
 }
 
-func mounts(data *define.InspectContainerData, gateway string) bool {
-	for _, m := range data.Mounts {
-		if m.Destination == gatewayMount {
-			return m.Source == gateway
-		}
-	}
-	return false
-}
-
 // makeGateway creates the gateway directory, which a reboot may have removed: neither
 // create nor start works without it.
 func (e *ensuring) makeGateway() error {
@@ -235,6 +228,9 @@ func (e *ensuring) create(ctx context.Context) error {
 	for _, controller := range missing {
 		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
 	}
+	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
+		return err
+	}
 	g := e.spec.generator(imageID, slot, limits)
 	profile, removeProfile, err := writeProfile(e.spec.Gateway)
 	if err != nil {
@@ -242,8 +238,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	}
 	defer removeProfile()
 	g.SeccompProfilePath = profile
-	_, err = containers.CreateWithSpec(e.with(ctx), g, nil)
-	err = explain(err, "create container", e.spec.Name)
+	err = explain(e.createTogether(ctx, g), "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
 		return nil // created concurrently; the next step inspects it
 	}
@@ -254,6 +249,11 @@ func (e *ensuring) create(ctx context.Context) error {
 func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {
 	if err := e.makeGateway(); err != nil {
 		return err
+	}
+	if e.container.init == initMount {
+		if _, err := e.initFile(ctx, data.Config.Labels[labelImage]); err != nil && !errors.Is(err, ErrImageMissing) {
+			return err
+		}
 	}
 	err := containers.Start(e.with(ctx), data.ID, nil)
 	if err == nil {

@@ -161,7 +161,7 @@ func (c *Container) followOnce(ctx context.Context, id string, out *counting) (R
 	stderr := bounded{left: maxStatus}
 	defer c.podman.Hold(c.Name)()
 	code, err := c.podman.attach(ctx, c.ID, process{
-		argv: []string{initPath, "tail", "-attached", id, strconv.FormatInt(out.n, 10)}, dir: "/",
+		argv: []string{c.init, "tail", "-attached", id, strconv.FormatInt(out.n, 10)}, dir: "/",
 		hold: true, stdout: out, stderr: &stderr,
 	})
 	if err != nil {

@@ -34,6 +34,9 @@ type Spec struct {
 	// Gateway is the directory on the host that holds the gateway's socket,
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
+	// Inits is the folder on the host for copies of the images' boxinit, which containers mount read-only. "" = containers
+	// use the one in their image.
+	Inits string
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
 	// than the one it was created from, or if it is Outdated. Nothing may be running in it.
 	Fresh bool
@@ -42,6 +45,8 @@ type Spec struct {
 	Replacing func(ctx context.Context, packages []string) error
 	// Version is the bot's version, for the label.
 	Version string
+
+	init string // the copy of boxinit on the host, "" = none: see initFile
 }
 
 // Labels on a container and on its volumes.
@@ -58,7 +63,6 @@ const (
 
 const (
 	gatewayMount = "/run/gateway"
-	initPath     = "/usr/bin/boxinit"
 	workspace    = "/workspace"
 	homeDir      = "/root"
 
@@ -96,7 +100,7 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
 		labelProfile: theProfile().name, labelStrength: strength(s.Runtime, slot, limits), labelRuntime: s.Runtime}
 	g.Hostname = "sandbox"
-	g.Entrypoint = []string{initPath}
+	g.Entrypoint = []string{imageInit}
 	g.Command = []string{}
 	g.WorkDir = workspace
 	g.Env = map[string]string{"HOME": homeDir}
@@ -116,6 +120,12 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 			Destination: gatewayMount, Source: s.Gateway, Type: "bind",
 			Options: []string{"bind", "ro", "nosuid", "nodev", "noexec"},
 		}}
+	}
+	if s.init != "" {
+		g.Entrypoint = []string{initMount}
+		g.Mounts = append(g.Mounts, rspec.Mount{
+			Destination: initMount, Source: s.init, Type: "bind", Options: []string{"bind", "ro", "nosuid", "nodev"},
+		})
 	}
 	if s.Runtime == GVisor {
 		// gVisor has control groups of its own, writable whatever the options say: a program could set a limit that keeps

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"matrix-tui/sandbox"
@@ -47,7 +48,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	name := e.Store.Container(e.ID)
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
 		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Runtime: e.Runtime,
-		Gateway: dir, Version: e.Version, Fresh: fresh,
+		Gateway: dir, Inits: filepath.Join(e.StateDir, "boxinit"), Version: e.Version, Fresh: fresh,
 		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
 	})
 	if err != nil {
