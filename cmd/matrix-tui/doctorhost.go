@@ -63,7 +63,11 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	if driver, err := podman.Driver(ctx); err == nil {
 		say(checkDriver(driver))
 	}
-	if rootless, err := podman.Rootless(ctx); err != nil || !rootless {
+	rootless, err := podman.Rootless(ctx)
+	if err == nil && underSystemd() {
+		say(checkTogether(os.DirFS("/sys/fs/cgroup"), rootless, os.Geteuid()))
+	}
+	if err != nil || !rootless {
 		return
 	}
 	me, err := user.Current()

@@ -23,7 +23,7 @@ uninstall() {
 		ensure "stopping $BOT's services" not test -e "/var/lib/systemd/linger/$BOT" -- end_user_services "$uid"
 	fi
 	drop "$UNITS"/matrix-tui*.service "$UNITS"/matrix-tui*.timer "$UNITS"/matrix-tui*.socket "$UNITS/matrix-tui.service.d" \
-		/etc/containers/containers.conf.d/matrix-tui.conf "$SYSCTL_FILE" /usr/local/bin/matrix-tui "${RUNTIME_FILE%/*}" "$HS_BIN" /var/cache/matrix-tui \
+		/etc/containers/containers.conf.d/matrix-tui.conf "$UNITS/matrixtui.slice" "$USER_SLICE" "$SYSCTL_FILE" /usr/local/bin/matrix-tui "${RUNTIME_FILE%/*}" "$HS_BIN" /var/cache/matrix-tui \
 		/var/lib/systemd/timers/stamp-matrix-tui-upkeep.timer
 	[ -z "$uid" ] || drop "$UNITS/user@$uid.service.d/matrix-tui.conf"
 	[ -z "$uid" ] || [ "$DRY" = yes ] || rmdir "$UNITS/user@$uid.service.d" 2>/dev/null || true
