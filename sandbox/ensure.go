@@ -106,7 +106,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
-		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
+		if data.State.Pid > 0 && e.spec.lostDoor(data) {
 			e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
@@ -160,21 +160,6 @@ func next(data *define.InspectContainerData, gateway string) action {
 		return actWait
 	}
 	return actRemake
-}
-
-// lostDoor reports whether the gateway directory on the host was replaced since the
-// container was started: the container still sees the old one and cannot reach the new
-// socket. If the host does not let us look, it reports false.
-func lostDoor(pid int, gateway string) bool {
-	if gateway == "" {
-		return false
-	}
-	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", pid, gatewayMount))
-	if err != nil {
-		return false
-	}
-	outside, err := os.Stat(gateway)
-	return err != nil || !os.SameFile(inside, outside)
 }
 
 // owned returns an error if the container does not belong to the room.

@@ -176,7 +176,7 @@ func testSpec(t testing.TB) Spec {
 	t.Helper()
 	room := testRoom(t)
 	gateway := filepath.Join(t.TempDir(), "gateway")
-	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Gateway: gateway, Version: "test"}
+	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: gateway, Version: "test"}
 }
 
 // testContainer is a running container.

@@ -34,6 +34,13 @@ func startService(t *testing.T, flags ...string) *service {
 	if _, err := exec.LookPath("podman"); err != nil {
 		skipHost(t, err.Error())
 	}
+	if os.Getenv("SANDBOX_RUNTIME") == GVisor && len(flags) == 0 {
+		path, err := filepath.Abs("../deploy/host/runsc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags = []string{"--runtime", path}
+	}
 	s := &service{t: t, socket: filepath.Join(t.TempDir(), "podman.sock"), flags: flags}
 	s.start()
 	t.Cleanup(s.kill)

@@ -153,6 +153,15 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	return g
 }
 
+// pids returns the limit on processes and threads of the host. GVisor needs two for each process of the container, and some
+// for itself.
+func (s Spec) pids() int64 {
+	if s.Runtime == GVisor {
+		return 2*s.PIDs + 128
+	}
+	return s.PIDs
+}
+
 // resources returns the limits that the host supports, and the cgroup controllers that
 // are missing for the others.
 func (s Spec) resources(h host) (limits *rspec.LinuxResources, missing []string) {
@@ -174,7 +183,7 @@ func (s Spec) resources(h host) (limits *rspec.LinuxResources, missing []string)
 	}
 	if s.PIDs > 0 {
 		if h.can("pids") {
-			limits.Pids = &rspec.LinuxPids{Limit: s.PIDs}
+			limits.Pids = &rspec.LinuxPids{Limit: s.pids()}
 		} else {
 			missing = append(missing, "pids")
 		}
