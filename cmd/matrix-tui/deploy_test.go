@@ -72,6 +72,25 @@ know_source; printf %s "${A[UPDATE_SOURCE]}"`)
 	}
 }
 
+// TestRuntimeUnits checks how podman's services are started.
+func TestRuntimeUnits(t *testing.T) {
+	for runtime, want := range map[string]string{
+		"":      "/usr/bin/podman system service\n",
+		"runsc": "/usr/bin/podman --runtime /usr/local/lib/matrix-tui/runsc system service\n",
+		"krun":  "/usr/bin/podman --runtime krun system service\n",
+	} {
+		for unit, script := range map[string]string{
+			"the user's":   "user_unit | tail -n 1",
+			"the system's": `put() { cat; }; HOME_DIR=/home/x A[PODMAN]=rootful; put_unit matrix-tui-podman.service | grep ^ExecStart=`,
+		} {
+			out, errs, ok := bash(t, parts+`IMAGE=x UNITS=$PWD; A[SANDBOX_RUNTIME]=$runtime; `+script, "runtime="+runtime)
+			if !ok || out != "ExecStart="+want {
+				t.Errorf("%s unit for %q: %q; %s", unit, runtime, out, errs)
+			}
+		}
+	}
+}
+
 // TestAnswers reads files of answers.
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct{ file, want, errs string }{

@@ -21,15 +21,22 @@ func checkRuntime(ctx context.Context, cfg *Config, podman *sandbox.Podman, kvm 
 		}
 	}
 	name, path, err := podman.Runtime(ctx)
+	return runtimeFinding(string(cfg.Runtime), name, path, err)
+}
+
+// runtimeFinding compares the setting with the runtime of podman's service.
+func runtimeFinding(want, name, path string, err error) finding {
 	switch {
-	case err != nil && cfg.Runtime == "":
+	case err != nil && want == "":
 		return bad("runtime: %s; `podman info` shows more", sentence.Text(err))
 	case err != nil:
-		return bad("runtime: SANDBOX_RUNTIME is %s, but podman's service cannot execute its runtime (%v): install %s; for runsc, `deploy/install --gvisor` does that", cfg.Runtime, err, cfg.Runtime)
-	case cfg.Runtime == "":
+		return bad("runtime: SANDBOX_RUNTIME is %s, but podman's service cannot execute its runtime (%v): install %s; for runsc, `deploy/install --gvisor` does that", want, err, want)
+	case want == "" && (name == sandbox.GVisor || name == sandbox.Krun):
+		return bad("runtime: podman's service uses %s: set SANDBOX_RUNTIME=%s, or the bot verifies its containers as if they shared the host's kernel, and no task runs", path, name)
+	case want == "":
 		return good("runtime: podman uses %s", path)
-	case name != string(cfg.Runtime):
-		return bad("runtime: SANDBOX_RUNTIME is %s, but podman's service uses %s, so no task runs: for runsc, run `deploy/install --gvisor`; or start the service with `podman --runtime PATH system service`", cfg.Runtime, path)
+	case name != want:
+		return bad("runtime: SANDBOX_RUNTIME is %s, but podman's service uses %s, so no task runs: for runsc, run `deploy/install --gvisor`; or start the service with `podman --runtime PATH system service`", want, path)
 	}
 	return good("runtime: podman uses %s, which gives each container a kernel of its own", path)
 }
