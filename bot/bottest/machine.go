@@ -138,7 +138,7 @@ func (sc *script) answers() []byte {
 		}
 		fmt.Fprintf(&text, "%s=%s\n", name, strings.ReplaceAll(value, "//127.0.0.1:", "//"+sc.machine.near+":"))
 	}
-	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar"}
+	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar", "SANDBOX_IMAGE": sc.suite.image}
 	if sc.machine.containers != nil {
 		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.containers.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}
