@@ -27,6 +27,8 @@ const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btr
 // 43% of the bot's CPU time. deploy/test uses the same flags, so that packages are compiled once.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc/...=-race=false", "-gcflags=modernc.org/memory=-race=false"}
 
+const defaultImage = "localhost/matrix-tui-sandbox:latest"
+
 // suite is shared by all scripts of a test run.
 type suite struct {
 	root    string                 // /tmp/mtc-<pid>; short, because it contains sockets
@@ -127,7 +129,7 @@ func (e *missingError) Error() string { return e.what }
 func newSuite(ctx context.Context) (*suite, error) {
 	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), runtime: os.Getenv("SANDBOX_RUNTIME"), bins: host.DendriteFolder()}
 	if s.image == "" {
-		s.image = "localhost/matrix-tui-sandbox:latest"
+		s.image = defaultImage
 	}
 	if _, err := exec.LookPath("podman"); err != nil {
 		return nil, &missingError{"podman is not installed"}
