@@ -187,13 +187,11 @@ func (b *Bot) wakeRooms(ctx context.Context) error {
 	for _, name := range rooms {
 		b.room(name).wake()
 	}
-	rooms, err = b.Journal.GapRooms(ctx)
+	gaps, err := b.Journal.GapRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with gaps: %w", err)
 	}
-	for _, name := range rooms {
-		b.room(name).gaps.Wake()
-	}
+	b.wakeGaps(gaps, rooms)
 	rooms, err = b.Journal.UnsentRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with unsent messages: %w", err)
