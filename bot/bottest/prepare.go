@@ -3,6 +3,7 @@ package bottest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,9 @@ const (
 	doubleMark = "# also encrypted"
 	// singleMark, on a line of its own, ends that second run: what follows does not depend on encryption.
 	singleMark = "# unencrypted only from here"
+	// eachMark begins a line `# for each NAME: VALUE…`: the script runs once with each value of the variable $NAME, as
+	// SCRIPT-VALUE.
+	eachMark = "# for each "
 	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
 )
@@ -43,25 +47,41 @@ func prepare(dir, to string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
-		names := []string{filepath.Base(path)}
-		if doubles(string(script)) && !allEncrypted() {
-			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
-		}
-		for i, name := range names {
-			dst, play := filepath.Join(to, name), rename(string(script))
-			if i > 0 {
-				play = shorten(play)
-			}
+		for name, play := range versions(strings.TrimSuffix(filepath.Base(path), ".txtar"), string(script)) {
+			dst, play := filepath.Join(to, name+".txtar"), rename(play)
 			if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
 				return nil, fmt.Errorf("write script: %w", err)
 			}
 			copies, costs[dst] = append(copies, dst), costOf(play)
 		}
 	}
+	slices.Sort(copies)
 	slices.SortStableFunc(copies, func(a, b string) int {
 		return cmp.Or(cmp.Compare(costs[b].deadline, costs[a].deadline), cmp.Compare(costs[b].lines, costs[a].lines))
 	})
 	return copies, nil
+}
+
+// versions returns what a script is played as, by name: once with each value of its variable, if it has one, and each of
+// these also in encrypted rooms, if it says so.
+func versions(name, script string) map[string]string {
+	all := map[string]string{name: script}
+	lines := scriptLines(script)
+	if at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, eachMark) }); at >= 0 {
+		variable, values, _ := strings.Cut(strings.TrimPrefix(lines[at], eachMark), ":")
+		files := script[len(strings.Join(lines, "")):]
+		delete(all, name)
+		for _, value := range strings.Fields(values) {
+			lines[at] = "env " + variable + "=" + value + "\n"
+			all[name+"-"+value] = strings.Join(lines, "") + files
+		}
+	}
+	if doubles(script) && !allEncrypted() {
+		for name, script := range maps.Clone(all) {
+			all[name+doubleName] = shorten(script)
+		}
+	}
+	return all
 }
 
 // cost is an estimate of how long a script takes: scripts that wait long have a long `deadline`.
