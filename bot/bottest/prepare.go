@@ -21,14 +21,20 @@ const (
 	singleMark = "# unencrypted only from here"
 	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
+	// synapseMark, on a line of its own, makes a script of Dendrite's run on Synapse, too; synapseName is that run's suffix.
+	synapseMark = "# also on Synapse"
+	synapseName = "-on-synapse"
+	// dendriteMark begins a line that says why a script cannot run on another homeserver.
+	dendriteMark = "# only on Dendrite: "
 )
 
 // allEncrypted reports whether every script runs in encrypted rooms, once.
 func allEncrypted() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
 // prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
-// copies, those that probably take longest first.
-func prepare(dir, to string) ([]string, error) {
+// copies, those that probably take longest first. They are for the given homeserver; noSynapse says why those for Synapse
+// are skipped, if they are.
+func prepare(dir, to, software, noSynapse string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, fmt.Errorf("find scripts: %w", err)
@@ -43,14 +49,23 @@ func prepare(dir, to string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
-		names := []string{filepath.Base(path)}
-		if doubles(string(script)) && !allEncrypted() {
-			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
+		suffixes := []string{""}
+		if marked(string(script), doubleMark) && !allEncrypted() {
+			suffixes = append(suffixes, doubleName)
 		}
-		for i, name := range names {
+		if marked(string(script), synapseMark) && software == "Dendrite" {
+			suffixes = append(suffixes, synapseName)
+		}
+		for _, suffix := range suffixes {
+			name := strings.TrimSuffix(filepath.Base(path), ".txtar") + suffix + ".txtar"
 			dst, play := filepath.Join(to, name), rename(string(script))
-			if i > 0 {
+			switch {
+			case suffix == doubleName:
 				play = shorten(play)
+			case suffix == synapseName && noSynapse != "":
+				play = skip(play, synapseMark, noSynapse)
+			case software != "Dendrite":
+				play = skip(play, dendriteMark, "")
 			}
 			if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
 				return nil, fmt.Errorf("write script: %w", err)
@@ -82,8 +97,21 @@ func costOf(archive string) (c cost) {
 	return c
 }
 
-// doubles reports whether the script part of a txtar archive has the mark.
-func doubles(archive string) bool { return slices.Contains(scriptLines(archive), doubleMark+"\n") }
+// marked reports whether the script part of a txtar archive has the mark.
+func marked(archive, mark string) bool { return slices.Contains(scriptLines(archive), mark+"\n") }
+
+// skip turns the line that begins with a mark, if there is one, into the end of the script. The reason is the rest of the
+// line, and what is given.
+func skip(archive, mark, reason string) string {
+	lines := scriptLines(archive)
+	files := archive[len(strings.Join(lines, "")):]
+	for i, line := range lines {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			lines[i] = "skip '" + strings.ReplaceAll(strings.TrimSpace(rest)+reason, "'", "''") + "'\n"
+		}
+	}
+	return strings.Join(lines, "") + files
+}
 
 // scriptLines returns the lines of the script part of a txtar archive.
 func scriptLines(archive string) []string {

@@ -78,12 +78,12 @@ type scriptKey struct{}
 func (s *suite) setup(env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
-	if err := s.home.Start(ctx); err != nil {
-		return err
-	}
 	sc, err := s.newScript(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(sc.name, synapseName) {
+		sc.home = s.synapse
 	}
 	sc.work = env.WorkDir
 	sc.tb, _ = env.T().(testing.TB)
@@ -91,6 +91,9 @@ func (s *suite) setup(env *testscript.Env) error {
 	env.Defer(sc.end)
 	env.Setenv("state", sc.state())
 	env.Setenv("image", s.image)
+	if err := sc.home.Start(ctx); err != nil {
+		return err
+	}
 	return sc.service.Start(ctx)
 }
 

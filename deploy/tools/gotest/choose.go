@@ -21,8 +21,8 @@ type tests struct {
 // players are the tests that play scripts, each with its folder of them.
 var players = map[string]string{"TestConversations": "testdata", "TestMachines": "testdata/vps"}
 
-// twice is what the name of a script ends with that is played again in encrypted rooms.
-const twice = "(-in-encrypted-rooms)?"
+// twice is what the name of a script ends with that is played again in encrypted rooms, or on Synapse.
+const twice = "(-in-encrypted-rooms|-on-synapse)?"
 
 // pattern is the value of -run.
 func pattern(args []string) (value string, given bool) {
