@@ -53,6 +53,8 @@ type script struct {
 	people map[string]*person.Person
 	rooms  map[string]*room
 
+	elements map[string]*elementUser // people with a client on Element's engine
+
 	mu         sync.Mutex
 	containers []string            // every container name that the script may have created
 	expected   map[string]bool     // person+event pairs that an expect has matched
@@ -107,6 +109,7 @@ func (s *suite) newScript(name string) (*script, error) {
 		key:       "AIza-secret-" + random(),
 		people:    map[string]*person.Person{},
 		rooms:     map[string]*room{},
+		elements:  map[string]*elementUser{},
 		expected:  map[string]bool{},
 		said:      map[string][]string{},
 		noted:     map[string]string{},
@@ -165,6 +168,9 @@ func (sc *script) clear(ctx context.Context) error {
 	sc.endReleases()
 	for _, p := range sc.people {
 		p.Close()
+	}
+	for _, e := range sc.elements {
+		e.Close()
 	}
 	if sc.api != nil {
 		sc.model.Close()

@@ -19,7 +19,7 @@ func Dendrite(scripts string) Software {
 }
 
 // DendriteFolder is the folder of its programs.
-func DendriteFolder() string { return cached("MATRIX_TUI_DENDRITE", "bin") }
+func DendriteFolder() string { return Cached("MATRIX_TUI_DENDRITE", "bin") }
 
 func (dendrite) Name() string { return "Dendrite" }
 

@@ -138,8 +138,8 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// cached is the folder that a variable names, or else the one of that name among what the scripts in deploy keep.
-func cached(variable, name string) string {
+// Cached is the folder that a variable names, or else the one of that name among what the scripts in deploy keep.
+func Cached(variable, name string) string {
 	if dir := os.Getenv(variable); dir != "" {
 		return dir
 	}

@@ -18,7 +18,7 @@ func Synapse(scripts string) Software {
 	return synapse{filepath.Join(scripts, "synapse", "start")}
 }
 
-func synapseFolder() string { return cached("MATRIX_TUI_SYNAPSE", "synapse") }
+func synapseFolder() string { return Cached("MATRIX_TUI_SYNAPSE", "synapse") }
 
 func (synapse) Name() string { return "Synapse" }
 

@@ -68,16 +68,17 @@ function until(emitter, names, ok) {
     });
 }
 
-const password = () => ({ type: "m.login.password", identifier: { type: "m.id.user", user: client.getUserId() }, password: account.password });
+const password = () => ({ type: "m.login.password", identifier: { type: "m.id.user", user: account.user }, password: account.password });
+const login = () => sdk.createClient({ baseUrl: account.homeserver }).loginRequest(password());
 const room = (id) => until(client, [sdk.ClientEvent.Room, sdk.RoomEvent.MyMembership], () => client.getRoom(id));
 const users = () => [...new Set(client.getRooms().flatMap((r) => r.getMembers().map((m) => m.userId)))];
 
 const verbs = {
-    // register creates the account, its cross-signing identity, its recovery key and a backup of its keys, as Element does.
-    async register({ homeserver, user, password: secret }) {
+    // login opens the first session of an account, and creates its cross-signing identity, its recovery key and a backup of
+    // its keys, as Element does.
+    async login({ homeserver, user, password: secret }) {
         account = { homeserver, user, password: secret };
-        const guest = sdk.createClient({ baseUrl: homeserver });
-        await open(await guest.registerRequest({ username: user, password: secret, auth: { type: "m.login.dummy" } }));
+        await open(await login());
         const keys = client.getCrypto();
         await keys.bootstrapCrossSigning({ authUploadDeviceSigningKeys: (request) => request(password()) });
         await keys.bootstrapSecretStorage({
@@ -97,8 +98,7 @@ const verbs = {
         const keys = client.getCrypto();
         await until(client, [crypto.CryptoEvent.KeyBackupSessionsRemaining], async () => (await keys.getKeyBackupInfo())?.count >= 1);
         client.stopClient();
-        const guest = sdk.createClient({ baseUrl: account.homeserver });
-        await open(await guest.loginRequest({ type: "m.login.password", identifier: { type: "m.id.user", user: account.user }, password: account.password }));
+        await open(await login());
         await client.getCrypto().bootstrapCrossSigning({});
         await client.getCrypto().loadSessionBackupPrivateKeyFromSecretStorage();
         await client.getCrypto().checkKeyBackupAndEnable();
@@ -131,12 +131,13 @@ const verbs = {
         return event_id;
     },
 
-    async upload({ room: id, name, type, data }) {
+    // upload encrypts a file and returns the content of a message about it.
+    async upload({ name, type, data }) {
         const bytes = Buffer.from(data, "base64");
         const sealed = Attachment.encrypt(bytes);
         const { content_uri } = await client.uploadContent(sealed.encryptedData, { type: "application/octet-stream", includeFilename: false });
         const file = { ...JSON.parse(sealed.mediaEncryptionInfo), url: content_uri };
-        return verbs.send({ room: id, type: "m.room.message", content: { msgtype: "m.file", body: name, filename: name, file, info: { mimetype: type, size: bytes.length } } });
+        return { msgtype: "m.file", body: name, filename: name, file, info: { mimetype: type, size: bytes.length }, "m.mentions": {} };
     },
 
     // download returns the decrypted content of a file that somebody has sent.
