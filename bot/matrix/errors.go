@@ -20,6 +20,9 @@ var rejections = []string{"M_TOO_LARGE", "M_BAD_JSON", "M_NOT_JSON", "M_INVALID_
 // server, or an answer without a Matrix error code. The last comes from a proxy in
 // front of the homeserver, whatever its status.
 func Transient(err error) bool {
+	if errors.Is(err, errIncomplete) {
+		return true
+	}
 	var answer mautrix.HTTPError
 	if !errors.As(err, &answer) {
 		return false
