@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,4 +47,17 @@ func (s Strength) kernel(root string) (weak []string) {
 		weak = append(weak, fmt.Sprintf("the runtime %q is unknown", s.Runtime))
 	}
 	return weak
+}
+
+// olderGVisor adds what releases before 2025 do not show. They have no ambient capabilities, and tell about
+// no_new_privs only who asks.
+func olderGVisor(status map[string]string) {
+	if _, shown := status["CapAmb"]; !shown && status["CapBnd"] != "" {
+		status["CapAmb"] = "0"
+	}
+	if _, shown := status["NoNewPrivs"]; !shown {
+		if is, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil {
+			status["NoNewPrivs"] = strconv.Itoa(is)
+		}
+	}
 }
