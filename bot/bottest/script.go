@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest/baddisk"
 	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 	"matrix-tui/bot/bottest/proxy"
@@ -61,6 +62,7 @@ type script struct {
 	said       map[string][]string // room ID → events that the bot must finish
 	noted      map[string]string   // remembered processes and containers
 	tmpfs      bool
+	disk       *baddisk.Disk // below the state folder, if it can fail
 
 	token     string // of the bot, if the script created one
 	ownPolicy bool   // the script sets policy.yaml itself
@@ -192,7 +194,7 @@ func (sc *script) clear(ctx context.Context) error {
 		if sc.tmpfs {
 			err = errors.Join(err, syscall.Unmount(sc.state(), syscall.MNT_DETACH))
 		}
-		err = errors.Join(err, os.RemoveAll(sc.dir))
+		err = errors.Join(err, sc.disk.Unmount(), os.RemoveAll(sc.dir))
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (a *Account) Login(ctx context.Context) error {
 			if err = a.tryLogin(ctx, stored); err == nil {
 				stored, loggedIn = session{DeviceID: a.client.DeviceID, AccessToken: a.client.AccessToken}, true
 				again.Reset()
-			} else if !Transient(err) {
+			} else if !Transient(err) && (a.cfg.Password == "" || !IsUnknownToken(err)) { // a login needs no token
 				return sentence.Newf(fmt.Errorf("log in: %w", err),
 					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
 			}
