@@ -93,7 +93,7 @@ func (c *Container) openLine(ctx context.Context) (*line, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	input, in := io.Pipe()
 	l := &line{in: in, stop: stop, gone: make(chan struct{}), strength: c.strength}
-	argv := []string{initPath, "attend"}
+	argv := []string{c.init, "attend"}
 	if c.strength != "" {
 		argv = append(argv, c.strength)
 	}

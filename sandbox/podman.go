@@ -23,11 +23,12 @@ type Podman struct {
 	values context.Context // carries the bindings' client; never cancelled
 	client *bindings.Connection
 
-	names  keyed      // one Ensure, Stop or Destroy per name at a time
-	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
-	warned sync.Map   // warnings already logged
-	uses   uses       // when each container was last used
-	lines  lines      // that nobody is using
+	names         keyed      // one Ensure, Stop or Destroy per name at a time
+	slots         sync.Mutex // locked while a slot is chosen and stored on a volume
+	warned        sync.Map   // warnings already logged
+	limitTogether sync.Once
+	uses          uses  // when each container was last used
+	lines         lines // that nobody is using
 
 	packages imagePackages
 

@@ -64,6 +64,7 @@ func (sc *script) environment() []string {
 		"STATE_DIR":         sc.state(),
 		"CONTAINER_HOST":    sc.service.URI(),
 		"SANDBOX_IMAGE":     sc.suite.image,
+		"SANDBOX_RUNTIME":   sc.suite.runtime,
 		"API_TOKEN":         sc.apiToken(),
 		"LOG_LEVEL":         "debug",
 		// Scripts write faster than people: each message is a task of its own unless a script says otherwise.

@@ -126,7 +126,7 @@ func (s *suite) newScript(name string) (*script, error) {
 	sc.model = agenttest.New(rules, zerolog.Nop())
 	sc.model.RequireKey(sc.key)
 	sc.api = httptest.NewServer(sc.model)
-	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"), Log: filepath.Join(sc.dir, "podman.log")}
+	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"), Log: filepath.Join(sc.dir, "podman.log"), Runtime: s.runtimePath()}
 	sc.bot = &bot{
 		log: filepath.Join(sc.dir, "bot.log"), localpart: "bot-" + sc.name,
 		password: "pw-" + random(), set: map[string]string{},

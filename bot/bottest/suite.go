@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"matrix-tui/bot/bottest/host"
+	"matrix-tui/sandbox"
 )
 
 const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs,crashtest"
@@ -26,12 +27,15 @@ const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btr
 // 43% of the bot's CPU time. deploy/test uses the same flags, so that packages are compiled once.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc/...=-race=false", "-gcflags=modernc.org/memory=-race=false"}
 
+const defaultImage = "localhost/matrix-tui-sandbox:latest"
+
 // suite is shared by all scripts of a test run.
 type suite struct {
 	root    string                 // /tmp/mtc-<pid>; short, because it contains sockets
 	repo    string                 // the module's folder
 	program func() (string, error) // builds the bot, once
 	image   string
+	runtime string // SANDBOX_RUNTIME, for the bots and their podman services
 	home    *host.Homeserver // of the scripts
 	synapse *host.Homeserver // of those on Synapse, started by the first of them
 	counter atomic.Int32
@@ -123,9 +127,9 @@ func (e *missingError) Error() string { return e.what }
 // newSuite looks for the parts and starts the homeserver. After an error the suite, if there is one, must still be
 // closed.
 func newSuite(ctx context.Context) (*suite, error) {
-	s := &suite{image: os.Getenv("SANDBOX_IMAGE")}
+	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), runtime: os.Getenv("SANDBOX_RUNTIME")}
 	if s.image == "" {
-		s.image = "localhost/matrix-tui-sandbox:latest"
+		s.image = defaultImage
 	}
 	if _, err := exec.LookPath("podman"); err != nil {
 		return nil, &missingError{"podman is not installed"}
@@ -159,6 +163,14 @@ func newSuite(ctx context.Context) (*suite, error) {
 		return s, err
 	}
 	return s, s.home.Start(ctx)
+}
+
+// runtimePath is what podman's services are started with.
+func (s *suite) runtimePath() string {
+	if s.runtime == sandbox.GVisor {
+		return filepath.Join(s.repo, "deploy", "host", "runsc")
+	}
+	return s.runtime
 }
 
 // lacksSynapse says why the copies of scripts for Synapse cannot run, "" if they can, or must.
