@@ -35,12 +35,23 @@ type suite struct {
 	image   string
 	home    *host.Homeserver
 	counter atomic.Int32
-	shop    shop // of releases
+	shop    shop              // of releases
+	drills  map[string]*drill // of the scripts that Kills plays, by name
 }
 
 // Run runs every script in dir. If something is missing on the host (podman, the image, the homeserver), it skips, or
 // fails if MATRIX_TUI_E2E=require is set.
 func Run(t *testing.T, dir string) {
+	s := openSuite(t)
+	files, err := prepare(dir, filepath.Join(s.root, "scripts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.play(t, files)
+}
+
+// openSuite returns a suite whose program is built.
+func openSuite(t *testing.T) *suite {
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
 	s, err := newSuite(ctx)
@@ -61,10 +72,11 @@ func Run(t *testing.T, dir string) {
 	if _, err := s.program(); err != nil { // before any script's time starts
 		t.Fatal(err)
 	}
-	files, err := prepare(dir, filepath.Join(s.root, "scripts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	return s
+}
+
+// play runs these scripts.
+func (s *suite) play(t *testing.T, files []string) {
 	all := &plays{T: t}
 	testscript.RunT(all, testscript.Params{
 		Files:               files,
