@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -28,8 +29,9 @@ func (b *Bot) checkServer(ctx context.Context) {
 }
 
 // replaceAll completes the batch of an initial sync: all gaps end, because this batch has
-// its own, and the bot is gone from the known rooms that are not in it. last is the token
-// of the batch before, or "".
+// its own, and the bot is gone from known rooms. last is the token of the batch before,
+// or "". That a room is not in the batch proves nothing: Synapse repeats its answer for two
+// minutes, and rooms joined since then come with the next one.
 func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, next *state.Batch) error {
 	for name := range batch.Joined {
 		next.Closes = append(next.Closes, name)
@@ -51,6 +53,13 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 		if !joined && !invited {
 			batch.Left = append(batch.Left, name)
 		}
+	}
+	if len(batch.Left) > 0 {
+		in, err := b.account.Rooms(ctx)
+		if err != nil {
+			return fmt.Errorf("list joined rooms: %w", err)
+		}
+		batch.Left = slices.DeleteFunc(batch.Left, func(name string) bool { return slices.Contains(in, name) })
 	}
 	if last == "" || len(batch.Joined) == 0 {
 		return nil // it is the first one, or there is nobody to tell

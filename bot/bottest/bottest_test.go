@@ -30,6 +30,16 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+func TestSkip(t *testing.T) {
+	in := "# a script\n# only on Dendrite: it's odd\nstart\n-- file --\n# only on Dendrite: x\n"
+	if diff := cmp.Diff("# a script\nskip 'it''s odd'\nstart\n-- file --\n# only on Dendrite: x\n", skip(in, dendriteMark, "")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(in, skip(in, synapseMark, "no Synapse")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCostOf(t *testing.T) {
 	in := "# two\ndeadline 90s\nstart\ndeadline 2m\ndeadline soon\n-- file --\ndeadline 5m\n"
 	if got, want := costOf(in), (cost{2 * time.Minute, 5}); got != want {

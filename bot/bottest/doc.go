@@ -23,6 +23,9 @@
 // run early, where encryption no longer makes a difference. When a script ends, everything the bot has sent to an
 // encrypted room is checked as the homeserver stored it.
 //
+// The homeserver is Dendrite, or what MATRIX_TUI_HOMESERVER names (synapse). The line `# also on Synapse` makes a script
+// of a Dendrite run play on Synapse, too, as NAME-on-synapse. `# only on Dendrite: REASON` skips it elsewhere.
+//
 // Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the script makes progress, and nothing
 // sleeps for an effect. `expect` matches each message once, so the same words can be expected again. Verbs that mean
 // "no more than" (`!expect`, `count`, `finals`) first wait until the bot's journal shows that it has finished

@@ -3,12 +3,10 @@ package bottest
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -164,22 +162,16 @@ func (sc *script) checkUploads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(sc.home.Data(), "media.db")+"?mode=ro&_pragma=busy_timeout(2000)")
+	files, err := sc.home.Uploads(ctx, sc.home.Data(), sc.bot.id)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	var what string
-	err = db.QueryRowContext(ctx, `SELECT content_type || ' ' || upload_name FROM mediaapi_media_repository
-		WHERE user_id = ? AND media_id <> ? AND (content_type <> 'application/octet-stream' OR upload_name <> '')`,
-		sc.bot.id, avatar[strings.LastIndex(avatar, "/")+1:]).Scan(&what)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return fmt.Errorf("list what was uploaded: %w", err)
+	for _, file := range files {
+		if file.ID != avatar[strings.LastIndex(avatar, "/")+1:] && (file.Type != "application/octet-stream" || file.Name != "") {
+			return fmt.Errorf("the bot has uploaded in clear: %s %s", file.Type, file.Name)
+		}
 	}
-	return fmt.Errorf("the bot has uploaded in clear: %s", what)
+	return nil
 }
 
 // avatar is the address of the bot's picture, "" if there is none.

@@ -53,14 +53,14 @@ func TestOpenFiles(t *testing.T) {
 	}
 }
 
-func TestDoubles(t *testing.T) {
+func TestMarked(t *testing.T) {
 	for script, want := range map[string]bool{
 		"# heard\n# also encrypted\nstart\n":    true,
 		"# heard\nstart\n":                      false,
 		"# also encrypted, they say\nstart\n":   false,
 		"start\n-- file --\n# also encrypted\n": false,
 	} {
-		if got := doubles(script); got != want {
+		if got := marked(script, doubleMark); got != want {
 			t.Errorf("%q: %v", script, got)
 		}
 	}

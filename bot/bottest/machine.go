@@ -67,7 +67,7 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		return nil, err
 	}
 	_, err = host.MustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
-		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+sc.suite.bins+":/opt/dendrite:ro", machineImage,
+		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+host.DendriteFolder()+":/opt/dendrite:ro", machineImage,
 		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd passes credentials by mounts; a container makes mounts private
 	if err != nil {
 		return nil, err

@@ -19,16 +19,25 @@ const (
 	doubleMark = "# also encrypted"
 	// singleMark, on a line of its own, ends that second run: what follows does not depend on encryption.
 	singleMark = "# unencrypted only from here"
+	// eachMark begins a line `# for each NAME: VALUE…`: the script runs once with each value of the variable $NAME, as
+	// SCRIPT-VALUE.
+	eachMark = "# for each "
 	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
+	// synapseMark, on a line of its own, makes a script of Dendrite's run on Synapse, too; synapseName is that run's suffix.
+	synapseMark = "# also on Synapse"
+	synapseName = "-on-synapse"
+	// dendriteMark begins a line that says why a script cannot run on another homeserver.
+	dendriteMark = "# only on Dendrite: "
 )
 
 // allEncrypted reports whether every script runs in encrypted rooms, once.
 func allEncrypted() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
 
 // prepare copies the scripts of dir to a folder with their verbs renamed, those with a double twice, and returns the
-// copies, those that probably take longest first.
-func prepare(dir, to string) ([]string, error) {
+// copies, those that probably take longest first. They are for the given homeserver; noSynapse says why those for Synapse
+// are skipped, if they are.
+func prepare(dir, to, software, noSynapse string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, fmt.Errorf("find scripts: %w", err)
@@ -43,25 +52,57 @@ func prepare(dir, to string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
-		names := []string{filepath.Base(path)}
-		if doubles(string(script)) && !allEncrypted() {
-			names = append(names, strings.TrimSuffix(names[0], ".txtar")+doubleName+".txtar")
-		}
-		for i, name := range names {
-			dst, play := filepath.Join(to, name), rename(string(script))
-			if i > 0 {
-				play = shorten(play)
+		for name, script := range versions(strings.TrimSuffix(filepath.Base(path), ".txtar"), string(script)) {
+			for _, suffix := range suffixes(script, software) {
+				dst, play := filepath.Join(to, name+suffix+".txtar"), rename(script)
+				switch {
+				case suffix == doubleName:
+					play = shorten(play)
+				case suffix == synapseName && noSynapse != "":
+					play = skip(play, synapseMark, noSynapse)
+				case software != "Dendrite":
+					play = skip(play, dendriteMark, "")
+				}
+				if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
+					return nil, fmt.Errorf("write script: %w", err)
+				}
+				copies, costs[dst] = append(copies, dst), costOf(play)
 			}
-			if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
-				return nil, fmt.Errorf("write script: %w", err)
-			}
-			copies, costs[dst] = append(copies, dst), costOf(play)
 		}
 	}
+	slices.Sort(copies)
 	slices.SortStableFunc(copies, func(a, b string) int {
 		return cmp.Or(cmp.Compare(costs[b].deadline, costs[a].deadline), cmp.Compare(costs[b].lines, costs[a].lines))
 	})
 	return copies, nil
+}
+
+// versions returns what a script is played as, by name: once with each value of its variable, if it has one.
+func versions(name, script string) map[string]string {
+	lines := scriptLines(script)
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, eachMark) })
+	if at < 0 {
+		return map[string]string{name: script}
+	}
+	variable, values, _ := strings.Cut(strings.TrimPrefix(lines[at], eachMark), ":")
+	all, files := map[string]string{}, script[len(strings.Join(lines, "")):]
+	for _, value := range strings.Fields(values) {
+		lines[at] = "env " + variable + "=" + value + "\n"
+		all[name+"-"+value] = strings.Join(lines, "") + files
+	}
+	return all
+}
+
+// suffixes are those of the names under which a script is played.
+func suffixes(script, software string) []string {
+	all := []string{""}
+	if marked(script, doubleMark) && !allEncrypted() {
+		all = append(all, doubleName)
+	}
+	if marked(script, synapseMark) && software == "Dendrite" {
+		all = append(all, synapseName)
+	}
+	return all
 }
 
 // cost is an estimate of how long a script takes: scripts that wait long have a long `deadline`.
@@ -82,8 +123,21 @@ func costOf(archive string) (c cost) {
 	return c
 }
 
-// doubles reports whether the script part of a txtar archive has the mark.
-func doubles(archive string) bool { return slices.Contains(scriptLines(archive), doubleMark+"\n") }
+// marked reports whether the script part of a txtar archive has the mark.
+func marked(archive, mark string) bool { return slices.Contains(scriptLines(archive), mark+"\n") }
+
+// skip turns the line that begins with a mark, if there is one, into the end of the script. The reason is the rest of the
+// line, and what is given.
+func skip(archive, mark, reason string) string {
+	lines := scriptLines(archive)
+	files := archive[len(strings.Join(lines, "")):]
+	for i, line := range lines {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			lines[i] = "skip '" + strings.ReplaceAll(strings.TrimSpace(rest)+reason, "'", "''") + "'\n"
+		}
+	}
+	return strings.Join(lines, "") + files
+}
 
 // scriptLines returns the lines of the script part of a txtar archive.
 func scriptLines(archive string) []string {

@@ -54,6 +54,8 @@ type script struct {
 	people map[string]*person.Person
 	rooms  map[string]*room
 
+	elements map[string]*elementUser // people with a client on Element's engine
+
 	mu         sync.Mutex
 	containers []string            // every container name that the script may have created
 	expected   map[string]bool     // person+event pairs that an expect has matched
@@ -79,12 +81,12 @@ type scriptKey struct{}
 func (s *suite) setup(env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
-	if err := s.home.Start(ctx); err != nil {
-		return err
-	}
 	sc, err := s.newScript(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(sc.name, synapseName) {
+		sc.home = s.synapse
 	}
 	sc.work = env.WorkDir
 	sc.tb, _ = env.T().(testing.TB)
@@ -92,6 +94,9 @@ func (s *suite) setup(env *testscript.Env) error {
 	env.Defer(sc.end)
 	env.Setenv("state", sc.state())
 	env.Setenv("image", s.image)
+	if err := sc.home.Start(ctx); err != nil {
+		return err
+	}
 	return sc.service.Start(ctx)
 }
 
@@ -105,6 +110,7 @@ func (s *suite) newScript(name string) (*script, error) {
 		key:       "AIza-secret-" + random(),
 		people:    map[string]*person.Person{},
 		rooms:     map[string]*room{},
+		elements:  map[string]*elementUser{},
 		expected:  map[string]bool{},
 		said:      map[string][]string{},
 		noted:     map[string]string{},
@@ -166,6 +172,9 @@ func (sc *script) clear(ctx context.Context) error {
 	sc.endReleases()
 	for _, p := range sc.people {
 		p.Close()
+	}
+	for _, e := range sc.elements {
+		e.Close()
 	}
 	if sc.api != nil {
 		sc.model.Close()

@@ -31,9 +31,9 @@ type suite struct {
 	root    string                 // /tmp/mtc-<pid>; short, because it contains sockets
 	repo    string                 // the module's folder
 	program func() (string, error) // builds the bot, once
-	bins    string                 // Dendrite's programs
 	image   string
-	home    *host.Homeserver
+	home    *host.Homeserver // of the scripts
+	synapse *host.Homeserver // of those on Synapse, started by the first of them
 	counter atomic.Int32
 	shop    shop              // of releases
 	drills  map[string]*drill // of the scripts that Kills plays, by name
@@ -43,7 +43,7 @@ type suite struct {
 // fails if MATRIX_TUI_E2E=require is set.
 func Run(t *testing.T, dir string) {
 	s := openSuite(t)
-	files, err := prepare(dir, filepath.Join(s.root, "scripts"))
+	files, err := prepare(dir, filepath.Join(s.root, "scripts"), s.home.Name(), s.lacksSynapse())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (e *missingError) Error() string { return e.what }
 // newSuite looks for the parts and starts the homeserver. After an error the suite, if there is one, must still be
 // closed.
 func newSuite(ctx context.Context) (*suite, error) {
-	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), bins: host.DendriteFolder()}
+	s := &suite{image: os.Getenv("SANDBOX_IMAGE")}
 	if s.image == "" {
 		s.image = "localhost/matrix-tui-sandbox:latest"
 	}
@@ -145,27 +145,41 @@ func newSuite(ctx context.Context) (*suite, error) {
 	if _, _, code, err := host.Podman(ctx, "image", "exists", s.image); err != nil || code != 0 {
 		return nil, &missingError{fmt.Sprintf("image %s does not exist: build it with deploy/image/build", s.image)}
 	}
-	if _, err := os.Stat(filepath.Join(s.bins, "dendrite")); err != nil {
-		return nil, &missingError{fmt.Sprintf("no Dendrite in %q: set MATRIX_TUI_DENDRITE", s.bins)}
-	}
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return nil, fmt.Errorf("find the module: %w", err)
 	}
 	s.repo = filepath.Dir(strings.TrimSpace(string(mod)))
+	deploy := filepath.Join(s.repo, "deploy")
+	software, err := host.Chosen(deploy)
+	if err != nil {
+		return nil, err
+	}
+	if lacks := software.Missing(); lacks != "" {
+		return nil, &missingError{lacks}
+	}
 	sweep(ctx)
 	s.root = filepath.Join("/tmp", "mtc-"+strconv.Itoa(os.Getpid()))
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, fmt.Errorf("create folder of the scripts: %w", err)
 	}
 	s.program = sync.OnceValues(s.build)
-	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), s.homeScript(), s.bins); err != nil {
+	if s.home, err = host.NewHomeserver(filepath.Join(s.root, "homeserver"), software); err != nil {
+		return s, err
+	}
+	if s.synapse, err = host.NewHomeserver(filepath.Join(s.root, "synapse"), host.Synapse(deploy)); err != nil {
 		return s, err
 	}
 	return s, s.home.Start(ctx)
 }
 
-func (s *suite) homeScript() string { return filepath.Join(s.repo, "deploy", "homeserver", "start") }
+// lacksSynapse says why the copies of scripts for Synapse cannot run, "" if they can, or must.
+func (s *suite) lacksSynapse() string {
+	if os.Getenv("MATRIX_TUI_E2E") == "require" {
+		return ""
+	}
+	return s.synapse.Missing()
+}
 
 // build compiles the bot with its crash points, and with the race detector if the tests have it.
 func (s *suite) build() (string, error) {
@@ -192,7 +206,7 @@ func (s *suite) build() (string, error) {
 func (s *suite) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
-	err := s.home.Stop(ctx)
+	err := errors.Join(s.home.Stop(ctx), s.synapse.Stop(ctx))
 	if os.Getenv("MATRIX_TUI_KEEP") == "" {
 		err = errors.Join(err, os.RemoveAll(s.root))
 	}

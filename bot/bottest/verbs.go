@@ -92,6 +92,7 @@ var verbs = []verb{
 	{"upload", "USER ROOM FILE", 3, 3, false, doUpload},
 	{"encrypt", "USER ROOM", 2, 2, false, toRoom((*person.Person).Encryption)}, // the room becomes encrypted
 	{"keys", "USER hold|release", 2, 2, false, doKeys},                         // USER's client does not send its keys for encrypted rooms; release: sends them late
+	{"element", "NAME [VERB…]", 1, -1, false, doElement},                       // NAME logs in with Element's engine, or does something with it: see elementVerbs
 	{"verify", "USER [ROOM]", 1, 2, true, doVerify},                            // USER verifies the bot, by messages in ROOM as Element does in a direct chat; the bot's log has the emojis that USER sees; !verify: the bot does not answer
 	{"cleartext", "ROOM REGEXP", 2, 2, true, doCleartext},                      // the homeserver has seen this, in an event of the room, a file or anywhere else; !cleartext: never
 	{"file-has", "USER ROOM REGEXP", 3, 3, false, doFileHas},                   // the newest file of somebody else matches, after decryption
@@ -142,7 +143,7 @@ var verbs = []verb{
 	{"http-wait", "PATH REGEXP [TIMEOUT]", 2, 3, false, doHTTPWait}, // GET until the body matches
 
 	// the host
-	{"homeserver", "own|stop|start", 1, 1, false, doHomeserver},
+	{"homeserver", "own|stop|start|limit [USER]", 1, 2, false, doHomeserver},
 	{"proxy", "on|inject|invite|rewrite|answer|delay|cut|met …", 1, -1, false, doProxy}, // faults of the homeserver, as the bot sees it: see doc.go; the first one before the bot's first start
 	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse},                        // the same as `proxy answer`, with this errcode
 	{"refused", "", 0, 0, false, doRefused},                                             // the same as `proxy met`

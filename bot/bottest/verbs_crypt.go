@@ -189,6 +189,11 @@ func doVerify(ctx context.Context, sc *script, neg bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	return sc.emojisLogged(ctx, emojis)
+}
+
+// emojisLogged waits until the bot has logged these emojis of a verification, and its end.
+func (sc *script) emojisLogged(ctx context.Context, emojis []string) error {
 	want, err := json.Marshal(emojis)
 	if err != nil {
 		return err

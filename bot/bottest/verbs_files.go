@@ -33,7 +33,7 @@ func doContent(_ context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(sc.ts.Stdout(), string(m.Content))
+	fmt.Fprintln(sc.ts.Stdout(), string(person.Plain(m.Content)))
 	return nil
 }
 

@@ -87,23 +87,27 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 		if sc.bot.id != "" || len(sc.people) > 0 {
 			return fmt.Errorf("an own homeserver comes before the bot and its people")
 		}
-		home, err := host.NewHomeserver(filepath.Join(sc.dir, "home"), sc.suite.homeScript(), sc.suite.bins)
+		home, err := host.NewHomeserver(filepath.Join(sc.dir, "home"), sc.home.Software)
 		if err != nil {
 			return err
 		}
 		sc.home, sc.ownHome = home, true
 		sc.ts.Setenv("home", home.Data())
 		return home.Start(ctx)
-	case "stop", "start":
+	case "stop", "start", "limit":
 		if !sc.ownHome {
-			return fmt.Errorf("the shared homeserver stays up: homeserver own comes first")
+			return fmt.Errorf("the shared homeserver stays as it is: homeserver own comes first")
 		}
-		if args[0] == "stop" {
+		switch {
+		case args[0] == "stop":
 			return sc.home.Stop(ctx)
+		case args[0] == "start":
+			return sc.home.Start(ctx)
+		case len(args) == 2:
+			return sc.home.Limit(ctx, sc.home.Data(), args[1])
 		}
-		return sc.home.Start(ctx)
 	}
-	return fmt.Errorf("usage: homeserver own|stop|start")
+	return fmt.Errorf("usage: homeserver own|stop|start|limit USER")
 }
 
 func doStateDir(ctx context.Context, sc *script, _ bool, args []string) error {

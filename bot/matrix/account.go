@@ -80,7 +80,7 @@ func New(cfg Config) (*Account, error) {
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
 	a := &Account{cfg: cfg, client: client, log: cfg.Log}
-	a.clock.next = crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))
+	a.clock.next = &complete{crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))}
 	client.Client.Transport = &a.clock
 	return a, nil
 }

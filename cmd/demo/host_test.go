@@ -42,9 +42,12 @@ func newBench(t *testing.T) *bench {
 	_, err := exec.LookPath("podman")
 	need(t, err == nil, "podman")
 	need(t, exec.CommandContext(t.Context(), "podman", "image", "exists", h.image).Run() == nil, "image "+h.image)
-	bins := host.DendriteFolder()
-	_, err = os.Stat(filepath.Join(bins, "dendrite"))
-	need(t, err == nil, "dendrite in "+bins)
+	scripts, err := filepath.Abs("../../deploy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dendrite := host.Dendrite(scripts)
+	need(t, dendrite.Missing() == "", dendrite.Missing())
 	if h.dir, err = os.MkdirTemp("", "mtd-"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +63,7 @@ func newBench(t *testing.T) *bench {
 		h.podman = service.URI()
 		begin(t, service)
 	}
-	script, err := filepath.Abs("../../deploy/homeserver/start")
-	if err != nil {
-		t.Fatal(err)
-	}
-	home, err := host.NewHomeserver(filepath.Join(h.dir, "hs"), script, bins)
+	home, err := host.NewHomeserver(filepath.Join(h.dir, "hs"), dendrite)
 	if err != nil {
 		t.Fatal(err)
 	}

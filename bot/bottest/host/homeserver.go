@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,19 +11,51 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	_ "modernc.org/sqlite" // the databases of homeservers
 )
 
-// Homeserver is a Dendrite on a loopback port.
+// Software is a homeserver program: Dendrite or Synapse. With either, anybody can register an account.
+type Software interface {
+	Name() string
+	// Missing says what of it this host lacks, "" for nothing.
+	Missing() string
+	// Command runs it in the foreground, with everything it stores in a folder.
+	Command(data string, port int) (argv, env []string)
+	// Limit makes it limit how often people send messages, except for one user, from its next start on.
+	Limit(ctx context.Context, data, except string) error
+	// Uploads lists the files that a user has uploaded.
+	Uploads(ctx context.Context, data, user string) ([]Upload, error)
+}
+
+// Upload is a file on a homeserver, with the type and the name that the uploader gave it.
+type Upload struct{ ID, Type, Name string }
+
+// Chosen is the homeserver that tests run on: the value of MATRIX_TUI_HOMESERVER, by default Dendrite. Scripts is the
+// folder deploy of the repository.
+func Chosen(scripts string) (Software, error) {
+	switch name := os.Getenv("MATRIX_TUI_HOMESERVER"); name {
+	case "", "dendrite":
+		return Dendrite(scripts), nil
+	case "synapse":
+		return Synapse(scripts), nil
+	default:
+		return nil, fmt.Errorf("MATRIX_TUI_HOMESERVER=%s: dendrite and synapse are known", name)
+	}
+}
+
+// Homeserver is one on a loopback port.
 type Homeserver struct {
-	dir, script, bins string
-	port              int
+	Software
+	dir  string
+	port int
 
 	mu   sync.Mutex // guards the fields below
 	proc *Process
 }
 
 // NewHomeserver prepares one in dir; Start runs it.
-func NewHomeserver(dir, script, bins string) (*Homeserver, error) {
+func NewHomeserver(dir string, software Software) (*Homeserver, error) {
 	port, err := FreePort()
 	if err != nil {
 		return nil, err
@@ -30,10 +63,10 @@ func NewHomeserver(dir, script, bins string) (*Homeserver, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create folder of the homeserver: %w", err)
 	}
-	return &Homeserver{dir: dir, script: script, bins: bins, port: port}, nil
+	return &Homeserver{Software: software, dir: dir, port: port}, nil
 }
 
-// Data is the folder that the start script fills: dendrite.yaml and databases.
+// Data is the folder that its start script fills: configuration, databases, media.
 func (h *Homeserver) Data() string { return filepath.Join(h.dir, "data") }
 
 func (h *Homeserver) URL() string { return "http://127.0.0.1:" + strconv.Itoa(h.port) }
@@ -46,9 +79,8 @@ func (h *Homeserver) Start(ctx context.Context) error {
 	if h.proc.Alive() {
 		return nil
 	}
-	env := append(os.Environ(), "MATRIX_TUI_DENDRITE="+h.bins)
-	proc, err := Launch(h.dir, filepath.Join(h.dir, "homeserver.log"), env,
-		h.script, h.Data(), strconv.Itoa(h.port))
+	argv, env := h.Command(h.Data(), h.port)
+	proc, err := Launch(h.dir, filepath.Join(h.dir, "homeserver.log"), append(os.Environ(), env...), argv...)
 	if err != nil {
 		return err
 	}
@@ -106,9 +138,9 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// DendriteFolder is the folder of the homeserver's programs.
-func DendriteFolder() string {
-	if dir := os.Getenv("MATRIX_TUI_DENDRITE"); dir != "" {
+// Cached is the folder that a variable names, or else the one of that name among what the scripts in deploy keep.
+func Cached(variable, name string) string {
+	if dir := os.Getenv(variable); dir != "" {
 		return dir
 	}
 	cache := os.Getenv("MATRIX_TUI_CACHE")
@@ -119,5 +151,28 @@ func DendriteFolder() string {
 		}
 		cache = filepath.Join(user, "matrix-tui")
 	}
-	return filepath.Join(cache, "bin")
+	return filepath.Join(cache, name)
+}
+
+// uploads reads a homeserver's SQLite database.
+func uploads(ctx context.Context, path, query, user string) ([]Upload, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=busy_timeout(2000)")
+	if err != nil {
+		return nil, fmt.Errorf("open database of the homeserver: %w", err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, query, user)
+	if err != nil {
+		return nil, fmt.Errorf("list uploads: %w", err)
+	}
+	defer rows.Close()
+	var list []Upload
+	for rows.Next() {
+		var up Upload
+		if err := rows.Scan(&up.ID, &up.Type, &up.Name); err != nil {
+			return nil, fmt.Errorf("list uploads: %w", err)
+		}
+		list = append(list, up)
+	}
+	return list, rows.Err()
 }

@@ -10,18 +10,18 @@ import (
 
 // A homeserver that has exited by itself reports it, and can be started again.
 func TestHomeserverDies(t *testing.T) {
-	bins := DendriteFolder()
-	if _, err := os.Stat(filepath.Join(bins, "dendrite")); err != nil {
-		if os.Getenv("MATRIX_TUI_E2E") == "require" {
-			t.Fatal(err)
-		}
-		t.Skip("NOT RUN: no Dendrite: set MATRIX_TUI_DENDRITE")
-	}
-	script, err := filepath.Abs("../../../deploy/homeserver/start")
+	scripts, err := filepath.Abs("../../../deploy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := NewHomeserver(t.TempDir(), script, bins)
+	software := Dendrite(scripts)
+	if lacks := software.Missing(); lacks != "" {
+		if os.Getenv("MATRIX_TUI_E2E") == "require" {
+			t.Fatal(lacks)
+		}
+		t.Skip("NOT RUN: " + lacks)
+	}
+	h, err := NewHomeserver(t.TempDir(), software)
 	if err != nil {
 		t.Fatal(err)
 	}

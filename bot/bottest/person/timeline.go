@@ -1,6 +1,7 @@
 package person
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -273,6 +274,7 @@ func (p *Person) back(ctx context.Context, room, from string, stop func(Msg) boo
 }
 
 // Raw returns all events of the room as the homeserver has them, encrypted ones unchanged, newest first; 5,000 at most.
+// Each is written as Plain does.
 func (p *Person) Raw(ctx context.Context, room string) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	from := ""
@@ -289,11 +291,30 @@ func (p *Person) Raw(ctx context.Context, room string) ([]json.RawMessage, error
 		if _, err := p.cli.MakeRequest(ctx, "GET", url, nil, &page); err != nil {
 			return nil, fmt.Errorf("read back in %s: %w", room, err)
 		}
-		out = append(out, page.Chunk...)
+		for _, raw := range page.Chunk {
+			out = append(out, Plain(raw))
+		}
 		if page.End == "" || page.End == from || len(page.Chunk) == 0 {
 			break
 		}
 		from = page.End
 	}
 	return out, nil
+}
+
+// Plain writes JSON as every homeserver might have done it: with sorted keys, and without escapes that are not needed.
+func Plain(raw json.RawMessage) json.RawMessage {
+	var value any
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.UseNumber()
+	if in.Decode(&value) != nil {
+		return raw
+	}
+	var out bytes.Buffer
+	to := json.NewEncoder(&out)
+	to.SetEscapeHTML(false)
+	if to.Encode(value) != nil {
+		return raw
+	}
+	return bytes.TrimSpace(out.Bytes())
 }

@@ -68,3 +68,10 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		t.Errorf("found %v in an empty room", m)
 	}
 }
+
+func TestPlain(t *testing.T) {
+	in := `{"b": 9007199254740993, "a": "\ud83d\udd12 \u003c\u0026"}`
+	if got := string(Plain([]byte(in))); got != `{"a":"🔒 <&","b":9007199254740993}` {
+		t.Error(got)
+	}
+}

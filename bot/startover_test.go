@@ -1,0 +1,42 @@
+package bot
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+)
+
+// Synapse answers an initial sync from a cache if it has answered the same within two minutes. Rooms joined since then
+// are missing there, and the bot has not left them.
+func TestInitialSyncFromCache(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/_matrix/client/v3/joined_rooms" {
+			t.Errorf("request for %s", r.URL)
+		}
+		_, _ = w.Write([]byte(`{"joined_rooms":["!stays:here"]}`))
+	}))
+	defer server.Close()
+	b := newDeciding(t, "").bot
+	var err error
+	if b.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()}); err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []string{"!stays:here", "!gone:here"} {
+		if err := b.Store.SetContainer(t.Context(), room, "sandbox-"+room); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := &matrix.Sync{Next: "s1", Joined: map[string]matrix.Room{"!other:here": {}}}
+	if err := b.replaceAll(t.Context(), batch, "", &state.Batch{}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(batch.Left, "!gone:here") || slices.Contains(batch.Left, "!stays:here") {
+		t.Errorf("left: %v", batch.Left)
+	}
+}
