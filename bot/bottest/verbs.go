@@ -33,8 +33,11 @@ var verbs = []verb{
 	{"bot-kill", "", 0, 0, false, doKill},                    // `kill`: SIGKILL
 	{"killat", "POINT", 1, 1, false, doKillAt},               // crash point of the next start; a running bot is restarted with it
 	{"died", "", 0, 0, false, doDied},                        // wait until it has killed itself there
+	{"drill", "", 0, 0, false, doDrill},                      // from here on, in deploy/test --kills, the bot dies before the effect whose turn it is, and is started again
+	{"drilled", "", 0, 0, false, doDrilled},                  // the end of that, when the bot has finished everything
 	{"failed", "", 0, 0, false, doFailed},                    // wait until it has exited with an error; stderr has its log since its start
 	{"logout-bot", "", 0, 0, false, doLogoutBot},             // the homeserver invalidates the bot's token, as after a password reset
+	{"logged-in", "", 0, 0, false, doLoggedIn},               // wait until the bot has stored another login since then
 	{"token", "", 0, 0, false, doToken},                      // $token is an access token of the bot's account, of a new session
 	{"deviceless", "", 0, 0, false, doDeviceless},            // from the next start, the homeserver reports no session for the bot's token
 	{"reboot", "", 0, 0, false, doReboot},                    // bot and containers lose power, containers come back as podman-restart.service starts them, then the bot

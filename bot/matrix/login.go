@@ -14,6 +14,7 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
@@ -154,6 +155,7 @@ func (a *Account) saveAccount(s session) error {
 	if err != nil {
 		return err
 	}
+	crash.Count("write account.json")
 	if err := renameio.WriteFile(a.accountFile(), data, 0o600); err != nil {
 		return fmt.Errorf("save login: %w", err)
 	}
