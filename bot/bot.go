@@ -32,6 +32,7 @@ import (
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
 	"matrix-tui/state/damage"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
@@ -169,6 +170,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.purge(ctx) })
 	b.start(func() { b.watchWaits(ctx) })
 	b.start(func() { b.watchKeys(ctx) })
+	b.start(func() { b.account.KeepSigned(ctx) })
 	b.start(func() { b.watchHost(ctx) })
 	b.start(func() { b.tasks.Keeper.Watch(ctx) })
 	debug.FreeOSMemory() // memory that only the start needed
@@ -185,13 +187,11 @@ func (b *Bot) wakeRooms(ctx context.Context) error {
 	for _, name := range rooms {
 		b.room(name).wake()
 	}
-	rooms, err = b.Journal.GapRooms(ctx)
+	gaps, err := b.Journal.GapRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with gaps: %w", err)
 	}
-	for _, name := range rooms {
-		b.room(name).gaps.Wake()
-	}
+	b.wakeGaps(gaps, rooms)
 	rooms, err = b.Journal.UnsentRooms(ctx)
 	if err != nil {
 		return fmt.Errorf("list rooms with unsent messages: %w", err)
@@ -233,16 +233,23 @@ func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.start(f) 
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
 
-// setProfile gives the account a display name and an avatar if it has none.
+// setProfile gives the account a display name and an avatar if it has none. It
+// retries while the homeserver has trouble.
 func (b *Bot) setProfile(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	name, err := b.account.SetProfile(ctx)
-	if err != nil && b.ctx.Err() == nil {
+	for again := retry.New(time.Second, time.Hour); ; {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		name, err := b.account.SetProfile(call)
+		cancel()
+		if name != "" {
+			b.called.Store(name)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
 		b.log.Warn().Err(err).Msg("cannot set the account's profile")
-	}
-	if name != "" {
-		b.called.Store(name)
+		if !matrix.Transient(err) || retry.Sleep(ctx, again.Next()) != nil {
+			return
+		}
 	}
 }
 

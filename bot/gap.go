@@ -16,6 +16,21 @@ import (
 // gapQuiet is the number of failed requests for missing events before the room is told.
 const gapQuiet = 3
 
+// wakeGaps fills gaps in these rooms, first where something waits for that.
+func (b *Bot) wakeGaps(rooms, busy []string) {
+	waits := map[string]bool{}
+	for _, name := range busy {
+		waits[name] = true
+	}
+	for _, now := range []bool{true, false} {
+		for _, name := range rooms {
+			if waits[name] == now {
+				b.room(name).gaps.Wake()
+			}
+		}
+	}
+}
+
 // fillGaps fills the room's gaps, page by page, and retries as often as necessary. The
 // room's newer events wait for that, other rooms do not.
 func (r *room) fillGaps() {
@@ -27,7 +42,7 @@ func (r *room) fillGaps() {
 			return
 		}
 		if err == nil {
-			err = r.fillPage(ctx, g)
+			err = r.fillPage(ctx, g, failed > 0)
 		}
 		if err == nil {
 			again.Reset()
@@ -48,10 +63,10 @@ func (r *room) fillGaps() {
 	}
 }
 
-// fillPage stores the next page of a gap.
-func (r *room) fillPage(ctx context.Context, g state.Gap) error {
+// fillPage stores the next page of a gap; again says that the last request has failed.
+func (r *room) fillPage(ctx context.Context, g state.Gap, again bool) error {
 	b := r.bot
-	page, err := b.timeline.Page(ctx, g)
+	page, err := b.timeline.Page(ctx, g, again)
 	if err != nil {
 		return r.endGap(ctx, g, err)
 	}

@@ -140,8 +140,17 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		return &notReadyError{err}
 	}
 	b.receive(fresh)
-	for _, gap := range next.Gaps {
-		b.room(gap.Room).gaps.Wake()
+	if len(next.Gaps) > 0 {
+		var gaps, busy []string
+		for _, gap := range next.Gaps {
+			gaps = append(gaps, gap.Room)
+		}
+		for _, row := range fresh {
+			if row.Status == state.Pending {
+				busy = append(busy, row.Room)
+			}
+		}
+		b.wakeGaps(gaps, busy)
 	}
 	if b.isOpen.Load() {
 		for _, name := range next.Closes {

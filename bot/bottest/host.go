@@ -43,6 +43,17 @@ func (h *Host) Person(ctx context.Context, name, password string) (*person.Perso
 	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password, Log: zerolog.Nop()})
 }
 
+// KeyedPerson is Person with a signed device, which can use encrypted rooms.
+func (h *Host) KeyedPerson(ctx context.Context, name, password string) (*person.Person, error) {
+	return person.Enter(ctx, person.Config{Homeserver: h.suite.home.URL(), Name: name, Password: password, Keys: person.SignedKeys, Log: zerolog.Nop()})
+}
+
+// StopHomeserver kills the homeserver; StartHomeserver starts it again, with its data.
+func (h *Host) StopHomeserver(ctx context.Context) error { return h.suite.home.Stop(ctx) }
+
+// StartHomeserver returns when the homeserver answers.
+func (h *Host) StartHomeserver(ctx context.Context) error { return h.suite.home.Start(ctx) }
+
 // Bot is an account on the host with its own state folder, podman service and model server; the process runs between
 // Launch and Stop.
 type Bot struct{ script *script }
@@ -105,6 +116,15 @@ func (b *Bot) Releases(ctx context.Context, branches ...string) error {
 
 // Launch starts the process and does not wait.
 func (b *Bot) Launch(ctx context.Context) error { return b.script.launchBot(ctx) }
+
+// Ready waits until a launched process is ready.
+func (b *Bot) Ready(ctx context.Context) error { return b.script.ready(ctx) }
+
+// StopPodman kills the podman service; containers live on.
+func (b *Bot) StopPodman(ctx context.Context) error { return b.script.service.Stop(ctx) }
+
+// StartPodman starts it again.
+func (b *Bot) StartPodman(ctx context.Context) error { return b.script.service.Start(ctx) }
 
 // Log returns the process's output since its launch.
 func (b *Bot) Log() string { return b.script.bot.now() }

@@ -19,6 +19,9 @@ const (
 	doubleMark = "# also encrypted"
 	// singleMark, on a line of its own, ends that second run: what follows does not depend on encryption.
 	singleMark = "# unencrypted only from here"
+	// eachMark begins a line `# for each NAME: VALUE…`: the script runs once with each value of the variable $NAME, as
+	// SCRIPT-VALUE.
+	eachMark = "# for each "
 	// doubleName is the suffix of that second run's name.
 	doubleName = "-in-encrypted-rooms"
 	// synapseMark, on a line of its own, makes a script of Dendrite's run on Synapse, too; synapseName is that run's suffix.
@@ -49,34 +52,57 @@ func prepare(dir, to, software, noSynapse string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
-		suffixes := []string{""}
-		if marked(string(script), doubleMark) && !allEncrypted() {
-			suffixes = append(suffixes, doubleName)
-		}
-		if marked(string(script), synapseMark) && software == "Dendrite" {
-			suffixes = append(suffixes, synapseName)
-		}
-		for _, suffix := range suffixes {
-			name := strings.TrimSuffix(filepath.Base(path), ".txtar") + suffix + ".txtar"
-			dst, play := filepath.Join(to, name), rename(string(script))
-			switch {
-			case suffix == doubleName:
-				play = shorten(play)
-			case suffix == synapseName && noSynapse != "":
-				play = skip(play, synapseMark, noSynapse)
-			case software == "Dendrite":
-				play = skip(play, onlyMark, "")
+		for name, script := range versions(strings.TrimSuffix(filepath.Base(path), ".txtar"), string(script)) {
+			for _, suffix := range suffixes(script, software) {
+				dst, play := filepath.Join(to, name+suffix+".txtar"), rename(script)
+				switch {
+				case suffix == doubleName:
+					play = shorten(play)
+				case suffix == synapseName && noSynapse != "":
+					play = skip(play, synapseMark, noSynapse)
+				case software == "Dendrite":
+					play = skip(play, onlyMark, "")
+				}
+				if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
+					return nil, fmt.Errorf("write script: %w", err)
+				}
+				copies, costs[dst] = append(copies, dst), costOf(play)
 			}
-			if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
-				return nil, fmt.Errorf("write script: %w", err)
-			}
-			copies, costs[dst] = append(copies, dst), costOf(play)
 		}
 	}
+	slices.Sort(copies)
 	slices.SortStableFunc(copies, func(a, b string) int {
 		return cmp.Or(cmp.Compare(costs[b].deadline, costs[a].deadline), cmp.Compare(costs[b].lines, costs[a].lines))
 	})
 	return copies, nil
+}
+
+// versions returns what a script is played as, by name: once with each value of its variable, if it has one.
+func versions(name, script string) map[string]string {
+	lines := scriptLines(script)
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, eachMark) })
+	if at < 0 {
+		return map[string]string{name: script}
+	}
+	variable, values, _ := strings.Cut(strings.TrimPrefix(lines[at], eachMark), ":")
+	all, files := map[string]string{}, script[len(strings.Join(lines, "")):]
+	for _, value := range strings.Fields(values) {
+		lines[at] = "env " + variable + "=" + value + "\n"
+		all[name+"-"+value] = strings.Join(lines, "") + files
+	}
+	return all
+}
+
+// suffixes are those of the names under which a script is played.
+func suffixes(script, software string) []string {
+	all := []string{""}
+	if marked(script, doubleMark) && !allEncrypted() {
+		all = append(all, doubleName)
+	}
+	if marked(script, synapseMark) && software == "Dendrite" {
+		all = append(all, synapseName)
+	}
+	return all
 }
 
 // cost is an estimate of how long a script takes: scripts that wait long have a long `deadline`.

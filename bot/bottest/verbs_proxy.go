@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,6 +80,31 @@ var proxyVerbs = map[string]struct {
 	}},
 	"cut": {2, func(_ *script, p *proxy.Proxy, args []string) error {
 		return fault(p, args[0], args[1], proxy.Fault{Cut: true})
+	}},
+	"lie": {3, func(_ *script, p *proxy.Proxy, args []string) error {
+		first, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		fits, err := regexp.Compile(args[2])
+		if err != nil {
+			return err
+		}
+		return p.Lie(args[0], first, fits)
+	}},
+	"truth": {1, func(sc *script, p *proxy.Proxy, args []string) error {
+		kinds := p.Truth()
+		fmt.Fprintln(sc.ts.Stdout(), strings.Join(kinds, "\n"))
+		for _, want := range strings.Fields(args[0]) {
+			fits, err := regexp.Compile(want)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(kinds, fits.MatchString) {
+				return fmt.Errorf("nothing like %s was lied about, only:\n%s", want, strings.Join(kinds, "\n"))
+			}
+		}
+		return nil
 	}},
 }
 

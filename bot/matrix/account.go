@@ -79,7 +79,7 @@ func New(cfg Config) (*Account, error) {
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
 	a := &Account{cfg: cfg, client: client, log: cfg.Log}
-	a.clock.next = cmp.Or(client.Client.Transport, http.DefaultTransport)
+	a.clock.next = &complete{cmp.Or(client.Client.Transport, http.DefaultTransport)}
 	client.Client.Transport = &a.clock
 	return a, nil
 }

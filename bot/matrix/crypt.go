@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/event"
+	"matrix-tui/state/retry"
 )
 
 var errNoMachine = errors.New("encryption is not open")
@@ -57,6 +59,23 @@ func (a *Account) openCrypt(ctx context.Context) error {
 	}
 	a.machine = machine
 	return nil
+}
+
+// KeepSigned signs the device of the session later if it could not be signed because the
+// homeserver had trouble. It returns when ctx ends.
+func (a *Account) KeepSigned(ctx context.Context) {
+	for again := retry.New(time.Minute, time.Hour); retry.Sleep(ctx, again.Next()) == nil; {
+		err := a.use(func(m *e2ee.Machine) error {
+			if Transient(m.Unsigned()) {
+				return m.SignAgain(ctx)
+			}
+			again.Reset()
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn().Err(err).Msg("cannot sign the device")
+		}
+	}
 }
 
 // Close closes the encryption. The account must not be used afterwards.

@@ -10,8 +10,9 @@ import (
 )
 
 // passing are the error codes of a refusal that somebody can lift: a limit of the
-// server's resources, or a locked or suspended account.
-var passing = []string{"M_LIMIT_EXCEEDED", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_LOCKED", "M_USER_SUSPENDED", "M_USER_LIMIT_EXCEEDED", "M_CONSENT_NOT_GIVEN"}
+// server's resources, a locked or suspended account, or a request that was routed to a
+// server which does not know its endpoint. All that we need are in the specification.
+var passing = []string{"M_UNRECOGNIZED", "M_LIMIT_EXCEEDED", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_LOCKED", "M_USER_SUSPENDED", "M_USER_LIMIT_EXCEEDED", "M_CONSENT_NOT_GIVEN"}
 
 // rejections are the error codes that a message gets whenever it is sent again.
 var rejections = []string{"M_TOO_LARGE", "M_BAD_JSON", "M_NOT_JSON", "M_INVALID_PARAM"}
@@ -20,6 +21,9 @@ var rejections = []string{"M_TOO_LARGE", "M_BAD_JSON", "M_NOT_JSON", "M_INVALID_
 // server, or an answer without a Matrix error code. The last comes from a proxy in
 // front of the homeserver, whatever its status.
 func Transient(err error) bool {
+	if errors.Is(err, errIncomplete) {
+		return true
+	}
 	var answer mautrix.HTTPError
 	if !errors.As(err, &answer) {
 		return false

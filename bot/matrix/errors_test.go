@@ -35,7 +35,7 @@ func TestTransient(t *testing.T) {
 	}{
 		{answer(404, ""), true, false}, {answer(413, ""), true, false}, {answer(403, ""), true, false}, {answer(200, ""), true, false},
 		{answer(408, ""), true, false}, {answer(408, "M_UNKNOWN"), true, false}, {answer(502, ""), true, false}, {answer(500, "M_UNKNOWN"), true, false},
-		{answer(429, "M_LIMIT_EXCEEDED"), true, false}, {answer(403, "M_RESOURCE_LIMIT_EXCEEDED"), true, false}, {answer(401, "M_USER_LOCKED"), true, false},
+		{answer(429, "M_LIMIT_EXCEEDED"), true, false}, {answer(403, "M_RESOURCE_LIMIT_EXCEEDED"), true, false}, {answer(401, "M_USER_LOCKED"), true, false}, {answer(404, "M_UNRECOGNIZED"), true, false},
 		{mautrix.HTTPError{}, true, false},
 		{answer(413, "M_TOO_LARGE"), false, true}, {answer(400, "M_BAD_JSON"), false, true}, {answer(400, "M_NOT_JSON"), false, true}, {answer(400, "M_INVALID_PARAM"), false, true},
 		{answer(403, "M_FORBIDDEN"), false, false}, {answer(404, "M_NOT_FOUND"), false, false}, {answer(400, "M_UNKNOWN"), false, false}, {answer(401, "M_UNKNOWN_TOKEN"), false, false},

@@ -33,29 +33,34 @@ type session struct {
 // be called again when the token is no longer valid.
 func (a *Account) Login(ctx context.Context) error {
 	defer a.waits.begin()(nil)
-	stored := a.loadAccount()
-	for again := retry.New(time.Second, 30*time.Second); ; {
+	stored, loggedIn := a.loadAccount(), false
+	for again := retry.New(time.Second, 10*time.Second); ; {
 		what := "homeserver does not answer"
-		err := a.tryLogin(ctx, stored)
-		if err == nil {
-			stored = session{DeviceID: a.client.DeviceID, AccessToken: a.client.AccessToken}
+		var err error
+		if !loggedIn {
+			if err = a.tryLogin(ctx, stored); err == nil {
+				stored, loggedIn = session{DeviceID: a.client.DeviceID, AccessToken: a.client.AccessToken}, true
+				again.Reset()
+			} else if !Transient(err) {
+				return sentence.Newf(fmt.Errorf("log in: %w", err),
+					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
+			}
+		}
+		if loggedIn {
 			err = a.tryCrypt(ctx)
 			switch {
 			case err == nil:
 				return nil
 			case errors.Is(err, e2ee.ErrForeignDevice) && a.cfg.AccessToken == "" && a.cfg.Password != "":
-				stored = a.leaveDevice(ctx, err)
+				stored, loggedIn = a.leaveDevice(ctx, err), false
 				continue
 			case errors.Is(err, e2ee.ErrReplaced):
 				return a.goWithoutKeys(ctx, err)
 			case IsUnknownToken(err) && a.cfg.Password != "":
-				what = "the session ended during the login"
+				what, loggedIn = "the session ended during the login", false
 			case !Transient(err):
 				return err
 			}
-		} else if !Transient(err) {
-			return sentence.Newf(fmt.Errorf("log in: %w", err),
-				"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
 		}
 		pause := again.Next()
 		a.log.Warn().Err(err).Dur("again_in_ms", pause).Msg(what)

@@ -201,5 +201,8 @@ func (a *Account) Messages(ctx context.Context, room, from string, limit int) (c
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("read messages of %s: %w", room, err)
 	}
+	if answer.Chunk == nil {
+		return nil, 0, "", fmt.Errorf("read messages of %s: %w: it has no chunk", room, errIncomplete)
+	}
 	return decode.Timeline(room, answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
 }

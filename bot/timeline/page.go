@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"time"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
@@ -11,7 +12,12 @@ import (
 const (
 	pageSize = 100                         // events of a page
 	maxPages = 2 * state.MaxGap / pageSize // of a gap; a homeserver may return short pages
-	parallel = 4                           // requests at the same time, so that their pages fit into memory
+
+	// Requests at the same time, so that their pages fit into memory. Those for rooms whose last request has failed are
+	// counted separately and may take longer, so that they do not hold up other rooms.
+	parallel      = 4
+	parallelAgain = 2
+	patience      = 15 * time.Second
 )
 
 // Page is a page of a gap.
@@ -23,9 +29,9 @@ type Page struct {
 
 // Page requests the next page of a gap. The last page ends at the first event that was
 // known before the gap, at the account's own join, at the start of the room or at the
-// limit.
-func (r *Reader) Page(ctx context.Context, g state.Gap) (p Page, err error) {
-	chunk, all, end, err := r.messages(ctx, g)
+// limit. again says that the last request for it has failed.
+func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err error) {
+	chunk, all, end, err := r.messages(ctx, g, again)
 	if err != nil {
 		return p, err
 	}
@@ -57,12 +63,21 @@ func (p *Page) cut(chunk []event.Event, known map[string]bool, self string) {
 	}
 }
 
-func (r *Reader) messages(ctx context.Context, g state.Gap) (chunk []event.Event, all int, end string, err error) {
+func (r *Reader) messages(ctx context.Context, g state.Gap, again bool) (chunk []event.Event, all int, end string, err error) {
+	slots := r.first
+	if again {
+		slots = r.again
+	}
 	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-ctx.Done():
 		return nil, 0, "", ctx.Err()
+	}
+	if !again {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
 	}
 	return r.Account.Messages(ctx, g.Room, g.Token, pageSize)
 }

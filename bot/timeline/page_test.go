@@ -1,10 +1,14 @@
 package timeline
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,12 +103,51 @@ func TestJudge(t *testing.T) {
 	} {
 		status, body = c.status, c.body
 		g := state.Gap{Room: "!den:here", Token: "t", Since: c.since}
-		_, err := r.Page(t.Context(), g)
+		_, err := r.Page(t.Context(), g, false)
 		if err == nil {
 			t.Fatalf("%d %s is no error", status, body)
 		}
 		if got := r.Judge(t.Context(), g, err); got != c.want {
 			t.Errorf("%d %s: %d, want %d", status, body, got, c.want)
 		}
+	}
+}
+
+// Rooms that the homeserver does not answer for do not hold up others.
+func TestHungRooms(t *testing.T) {
+	var hung atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "hung") {
+			hung.Add(1)
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, `{"chunk":[{"event_id":"$1"}],"end":"next"}`)
+	}))
+	defer server.Close()
+	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: self, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(nil, account)
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer cancel()
+	for range 2 * parallel {
+		waiting.Go(func() {
+			if _, _, _, err := r.messages(ctx, state.Gap{Room: "!hung:here"}, true); err == nil {
+				t.Error("a hung room was answered")
+			}
+		})
+	}
+	for hung.Load() < parallelAgain {
+		time.Sleep(time.Millisecond)
+	}
+	if _, all, _, err := r.messages(t.Context(), state.Gap{Room: "!den:here"}, false); err != nil || all != 1 {
+		t.Errorf("%d events, %v", all, err)
+	}
+	if n := hung.Load(); n != parallelAgain {
+		t.Errorf("%d requests at once for rooms that failed before, want %d", n, parallelAgain)
 	}
 }

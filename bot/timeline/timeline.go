@@ -20,12 +20,12 @@ type Reader struct {
 	Journal *state.Journal
 	Account *matrix.Account
 
-	slots chan struct{} // limits requests for pages
+	first, again chan struct{} // limit requests for pages
 }
 
 // New returns a reader.
 func New(journal *state.Journal, account *matrix.Account) *Reader {
-	return &Reader{Journal: journal, Account: account, slots: make(chan struct{}, parallel)}
+	return &Reader{Journal: journal, Account: account, first: make(chan struct{}, parallel), again: make(chan struct{}, parallelAgain)}
 }
 
 // Event is an event of a timeline.

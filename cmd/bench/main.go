@@ -29,6 +29,7 @@ type bench struct {
 	rounds     int // samples of slow measurements
 	rooms      int // rooms of the largest bot
 	containers int // its containers, at most one per room
+	scale      int // rooms of section scale
 	begun      time.Time
 	table      table
 }
@@ -37,19 +38,21 @@ type bench struct {
 type section struct {
 	name string
 	do   func(context.Context, *bench) error
+	long bool // measured only if -only is given
 }
 
 var sections = []section{
-	{"state", measureState},
-	{"message", measureMessage},
-	{"reply", measureReply},
-	{"answer", measureAnswer},
-	{"rooms", measureRooms},
-	{"crowd", measureCrowd},
-	{"burst", measureBurst},
-	{"waiting", measureWaiting},
-	{"update", measureUpdate},
-	{"idle", measureIdle}, // memory and start, with many rooms
+	{name: "state", do: measureState},
+	{name: "message", do: measureMessage},
+	{name: "reply", do: measureReply},
+	{name: "answer", do: measureAnswer},
+	{name: "rooms", do: measureRooms},
+	{name: "crowd", do: measureCrowd},
+	{name: "burst", do: measureBurst},
+	{name: "waiting", do: measureWaiting},
+	{name: "update", do: measureUpdate},
+	{name: "idle", do: measureIdle}, // memory and start, with many rooms
+	{name: "scale", do: measureScale, long: true},
 }
 
 func main() {
@@ -59,7 +62,8 @@ func main() {
 		rounds     = flag.Int("rounds", 3, "samples of each slow measurement")
 		rooms      = flag.Int("rooms", 500, "rooms of the largest bot")
 		containers = flag.Int("containers", 200, "containers of the largest bot")
-		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply answer rooms crowd burst waiting idle")
+		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply answer rooms crowd burst waiting update idle, or scale, which takes long")
+		scale      = flag.Int("scale", 1000, "rooms of section scale")
 		limit      = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)
 	flag.Parse()
@@ -67,7 +71,7 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), containers: max(10, *containers), begun: time.Now()}
+	b := &bench{n: max(1, *n), rounds: max(1, min(*rounds, *n)), rooms: max(50, *rooms), containers: max(10, *containers), scale: max(busyRooms, *scale), begun: time.Now()}
 	err := b.run(ctx, *program, *only)
 	b.table.print(os.Stdout)
 	if err != nil {
@@ -92,7 +96,7 @@ func (b *bench) run(ctx context.Context, program, only string) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.host.Close()) }()
 	for _, s := range sections {
-		if !wanted.MatchString(s.name) || ctx.Err() != nil {
+		if s.long && only == "" || !wanted.MatchString(s.name) || ctx.Err() != nil {
 			continue
 		}
 		b.say("section %s", s.name)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -63,7 +64,10 @@ func (p *Proxy) insertInto(w http.ResponseWriter, r *http.Request, wake context.
 type bot struct{}
 
 // failed answers a request that could not be forwarded.
-func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, _ error) {
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errLost) {
+		panic(http.ErrAbortHandler)
+	}
 	if ctx, ok := r.Context().Value(bot{}).(context.Context); ok && ctx.Err() == nil && p.insertInto(w, r, func() {}) {
 		return
 	}

@@ -30,23 +30,26 @@ type Proxy struct {
 
 	mu         sync.Mutex
 	faults     []*Fault
+	lies       []*lie
 	deviceless string // the user of a token, if the bot must not learn its device
 	hold       *hold
 	pending    []insert // for the next answer to /sync
 	wake       context.CancelFunc
 }
 
-// Fault is what goes wrong with some requests. One of Status, Delay, Cut and Rewrite is set.
+// Fault is what goes wrong with some requests. One of Status, Delay, Cut, Lose, Truncate and Rewrite is set.
 type Fault struct {
 	Fits *regexp.Regexp // method and path
 	Left int            // how many more times it happens
 
-	Status  int // the answer, instead of the homeserver's
-	Body    string
-	Delay   time.Duration  // before the request is forwarded
-	Cut     bool           // the connection is closed without an answer
-	Rewrite *regexp.Regexp // what in the answer becomes To, literally; an answer without a match does not count
-	To      string
+	Status   int // the answer, instead of the homeserver's
+	Body     string
+	Delay    time.Duration  // before the request is forwarded
+	Cut      bool           // the connection is closed without an answer
+	Lose     bool           // the same, after the homeserver has done what it was asked for
+	Truncate bool           // half of the homeserver's answer arrives
+	Rewrite  *regexp.Regexp // what in the answer becomes To, literally; an answer without a match does not count
+	To       string
 }
 
 // New returns a proxy in front of a homeserver. Close ends it.
@@ -115,6 +118,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, through http.Handl
 		case f.Status != 0:
 			answer(w, f.Status, f.Body)
 			return
+		case f.Lose, f.Truncate:
+			r = r.WithContext(context.WithValue(r.Context(), faulty{}, f))
 		}
 		select {
 		case <-time.After(f.Delay):
@@ -152,11 +157,14 @@ func (p *Proxy) take(r *http.Request) *Fault {
 			return &taken
 		}
 	}
-	return nil
+	return p.tell(r.Method + " " + r.URL.Path)
 }
 
 // rewrite changes the homeserver's answer if a fault says so.
 func (p *Proxy) rewrite(resp *http.Response) error {
+	if err := spoil(resp); err != nil {
+		return err
+	}
 	request := resp.Request.Method + " " + resp.Request.URL.Path
 	rewrites := func(f *Fault) bool { return f.Left > 0 && f.Rewrite != nil && f.Fits.MatchString(request) }
 	p.mu.Lock()

@@ -106,11 +106,11 @@ func (m *Machine) Verified(ctx context.Context) (Status, error) {
 	if err != nil {
 		return s, fmt.Errorf("check our own keys: %w", err)
 	}
-	s.Signed = has && signed
+	s.Signed = has && signed && m.unsigned == nil
 	if !s.Signed {
-		s.Problem = m.problem
-		if s.Problem == "" {
-			s.Problem = "The account's cross-signing key has not signed this device."
+		s.Problem = "The account's cross-signing key has not signed this device."
+		if m.unsigned != nil {
+			s.Problem = "This device is not signed by the account's cross-signing key: " + m.unsigned.Error() + "."
 		}
 	}
 	return s, nil

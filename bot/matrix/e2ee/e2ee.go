@@ -84,7 +84,7 @@ type Machine struct {
 
 	unreached map[id.RoomID]*unreached // by room, for its present key
 	recovery  string                   // recovery key created by this Open, or ""
-	problem   string                   // why the device is not signed, or ""
+	unsigned  error                    // why the device could not be signed, or nil
 
 	readMu sync.Mutex         // guards the following fields; locked after mu
 	store  *keyStore          // replaced under both locks

@@ -61,39 +61,69 @@ func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCa
 	return m.loadSeeds(ctx, m.mach, m.reader)
 }
 
+// Unsigned returns why the last attempt to sign the device failed, or nil.
+func (m *Machine) Unsigned() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unsigned
+}
+
+// SignAgain repeats a failed attempt to sign the device. Unsigned has its result.
+func (m *Machine) SignAgain(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unsigned == nil {
+		return nil
+	}
+	return m.crossSign(ctx)
+}
+
 // crossSign signs this device with the account's cross-signing key and creates that
 // key if the account has none. If that fails, messages still work: Verified reports
-// the problem and the next Open tries again. m.mu is held.
+// the problem, and SignAgain or the next Open tries again. m.mu is held.
 func (m *Machine) crossSign(ctx context.Context) error {
 	m.readMu.Lock()
 	defer m.readMu.Unlock()
 	if err := m.fetchKeys(ctx, []id.UserID{m.cfg.Client.UserID}); err != nil {
 		return fmt.Errorf("fetch our own keys: %w", err)
 	}
-	if has, signed, err := m.mach.GetOwnVerificationStatus(ctx); err != nil {
-		return fmt.Errorf("check our own keys: %w", err)
-	} else if has && signed && m.mach.CrossSigningKeys != nil {
-		return nil
-	}
-	public, err := m.store.GetCrossSigningKeys(ctx, m.cfg.Client.UserID)
+	_, signed, err := m.mach.GetOwnVerificationStatus(ctx)
 	if err != nil {
-		return fmt.Errorf("read our own keys: %w", err)
+		return fmt.Errorf("check our own keys: %w", err)
 	}
-	master := public[id.XSUsageMaster].Key
+	master, err := m.published(ctx)
 	switch mine := m.mach.CrossSigningKeys; {
+	case err != nil:
 	case mine != nil && mine.MasterKey.PublicKey() == master:
-		err = m.signDevice(ctx)
+		if !signed {
+			err = m.signDevice(ctx)
+		}
 	case master == "":
 		err = m.makeKeys(ctx)
 	default:
 		err = m.recover(ctx)
 	}
+	m.unsigned = err
 	if err != nil && ctx.Err() == nil {
-		m.problem = "This device is not signed by the account's cross-signing key: " + err.Error() + "."
 		m.log.Warn().Err(err).Msg("the device is not signed")
 		return nil
 	}
 	return err
+}
+
+// published asks the homeserver for the account's public master key, "" if there is
+// none. The store cannot tell: it also has keys that were not published.
+func (m *Machine) published(ctx context.Context) (id.Ed25519, error) {
+	user := m.cfg.Client.UserID
+	resp, err := m.cfg.Client.QueryKeys(ctx, &mautrix.ReqQueryKeys{DeviceKeys: mautrix.DeviceKeysRequest{user: {}}})
+	if err != nil {
+		return "", fmt.Errorf("fetch our own keys: %w", err)
+	}
+	if _, ok := resp.DeviceKeys[user][m.cfg.Client.DeviceID]; !ok {
+		return "", errors.New("fetch our own keys: the homeserver does not list this device")
+	}
+	master := resp.MasterKeys[user]
+	return master.FirstKey(), nil
 }
 
 func (m *Machine) signDevice(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"maunium.net/go/mautrix"
@@ -219,4 +220,37 @@ func TestSameDeviceComesBack(t *testing.T) {
 	if got := bot.reads(room, alice.say(room, "welcome back")); got != "welcome back" {
 		t.Errorf("reads %q", got)
 	}
+}
+
+// A device that could not be signed because the homeserver had trouble is signed later.
+func TestSignAgain(t *testing.T) {
+	trouble := &trouble{path: "/keys/device_signing/upload"}
+	trouble.on.Store(true)
+	bot := enter(t, "bot", func(c *Config) { c.Client.Client = &http.Client{Transport: trouble} })
+	if s := status(t, bot); s.Signed || !strings.Contains(s.Problem, "502") {
+		t.Errorf("during the trouble: %+v", s)
+	}
+	if err := bot.m.SignAgain(t.Context()); err != nil || bot.m.Unsigned() == nil {
+		t.Errorf("still during the trouble: %v, %v", err, bot.m.Unsigned())
+	}
+	trouble.on.Store(false)
+	if err := bot.m.SignAgain(t.Context()); err != nil || bot.m.Unsigned() != nil {
+		t.Errorf("after it: %v, %v", err, bot.m.Unsigned())
+	}
+	if s := status(t, bot); !s.Signed || s.Problem != "" {
+		t.Errorf("after it: %+v", s)
+	}
+}
+
+// trouble answers requests for a path as a proxy would whose homeserver is away.
+type trouble struct {
+	path string
+	on   atomic.Bool
+}
+
+func (x *trouble) RoundTrip(r *http.Request) (*http.Response, error) {
+	if x.on.Load() && strings.HasSuffix(r.URL.Path, x.path) {
+		return &http.Response{StatusCode: 502, Status: "502 Bad Gateway", Body: http.NoBody, Header: http.Header{}, Request: r}, nil
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }

@@ -19,10 +19,14 @@ type tests struct {
 }
 
 // players are the tests that play scripts, each with its folder of them.
-var players = map[string]string{"TestConversations": "testdata", "TestMachines": "testdata/vps"}
+var players = map[string]string{"TestConversations": "testdata", "TestMachines": "testdata/vps", "TestDrills": "testdata/long"}
 
-// twice is what the name of a script ends with that is played again in encrypted rooms, or on Synapse.
-const twice = "(-in-encrypted-rooms|-on-synapse)?"
+// twice is what the name of a script ends with that is played again in encrypted rooms, or on Synapse, and each what it
+// may end with if it is played with several values.
+const (
+	twice = "(-in-encrypted-rooms|-on-synapse)?"
+	each  = "(-.*)?"
+)
 
 // pattern is the value of -run.
 func pattern(args []string) (value string, given bool) {
@@ -77,7 +81,11 @@ func choose(root string, args []string) ([]string, error) {
 func find(all []tests, name string) (run string, dirs []string, err error) {
 	for _, p := range all {
 		if player, ok := p.scripts[name]; ok {
-			return fmt.Sprintf("^%s$/^%s%s$", player, regexp.QuoteMeta(name), twice), []string{p.dir}, nil
+			ending := twice
+			if player == "TestDrills" {
+				ending = each
+			}
+			return fmt.Sprintf("^%s$/^%s%s$", player, regexp.QuoteMeta(name), ending), []string{p.dir}, nil
 		}
 	}
 	first, _, _ := strings.Cut(name, "/")

@@ -11,12 +11,13 @@ func TestChoose(t *testing.T) {
 	all := []tests{
 		{dir: "./a", names: []string{"TestOne", "TestRestart"}},
 		{dir: "./b", names: []string{"TestConversations", "TestRestart"}, scripts: map[string]string{
-			"first": "TestConversations", "ask": "TestConversations", "ask-again": "TestConversations", "install": "TestMachines"}},
+			"first": "TestConversations", "ask": "TestConversations", "ask-again": "TestConversations", "install": "TestMachines", "liar": "TestDrills"}},
 	}
 	for _, tt := range []struct{ name, run, dirs, err string }{
 		{"first", "^TestConversations$/^first(-in-encrypted-rooms|-on-synapse)?$", "./b", ""},
 		{"ask", "^TestConversations$/^ask(-in-encrypted-rooms|-on-synapse)?$", "./b", ""},
 		{"install", "^TestMachines$/^install(-in-encrypted-rooms|-on-synapse)?$", "./b", ""},
+		{"liar", "^TestDrills$/^liar(-.*)?$", "./b", ""},
 		{"Restart", "Restart", "./a ./b", ""},
 		{"TestOne/x", "TestOne/x", "./a", ""},
 		{"^ask", "^(TestConversations)$/^ask", "./b", ""},

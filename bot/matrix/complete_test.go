@@ -1,0 +1,72 @@
+package matrix
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+)
+
+// An answer without what it must contain counts as none: the message is not taken as sent, the room not as empty.
+func TestIncompleteAnswers(t *testing.T) {
+	body := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+	defer server.Close()
+	a, err := New(Config{Homeserver: server.URL, User: "@bot:here", Password: "word", StateDir: t.TempDir(), Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/_matrix/client/v3/keys/signatures/upload", "/_matrix/client/v3/keys/device_signing/upload"} {
+		body = `{}` // is all that they return
+		resp, err := a.client.Client.Post(server.URL+path, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		_ = resp.Body.Close()
+	}
+	for name, c := range map[string]struct {
+		do   func(context.Context) error
+		good string
+	}{
+		"send": {func(ctx context.Context) error {
+			event, err := a.SendClear(ctx, "!den:here", "m.room.message", "txn", map[string]any{})
+			if err == nil && event != "$1" {
+				t.Errorf("sent as %q", event)
+			}
+			return err
+		}, `{"event_id":"$1"}`},
+		"redact": {func(ctx context.Context) error {
+			_, err := a.Redact(ctx, "!den:here", "txn", "$1")
+			return err
+		}, `{"event_id":"$2"}`},
+		"join":    {func(ctx context.Context) error { return a.Join(ctx, "!den:here") }, `{"room_id":"!den:here"}`},
+		"members": {func(ctx context.Context) error { _, err := a.Members(ctx, "!den:here"); return err }, `{"joined":{"@ann:here":{}}}`},
+		"rooms":   {func(ctx context.Context) error { _, err := a.Rooms(ctx); return err }, `{"joined_rooms":[]}`},
+		"messages": {func(ctx context.Context) error {
+			_, _, _, err := a.Messages(ctx, "!den:here", "t", 10)
+			return err
+		}, `{"chunk":[],"end":"u"}`},
+		"upload": {func(ctx context.Context) error {
+			_, err := a.Upload(ctx, strings.NewReader("text"), 4, "text/plain", "")
+			return err
+		}, `{"content_uri":"mxc://here/1"}`},
+		"login": {func(ctx context.Context) error { return a.tryLogin(ctx, session{}) }, `{"access_token":"t","user_id":"@bot:here","device_id":"D"}`},
+	} {
+		for _, bad := range []string{`{}`, `{"event_id":null}`, `{"event_id":""}`, `[]`, `<html>`, ``} {
+			body = bad
+			a.client.AccessToken = ""
+			if err := c.do(t.Context()); !Transient(err) {
+				t.Errorf("%s, answered with %s: %v", name, bad, err)
+			}
+		}
+		body = c.good
+		if err := c.do(t.Context()); err != nil {
+			t.Errorf("%s, answered with %s: %v", name, c.good, err)
+		}
+	}
+}

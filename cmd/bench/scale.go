@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	busyRooms = 200 // rooms where people talk while the bot is down
+	missed    = 60  // messages in each of them: more than one sync returns
+	asking    = 20  // of these rooms end with a task
+)
+
+// measureScale measures a bot that knows very many rooms: its start, its memory, and how it catches up after half a
+// day in which people talked in many of them. It checks that each task among the missed messages is answered.
+func measureScale(ctx context.Context, b *bench) (err error) {
+	s, err := b.open(ctx, "scale")
+	if err != nil {
+		return err
+	}
+	defer s.close(&err)
+	if _, err := s.start(ctx); err != nil { // sets the display name, before there are rooms to tell
+		return err
+	}
+	if err := errors.Join(s.settle(ctx), s.Stop(ctx)); err != nil {
+		return err
+	}
+	all, err := s.joined(ctx, b, b.scale)
+	if err != nil {
+		return err
+	}
+	b.say("%s created", rooms(b.scale))
+	if err := s.seed(all, nil); err != nil {
+		return err
+	}
+	// The rooms are for people: they mention the bot when they want something.
+	if err := os.WriteFile(filepath.Join(s.StateDir(), "policy.yaml"), []byte("defaults: {reply: mention_only}\n"), 0o600); err != nil {
+		return err
+	}
+	first, err := s.start(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.settle(ctx), s.Stop(ctx)); err != nil {
+		return err
+	}
+	b.table.add("first start → ready, in "+rooms(b.scale)+" already", "ms", 0, ms(first))
+	var ready, idle, peak []float64
+	for range b.rounds {
+		took, err := s.start(ctx)
+		if err != nil {
+			return err
+		}
+		mb, err := s.rested(ctx)
+		if err != nil {
+			return err
+		}
+		most, err := memory(s.PID(), "VmHWM")
+		if err := errors.Join(err, s.Stop(ctx)); err != nil {
+			return err
+		}
+		ready, idle, peak = append(ready, ms(took)), append(idle, mb), append(peak, most)
+	}
+	b.table.add("start → ready, "+rooms(b.scale)+" known", "ms", 5000, ready...)
+	b.table.add("  resident memory, idle", "MB", 0, idle...)
+	b.table.add("  resident memory at most", "MB", 0, peak...)
+	return s.catchUp(ctx, b, all[:min(busyRooms, len(all))])
+}
+
+// catchUp measures the start after messages were missed in these rooms.
+func (s *scene) catchUp(ctx context.Context, b *bench, busy []string) error {
+	var talk errgroup.Group
+	talk.SetLimit(8)
+	tasks := make([]string, asking)
+	for i, room := range busy {
+		if i < asking {
+			s.Own(room)
+		}
+		talk.Go(func() error {
+			for n := range missed {
+				if _, err := s.alice.Say(ctx, room, fmt.Sprintf("We still have to look at point %d of the list, don't we?", n)); err != nil {
+					return err
+				}
+			}
+			if i >= asking {
+				return nil
+			}
+			event, err := s.alice.Say(ctx, room, fmt.Sprintf("number %d %s", i, s.ID()))
+			tasks[i] = event
+			return err
+		})
+	}
+	if err := talk.Wait(); err != nil {
+		return err
+	}
+	b.say("%d messages sent in each of %s", missed, rooms(len(busy)))
+	begun := time.Now()
+	ready, err := s.start(ctx)
+	if err != nil {
+		return err
+	}
+	busyAtReady, err := processorTime(s.PID())
+	if err != nil {
+		return err
+	}
+	answered, err := each(ctx, begun, busy[:asking], func(ctx context.Context, i int) error {
+		final, err := s.final(ctx, busy[i], tasks[i])
+		if want := fmt.Sprint("got ", i); err == nil && !says(final, want) {
+			err = fmt.Errorf("answered by %q, not by %q", final.Body, want)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for strings.Count(s.Log(), `"closed":true`) < len(busy) {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d gaps are filled: %w", strings.Count(s.Log(), `"closed":true`), len(busy), err)
+		}
+	}
+	filled := time.Since(begun)
+	most, err := memory(s.PID(), "VmHWM")
+	busyAtEnd, failed := processorTime(s.PID())
+	if err := errors.Join(err, failed, s.Stop(ctx)); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%d messages missed in each of %s", missed, rooms(len(busy)))
+	b.table.add(what+": start → ready", "ms", 5000, ms(ready))
+	b.table.add("    processor time of the bot until then", "ms", 0, ms(busyAtReady))
+	b.table.add("  start → every gap filled", "s", 0, filled.Seconds())
+	b.table.add("    processor time of the bot until then", "ms", 0, ms(busyAtEnd))
+	b.table.add(fmt.Sprintf("  start → answer, %d tasks among them", asking), "s", 0, answered...)
+	b.table.add("  resident memory at most", "MB", 0, most)
+	return nil
+}

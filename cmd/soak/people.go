@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"matrix-tui/bot/bottest/person"
+)
+
+// acts are what people do. Each returns when the bot has reacted as it should.
+var acts = []struct {
+	name string
+	do   func(*soak, context.Context, *room, int) error
+}{
+	{"task", (*soak).task},
+	{"task", (*soak).task},
+	{"question", (*soak).question},
+	{"burst", (*soak).burst},
+	{"file in", (*soak).fileIn},
+	{"file out", (*soak).fileOut},
+	{"new room", (*soak).move},
+}
+
+// act does one thing in a room in which nobody else is active.
+func (s *soak) act(ctx context.Context) {
+	act := acts[s.choose(len(acts))]
+	s.mu.Lock()
+	free := slices.DeleteFunc(slices.Clone(s.rooms), func(r *room) bool { return s.busy[r.id] })
+	r := free[s.dice.IntN(len(free))]
+	s.busy[r.id] = true
+	n := s.next
+	s.next++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.busy, r.id)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := act.do(s, ctx, r, n); err != nil && ctx.Err() != context.Canceled {
+		s.fail(fmt.Errorf("%s %d in %s (encrypted: %v): %w", act.name, n, r.id, r.encrypted, err))
+	}
+}
+
+// say sends a message that must have exactly one answer, want.
+func (s *soak) tell(ctx context.Context, r *room, text, want string) (event string, err error) {
+	if event, err = s.alice.Say(ctx, r.id, text); err != nil {
+		return "", err
+	}
+	return event, s.expect(r, event, want)
+}
+
+// expect records that an event must have exactly one answer.
+func (s *soak) expect(r *room, event, want string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, asked{r.id, event, want})
+	return nil
+}
+
+// answered waits for an answer.
+func (s *soak) answered(ctx context.Context, r *room, event, want string) error {
+	m, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) && !isQuestion(m) })
+	if err != nil {
+		return fmt.Errorf("no answer to %s: %w", event, err)
+	}
+	if !says(m, want) {
+		return fmt.Errorf("%s was answered by %q, not by %q", event, m.Body, want)
+	}
+	return nil
+}
+
+func (s *soak) answers(m person.Msg, event string) bool {
+	return m.Sender == s.bot.ID() && m.Final() && m.ReplyTo == event
+}
+
+func isQuestion(m person.Msg) bool { return strings.Contains(m.Body, "I need your input:") }
+
+// says reports whether an answer is want, except for its last line about cost.
+func says(m person.Msg, want string) bool {
+	return m.Body == want || strings.HasPrefix(m.Body, want+"\n")
+}
+
+func (s *soak) task(ctx context.Context, r *room, n int) error {
+	want := fmt.Sprint("got ", n)
+	event, err := s.tell(ctx, r, fmt.Sprint("number ", n), want)
+	if err != nil {
+		return err
+	}
+	return s.answered(ctx, r, event, want)
+}
+
+// burst sends three messages at once: the bot may answer them together, with the last one.
+func (s *soak) burst(ctx context.Context, r *room, n int) error {
+	for i := range 2 {
+		if _, err := s.alice.Say(ctx, r.id, fmt.Sprintf("and think of %d.%d", n, i)); err != nil {
+			return err
+		}
+	}
+	event, err := s.alice.Say(ctx, r.id, fmt.Sprint("number ", n))
+	if err != nil {
+		return err
+	}
+	_, err = s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) })
+	return err
+}
+
+func (s *soak) question(ctx context.Context, r *room, n int) error {
+	event, err := s.tell(ctx, r, fmt.Sprint("question ", n), fmt.Sprint("chose ", n))
+	if err != nil {
+		return err
+	}
+	asked, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) && isQuestion(m) })
+	if err != nil {
+		return fmt.Errorf("no question about %s: %w", event, err)
+	}
+	if !strings.Contains(asked.Body, fmt.Sprintf("Which one for %d?", n)) {
+		return fmt.Errorf("%s led to the question %q", event, asked.Body)
+	}
+	if _, err := s.alice.Reply(ctx, r.id, asked.Event, fmt.Sprint("choice ", n)); err != nil {
+		return err
+	}
+	return s.answered(ctx, r, event, fmt.Sprint("chose ", n))
+}
+
+func (s *soak) fileIn(ctx context.Context, r *room, n int) error {
+	event, err := s.alice.SendParcel(ctx, r.id, person.Parcel{Name: fmt.Sprintf("note-%d.txt", n), Data: []byte("a note")})
+	if err != nil {
+		return err
+	}
+	want := fmt.Sprint("read ", n)
+	if err := s.expect(r, event, want); err != nil {
+		return err
+	}
+	return s.answered(ctx, r, event, want)
+}
+
+func (s *soak) fileOut(ctx context.Context, r *room, n int) error {
+	event, err := s.tell(ctx, r, fmt.Sprint("file ", n), "made it")
+	if err != nil {
+		return err
+	}
+	if err := s.answered(ctx, r, event, "made it"); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("made-%d.txt", n)
+	file, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return m.Sender == s.bot.ID() && m.Kind == "m.file" && m.Body == name })
+	if err != nil {
+		return fmt.Errorf("the file %s has not come: %w", name, err)
+	}
+	data, err := s.alice.Download(ctx, file)
+	if err == nil && strings.TrimSpace(string(data)) != fmt.Sprint(n) {
+		err = fmt.Errorf("the file %s has the content %q", name, data)
+	}
+	return err
+}
+
+// move leaves the room for a new one of the same kind.
+func (s *soak) move(ctx context.Context, r *room, _ int) error {
+	fresh, err := s.makeRoom(ctx, r.encrypted)
+	if err != nil {
+		return err
+	}
+	if err := s.alice.Leave(ctx, r.id); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rooms[slices.Index(s.rooms, r)] = fresh
+	return nil
+}
