@@ -31,8 +31,8 @@ func TestShorten(t *testing.T) {
 }
 
 func TestSkip(t *testing.T) {
-	in := "# a script\n# only on Dendrite: it's odd\nstart\n-- file --\n# only on Dendrite: x\n"
-	if diff := cmp.Diff("# a script\nskip 'it''s odd'\nstart\n-- file --\n# only on Dendrite: x\n", skip(in, dendriteMark, "")); diff != "" {
+	in := "# a script\n# only on Synapse: it's odd\nstart\n-- file --\n# only on Synapse: x\n"
+	if diff := cmp.Diff("# a script\nskip 'it''s odd'\nstart\n-- file --\n# only on Synapse: x\n", skip(in, onlyMark, "")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(in, skip(in, synapseMark, "no Synapse")); diff != "" {

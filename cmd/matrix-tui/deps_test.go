@@ -28,7 +28,8 @@ var arrows = map[string][]string{
 	"bot/api":             {"agent", "bot"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
-	"bot/bottest":         {"agent/agenttest", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest":         {"agent/agenttest", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest/element": {"bot/bottest/host"},
 	"bot/bottest/host":    {},
 	"bot/bottest/person":  {},
 	"bot/bottest/proxy":   {},
