@@ -35,7 +35,7 @@ type suite struct {
 	repo    string                 // the module's folder
 	program func() (string, error) // builds the bot, once
 	image   string
-	runtime string // SANDBOX_RUNTIME, for the bots and their podman services
+	runtime string           // SANDBOX_RUNTIME, for the bots and their podman services
 	home    *host.Homeserver // of the scripts
 	synapse *host.Homeserver // of those on Synapse, started by the first of them
 	counter atomic.Int32

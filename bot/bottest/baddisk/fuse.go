@@ -33,10 +33,7 @@ func mount(folder, at string) (*disk, *fuse.Server, error) {
 	}
 	d := &disk{fails: map[string]*regexp.Regexp{}}
 	root := &fs.LoopbackRoot{Path: folder, Dev: st.Dev}
-	root.NewNode = func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &node{LoopbackNode: fs.LoopbackNode{RootData: root}, disk: d}
-	}
-	top := root.NewNode(root, nil, "", &st)
+	top := &node{LoopbackNode: fs.LoopbackNode{RootData: root}, disk: d}
 	root.RootNode = top
 	server, err := fs.Mount(at, top, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, AllowOther: true, FsName: "baddisk"}})
 	if err != nil {
@@ -60,6 +57,15 @@ func (d *disk) errno(op string, name string) syscall.Errno {
 type node struct {
 	fs.LoopbackNode
 	disk *disk
+}
+
+// WrapChild makes a node of ours of the library's.
+func (n *node) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	loopback, ok := child.(*fs.LoopbackNode)
+	if !ok {
+		return child
+	}
+	return &node{LoopbackNode: fs.LoopbackNode{RootData: loopback.RootData}, disk: n.disk}
 }
 
 func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
@@ -97,6 +103,8 @@ type file struct {
 }
 
 // PassthroughFd makes the kernel ask us for each operation.
+//
+//lint:hides the kernel would read and write without us
 func (f *file) PassthroughFd() (int, bool) { return 0, false }
 
 func (f *file) Read(ctx context.Context, buf []byte, off int64) (fuse.ReadResult, syscall.Errno) {
