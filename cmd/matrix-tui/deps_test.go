@@ -28,7 +28,8 @@ var arrows = map[string][]string{
 	"bot/api":             {"agent", "bot"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
 	"bot/crash":           {},
-	"bot/bottest":         {"agent/agenttest", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest":         {"agent/agenttest", "bot/bottest/baddisk", "bot/bottest/element", "bot/bottest/host", "bot/bottest/person", "bot/bottest/proxy", "sandbox", "state"}, // only names from sandbox; from state, what a script writes into a journal
+	"bot/bottest/baddisk": {},
 	"bot/bottest/element": {"bot/bottest/host"},
 	"bot/bottest/host":    {},
 	"bot/bottest/person":  {},
@@ -48,6 +49,7 @@ var arrows = map[string][]string{
 	"bot/update":          {"bot/text"},
 	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
+	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
 	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state"},
 	"cmd/scripted-model":  {"agent/agenttest"},
