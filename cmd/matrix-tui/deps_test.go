@@ -77,6 +77,7 @@ var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage
 var heavy = map[string][]string{
 	"github.com/containers/podman/": {"sandbox"},
 	"github.com/coreos/go-systemd/": {"cmd/matrix-tui"},
+	"github.com/hanwen/go-fuse/":    {"bot/bottest/baddisk"},
 	"go.podman.io/":                 {"sandbox"},
 	"maunium.net/go/mautrix":        {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
 	"go.mau.fi/util":                {"bot/matrix/e2ee"},
