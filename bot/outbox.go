@@ -112,10 +112,30 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return o.forbidden(ctx, row, err)
 	}
 	if row.Type == event.TypeMessage {
-		return err // nothing that says anything is given up
+		return o.unrelated(call, row, content, err)
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected a reaction or a redaction")
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+}
+
+// unrelated handles a message that was not sent because of err. Synapse rejects an edit of an event that it does not
+// have, or no longer has, and what is in its thread: the edit is given up, and the other sent as a mere reply. No other
+// message that says anything is given up.
+func (o *outbox) unrelated(ctx context.Context, row state.Message, content json.RawMessage, err error) error {
+	b := o.room.bot
+	var c references
+	if !matrix.IsUnspecified(err) || json.Unmarshal(content, &c) != nil || c.RelatesTo.RelType == "" {
+		return err
+	}
+	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected what a message relates to")
+	if c.RelatesTo.RelType == "m.replace" {
+		return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+	}
+	if row.Content, err = replyOnly(content, c.RelatesTo.InReplyTo.EventID); err != nil {
+		return err
+	}
+	row.About = ""
+	return o.send(ctx, row)
 }
 
 // references holds the event IDs in the content of one of our messages.
@@ -188,11 +208,22 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessag
 		return json.RawMessage(strings.ReplaceAll(string(row.Content), string(ref), string(id))), nil
 	}
 	var c references
-	var all map[string]json.RawMessage
-	if json.Unmarshal(row.Content, &c) != nil || c.Redacts != "" || c.RelatesTo.EventID != "" || json.Unmarshal(row.Content, &all) != nil {
+	if json.Unmarshal(row.Content, &c) != nil || c.Redacts != "" || c.RelatesTo.EventID != "" {
 		return nil, nil
 	}
+	return replyOnly(row.Content, "")
+}
+
+// replyOnly returns a message that relates to nothing but the event that it replies to, "" for none.
+func replyOnly(content json.RawMessage, to string) (json.RawMessage, error) {
+	var all map[string]any
+	if err := json.Unmarshal(content, &all); err != nil {
+		return nil, fmt.Errorf("read message: %w", err)
+	}
 	delete(all, "m.relates_to")
+	if to != "" {
+		all["m.relates_to"] = map[string]any{"m.in_reply_to": map[string]any{"event_id": to}}
+	}
 	return json.Marshal(all)
 }
 

@@ -54,14 +54,14 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 			batch.Left = append(batch.Left, name)
 		}
 	}
+	in := slices.Collect(maps.Keys(batch.Joined))
 	if len(batch.Left) > 0 {
-		in, err := b.account.Rooms(ctx)
-		if err != nil {
+		if in, err = b.account.Rooms(ctx); err != nil {
 			return fmt.Errorf("list joined rooms: %w", err)
 		}
 		batch.Left = slices.DeleteFunc(batch.Left, func(name string) bool { return slices.Contains(in, name) })
 	}
-	if last == "" || len(batch.Joined) == 0 {
+	if last == "" || len(in) == 0 {
 		return nil // it is the first one, or there is nobody to tell
 	}
 	return b.tellOwners(ctx, last, "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. "+

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -27,14 +28,19 @@ func TestInitialSyncFromCache(t *testing.T) {
 	if b.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()}); err != nil {
 		t.Fatal(err)
 	}
+	b.direct.Take(map[string][]string{"@ann:here": {"!stays:here"}})
 	for _, room := range []string{"!stays:here", "!gone:here"} {
 		if err := b.Store.SetContainer(t.Context(), room, "sandbox-"+room); err != nil {
 			t.Fatal(err)
 		}
 	}
-	batch := &matrix.Sync{Next: "s1", Joined: map[string]matrix.Room{"!other:here": {}}}
-	if err := b.replaceAll(t.Context(), batch, "", &state.Batch{}); err != nil {
+	batch := &matrix.Sync{Next: "s1"}
+	if err := b.replaceAll(t.Context(), batch, "s0", &state.Batch{}); err != nil {
 		t.Fatal(err)
+	}
+	told, err := b.Journal.NextMessage(t.Context(), "!stays:here")
+	if err != nil || !strings.Contains(string(told.Content), "lost my position") {
+		t.Errorf("the owners are told %s, %v", told.Content, err)
 	}
 	if !slices.Contains(batch.Left, "!gone:here") || slices.Contains(batch.Left, "!stays:here") {
 		t.Errorf("left: %v", batch.Left)

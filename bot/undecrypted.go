@@ -192,10 +192,13 @@ func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// verify passes recent events of a device verification to the encryption.
+// verify passes recent events of a device verification to the encryption, also those in
+// clear in an encrypted room: Element sends them so, and a verification proves by itself
+// who takes part in it.
 func (b *Bot) verify(ctx context.Context, e event.Event) {
-	m, _ := e.Message()
-	if m.MsgType != event.MsgVerification && !strings.HasPrefix(e.Type, "m.key.verification.") {
+	m := e.Body.Message
+	request := e.Type == event.TypeMessage && m != nil && m.MsgType == event.MsgVerification
+	if !request && !strings.HasPrefix(e.Type, "m.key.verification.") {
 		return
 	}
 	if b.isSelf(e.Sender) || time.Since(e.Time) > 10*time.Minute {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/sandbox/boxinit"
 )
 
@@ -151,6 +152,12 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 	l.now.Store(x)
 	stop := context.AfterFunc(ctx, l.stop)
 	defer stop()
+	switch {
+	case r.Run != nil:
+		crash.Count("boxinit run")
+	case r.Exec != nil:
+		crash.Count("boxinit exec")
+	}
 	_, _ = l.in.Write(append(data, '\n')) // if this fails, the line is about to go
 	select {
 	case <-x.done:

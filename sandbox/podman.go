@@ -15,6 +15,8 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/bindings/system"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/crash"
 )
 
 // Podman is a connection to podman's service. It is safe for concurrent use.
@@ -63,6 +65,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	if t, ok := p.client.Client.Transport.(*http.Transport); ok {
 		t.MaxIdleConnsPerHost = 8
 		t.IdleConnTimeout = 30 * time.Second
+		p.client.Client.Transport = crash.Requests("podman", t)
 	}
 	p.askAhead()
 	return p, nil

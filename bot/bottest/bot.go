@@ -100,7 +100,11 @@ func (sc *script) launchBot(ctx context.Context) error {
 	if info, err := os.Stat(sc.bot.log); err == nil {
 		sc.bot.from = info.Size()
 	}
-	proc, err := host.Launch(sc.dir, sc.bot.log, sc.environment(), program, "run")
+	again := func() bool { return false }
+	if sc.drill != nil {
+		again = sc.drill.again
+	}
+	proc, err := host.Supervise(again, sc.dir, sc.bot.log, sc.environment(), program, "run")
 	if err != nil {
 		return err
 	}

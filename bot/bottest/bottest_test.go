@@ -31,8 +31,8 @@ func TestShorten(t *testing.T) {
 }
 
 func TestSkip(t *testing.T) {
-	in := "# a script\n# only on Dendrite: it's odd\nstart\n-- file --\n# only on Dendrite: x\n"
-	if diff := cmp.Diff("# a script\nskip 'it''s odd'\nstart\n-- file --\n# only on Dendrite: x\n", skip(in, dendriteMark, "")); diff != "" {
+	in := "# a script\n# only on Synapse: it's odd\nstart\n-- file --\n# only on Synapse: x\n"
+	if diff := cmp.Diff("# a script\nskip 'it''s odd'\nstart\n-- file --\n# only on Synapse: x\n", skip(in, onlyMark, "")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(in, skip(in, synapseMark, "no Synapse")); diff != "" {
@@ -147,6 +147,22 @@ func TestPinged(t *testing.T) {
 	for _, raw := range []string{`{"body":"@bob:x"}`, `{"m.mentions":{},"m.new_content":{"body":"@bob:x"}}`, `[]`} {
 		if got, err := pinged([]byte(raw)); err == nil {
 			t.Errorf("%s pings %v", raw, got)
+		}
+	}
+}
+
+func TestTurns(t *testing.T) {
+	for which, want := range map[string][]int{
+		"": {1, 2, 3, 4, 5}, "/2": {1, 3, 5}, "2-/2": {2, 4}, "4": {4}, "2-3": {2, 3}, "-2": {1, 2}, "9-12": nil,
+	} {
+		got, err := turns(which, 5)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v\n%s", which, err, diff)
+		}
+	}
+	for _, which := range []string{"x", "1-y", "/0", "0-"} {
+		if _, err := turns(which, 5); err == nil {
+			t.Errorf("%q was accepted", which)
 		}
 	}
 }

@@ -24,7 +24,8 @@
 // encrypted room is checked as the homeserver stored it.
 //
 // The homeserver is Dendrite, or what MATRIX_TUI_HOMESERVER names (synapse). The line `# also on Synapse` makes a script
-// of a Dendrite run play on Synapse, too, as NAME-on-synapse. `# only on Dendrite: REASON` skips it elsewhere.
+// of a Dendrite run play on Synapse, too, as NAME-on-synapse. `# only on Synapse: REASON` skips it on
+// Dendrite.
 //
 // Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the script makes progress, and nothing
 // sleeps for an effect. `expect` matches each message once, so the same words can be expected again. Verbs that mean

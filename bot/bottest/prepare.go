@@ -27,8 +27,8 @@ const (
 	// synapseMark, on a line of its own, makes a script of Dendrite's run on Synapse, too; synapseName is that run's suffix.
 	synapseMark = "# also on Synapse"
 	synapseName = "-on-synapse"
-	// dendriteMark begins a line that says why a script cannot run on another homeserver.
-	dendriteMark = "# only on Dendrite: "
+	// onlyMark begins a line that says why a script runs on Synapse only.
+	onlyMark = "# only on Synapse: "
 )
 
 // allEncrypted reports whether every script runs in encrypted rooms, once.
@@ -60,8 +60,8 @@ func prepare(dir, to, software, noSynapse string) ([]string, error) {
 					play = shorten(play)
 				case suffix == synapseName && noSynapse != "":
 					play = skip(play, synapseMark, noSynapse)
-				case software != "Dendrite":
-					play = skip(play, dendriteMark, "")
+				case software == "Dendrite":
+					play = skip(play, onlyMark, "")
 				}
 				if err := os.WriteFile(dst, []byte(play), 0o600); err != nil {
 					return nil, fmt.Errorf("write script: %w", err)

@@ -35,16 +35,27 @@ type suite struct {
 	repo    string                 // the module's folder
 	program func() (string, error) // builds the bot, once
 	image   string
-	runtime string // SANDBOX_RUNTIME, for the bots and their podman services
+	runtime string           // SANDBOX_RUNTIME, for the bots and their podman services
 	home    *host.Homeserver // of the scripts
 	synapse *host.Homeserver // of those on Synapse, started by the first of them
 	counter atomic.Int32
-	shop    shop // of releases
+	shop    shop              // of releases
+	drills  map[string]*drill // of the scripts that Kills plays, by name
 }
 
 // Run runs every script in dir. If something is missing on the host (podman, the image, the homeserver), it skips, or
 // fails if MATRIX_TUI_E2E=require is set.
 func Run(t *testing.T, dir string) {
+	s := openSuite(t)
+	files, err := prepare(dir, filepath.Join(s.root, "scripts"), s.home.Name(), s.lacksSynapse())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.play(t, files)
+}
+
+// openSuite returns a suite whose program is built.
+func openSuite(t *testing.T) *suite {
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
 	s, err := newSuite(ctx)
@@ -65,10 +76,11 @@ func Run(t *testing.T, dir string) {
 	if _, err := s.program(); err != nil { // before any script's time starts
 		t.Fatal(err)
 	}
-	files, err := prepare(dir, filepath.Join(s.root, "scripts"), s.home.Name(), s.lacksSynapse())
-	if err != nil {
-		t.Fatal(err)
-	}
+	return s
+}
+
+// play runs these scripts.
+func (s *suite) play(t *testing.T, files []string) {
 	all := &plays{T: t}
 	testscript.RunT(all, testscript.Params{
 		Files:               files,

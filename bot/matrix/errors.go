@@ -39,6 +39,12 @@ func Transient(err error) bool {
 // IsRejected reports that the homeserver will never accept a message.
 func IsRejected(err error) bool { return slices.Contains(rejections, errCode(err)) }
 
+// IsUnspecified reports that the homeserver does not accept a message and has no error code for the reason.
+func IsUnspecified(err error) bool {
+	var answer mautrix.HTTPError
+	return errors.As(err, &answer) && answer.IsStatus(http.StatusBadRequest) && errCode(err) == "M_UNKNOWN"
+}
+
 // IsTokenRejected reports that the homeserver does not accept the position in the
 // timeline that a request named.
 func IsTokenRejected(err error) bool {

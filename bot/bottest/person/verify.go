@@ -96,8 +96,12 @@ func (p *Person) startVerification(ctx context.Context, room id.RoomID, user id.
 		v.ours[txn] = true
 		return err
 	}
-	// Instead of the helper's StartInRoomVerification, which encrypts its request twice.
-	event, err := p.sendLocked(ctx, room.String(), event.EventMessage.Type, &event.MessageEventContent{
+	// The request is in clear even in an encrypted room, as Element sends it; the helper's StartInRoomVerification encrypts
+	// it twice. The rest is encrypted.
+	if err := p.prepare(ctx, room); err != nil {
+		return err
+	}
+	event, err := p.SendClear(ctx, room.String(), event.EventMessage.Type, &event.MessageEventContent{
 		MsgType: event.MsgVerificationRequest, Body: "Verify this device: your client does not know how.", To: user,
 		FromDevice: v.cli.DeviceID, Methods: []event.VerificationMethod{event.VerificationMethodSAS},
 	})
