@@ -19,12 +19,13 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/renameio/v2 v2.0.2
 	github.com/google/uuid v1.6.0
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/opencontainers/runtime-spec v1.2.1
 	github.com/prometheus/client_golang v1.25.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rs/zerolog v1.35.1
-	github.com/yuin/goldmark v1.8.2
 	github.com/tidwall/gjson v1.19.0
+	github.com/yuin/goldmark v1.8.2
 	go.mau.fi/util v0.9.9
 	go.podman.io/common v0.67.1
 	go.podman.io/storage v1.62.0

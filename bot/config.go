@@ -27,6 +27,8 @@ type Config struct {
 	Memory int64 // bytes
 	CPUs   float64
 	PIDs   int64
+	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
+	Runtime string
 
 	Idle          time.Duration // a container that has not been used for this long is stopped; 0: never
 	MaxContainers int           // how many containers may run; 0: as many as suit the host

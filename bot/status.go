@@ -66,8 +66,11 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 }
 
 // usageScript prints the container's memory and disk usage in bytes. It supports
-// cgroups v1 and v2, and gives up on a large tree after five seconds.
-const usageScript = `cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null || echo -
+// cgroups v1 and v2, and a container with a kernel of its own ($1 is its runtime), and gives up on a large tree after five
+// seconds.
+const usageScript = `if [ "$1" ]; then awk '$1 == "MemTotal:" {t = $2} $1 == "MemAvailable:" {print (t - $2) * 1024}' /proc/meminfo
+else cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null || echo -
+fi
 timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'`
 
 // containerLines returns a line about the room's container and its usage.
@@ -83,7 +86,7 @@ func (r *room) containerLines(ctx context.Context) []string {
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript}, MaxOutput: 4 << 10})
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript, "sh", r.bot.Runtime}, MaxOutput: 4 << 10})
 	if err != nil {
 		return []string{line + ": " + r.bot.sentence(err)}
 	}

@@ -124,8 +124,11 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read running tasks: %w", err)
 	}
-	for _, rec := range running { // queued again, with their answers
-		if t == nil || rec.Key != t.Key() {
+	for _, rec := range running {
+		switch {
+		case t == nil && rec.Container != "": // after a restart: the worker takes it up next
+			all = append(all, candidate{rec, true})
+		case t == nil || rec.Key != t.Key(): // queued again, with their answers
 			waiting = append(waiting, rec)
 		}
 	}

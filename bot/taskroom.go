@@ -168,7 +168,7 @@ func (b *Bot) deps() *task.Deps {
 	return &task.Deps{
 		Config: task.Config{
 			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,
-			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
+			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Runtime: b.Runtime,
 			Model: b.Model, TokensPerDay: b.TokensPerDay, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},

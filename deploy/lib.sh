@@ -156,11 +156,17 @@ need_dropin() {
 	rm -f "$tmp"
 }
 
-# need_socket sets CONTAINER_HOST: the given one, systemd's, or our own service in DIR, which ends with the script.
+# need_socket sets CONTAINER_HOST: the given one, systemd's, or our own service in DIR, which ends with the script. With
+# SANDBOX_RUNTIME it is always our own, because the service decides about the runtime.
 need_socket() {
-	local dir=$1 sock
+	local dir=$1 sock option=()
 	[ -z "${CONTAINER_HOST:-}" ] || return 0
-	if [ -d /run/systemd/system ]; then
+	case ${SANDBOX_RUNTIME:-} in
+	'') ;;
+	runsc) option=(--runtime "$DEPLOY/host/runsc") ;;
+	*) option=(--runtime "$SANDBOX_RUNTIME") ;;
+	esac
+	if [ -d /run/systemd/system ] && [ ${#option[@]} = 0 ]; then
 		if [ "$(id -u)" = 0 ]; then
 			systemctl -q enable --now podman.socket podman-restart.service
 			sock=/run/podman/podman.sock
@@ -171,7 +177,7 @@ need_socket() {
 	else
 		sock=$dir/podman.sock
 		say "starting podman's service on $sock"
-		start_job "$LOGS/podman-service.log" env -C "$dir" podman system service --time=0 "unix://$sock"
+		start_job "$LOGS/podman-service.log" env -C "$dir" podman "${option[@]}" system service --time=0 "unix://$sock"
 		wait_for "podman's service" 20 "$LOGS/podman-service.log" test -S "$sock"
 	fi
 	export CONTAINER_HOST=unix://$sock

@@ -20,6 +20,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/errorhandling"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/state/retry"
 )
 
@@ -101,6 +102,7 @@ func upgrade(conn net.Conn, session string) (*bufio.Reader, error) {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Connection", "Upgrade")
 	request.Header.Set("Upgrade", "tcp")
+	crash.Count("podman start exec")
 	if err := request.Write(conn); err != nil {
 		return nil, err
 	}

@@ -27,15 +27,22 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 	}
 	defer os.RemoveAll(dir)
 	limits, _ := spec.resources(host)
+	spec.Room, spec.Inits = spec.Name, dir
+	if spec.init, err = (&ensuring{Podman: p, spec: spec}).initFile(ctx, imageID); err != nil {
+		return err
+	}
 	spec.Name = fmt.Sprintf("matrix-tui-check-%d", os.Getpid()) // others may check at the same time
 	g := spec.generator(imageID, slot, limits)
 	if g.SeccompProfilePath, _, err = writeProfile(dir); err != nil {
 		return err
 	}
 	g.Volumes = nil
-	container := Container{Name: spec.Name, podman: p, strength: g.Labels[labelStrength]}
+	container := Container{Name: spec.Name, podman: p, strength: g.Labels[labelStrength], init: g.Entrypoint[0]}
 	return p.temporarily(ctx, g, "check", func(id string) error {
 		container.ID = id
+		if err := p.runsUnder(ctx, spec, id); err != nil {
+			return err
+		}
 		_, err := container.StartRun(ctx, RunSpec{ID: "check", Argv: []string{"true"}, Dir: "/"})
 		return err
 	})

@@ -30,7 +30,7 @@ func (c *Container) command(ctx context.Context, verb string, input []byte, argv
 		if input != nil {
 			stdin = bytes.NewReader(input)
 		}
-		result, err := c.Exec(ctx, Cmd{Argv: append([]string{initPath}, argv...), Dir: "/", Stdin: stdin})
+		result, err := c.Exec(ctx, Cmd{Argv: append([]string{c.init}, argv...), Dir: "/", Stdin: stdin})
 		if err == nil {
 			return result, failure(result, verb)
 		}

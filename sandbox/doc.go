@@ -12,6 +12,6 @@
 //
 // The package talks to podman's service over its unix socket, and is the only
 // importer of podman. It never runs the podman command, never touches a volume's
-// directory from the host, never uses the archive API, and never puts a secret
+// directory from the host, uses the archive API only where nothing runs, and never puts a secret
 // into a container.
 package sandbox

@@ -21,11 +21,13 @@ type Container struct {
 	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
 	// neither is set, it was running.
 	Created, Started bool
-	// Outdated says that a new container would have another seccomp profile.
+	// Outdated says that a new container would have another seccomp profile, another runtime or the host's boxinit.
 	Outdated bool
 
 	podman   *Podman
 	strength string // what boxinit verifies; "" = an earlier version created the container
+	misfit   error  // why its runtime is not the one of the spec
+	init     string // the path of boxinit in it
 }
 
 // ensureTries bounds the number of steps in one Ensure.
@@ -86,7 +88,9 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
-	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name
+	e.container.init, e.container.misfit = initOf(data), e.spec.under(data)
+	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil ||
+		e.container.init != initMount && e.spec.Inits != "" && executable(e.spec.Inits)
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
@@ -94,12 +98,15 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		e.spec.Fresh = false
-		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("a newer image or seccomp profile is available: recreating the container on its volumes")
+		e.log.Info().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the image or the way in which containers are isolated has changed: recreating the container on its volumes")
 		return false, e.remove(ctx, data.ID)
+	}
+	if e.container.Created && e.container.misfit != nil {
+		return false, errors.Join(e.container.misfit, e.remove(ctx, data.ID)) // it was never started
 	}
 	switch next(data, e.spec.Gateway) {
 	case actUse:
-		if data.State.Pid > 0 && lostDoor(data.State.Pid, e.spec.Gateway) {
+		if data.State.Pid > 0 && e.spec.lostDoor(data) {
 			e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the gateway directory was replaced while the container was running: restarting the container")
 			return false, explain(containers.Stop(e.with(ctx), data.ID, nil), "stop container", e.spec.Name)
 		}
@@ -114,8 +121,8 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
 }
 
-// stale reports whether the container must be recreated from a newer image or with a
-// newer seccomp profile. If there is no image, the existing container is used.
+// stale reports whether the container must be recreated from a newer image, with a newer seccomp profile, or under another
+// runtime. If there is no image, the existing container is used.
 func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData) (bool, error) {
 	if !e.spec.Fresh {
 		return false, nil
@@ -139,7 +146,7 @@ const (
 
 // next decides how to get a container running.
 func next(data *define.InspectContainerData, gateway string) action {
-	if gateway != "" && !mounts(data, gateway) {
+	if gateway != "" && mountOf(data, gatewayMount) != gateway {
 		return actRemake // the gateway directory has moved: the container could not reach it
 	}
 	switch data.State.Status {
@@ -155,21 +162,6 @@ func next(data *define.InspectContainerData, gateway string) action {
 	return actRemake
 }
 
-// lostDoor reports whether the gateway directory on the host was replaced since the
-// container was started: the container still sees the old one and cannot reach the new
-// socket. If the host does not let us look, it reports false.
-func lostDoor(pid int, gateway string) bool {
-	if gateway == "" {
-		return false
-	}
-	inside, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", pid, gatewayMount))
-	if err != nil {
-		return false
-	}
-	outside, err := os.Stat(gateway)
-	return err != nil || !os.SameFile(inside, outside)
-}
-
 // owned returns an error if the container does not belong to the room.
 func owned(data *define.InspectContainerData, room string) error {
 	label := ""
@@ -180,15 +172,6 @@ func owned(data *define.InspectContainerData, room string) error {
 		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, ErrNameTaken)
 	}
 	return nil
-}
-
-func mounts(data *define.InspectContainerData, gateway string) bool {
-	for _, m := range data.Mounts {
-		if m.Destination == gatewayMount {
-			return m.Source == gateway
-		}
-	}
-	return false
 }
 
 // makeGateway creates the gateway directory, which a reboot may have removed: neither
@@ -230,6 +213,9 @@ func (e *ensuring) create(ctx context.Context) error {
 	for _, controller := range missing {
 		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
 	}
+	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
+		return err
+	}
 	g := e.spec.generator(imageID, slot, limits)
 	profile, removeProfile, err := writeProfile(e.spec.Gateway)
 	if err != nil {
@@ -237,8 +223,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	}
 	defer removeProfile()
 	g.SeccompProfilePath = profile
-	_, err = containers.CreateWithSpec(e.with(ctx), g, nil)
-	err = explain(err, "create container", e.spec.Name)
+	err = explain(e.createTogether(ctx, g), "create container", e.spec.Name)
 	if errors.Is(err, ErrNameTaken) {
 		return nil // created concurrently; the next step inspects it
 	}
@@ -249,6 +234,11 @@ func (e *ensuring) create(ctx context.Context) error {
 func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {
 	if err := e.makeGateway(); err != nil {
 		return err
+	}
+	if e.container.init == initMount {
+		if _, err := e.initFile(ctx, data.Config.Labels[labelImage]); err != nil && !errors.Is(err, ErrImageMissing) {
+			return err
+		}
 	}
 	err := containers.Start(e.with(ctx), data.ID, nil)
 	if err == nil {

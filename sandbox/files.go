@@ -28,7 +28,7 @@ func (c *Container) write(ctx context.Context, path string, data []byte, argv ..
 // ErrNotFound.
 func (c *Container) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
 	result, err := c.Exec(ctx, Cmd{
-		Argv:      []string{initPath, "read", path, strconv.FormatInt(max, 10)},
+		Argv:      []string{c.init, "read", path, strconv.FormatInt(max, 10)},
 		MaxOutput: max + 1,
 	})
 	if err != nil {

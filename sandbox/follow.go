@@ -18,8 +18,8 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
 	}
-	if c.strength == "" {
-		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, errEarlier)
+	if err := c.fit(); err != nil {
+		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
 	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
 	status, err := c.runOnLine(ctx, spec, out)
@@ -161,7 +161,7 @@ func (c *Container) followOnce(ctx context.Context, id string, out *counting) (R
 	stderr := bounded{left: maxStatus}
 	defer c.podman.Hold(c.Name)()
 	code, err := c.podman.attach(ctx, c.ID, process{
-		argv: []string{initPath, "tail", "-attached", id, strconv.FormatInt(out.n, 10)}, dir: "/",
+		argv: []string{c.init, "tail", "-attached", id, strconv.FormatInt(out.n, 10)}, dir: "/",
 		hold: true, stdout: out, stderr: &stderr,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A stopped container starts even if the gateway's directory was removed.
@@ -61,5 +62,12 @@ func TestEnsureReplacedGateway(t *testing.T) {
 	sh(t, container, "test -e /run/gateway/seen")
 	if again := ensure(t, spec); again.Started {
 		t.Error("a connected container was restarted")
+	}
+}
+
+func TestBornAfter(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	if bornAfter(dir, now.Add(time.Second)) || !bornAfter(dir, now.Add(-time.Hour)) || !bornAfter(dir+"/missing", now) {
+		t.Error("a directory's age is judged wrongly")
 	}
 }

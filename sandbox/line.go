@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/sandbox/boxinit"
 )
 
@@ -93,7 +94,7 @@ func (c *Container) openLine(ctx context.Context) (*line, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	input, in := io.Pipe()
 	l := &line{in: in, stop: stop, gone: make(chan struct{}), strength: c.strength}
-	argv := []string{initPath, "attend"}
+	argv := []string{c.init, "attend"}
 	if c.strength != "" {
 		argv = append(argv, c.strength)
 	}
@@ -151,6 +152,12 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 	l.now.Store(x)
 	stop := context.AfterFunc(ctx, l.stop)
 	defer stop()
+	switch {
+	case r.Run != nil:
+		crash.Count("boxinit run")
+	case r.Exec != nil:
+		crash.Count("boxinit exec")
+	}
 	_, _ = l.in.Write(append(data, '\n')) // if this fails, the line is about to go
 	select {
 	case <-x.done:

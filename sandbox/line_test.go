@@ -88,7 +88,7 @@ func elsewhere(t *testing.T, container *Container) *Container {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	return &Container{Name: container.Name, ID: container.ID, podman: p}
+	return &Container{Name: container.Name, ID: container.ID, podman: p, init: container.init}
 }
 
 type full struct{}

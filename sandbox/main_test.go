@@ -62,7 +62,7 @@ func prepare(ctx context.Context) (remove func(), err error) {
 	sum := sha256.Sum256(layer)
 	image := fmt.Sprintf("localhost/matrix-tui-test-container:%s-%d", hex.EncodeToString(sum[:6]), os.Getpid())
 	options := new(images.ImportOptions).WithReference(image).WithChanges([]string{
-		"ENTRYPOINT " + initPath, "ENV PATH=/usr/bin:/bin",
+		"ENTRYPOINT " + imageInit, "ENV PATH=/usr/bin:/bin",
 	})
 	if _, err := images.Import(p.with(ctx), bytes.NewReader(layer), options); err != nil {
 		return nil, fmt.Errorf("import test image: %w", err)
@@ -176,7 +176,7 @@ func testSpec(t testing.TB) Spec {
 	t.Helper()
 	room := testRoom(t)
 	gateway := filepath.Join(t.TempDir(), "gateway")
-	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Gateway: gateway, Version: "test"}
+	return Spec{Room: room, Image: testImage, Memory: 256 << 20, CPUs: 1, PIDs: 128, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: gateway, Version: "test"}
 }
 
 // testContainer is a running container.

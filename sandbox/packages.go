@@ -16,7 +16,6 @@ import (
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
-	rspec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
 const (
@@ -91,7 +90,7 @@ type imagePackages struct {
 	names []string
 }
 
-// ofImage returns the packages that an image has on request. It creates a container for that and never starts it.
+// ofImage returns the packages that an image has on request.
 func (e *ensuring) ofImage(ctx context.Context, imageID string) (names []string, err error) {
 	known := &e.Podman.packages
 	known.Lock()
@@ -104,24 +103,11 @@ func (e *ensuring) ofImage(ctx context.Context, imageID string) (names []string,
 			known.image, known.names = imageID, names
 		}
 	}()
-	name := "packages-" + slug(e.spec.Room)
-	if err := e.removeHelper(ctx, name); err != nil { // left over from an interrupted one
-		return nil, err
-	}
-	g := Spec{Room: e.spec.Room, Name: name, Image: imageID}.generator(imageID, noSlot, &rspec.LinuxResources{})
-	g.Labels = map[string]string{labelHelper: e.spec.Room}
-	g.RestartPolicy = "no"
-	g.Volumes = nil
-	made, err := containers.CreateWithSpec(e.with(ctx), g, nil)
-	if err != nil {
-		return nil, explain(err, "create container", name)
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packageTime)
-		defer cancel()
-		err = errors.Join(err, e.remove(ctx, made.ID))
-	}()
-	return e.requested(ctx, made.ID)
+	err = e.unstarted(ctx, "packages-"+slug(e.spec.Room), imageID, func(id string) error {
+		names, err = e.requested(ctx, id)
+		return err
+	})
+	return names, err
 }
 
 // requested returns the packages in a stopped container that are installed and were not installed just because another

@@ -15,6 +15,8 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/bindings/system"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/crash"
 )
 
 // Podman is a connection to podman's service. It is safe for concurrent use.
@@ -23,11 +25,12 @@ type Podman struct {
 	values context.Context // carries the bindings' client; never cancelled
 	client *bindings.Connection
 
-	names  keyed      // one Ensure, Stop or Destroy per name at a time
-	slots  sync.Mutex // locked while a slot is chosen and stored on a volume
-	warned sync.Map   // warnings already logged
-	uses   uses       // when each container was last used
-	lines  lines      // that nobody is using
+	names         keyed      // one Ensure, Stop or Destroy per name at a time
+	slots         sync.Mutex // locked while a slot is chosen and stored on a volume
+	warned        sync.Map   // warnings already logged
+	limitTogether sync.Once
+	uses          uses  // when each container was last used
+	lines         lines // that nobody is using
 
 	packages imagePackages
 
@@ -62,6 +65,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	if t, ok := p.client.Client.Transport.(*http.Transport); ok {
 		t.MaxIdleConnsPerHost = 8
 		t.IdleConnTimeout = 30 * time.Second
+		p.client.Client.Transport = crash.Requests("podman", t)
 	}
 	p.askAhead()
 	return p, nil

@@ -51,8 +51,8 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	if err != nil {
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
-	if c.strength == "" {
-		return false, fmt.Errorf("start run %s: %w", spec.ID, errEarlier)
+	if err := c.fit(); err != nil {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
 	result, err := c.command(ctx, "start run "+spec.ID, request, "run", c.strength)
 	if result.Code == exitUsage {

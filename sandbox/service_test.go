@@ -23,16 +23,25 @@ import (
 type service struct {
 	t      *testing.T
 	socket string
+	flags  []string
 	cmd    *exec.Cmd
 }
 
-func startService(t *testing.T) *service {
+// startService starts one with podman's global flags.
+func startService(t *testing.T, flags ...string) *service {
 	t.Helper()
 	needPodman(t)
 	if _, err := exec.LookPath("podman"); err != nil {
 		skipHost(t, err.Error())
 	}
-	s := &service{t: t, socket: filepath.Join(t.TempDir(), "podman.sock")}
+	if os.Getenv("SANDBOX_RUNTIME") == GVisor && len(flags) == 0 {
+		path, err := filepath.Abs("../deploy/host/runsc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags = []string{"--runtime", path}
+	}
+	s := &service{t: t, socket: filepath.Join(t.TempDir(), "podman.sock"), flags: flags}
 	s.start()
 	t.Cleanup(s.kill)
 	return s
@@ -41,7 +50,7 @@ func startService(t *testing.T) *service {
 func (s *service) start() {
 	s.t.Helper()
 	os.Remove(s.socket)
-	s.cmd = exec.Command("podman", "system", "service", "--time=0", "unix://"+s.socket)
+	s.cmd = exec.Command("podman", append(slices.Clone(s.flags), "system", "service", "--time=0", "unix://"+s.socket)...)
 	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { // it would turn the command into a client
 		return strings.HasPrefix(kv, "CONTAINER_HOST=")
 	})

@@ -28,9 +28,15 @@ type Spec struct {
 	CPUs float64
 	// PIDs is the limit on processes and threads; 0 = no limit.
 	PIDs int64
+	// Runtime is the name of the OCI runtime under which podman's service must run the container: GVisor or Krun; "" = any
+	// that shares the host's kernel.
+	Runtime string
 	// Gateway is the directory on the host that holds the gateway's socket,
 	// mounted read-only at /run/gateway. "" = none.
 	Gateway string
+	// Inits is the folder on the host for copies of the images' boxinit, which containers mount read-only. "" = containers
+	// use the one in their image.
+	Inits string
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
 	// than the one it was created from, or if it is Outdated. Nothing may be running in it.
 	Fresh bool
@@ -39,6 +45,8 @@ type Spec struct {
 	Replacing func(ctx context.Context, packages []string) error
 	// Version is the bot's version, for the label.
 	Version string
+
+	init string // the copy of boxinit on the host, "" = none: see initFile
 }
 
 // Labels on a container and on its volumes.
@@ -50,11 +58,11 @@ const (
 	// labelProfile names the seccomp profile, labelStrength holds what boxinit verifies.
 	labelProfile  = "io.matrix-tui.profile"
 	labelStrength = "io.matrix-tui.strength"
+	labelRuntime  = "io.matrix-tui.runtime"
 )
 
 const (
 	gatewayMount = "/run/gateway"
-	initPath     = "/usr/bin/boxinit"
 	workspace    = "/workspace"
 	homeDir      = "/root"
 
@@ -90,9 +98,9 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
 	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
-		labelProfile: theProfile().name, labelStrength: strength(slot, limits)}
+		labelProfile: theProfile().name, labelStrength: strength(s.Runtime, slot, limits), labelRuntime: s.Runtime}
 	g.Hostname = "sandbox"
-	g.Entrypoint = []string{initPath}
+	g.Entrypoint = []string{imageInit}
 	g.Command = []string{}
 	g.WorkDir = workspace
 	g.Env = map[string]string{"HOME": homeDir}
@@ -113,6 +121,20 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 			Options: []string{"bind", "ro", "nosuid", "nodev", "noexec"},
 		}}
 	}
+	if s.init != "" {
+		g.Entrypoint = []string{initMount}
+		g.Mounts = append(g.Mounts, rspec.Mount{
+			Destination: initMount, Source: s.init, Type: "bind", Options: []string{"bind", "ro", "nosuid", "nodev"},
+		})
+	}
+	if s.Runtime == GVisor {
+		// gVisor has control groups of its own, writable whatever the options say: a program could set a limit that keeps
+		// boxinit from starting processes. The limits of the spec hold on the host.
+		g.Mounts = append(g.Mounts, rspec.Mount{
+			Destination: "/sys/fs/cgroup", Source: "tmpfs", Type: "tmpfs",
+			Options: []string{"ro", "nosuid", "nodev", "noexec", "size=4k"},
+		})
+	}
 	g.NoNewPrivileges = new(true)
 	g.CapDrop = []string{"all"}
 	g.CapAdd = capabilities
@@ -129,6 +151,15 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 		g.IDMappings = &types.IDMappingOptions{UIDMap: ids, GIDMap: ids}
 	}
 	return g
+}
+
+// pids returns the limit on processes and threads of the host. GVisor needs two for each process of the container, and some
+// for itself.
+func (s Spec) pids() int64 {
+	if s.Runtime == GVisor {
+		return 2*s.PIDs + 128
+	}
+	return s.PIDs
 }
 
 // resources returns the limits that the host supports, and the cgroup controllers that
@@ -152,7 +183,7 @@ func (s Spec) resources(h host) (limits *rspec.LinuxResources, missing []string)
 	}
 	if s.PIDs > 0 {
 		if h.can("pids") {
-			limits.Pids = &rspec.LinuxPids{Limit: s.PIDs}
+			limits.Pids = &rspec.LinuxPids{Limit: s.pids()}
 		} else {
 			missing = append(missing, "pids")
 		}

@@ -23,8 +23,8 @@ const capabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CA
 
 // strength is what boxinit must find in a container, as a label: what a container was created with stays true when
 // settings change.
-func strength(slot int, limits *rspec.LinuxResources) string {
-	s := boxinit.Strength{Capabilities: capabilityMask, Mark: theProfile().mark}
+func strength(runtime string, slot int, limits *rspec.LinuxResources) string {
+	s := boxinit.Strength{Runtime: runtime, Capabilities: capabilityMask, Mark: theProfile().mark}
 	if slot >= 0 {
 		s.FirstID, s.IDs = uint32(firstID+slot*idsPerSlot), idsPerSlot
 	}
@@ -43,3 +43,11 @@ func strength(slot int, limits *rspec.LinuxResources) string {
 
 // errEarlier: it is not known how strong the container must be.
 var errEarlier = fmt.Errorf("%w: an earlier version of the bot created it", ErrWeak)
+
+// fit returns an error if no run may start in the container, whatever it looks like from inside.
+func (c *Container) fit() error {
+	if c.strength == "" {
+		return errEarlier
+	}
+	return c.misfit
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
@@ -159,6 +160,7 @@ func (s *Store) write(c *contents) error {
 	if err := c.writeTo(file); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
+	crash.Count("write state.json")
 	if err := file.CloseAtomicallyReplace(); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/crash"
 )
 
 // MaxTranscript is the size at which a transcript is moved to .1, in bytes; an older .1 is replaced. So a container's
@@ -147,6 +149,7 @@ func appendFile(path string, text []byte, sync bool) error {
 	if err != nil {
 		return err
 	}
+	crash.Count("append transcript")
 	if _, err := file.Write(text); err != nil {
 		return err // a partial write leaves a torn line, which mend cuts
 	}

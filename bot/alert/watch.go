@@ -18,6 +18,8 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
+
+	"matrix-tui/bot/crash"
 )
 
 const (
@@ -223,6 +225,7 @@ func (w *Watch) keep(a alerts) error {
 	if err != nil {
 		return fmt.Errorf("store alerts: %w", err)
 	}
+	crash.Count("write alerts")
 	if err := renameio.WriteFile(w.file(), append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("store alerts: %w", err)
 	}

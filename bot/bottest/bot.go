@@ -64,6 +64,7 @@ func (sc *script) environment() []string {
 		"STATE_DIR":         sc.state(),
 		"CONTAINER_HOST":    sc.service.URI(),
 		"SANDBOX_IMAGE":     sc.suite.image,
+		"SANDBOX_RUNTIME":   sc.suite.runtime,
 		"API_TOKEN":         sc.apiToken(),
 		"LOG_LEVEL":         "debug",
 		// Scripts write faster than people: each message is a task of its own unless a script says otherwise.
@@ -99,7 +100,11 @@ func (sc *script) launchBot(ctx context.Context) error {
 	if info, err := os.Stat(sc.bot.log); err == nil {
 		sc.bot.from = info.Size()
 	}
-	proc, err := host.Launch(sc.dir, sc.bot.log, sc.environment(), program, "run")
+	again := func() bool { return false }
+	if sc.drill != nil {
+		again = sc.drill.again
+	}
+	proc, err := host.Supervise(again, sc.dir, sc.bot.log, sc.environment(), program, "run")
 	if err != nil {
 		return err
 	}

@@ -150,3 +150,19 @@ func TestPinged(t *testing.T) {
 		}
 	}
 }
+
+func TestTurns(t *testing.T) {
+	for which, want := range map[string][]int{
+		"": {1, 2, 3, 4, 5}, "/2": {1, 3, 5}, "2-/2": {2, 4}, "4": {4}, "2-3": {2, 3}, "-2": {1, 2}, "9-12": nil,
+	} {
+		got, err := turns(which, 5)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v\n%s", which, err, diff)
+		}
+	}
+	for _, which := range []string{"x", "1-y", "/0", "0-"} {
+		if _, err := turns(which, 5); err == nil {
+			t.Errorf("%q was accepted", which)
+		}
+	}
+}

@@ -139,6 +139,9 @@ func (sc *script) answers() []byte {
 		fmt.Fprintf(&text, "%s=%s\n", name, strings.ReplaceAll(value, "//127.0.0.1:", "//"+sc.machine.near+":"))
 	}
 	own := map[string]string{"IMAGE_ARCHIVE": "/opt/matrix-tui-image.tar"}
+	if sc.suite.image != defaultImage { // the installer keeps another one up to date only if it is the default
+		own["SANDBOX_IMAGE"] = sc.suite.image
+	}
 	if sc.machine.containers != nil {
 		own = map[string]string{"MATRIX_TUI_HOME": sc.machine.home, "CONTAINER_HOST": sc.machine.containers.URI(), "SANDBOX_IMAGE": cmp.Or(sc.bot.set["SANDBOX_IMAGE"], sc.suite.image)}
 	}

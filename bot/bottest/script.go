@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/agent/agenttest"
+	"matrix-tui/bot/bottest/baddisk"
 	"matrix-tui/bot/bottest/host"
 	"matrix-tui/bot/bottest/person"
 	"matrix-tui/bot/bottest/proxy"
@@ -49,6 +50,7 @@ type script struct {
 	mark    int // newest request that model-saw has checked
 	key     string
 
+	drill  *drill // nil: the bot is not killed by the number of its effects
 	bot    *bot
 	people map[string]*person.Person
 	rooms  map[string]*room
@@ -61,6 +63,7 @@ type script struct {
 	said       map[string][]string // room ID → events that the bot must finish
 	noted      map[string]string   // remembered processes and containers
 	tmpfs      bool
+	disk       *baddisk.Disk // below the state folder, if it can fail
 
 	token     string // of the bot, if the script created one
 	ownPolicy bool   // the script sets policy.yaml itself
@@ -103,7 +106,7 @@ func (s *suite) setup(env *testscript.Env) error {
 func (s *suite) newScript(name string) (*script, error) {
 	sc := &script{
 		suite: s, home: s.home, wait: 60 * time.Second,
-		encrypted: allEncrypted() || strings.HasSuffix(name, doubleName),
+		encrypted: allEncrypted() || strings.Contains(name, doubleName),
 		dir:       filepath.Join(s.root, fmt.Sprintf("s%d", s.counter.Add(1))),
 		name:      regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"),
 		key:       "AIza-secret-" + random(),
@@ -124,12 +127,12 @@ func (s *suite) newScript(name string) (*script, error) {
 	sc.model = agenttest.New(rules, zerolog.Nop())
 	sc.model.RequireKey(sc.key)
 	sc.api = httptest.NewServer(sc.model)
-	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"), Log: filepath.Join(sc.dir, "podman.log")}
+	sc.service = &host.PodmanService{Socket: filepath.Join(sc.dir, "podman.sock"), Log: filepath.Join(sc.dir, "podman.log"), Runtime: s.runtimePath()}
 	sc.bot = &bot{
 		log: filepath.Join(sc.dir, "bot.log"), localpart: "bot-" + sc.name,
 		password: "pw-" + random(), set: map[string]string{},
 	}
-	return sc, nil
+	return sc, sc.prepareDrill(s.drills[name])
 }
 
 func (sc *script) state() string {
@@ -147,6 +150,9 @@ func (sc *script) end() {
 		if err := sc.checkEncrypted(ctx); err != nil {
 			sc.tb.Error(err)
 		}
+	}
+	if sc.drill != nil { // it must not start again
+		_ = os.Remove(sc.drill.file("at"))
 	}
 	sc.machine.keepLog(ctx, sc.bot.log)
 	if sc.tb != nil && sc.tb.Failed() {
@@ -192,7 +198,7 @@ func (sc *script) clear(ctx context.Context) error {
 		if sc.tmpfs {
 			err = errors.Join(err, syscall.Unmount(sc.state(), syscall.MNT_DETACH))
 		}
-		err = errors.Join(err, os.RemoveAll(sc.dir))
+		err = errors.Join(err, sc.disk.Unmount(), os.RemoveAll(sc.dir))
 	}
 	return err
 }
@@ -201,6 +207,9 @@ func (sc *script) clear(ctx context.Context) error {
 func (sc *script) report(ctx context.Context) {
 	if last := sc.home.Died(); last != "" {
 		sc.tb.Logf("---- THE HOMESERVER HAS DIED\n%s", last)
+	}
+	if sc.drill != nil {
+		sc.tb.Logf("---- the bot died before %q", sc.drill.died())
 	}
 	sc.tb.Logf("---- bot's log (end)\n%s", host.Tail(sc.bot.log, 12000))
 	for name, r := range sc.rooms {

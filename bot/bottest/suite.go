@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"matrix-tui/bot/bottest/host"
+	"matrix-tui/sandbox"
 )
 
 const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btrfs,crashtest"
@@ -26,21 +27,35 @@ const buildTags = "remote,containers_image_openpgp,goolm,exclude_graphdriver_btr
 // 43% of the bot's CPU time. deploy/test uses the same flags, so that packages are compiled once.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc/...=-race=false", "-gcflags=modernc.org/memory=-race=false"}
 
+const defaultImage = "localhost/matrix-tui-sandbox:latest"
+
 // suite is shared by all scripts of a test run.
 type suite struct {
 	root    string                 // /tmp/mtc-<pid>; short, because it contains sockets
 	repo    string                 // the module's folder
 	program func() (string, error) // builds the bot, once
 	image   string
+	runtime string           // SANDBOX_RUNTIME, for the bots and their podman services
 	home    *host.Homeserver // of the scripts
 	synapse *host.Homeserver // of those on Synapse, started by the first of them
 	counter atomic.Int32
-	shop    shop // of releases
+	shop    shop              // of releases
+	drills  map[string]*drill // of the scripts that Kills plays, by name
 }
 
 // Run runs every script in dir. If something is missing on the host (podman, the image, the homeserver), it skips, or
 // fails if MATRIX_TUI_E2E=require is set.
 func Run(t *testing.T, dir string) {
+	s := openSuite(t)
+	files, err := prepare(dir, filepath.Join(s.root, "scripts"), s.home.Name(), s.lacksSynapse())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.play(t, files)
+}
+
+// openSuite returns a suite whose program is built.
+func openSuite(t *testing.T) *suite {
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
 	s, err := newSuite(ctx)
@@ -61,10 +76,11 @@ func Run(t *testing.T, dir string) {
 	if _, err := s.program(); err != nil { // before any script's time starts
 		t.Fatal(err)
 	}
-	files, err := prepare(dir, filepath.Join(s.root, "scripts"), s.home.Name(), s.lacksSynapse())
-	if err != nil {
-		t.Fatal(err)
-	}
+	return s
+}
+
+// play runs these scripts.
+func (s *suite) play(t *testing.T, files []string) {
 	all := &plays{T: t}
 	testscript.RunT(all, testscript.Params{
 		Files:               files,
@@ -123,9 +139,9 @@ func (e *missingError) Error() string { return e.what }
 // newSuite looks for the parts and starts the homeserver. After an error the suite, if there is one, must still be
 // closed.
 func newSuite(ctx context.Context) (*suite, error) {
-	s := &suite{image: os.Getenv("SANDBOX_IMAGE")}
+	s := &suite{image: os.Getenv("SANDBOX_IMAGE"), runtime: os.Getenv("SANDBOX_RUNTIME")}
 	if s.image == "" {
-		s.image = "localhost/matrix-tui-sandbox:latest"
+		s.image = defaultImage
 	}
 	if _, err := exec.LookPath("podman"); err != nil {
 		return nil, &missingError{"podman is not installed"}
@@ -159,6 +175,14 @@ func newSuite(ctx context.Context) (*suite, error) {
 		return s, err
 	}
 	return s, s.home.Start(ctx)
+}
+
+// runtimePath is what podman's services are started with.
+func (s *suite) runtimePath() string {
+	if s.runtime == sandbox.GVisor {
+		return filepath.Join(s.repo, "deploy", "host", "runsc")
+	}
+	return s.runtime
 }
 
 // lacksSynapse says why the copies of scripts for Synapse cannot run, "" if they can, or must.

@@ -33,8 +33,11 @@ var verbs = []verb{
 	{"bot-kill", "", 0, 0, false, doKill},                    // `kill`: SIGKILL
 	{"killat", "POINT", 1, 1, false, doKillAt},               // crash point of the next start; a running bot is restarted with it
 	{"died", "", 0, 0, false, doDied},                        // wait until it has killed itself there
+	{"drill", "", 0, 0, false, doDrill},                      // from here on, in deploy/test --kills, the bot dies before the effect whose turn it is, and is started again
+	{"drilled", "", 0, 0, false, doDrilled},                  // the end of that, when the bot has finished everything
 	{"failed", "", 0, 0, false, doFailed},                    // wait until it has exited with an error; stderr has its log since its start
 	{"logout-bot", "", 0, 0, false, doLogoutBot},             // the homeserver invalidates the bot's token, as after a password reset
+	{"logged-in", "", 0, 0, false, doLoggedIn},               // wait until the bot has stored another login since then
 	{"token", "", 0, 0, false, doToken},                      // $token is an access token of the bot's account, of a new session
 	{"deviceless", "", 0, 0, false, doDeviceless},            // from the next start, the homeserver reports no session for the bot's token
 	{"reboot", "", 0, 0, false, doReboot},                    // bot and containers lose power, containers come back as podman-restart.service starts them, then the bot
@@ -151,7 +154,8 @@ var verbs = []verb{
 	{"install", "[OPTION…] [KEY=VALUE…]", 0, -1, true, doInstall},                       // run deploy/install there, with the script's settings and these as answers
 	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},                                   // run a command there as root
 	{"machine-power", "off|on", 1, 1, false, doMachinePower},                            // cut its power, and restore it; it waits until everything is up
-	{"statedir", "tmpfs SIZE", 2, 2, false, doStateDir},                                 // the state folder on its own file system
+	{"statedir", "tmpfs SIZE|bad", 1, 2, false, doStateDir},                             // the state folder on its own file system; bad: on a disk that can fail
+	{"disk", "read|write|sync REGEXP|failed|works", 1, 2, false, doDisk},                // on a bad disk, operations on files with such names fail from now on; failed: wait until one has; works: no longer
 	{"policy", "FILE|none", 1, 1, false, doPolicy},                                      // policy.yaml; without it, the bot answers everything sent to it
 	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},                              // OWNER accepts in ROOM the code that WHO got in THEIRS
 	{"statefile", "truncate-half|readonly|writable|fill|free|resize [SIZE]", 1, 2, false, doStateFile},

@@ -48,7 +48,25 @@ func (sc *script) asBot(ctx context.Context, method, path string, body any) erro
 
 // doLogoutBot ends the bot's login.
 func doLogoutBot(ctx context.Context, sc *script, _ bool, _ []string) error {
+	var err error
+	if sc.noted["login"], err = sc.login(); err != nil {
+		return err
+	}
 	return sc.asBot(ctx, http.MethodPost, "logout", struct{}{})
+}
+
+// doLoggedIn waits until the bot has stored another login than the one that logout-bot has ended.
+func doLoggedIn(ctx context.Context, sc *script, _ bool, _ []string) error {
+	return host.Poll(ctx, func() (bool, error) {
+		now, err := sc.login()
+		return now != sc.noted["login"], err
+	})
+}
+
+// login is what the bot has stored about its login.
+func (sc *script) login() (string, error) {
+	data, err := os.ReadFile(filepath.Join(sc.state(), "account.json"))
+	return string(data), err
 }
 
 // doDirect makes a room the only direct chat of the bot's account, with somebody.

@@ -80,6 +80,9 @@ func (sc *script) gemini(ctx context.Context, place string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if sc.suite.runtime != "" {
+		return host.GeminisInside(ctx, id)
+	}
 	return host.Geminis(id)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"matrix-tui/bot/bottest/baddisk"
 	"matrix-tui/bot/bottest/host"
 )
 
@@ -111,14 +112,45 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 }
 
 func doStateDir(ctx context.Context, sc *script, _ bool, args []string) error {
-	if args[0] != "tmpfs" || sc.bot.proc != nil {
-		return fmt.Errorf("usage: statedir tmpfs SIZE, before the first start")
+	if sc.bot.proc != nil || args[0] != "bad" && (args[0] != "tmpfs" || len(args) != 2) {
+		return fmt.Errorf("usage: statedir tmpfs SIZE, or statedir bad, before the first start")
+	}
+	if args[0] == "bad" {
+		real := filepath.Join(sc.dir, "disk")
+		if err := os.Mkdir(real, 0o700); err != nil {
+			return err
+		}
+		var err error
+		sc.disk, err = baddisk.Mount(real, sc.state())
+		return err
 	}
 	if err := syscall.Mount("tmpfs", sc.state(), "tmpfs", 0, "mode=0700,size="+args[1]); err != nil {
 		return fmt.Errorf("mount a small file system (needs root): %w", err)
 	}
 	sc.tmpfs = true
 	return nil
+}
+
+// doDisk makes operations on files of a bad disk fail, or ends that.
+func doDisk(ctx context.Context, sc *script, _ bool, args []string) error {
+	switch {
+	case sc.disk == nil:
+		return fmt.Errorf("statedir bad comes first")
+	case args[0] == "failed":
+		err := host.Poll(ctx, func() (bool, error) {
+			n, err := sc.disk.Failed()
+			return n > 0, err
+		})
+		if err != nil {
+			return fmt.Errorf("nothing has failed: %w", err)
+		}
+		return nil
+	case args[0] == "works":
+		return sc.disk.Work()
+	case len(args) != 2:
+		return fmt.Errorf("usage: see disk in verbs.go")
+	}
+	return sc.disk.Fail(args[0], args[1])
 }
 
 func doStateFile(_ context.Context, sc *script, _ bool, args []string) error {

@@ -138,3 +138,37 @@ func doEditPace(ctx context.Context, sc *script, _ bool, args []string) error {
 	}
 	return nil
 }
+
+// doAnchored looks for relations of the bot's events to events outside the room.
+func doAnchored(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	msgs, err := sc.settled(ctx, p, room)
+	if err != nil {
+		return err
+	}
+	here := map[string]bool{"": true}
+	for _, m := range msgs {
+		here[m.Event] = true
+	}
+	seen := 0
+	for _, m := range msgs {
+		if m.Sender != sc.bot.id {
+			continue
+		}
+		for _, target := range []string{m.ReplyTo, m.Thread, m.EditOf, m.Target} {
+			if !here[target] {
+				return fmt.Errorf("%s is about %s, which is not in the room", cut(m.String(), 200), target)
+			}
+			if target != "" {
+				seen++
+			}
+		}
+	}
+	if seen == 0 {
+		return fmt.Errorf("the bot has said nothing about anything in the room")
+	}
+	return nil
+}

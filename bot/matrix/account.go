@@ -26,6 +26,7 @@ import (
 	"maunium.net/go/mautrix/event/cmdschema"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix/decode"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/event"
@@ -79,7 +80,7 @@ func New(cfg Config) (*Account, error) {
 	client.UserAgent = "matrix-tui/" + cfg.Version
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
 	a := &Account{cfg: cfg, client: client, log: cfg.Log}
-	a.clock.next = &complete{cmp.Or(client.Client.Transport, http.DefaultTransport)}
+	a.clock.next = &complete{crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))}
 	client.Client.Transport = &a.clock
 	return a, nil
 }

@@ -14,6 +14,7 @@ import (
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/id"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
@@ -41,7 +42,7 @@ func (a *Account) Login(ctx context.Context) error {
 			if err = a.tryLogin(ctx, stored); err == nil {
 				stored, loggedIn = session{DeviceID: a.client.DeviceID, AccessToken: a.client.AccessToken}, true
 				again.Reset()
-			} else if !Transient(err) {
+			} else if !Transient(err) && (a.cfg.Password == "" || !IsUnknownToken(err)) { // a login needs no token
 				return sentence.Newf(fmt.Errorf("log in: %w", err),
 					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
 			}
@@ -154,6 +155,7 @@ func (a *Account) saveAccount(s session) error {
 	if err != nil {
 		return err
 	}
+	crash.Count("write account.json")
 	if err := renameio.WriteFile(a.accountFile(), data, 0o600); err != nil {
 		return fmt.Errorf("save login: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/crash"
 )
 
 // Source is the policy file of a state folder. It is read again when it has changed; an invalid file leaves the policy
@@ -124,5 +126,6 @@ func writeBytes(path string, data []byte) error {
 	if _, err := file.Write(data); err != nil {
 		return err
 	}
+	crash.Count("write " + filepath.Base(path))
 	return file.CloseAtomicallyReplace()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"matrix-tui/sandbox"
@@ -38,7 +39,7 @@ func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container,
 }
 
 // Ensure creates or starts the room's container. With fresh, it replaces one with an
-// outdated image or seccomp profile.
+// outdated image or seccomp profile, or another runtime.
 func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error) {
 	dir, err := e.Gateway.Open(e.ID)
 	if err != nil {
@@ -46,8 +47,8 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	}
 	name := e.Store.Container(e.ID)
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
-		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs,
-		Gateway: dir, Version: e.Version, Fresh: fresh,
+		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Runtime: e.Runtime,
+		Gateway: dir, Inits: filepath.Join(e.StateDir, "boxinit"), Version: e.Version, Fresh: fresh,
 		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
 	})
 	if err != nil {

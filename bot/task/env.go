@@ -40,6 +40,8 @@ type Config struct {
 	Memory int64 // bytes
 	CPUs   float64
 	PIDs   int64
+	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
+	Runtime string
 
 	Model            string
 	TokensPerDay     int64         // of a room; 0 = no limit

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -25,7 +26,7 @@ func measureStart(ctx context.Context, b *bench, s *scene, rooms []string) (err 
 	defer podman.Close()
 	doors := gateway.New(gateway.Config{Dir: filepath.Join(s.StateDir(), "gateway"), Upstream: &url.URL{}, Log: zerolog.Nop()})
 	defer func() { err = errors.Join(err, doors.Close(ctx)) }()
-	m := maker{podman: podman, doors: doors, image: b.host.Image(), containers: map[string]string{}}
+	m := maker{podman: podman, doors: doors, state: s.StateDir(), image: b.host.Image(), containers: map[string]string{}}
 
 	var made []float64
 	for _, count := range []int{10, b.containers} {
@@ -98,6 +99,7 @@ type maker struct {
 	podman     *sandbox.Podman
 	doors      *gateway.Gateway
 	image      string
+	state      string            // the bot's STATE_DIR
 	containers map[string]string // by room
 }
 
@@ -112,7 +114,7 @@ func (m *maker) make(ctx context.Context, name, room string) (time.Duration, err
 	}
 	begun := time.Now()
 	container, err := m.podman.Ensure(ctx, sandbox.Spec{
-		Room: room, Name: name, Image: m.image, Memory: 2 << 30, CPUs: 2, PIDs: 1024, Gateway: dir, Version: "bench",
+		Room: room, Name: name, Image: m.image, Memory: 2 << 30, CPUs: 2, PIDs: 1024, Runtime: os.Getenv("SANDBOX_RUNTIME"), Gateway: dir, Inits: filepath.Join(m.state, "boxinit"), Version: "bench",
 	})
 	if err != nil {
 		return 0, err
@@ -133,7 +135,7 @@ func (m *maker) all(ctx context.Context, s *scene, rooms []string) error {
 	for _, room := range rooms {
 		name := s.Own(room)
 		group.Go(func() error {
-			one := maker{podman: m.podman, doors: m.doors, image: m.image, containers: map[string]string{}}
+			one := maker{podman: m.podman, doors: m.doors, state: m.state, image: m.image, containers: map[string]string{}}
 			_, err := one.make(ctx, name, room)
 			if err == nil {
 				done <- [2]string{room, name}

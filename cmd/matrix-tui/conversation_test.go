@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"matrix-tui/bot/bottest"
+	"matrix-tui/bot/bottest/baddisk"
 )
 
 // TestMain runs five conversations at once unless told otherwise: that keeps two cores busy. It is also the process that
-// TestSignals signals.
+// TestSignals signals, and the one that serves a bad disk.
 func TestMain(m *testing.M) {
+	baddisk.Help()
 	if os.Getenv(signalHelper) != "" {
 		waitForSignals()
 	}

@@ -33,7 +33,7 @@ func bash(t *testing.T, text string, env ...string) (stdout, stderr string, ok b
 }
 
 // parts is the beginning of a text that calls the installer's functions.
-const parts = `DRY=no BOT=matrix-tui ETC=$PWD/etc; . "$deploy/lib.sh"; for part in change answers release service; do . "$deploy/host/$part.sh"; done; `
+const parts = `DRY=no BOT=matrix-tui ETC=$PWD/etc; . "$deploy/lib.sh"; for part in change answers runtime release service; do . "$deploy/host/$part.sh"; done; `
 
 // TestKnowSource checks from which clone origins the bot updates itself.
 func TestKnowSource(t *testing.T) {
@@ -69,6 +69,25 @@ A[UPDATE_SOURCE]=archive+https://example.org/releases
 know_source; printf %s "${A[UPDATE_SOURCE]}"`)
 	if !ok || out != "archive+https://example.org/releases" {
 		t.Errorf("what was set became %q; %s", out, errs)
+	}
+}
+
+// TestRuntimeUnits checks how podman's services are started.
+func TestRuntimeUnits(t *testing.T) {
+	for runtime, want := range map[string]string{
+		"":      "/usr/bin/podman system service\n",
+		"runsc": "/usr/bin/podman --runtime /usr/local/lib/matrix-tui/runsc system service\n",
+		"krun":  "/usr/bin/podman --runtime krun system service\n",
+	} {
+		for unit, script := range map[string]string{
+			"the user's":   "user_unit | tail -n 1",
+			"the system's": `put() { cat; }; HOME_DIR=/home/x A[PODMAN]=rootful; put_unit matrix-tui-podman.service | grep ^ExecStart=`,
+		} {
+			out, errs, ok := bash(t, parts+`IMAGE=x UNITS=$PWD; A[SANDBOX_RUNTIME]=$runtime; `+script, "runtime="+runtime)
+			if !ok || out != "ExecStart="+want {
+				t.Errorf("%s unit for %q: %q; %s", unit, runtime, out, errs)
+			}
+		}
 	}
 }
 

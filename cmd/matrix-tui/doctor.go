@@ -229,6 +229,7 @@ func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(findin
 		say(good("podman %s at %s", have, uri))
 	}
 	checkHost(ctx, cfg, podman, say)
+	say(checkRuntime(ctx, cfg, podman, "/dev/kvm"))
 	image := string(cfg.Image)
 	switch id, err := podman.ImageID(ctx, image); {
 	case errors.Is(err, sandbox.ErrImageMissing):

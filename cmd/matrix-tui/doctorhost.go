@@ -63,7 +63,11 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	if driver, err := podman.Driver(ctx); err == nil {
 		say(checkDriver(driver))
 	}
-	if rootless, err := podman.Rootless(ctx); err != nil || !rootless {
+	rootless, err := podman.Rootless(ctx)
+	if err == nil && underSystemd() {
+		say(checkTogether(os.DirFS("/sys/fs/cgroup"), rootless, os.Geteuid()))
+	}
+	if err != nil || !rootless {
 		return
 	}
 	me, err := user.Current()
@@ -227,16 +231,21 @@ func clockFinding(ahead time.Duration) finding {
 
 // checkIsolation starts a container and has it verified from inside.
 func checkIsolation(ctx context.Context, cfg *Config, podman *sandbox.Podman) finding {
-	err := podman.Check(ctx, sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs)}, string(cfg.StateDir))
+	err := podman.Check(ctx, sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Runtime: string(cfg.Runtime)}, string(cfg.StateDir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return skipped("isolation cannot be checked until the state folder exists")
 	case errors.Is(err, sandbox.ErrOldImage):
 		return bad("isolation: the image is older than the bot and cannot verify it, so no task runs: run ./deploy/image/build")
+	case errors.Is(err, sandbox.ErrRuntime):
+		return bad("isolation: no task runs (%v)", err)
 	case errors.Is(err, sandbox.ErrWeak):
 		return bad("isolation: no task runs (%v): look for settings in /etc/containers that weaken containers; podman %s or later with crun or runc applies all that the bot asks for", err, minPodman)
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
+	}
+	if cfg.Runtime != "" {
+		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own (%s)", cfg.Runtime)
 	}
 	return good("isolation: a container, verified from inside, is as strong as it must be")
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox"
 )
 
 // The types of the settings: each parses its text in UnmarshalText and rejects invalid values. The field's `right` tag
@@ -32,6 +34,8 @@ type (
 	CPUs float64
 	// PIDs is a number of processes and threads; 0 means no limit.
 	PIDs int64
+	// Runtime is the name of an OCI runtime that gives each container a kernel of its own.
+	Runtime string
 	// Ports are TCP ports.
 	Ports []uint16
 	// Networks are IP networks; a single address is one of itself.
@@ -107,6 +111,14 @@ const (
 func (d *Devices) UnmarshalText(text []byte) error {
 	*d = Devices(strings.ToLower(string(text)))
 	if *d != crossSigned && *d != allDevices {
+		return errValue
+	}
+	return nil
+}
+
+func (r *Runtime) UnmarshalText(text []byte) error {
+	*r = Runtime(text)
+	if *r != sandbox.GVisor && *r != sandbox.Krun {
 		return errValue
 	}
 	return nil

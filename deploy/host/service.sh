@@ -7,6 +7,7 @@ UNITS=/etc/systemd/system
 put_unit() {
 	sed -e "s|@HOME@|$HOME_DIR|g" -e "s|@USER@|$BOT|g" -e "s|@UID@|$(id -u "$BOT" 2>/dev/null || echo UID)|g" -e "s|@ETC@|$ETC|g" \
 		-e "s|@SOCKET@|${SOCKET:-}|g" -e "s|@IMAGE@|$IMAGE|g" -e "s|@LISTEN@|${A[HOMESERVER_LISTEN]:-}|g" -e "s|@PODMAN_UNIT@|$(podman_unit)|g" \
+		-e "s|@RUNTIME@|$(runtime_option)|g" \
 		"$DEPLOY/units/$1" | put 0644 "$UNITS/$1"
 }
 # podman_unit prints the unit that must be up for the bot to reach podman.

@@ -20,13 +20,15 @@ need_podman_for_bot() {
 	given)
 		packages podman ca-certificates
 		SOCKET=${A[CONTAINER_HOST]}
+		need_runtime
 		;;
 	rootful)
 		packages podman runc netavark aardvark-dns ca-certificates
 		[ "$DRY" = yes ] || need_dropin
+		need_runtime
+		put_unit matrixtui.slice
 		put_unit matrix-tui-podman.socket
-		put_unit matrix-tui-podman.service
-		reload
+		podman_service
 		ensure "starting podman's socket for the bot" unit_on matrix-tui-podman.socket -- systemctl -q enable --now matrix-tui-podman.socket
 		ensure "enabling the restart of containers after a reboot" systemctl -q is-enabled podman-restart.service -- systemctl -q enable podman-restart.service
 		SOCKET=unix:///run/matrix-tui/podman.sock
@@ -37,6 +39,22 @@ need_podman_for_bot() {
 		rootless
 		;;
 	esac
+}
+
+# user_slice installs the limits of all containers together for the services of users: the bot's podman is one of them.
+USER_SLICE=/etc/systemd/user/matrixtui.slice
+user_slice() {
+	local before=$CHANGES
+	put 0644 "$USER_SLICE" <"$DEPLOY/units/matrixtui.slice"
+	[ "$CHANGES" = "$before" ] || [ "$DRY" = yes ] || as_bot systemctl --user daemon-reload
+}
+
+# podman_service installs the unit of the system's podman; if it has changed, the next connection starts it anew.
+podman_service() {
+	local before=$CHANGES
+	put_unit matrix-tui-podman.service
+	reload
+	[ "$CHANGES" = "$before" ] || [ "$DRY" = yes ] || systemctl -q try-restart matrix-tui-podman.service
 }
 
 rootless() {
@@ -54,6 +72,8 @@ rootless() {
 	if [ ! -e "$HOME_DIR/.local/share/containers/storage/vfs" ] && at_least "$(uname -r)" 5.13; then
 		ensure "setting $BOT's podman storage driver to overlay" test -e "$HOME_DIR/$STORAGE_CONF" -- write_storage_conf
 	fi
+	user_slice
+	need_runtime
 	ensure "starting podman's socket for $BOT" bot_units_on podman.socket -- as_bot systemctl --user -q enable --now podman.socket
 	ensure "enabling the restart of containers after a reboot" as_bot systemctl --user -q is-enabled podman-restart.service -- \
 		as_bot systemctl --user -q enable podman-restart.service

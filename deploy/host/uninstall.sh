@@ -23,13 +23,14 @@ uninstall() {
 		ensure "stopping $BOT's services" not test -e "/var/lib/systemd/linger/$BOT" -- end_user_services "$uid"
 	fi
 	drop "$UNITS"/matrix-tui*.service "$UNITS"/matrix-tui*.timer "$UNITS"/matrix-tui*.socket "$UNITS/matrix-tui.service.d" \
-		/etc/containers/containers.conf.d/matrix-tui.conf "$SYSCTL_FILE" /usr/local/bin/matrix-tui "$HS_BIN" /var/cache/matrix-tui \
+		/etc/containers/containers.conf.d/matrix-tui.conf "$UNITS/matrixtui.slice" "$USER_SLICE" "$SYSCTL_FILE" /usr/local/bin/matrix-tui "${RUNTIME_FILE%/*}" "$HS_BIN" /var/cache/matrix-tui \
 		/var/lib/systemd/timers/stamp-matrix-tui-upkeep.timer
 	[ -z "$uid" ] || drop "$UNITS/user@$uid.service.d/matrix-tui.conf"
 	[ -z "$uid" ] || [ "$DRY" = yes ] || rmdir "$UNITS/user@$uid.service.d" 2>/dev/null || true
 	drop "$HOME_DIR"/{current,good,releases,cache,trial,update.json,update.log,watch.lock,state-failed,.cache}
 	! grep -qs "Written by matrix-tui" "$HOME_DIR/$STORAGE_CONF" || drop "$HOME_DIR/$STORAGE_CONF"
-	[ "$DRY" = yes ] || rmdir "$HOME_DIR/.config/containers" "$HOME_DIR/.config" 2>/dev/null || true
+	drop "$HOME_DIR/$USER_UNIT"
+	[ "$DRY" = yes ] || [ ! -d "$HOME_DIR/.config" ] || find "$HOME_DIR/.config" -depth -type d -empty -delete
 	reload
 	[ "$DRY" = yes ] || systemctl reset-failed 'matrix-tui*' 2>/dev/null || true
 

@@ -45,6 +45,7 @@ const usage = `usage: boxinit                         as PID 1
 
 // Main runs one command and returns its exit code. Without arguments it is PID 1 and returns when the container stops.
 func (p *Program) Main(args []string) int {
+	conceal()
 	if len(args) == 0 {
 		return p.serve()
 	}

@@ -17,6 +17,8 @@ import (
 // Strength is how isolated a container must be, as seen from inside. Some settings get lost between the bot and the
 // kernel without an error.
 type Strength struct {
+	// Runtime says whose kernel the container must have to itself: GVisor or Krun; "" = it shares the host's.
+	Runtime string
 	// Mark is the error number with which the bot's seccomp filter, and nothing else, answers unshare(0).
 	Mark int
 	// Capabilities are the only ones that a process may have, as a bit mask.
@@ -36,8 +38,11 @@ func weaknesses(strength string) (string, error) {
 		return "", fmt.Errorf("read strength: %w", err)
 	}
 	weak := s.inFiles("/")
-	if err := unix.Unshare(0); !errors.Is(err, unix.Errno(s.Mark)) {
+	if err := unix.Unshare(0); s.Runtime != GVisor && !errors.Is(err, unix.Errno(s.Mark)) {
 		weak = append(weak, "the seccomp profile is not the bot's")
+	}
+	if s.Runtime != "" {
+		weak = append(weak, s.kernel("/")...)
 	}
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -61,7 +66,7 @@ func (s Strength) inFiles(root string) (weak []string) {
 		key, value, _ := strings.Cut(line, ":")
 		status[key] = strings.TrimSpace(value)
 	}
-	if status["Seccomp"] != "2" {
+	if status["Seccomp"] != "2" && s.Runtime != GVisor {
 		say("no seccomp filter is active")
 	}
 	if status["NoNewPrivs"] != "1" {
@@ -71,6 +76,9 @@ func (s Strength) inFiles(root string) (weak []string) {
 		if got, err := strconv.ParseUint(status[set], 16, 64); err != nil || got&^s.Capabilities != 0 {
 			say("the capabilities %s are %q, not within %016x", set, status[set], s.Capabilities)
 		}
+	}
+	if s.Runtime == GVisor {
+		return weak // its files say nothing about the host: see kernel
 	}
 	for _, name := range []string{"uid_map", "gid_map"} {
 		data, _ := os.ReadFile(root + "proc/self/" + name)

@@ -50,6 +50,10 @@ func TestWeaknessesInFiles(t *testing.T) {
 			"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/pids.max": "max\n",
 			"sys/fs/cgroup/a/b/memory.max": "1048576\n", "sys/fs/cgroup/a/pids.max": "100\n",
 		}, nil},
+		"gVisor, whose files are not the host's": {Strength{Runtime: GVisor, Capabilities: 0xeb, FirstID: 1879048192, IDs: 65536, PIDs: 100}, map[string]string{
+			"proc/self/status":  "NoNewPrivs:\t0\nSeccomp:\t0\nCapInh:\t0\nCapPrm:\t100\nCapEff:\t0\nCapBnd:\t0\nCapAmb:\t0\n",
+			"proc/self/uid_map": "0 0 4294967295\n", "sys/fs/cgroup/pids.max": "max\n",
+		}, []string{"programs can gain privileges (no_new_privs is not set)", `the capabilities CapPrm are "100", not within 00000000000000eb`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir() + "/"
@@ -70,5 +74,24 @@ func TestWeaknessesInFiles(t *testing.T) {
 	}
 	if got := full.inFiles(t.TempDir() + "/"); len(got) != 11 {
 		t.Errorf("without any file: %d weaknesses: %q", len(got), got)
+	}
+}
+
+// The kernel of this host is no runtime's.
+func TestKernel(t *testing.T) {
+	root := t.TempDir() + "/"
+	for runtime, want := range map[string]string{GVisor: "the kernel is not gVisor's", Krun: "the kernel is not libkrun's", "kata": `the runtime "kata" is unknown`} {
+		if got := (Strength{Runtime: runtime}).kernel("/"); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q", runtime, got)
+		}
+	}
+	if err := os.MkdirAll(root+"proc", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(root+"proc/cmdline", []byte("reboot=k init=/init.krun quiet\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := (Strength{Runtime: Krun}).kernel(root); len(got) != 0 {
+		t.Errorf("krun: %q", got)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"matrix-tui/bot/crash"
 )
 
 const modelPrefix = "/model/"
@@ -80,6 +82,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		}
 		d.meter.request()
 	}
+	crash.Count("model " + r.Method)
 	resp, err := d.g.model.RoundTrip(d.g.upstream(ctx, r, path, body))
 	if err != nil {
 		d.askFailed(w, r, err)
@@ -94,6 +97,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.answer(w, resp, watch, asks, len(body))
+	crash.Count("model answered")
 }
 
 // read reads a request to the end: it is judged as a whole before anything leaves the host. At most maxBody bytes of a

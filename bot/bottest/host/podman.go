@@ -17,6 +17,7 @@ import (
 // PodmanService is a script's own API service on its own socket. Containers outlive it, as on a real host.
 type PodmanService struct {
 	Socket, Log string
+	Runtime     string // name or path; "" = podman's own
 	proc        *Process
 }
 
@@ -28,8 +29,11 @@ func (s *PodmanService) Start(ctx context.Context) error {
 		return nil
 	}
 	_ = os.Remove(s.Socket)
-	proc, err := Launch(filepath.Dir(s.Socket), s.Log, LocalPodman(),
-		"podman", "system", "service", "--time=0", s.URI())
+	argv := []string{"podman", "system", "service", "--time=0", s.URI()}
+	if s.Runtime != "" {
+		argv = slices.Insert(argv, 1, "--runtime", s.Runtime)
+	}
+	proc, err := Launch(filepath.Dir(s.Socket), s.Log, LocalPodman(), argv...)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -14,7 +15,8 @@ import (
 // Process is a program that runs next to the scripts. It dies with the test process in any case. Its output goes to a
 // file, because a pipe would be kept open by processes that the program leaves behind.
 type Process struct {
-	cmd  *exec.Cmd
+	lock sync.Mutex
+	cmd  *exec.Cmd // of the newest start
 	Log  string
 	Done chan struct{} // closed when it has ended
 	Err  error         // of Wait; valid after Done
@@ -22,27 +24,58 @@ type Process struct {
 
 // Launch starts argv in dir with exactly env, output appended to the file log.
 func Launch(dir, log string, env []string, argv ...string) (*Process, error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return Supervise(func() bool { return false }, dir, log, env, argv...)
+}
+
+// Supervise is Launch for a program that is started again whenever it has ended and again returns true. To the caller,
+// it is one process.
+func Supervise(again func() bool, dir, log string, env []string, argv ...string) (*Process, error) {
+	p := &Process{Log: log, Done: make(chan struct{})}
+	if err := p.start(dir, env, argv); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.Done)
+		for {
+			p.Err = p.command().Wait()
+			if !again() {
+				return
+			}
+			if err := p.start(dir, env, argv); err != nil {
+				p.Err = err
+				return
+			}
+		}
+	}()
+	return p, nil
+}
+
+func (p *Process) start(dir string, env, argv []string) error {
+	out, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open log of %s: %w", filepath.Base(argv[0]), err)
+		return fmt.Errorf("open log of %s: %w", filepath.Base(argv[0]), err)
 	}
 	defer out.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", filepath.Base(argv[0]), err)
+		return fmt.Errorf("start %s: %w", filepath.Base(argv[0]), err)
 	}
-	p := &Process{cmd: cmd, Log: log, Done: make(chan struct{})}
-	go func() {
-		p.Err = cmd.Wait()
-		close(p.Done)
-	}()
-	return p, nil
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.cmd = cmd
+	return nil
+}
+
+func (p *Process) command() *exec.Cmd {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.cmd
 }
 
 // PID is the program's process ID, also after it has ended.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int { return p.command().Process.Pid }
 
 // Alive reports whether the program is running; a nil process is not.
 func (p *Process) Alive() bool {
@@ -63,26 +96,27 @@ func (p *Process) Signal(ctx context.Context, sig syscall.Signal) error {
 	if !p.Alive() {
 		return nil
 	}
-	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal %s: %w", filepath.Base(p.cmd.Path), err)
+	cmd := p.command()
+	if err := cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", filepath.Base(cmd.Path), err)
 	}
 	select {
 	case <-p.Done:
 		return nil
 	case <-ctx.Done():
-		_ = p.cmd.Process.Kill()
+		_ = cmd.Process.Kill()
 		<-p.Done
-		return fmt.Errorf("%s did not end on %v: %w", filepath.Base(p.cmd.Path), sig, ctx.Err())
+		return fmt.Errorf("%s did not end on %v: %w", filepath.Base(cmd.Path), sig, ctx.Err())
 	}
 }
 
 // Ended returns how the program ended: its exit code, or the signal that killed it.
 func (p *Process) Ended() (code int, by syscall.Signal) {
-	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if ok && status.Signaled() {
+	state := p.command().ProcessState
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return -1, status.Signal()
 	}
-	return p.cmd.ProcessState.ExitCode(), 0
+	return state.ExitCode(), 0
 }
 
 // Poll calls ok until it returns true or an error, or ctx ends. It is for things that cannot be waited for: files,

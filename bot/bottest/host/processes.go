@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,16 +22,45 @@ func Geminis(containerID string) (string, error) {
 			data, _ := os.ReadFile(filepath.Join(folder, name)) // it may have ended
 			return string(data)
 		}
-		if name := read("comm"); !strings.HasPrefix(name, "node") && !strings.HasPrefix(name, "gemini") && !strings.HasPrefix(name, "MainThread") {
+		if !isGemini(read("comm")) || !strings.Contains(read("cgroup"), containerID) || !strings.Contains(read("cmdline"), "--prompt") {
 			continue
 		}
-		if !strings.Contains(read("cgroup"), containerID) || !strings.Contains(read("cmdline"), "--prompt") {
-			continue
-		}
-		_, rest, _ := strings.Cut(read("stat"), ") ")
-		if fields := strings.Fields(rest); len(fields) > 19 {
-			found = append(found, filepath.Base(folder)+" "+fields[19])
-		}
+		found = append(found, started(filepath.Base(folder), read("stat"))...)
 	}
 	return strings.Join(found, "\n"), nil
+}
+
+// GeminisInside is Geminis for a container with a kernel of its own, which the host cannot look into: the PIDs are the
+// container's.
+func GeminisInside(ctx context.Context, containerID string) (string, error) {
+	const list = `cd /proc; for p in [0-9]*; do grep -qs -e --prompt $p/cmdline && echo "$p $(cat $p/comm)" && cat $p/stat; done; true`
+	out, err := MustPodman(ctx, "exec", containerID, "sh", "-c", list)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	pid, name := "", ""
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, ") ") {
+			if isGemini(name) {
+				found = append(found, started(pid, line)...)
+			}
+			continue
+		}
+		pid, name, _ = strings.Cut(line, " ")
+	}
+	return strings.Join(found, "\n"), nil
+}
+
+func isGemini(comm string) bool {
+	return strings.HasPrefix(comm, "node") || strings.HasPrefix(comm, "gemini") || strings.HasPrefix(comm, "MainThread")
+}
+
+// started is a line for a process with that stat, none if it has ended.
+func started(pid, stat string) []string {
+	_, rest, _ := strings.Cut(stat, ") ")
+	if fields := strings.Fields(rest); len(fields) > 19 {
+		return []string{pid + " " + fields[19]}
+	}
+	return nil
 }

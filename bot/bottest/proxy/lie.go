@@ -18,9 +18,17 @@ import (
 // method and path without the transaction ID.
 type lie struct {
 	fits  *regexp.Regexp // method and path
+	truth *regexp.Regexp // those that are answered well all the same; may be nil
 	fault Fault
 	first int
 	seen  map[string]int // requests, by kind
+}
+
+// truths are requests that a lie is not told about: the empty object is what they return, so it cannot be noticed, or
+// the answer makes no sense.
+var truths = map[string]*regexp.Regexp{
+	"empty":    regexp.MustCompile(`/sendToDevice/`),
+	"soft-401": regexp.MustCompile(`/login$`),
 }
 
 // lies are the faults of Lie by name.
@@ -53,7 +61,7 @@ func (p *Proxy) Lie(name string, first int, fits *regexp.Regexp) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lies = append(p.lies, &lie{fits: fits, fault: fault, first: first, seen: map[string]int{}})
+	p.lies = append(p.lies, &lie{fits: fits, truth: truths[name], fault: fault, first: first, seen: map[string]int{}})
 	return nil
 }
 
@@ -74,7 +82,7 @@ var transaction = regexp.MustCompile(`^(PUT .*/(send|sendToDevice|redact)/.*/)[^
 // tell returns the fault of a request that is lied about.
 func (p *Proxy) tell(request string) *Fault {
 	for _, l := range p.lies {
-		if !l.fits.MatchString(request) {
+		if !l.fits.MatchString(request) || l.truth != nil && l.truth.MatchString(request) {
 			continue
 		}
 		kind := transaction.ReplaceAllString(request, "$1")

@@ -17,6 +17,8 @@ import (
 	"go.mau.fi/util/dbutil"
 	"maunium.net/go/mautrix/crypto/sql_store_upgrade"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"matrix-tui/bot/crash"
 )
 
 // database is crypto.db: mautrix's tables and ours.
@@ -119,6 +121,7 @@ func pickleKey(dir, path string) ([]byte, error) {
 	}
 	key := make([]byte, 32)
 	rand.Read(key) // never fails
+	crash.Count("write crypto.key")
 	if err := renameio.WriteFile(name, []byte(base64.RawStdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("write crypto.key: %w", err)
 	}

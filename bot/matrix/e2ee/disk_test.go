@@ -38,6 +38,31 @@ func TestKeysSurviveTheDisk(t *testing.T) {
 	}
 }
 
+// A user's devices do not count as known before the identity that signs them is stored: a crash or a full disk in between
+// would make the bot distrust them, so that they could not read what it says.
+func TestDevicesAreStoredWithTheirIdentity(t *testing.T) {
+	for _, table := range []string{"crypto_cross_signing_keys", "crypto_cross_signing_signatures"} {
+		t.Run(table, func(t *testing.T) {
+			alice, bot := enter(t, "alice"), enter(t, "bot")
+			room := alice.room(bot)
+			full := fmt.Sprintf("CREATE TRIGGER full BEFORE INSERT ON %s BEGIN SELECT RAISE(ABORT, 'disk full'); END", table)
+			if _, err := bot.m.db.Exec(t.Context(), full); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := bot.m.Encrypt(t.Context(), room, "m.room.message", text("hello")); err == nil {
+				t.Error("no error although keys were not stored")
+			}
+			bot.restart()
+			if _, err := bot.m.db.Exec(t.Context(), "DROP TRIGGER full"); err != nil {
+				t.Fatal(err)
+			}
+			if got := alice.reads(room, bot.say(room, "hello again")); got != "hello again" {
+				t.Errorf("alice reads %q", got)
+			}
+		})
+	}
+}
+
 // After a crash between storing the keys and the sync token, the restarted program gets
 // the same batch again.
 func TestBatchComesAgain(t *testing.T) {

@@ -116,17 +116,25 @@ func (m *Machine) queried(users []id.UserID, raw []byte, err error, late bool) (
 	if err != nil {
 		return nil, fmt.Errorf("fetch devices: %w", err)
 	}
-	if err := m.fetchKeys(answers{query: raw}.with(m.ctx), users); err != nil {
-		return nil, err
+	// mautrix stores devices, which then count as known, before the identity that signs them: all of it or nothing.
+	m.store.begin()
+	err = m.db.DoTxn(answers{query: raw}.with(m.ctx), nil, func(ctx context.Context) error {
+		if err := m.fetchKeys(ctx, users); err != nil {
+			return err
+		}
+		if len(again) > 0 {
+			if err := m.store.MarkTrackedUsersOutdated(ctx, again); err != nil {
+				return fmt.Errorf("record changed devices: %w", err)
+			}
+		}
+		return m.store.failure()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store devices: %w", err)
 	}
 	for _, user := range users {
 		if !slices.Contains(again, user) {
 			m.noteAsked(user)
-		}
-	}
-	if len(again) > 0 {
-		if err := m.store.MarkTrackedUsersOutdated(m.ctx, again); err != nil {
-			return nil, fmt.Errorf("record changed devices: %w", err)
 		}
 	}
 	m.missing.changed(users)

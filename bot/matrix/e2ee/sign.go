@@ -15,6 +15,8 @@ import (
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/crypto/ssss"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/bot/crash"
 )
 
 // seedsKey is the name under which crypto.db stores the private cross-signing keys.
@@ -180,6 +182,7 @@ func (m *Machine) generate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create recovery key: %w", err)
 	}
+	crash.Count("write recovery-key")
 	if err := renameio.WriteFile(m.recoveryFile(), []byte(key.RecoveryKey()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write recovery-key: %w", err)
 	}

@@ -92,6 +92,21 @@ func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Dev
 	return s.SQLCryptoStore.PutDevice(ctx, user, &kept)
 }
 
+// PutDevices is part of crypto.Store.
+func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[id.DeviceID]*id.Device) error {
+	return s.note(s.SQLCryptoStore.PutDevices(ctx, user, devices))
+}
+
+// PutCrossSigningKey is part of crypto.Store.
+func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
+	return s.note(s.SQLCryptoStore.PutCrossSigningKey(ctx, user, usage, key))
+}
+
+// PutSignature is part of crypto.Store.
+func (s *keyStore) PutSignature(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519, signature string) error {
+	return s.note(s.SQLCryptoStore.PutSignature(ctx, user, key, signer, by, signature))
+}
+
 // IsKeySignedBy is part of crypto.Store. For the same reason, our signature of a
 // user's identity counts only for the trusted identity.
 func (s *keyStore) IsKeySignedBy(ctx context.Context, user id.UserID, key id.Ed25519, signer id.UserID, by id.Ed25519) (bool, error) {

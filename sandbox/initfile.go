@@ -1,0 +1,131 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/containers/podman/v5/libpod/define"
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/google/renameio/v2"
+	rspec "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// imageInit is boxinit in an image. Root in the container could replace it there.
+	imageInit = "/usr/bin/boxinit"
+	// initMount is where a container has a copy that is mounted from the host, read-only. It is in the root folder, because
+	// any other folder above a mount can be renamed.
+	initMount = "/boxinit"
+	// keptInits is how many copies are kept, each of one image.
+	keptInits = 8
+)
+
+// initFile returns the host's copy of an image's boxinit, "" = containers use the one in the image. What a container runs
+// thus stays what the image's builder has put there, for this processor, whatever the container does.
+func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error) {
+	dir := e.spec.Inits
+	if dir == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("create folder for boxinit: %w", err)
+	}
+	if !executable(dir) {
+		e.warnOnce(dir, "no program can be executed from the state folder (noexec): containers use the boxinit of their image, which root in a container can replace")
+		return "", nil
+	}
+	unlock, err := e.asking.lock(ctx, "boxinit")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	path := filepath.Join(dir, imageID[:min(len(imageID), 16)])
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return path, nil
+	}
+	data, err := e.imageInit(ctx, imageID)
+	if err != nil {
+		return "", err
+	}
+	if err := renameio.WriteFile(path, data, 0o555, renameio.IgnoreUmask()); err != nil {
+		return "", fmt.Errorf("store boxinit: %w", err)
+	}
+	dropOld(dir)
+	return path, nil
+}
+
+// imageInit returns an image's boxinit. It creates a container for that and never starts it.
+func (e *ensuring) imageInit(ctx context.Context, imageID string) (data []byte, err error) {
+	err = e.unstarted(ctx, "boxinit-"+slug(e.spec.Room), imageID, func(id string) error {
+		data, err = e.copyOut(ctx, id, imageInit)
+		return err
+	})
+	return data, err
+}
+
+// unstarted calls do with a container of an image that is never started, and removes that afterwards.
+func (e *ensuring) unstarted(ctx context.Context, name, imageID string, do func(id string) error) (err error) {
+	if err := e.removeHelper(ctx, name); err != nil { // left over from an interrupted one
+		return err
+	}
+	g := Spec{Room: e.spec.Room, Name: name, Image: imageID}.generator(imageID, noSlot, &rspec.LinuxResources{})
+	g.Labels = map[string]string{labelHelper: e.spec.Room}
+	g.RestartPolicy = "no"
+	g.Volumes = nil
+	made, err := containers.CreateWithSpec(e.with(ctx), g, nil)
+	if err != nil {
+		return explain(err, "create container", name)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), packageTime)
+		defer cancel()
+		err = errors.Join(err, e.remove(ctx, made.ID))
+	}()
+	return do(made.ID)
+}
+
+// dropOld removes all but the newest copies. A container whose copy is gone, and that has stopped, is created again.
+func dropOld(dir string) {
+	entries, _ := os.ReadDir(dir)
+	written := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return written(b).Compare(written(a)) })
+	for _, old := range entries[min(len(entries), keptInits):] {
+		_ = os.Remove(filepath.Join(dir, old.Name()))
+	}
+}
+
+// executable reports whether programs in a folder can be executed.
+func executable(dir string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(dir, &fs) != nil || fs.Flags&unix.ST_NOEXEC == 0
+}
+
+// initOf returns the path of boxinit in a container.
+func initOf(data *define.InspectContainerData) string {
+	if mountOf(data, initMount) != "" {
+		return initMount
+	}
+	return imageInit
+}
+
+// mountOf returns what of the host is mounted there, "" = nothing.
+func mountOf(data *define.InspectContainerData, destination string) string {
+	for _, m := range data.Mounts {
+		if m.Destination == destination {
+			return m.Source
+		}
+	}
+	return ""
+}

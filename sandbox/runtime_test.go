@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+)
+
+// serviceUnder is podman on a service that runs its containers under a runtime called like that, which is podman's own.
+func serviceUnder(t *testing.T, name string) *Podman {
+	t.Helper()
+	_, real, err := needPodman(t).Runtime(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec "+real+` "$@"`+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := startService(t, "--runtime", path)
+	return s.connect()
+}
+
+// Under another runtime than the configured one, nothing runs, and no container is started.
+func TestAnotherRuntime(t *testing.T) {
+	spec := testSpec(t)
+	container := ensure(t, spec)
+	if container.Outdated {
+		t.Error("a container under podman's own runtime is outdated")
+	}
+	spec.Runtime = Krun
+	container = ensure(t, spec)
+	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); !errors.Is(err, ErrRuntime) || !errors.Is(err, ErrWeak) || !container.Outdated {
+		t.Errorf("in a container under podman's own: %v, outdated: %v", err, container.Outdated)
+	}
+	spec.Fresh = true
+	if _, err := testPodman.Ensure(t.Context(), spec); !errors.Is(err, ErrRuntime) {
+		t.Errorf("a service that does not use it: %v", err)
+	}
+	if _, err := containers.Inspect(testPodman.with(t.Context()), NameFor(spec.Room), nil); err == nil {
+		t.Error("a container under the wrong runtime is left")
+	}
+	if err := testPodman.Check(t.Context(), Spec{Image: testImage, Runtime: Krun}, t.TempDir()); !errors.Is(err, ErrRuntime) {
+		t.Error("check:", err)
+	}
+}
+
+// The name of a runtime does not count: the kernel must be the runtime's. A container of another runtime is replaced.
+func TestRuntimeInName(t *testing.T) {
+	for runtime, want := range map[string]string{GVisor: "the kernel is not gVisor's", Krun: "the kernel is not libkrun's"} {
+		t.Run(runtime, func(t *testing.T) {
+			p := serviceUnder(t, runtime)
+			spec := testSpec(t)
+			before := ensure(t, spec)
+			spec.Runtime, spec.Fresh = runtime, true
+			container, err := p.Ensure(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !container.Created || container.ID == before.ID || container.Outdated {
+				t.Errorf("not replaced: %+v", container)
+			}
+			_, err = container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}})
+			if !errors.Is(err, ErrWeak) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want: %s", err, want)
+			}
+		})
+	}
+}
+
+// What podman builds has the host's network, although it builds with the runtime of its service.
+func TestBuildsWithoutGVisor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "runc"), []byte("#!/bin/sh\necho runc \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("../deploy/host/runsc", "create", "--bundle", "/var/tmp/buildah1", "buildah-buildah1")
+	cmd.Env = []string{"PATH=" + dir + ":/bin"}
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "runc create --bundle /var/tmp/buildah1 buildah-buildah1\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
