@@ -70,7 +70,12 @@ function until(emitter, names, ok) {
 
 const password = () => ({ type: "m.login.password", identifier: { type: "m.id.user", user: account.user }, password: account.password });
 const login = () => sdk.createClient({ baseUrl: account.homeserver }).loginRequest(password());
-const room = (id) => until(client, [sdk.ClientEvent.Room, sdk.RoomEvent.MyMembership], () => client.getRoom(id));
+const room = (id, ok) => until(client, [sdk.ClientEvent.Room, sdk.RoomEvent.MyMembership, sdk.ClientEvent.Sync], async () => {
+    const found = client.getRoom(id);
+    return found && (await ok(found));
+});
+const isInvited = (found) => found.getMyMembership() === "invite";
+const isReady = async (found) => found.getMyMembership() === "join" && (await client.getCrypto().isEncryptionEnabledInRoom(found.roomId));
 const users = () => [...new Set(client.getRooms().flatMap((r) => r.getMembers().map((m) => m.userId)))];
 
 const verbs = {
@@ -95,8 +100,8 @@ const verbs = {
 
     // again logs in with a new device, which has only the recovery key, and restores what has been said from the backup.
     async again() {
-        const keys = client.getCrypto();
-        await until(client, [crypto.CryptoEvent.KeyBackupSessionsRemaining], async () => (await keys.getKeyBackupInfo())?.count >= 1);
+        const backup = () => client.http.authedRequest("GET", "/room_keys/version", undefined, undefined, { prefix: "/_matrix/client/v3" });
+        await until(client, [crypto.CryptoEvent.KeyBackupSessionsRemaining], async () => (await backup()).count >= 1);
         client.stopClient();
         await open(await login());
         await client.getCrypto().bootstrapCrossSigning({});
@@ -111,14 +116,15 @@ const verbs = {
             name, preset: "private_chat", visibility: "private", is_direct: invite.length === 1, invite,
             initial_state: [{ type: "m.room.encryption", state_key: "", content: { algorithm: "m.megolm.v1.aes-sha2" } }],
         });
-        await room(room_id);
+        await room(room_id, isReady);
         return room_id;
     },
 
     // join accepts an invitation.
     async join({ room: id }) {
-        await room(id);
+        await room(id, isInvited);
         await client.joinRoom(id);
+        await room(id, isReady);
     },
 
     // invite shares the keys of what has been said before, as Element does where history is visible.
@@ -201,12 +207,14 @@ const verbs = {
                 people[user].devices[id] = { signed: trust.signedByOwner, verified: trust.crossSigningVerified };
             }
         }
+        console.error("review:", JSON.stringify({ problems, people }));
         return { problems, people };
     },
 };
 
 for await (const line of createInterface({ input: process.stdin })) {
     const { id, do: verb, ...args } = JSON.parse(line);
+    console.error("do:", verb);
     verbs[verb](args).then(
         (result) => print({ id, result: result ?? null }),
         (error) => print({ id, error: String(error?.stack ?? error) }),
