@@ -85,3 +85,17 @@ func TestBuildsWithoutGVisor(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 }
+
+// The memory limit of a rootless gVisor cannot be seen from inside.
+func TestStrengthOfGVisor(t *testing.T) {
+	limits, _ := Spec{Memory: 1 << 20}.resources(host{controllers: []string{"memory"}})
+	for _, c := range []struct {
+		runtime string
+		slot    int
+		seen    bool
+	}{{"", noSlot, true}, {GVisor, 1, true}, {GVisor, noSlot, false}} {
+		if got := strength(c.runtime, c.slot, limits); strings.Contains(got, `"Memory":1048576`) != c.seen {
+			t.Errorf("%q in slot %d: %s", c.runtime, c.slot, got)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func strength(runtime string, slot int, limits *rspec.LinuxResources) string {
 	if slot >= 0 {
 		s.FirstID, s.IDs = uint32(firstID+slot*idsPerSlot), idsPerSlot
 	}
-	if limits.Memory != nil {
+	if limits.Memory != nil && (runtime != GVisor || slot >= 0) { // a rootless gVisor has its limits from deploy/host/runsc, and does not show them
 		s.Memory = *limits.Memory.Limit
 	}
 	if limits.Pids != nil {

@@ -55,7 +55,7 @@ need_gvisor() {
 			A[PACKAGES]="${A[PACKAGES]:+${A[PACKAGES]} }runsc"
 		fi
 		has_gvisor || die "this host has no gVisor that is new enough, and its apt sources have none." \
-			"Debian 13 has the package runsc. For Debian 12, add its backports: echo 'deb http://deb.debian.org/debian bookworm-backports main' >/etc/apt/sources.list.d/backports.list" \
+			"With --rootful, it must be newer than Debian 13's. Debian 13 has the package runsc. For Debian 12, add its backports: echo 'deb http://deb.debian.org/debian bookworm-backports main' >/etc/apt/sources.list.d/backports.list" \
 			"Or put runsc into /usr/local/bin: https://gvisor.dev/docs/user_guide/install. Then run this again."
 	fi
 }
@@ -64,7 +64,11 @@ OLDEST_GVISOR=0.0~20230701
 has_gvisor() {
 	local file
 	for file in /usr/local/bin/runsc /usr/bin/runsc; do
-		[ ! -x "$file" ] || { "$file" flags 2>&1 | grep -q systrap; return; }
+		[ -x "$file" ] || continue
+		"$file" flags 2>&1 | grep -q systrap || return 1
+		# Debian 13's cannot mount what a room's user IDs may not reach, such as the bot's state.
+		[ "${A[PODMAN]}" != rootful ] || ! "$file" --version | grep -q 'version 0\.0~2024'
+		return
 	done
 	return 1
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,7 @@ const (
 // gVisor is checked in fewer ways than a container that shares the host's kernel. Its kernel is an ordinary process of the
 // host's: what system calls, user IDs and processes that one may have is between podman and the host's kernel, and cannot
 // be seen from inside. The bot's seccomp profile protects the host's kernel from calls that reach only gVisor's here, so
-// it is not loaded. The memory limit shows: gVisor says that there is no more memory than that.
+// it is not loaded. The memory limit shows, unless podman is rootless: gVisor says that there is no more memory than that.
 func (s Strength) kernel(root string) (weak []string) {
 	switch s.Runtime {
 	case GVisor:
@@ -46,4 +47,17 @@ func (s Strength) kernel(root string) (weak []string) {
 		weak = append(weak, fmt.Sprintf("the runtime %q is unknown", s.Runtime))
 	}
 	return weak
+}
+
+// olderGVisor adds what releases before 2025 do not show. They have no ambient capabilities, and tell about
+// no_new_privs only who asks.
+func olderGVisor(status map[string]string) {
+	if _, shown := status["CapAmb"]; !shown && status["CapBnd"] != "" {
+		status["CapAmb"] = "0"
+	}
+	if _, shown := status["NoNewPrivs"]; !shown {
+		if is, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil {
+			status["NoNewPrivs"] = strconv.Itoa(is)
+		}
+	}
 }

@@ -66,6 +66,9 @@ func (s Strength) inFiles(root string) (weak []string) {
 		key, value, _ := strings.Cut(line, ":")
 		status[key] = strings.TrimSpace(value)
 	}
+	if s.Runtime == GVisor {
+		olderGVisor(status)
+	}
 	if status["Seccomp"] != "2" && s.Runtime != GVisor {
 		say("no seccomp filter is active")
 	}

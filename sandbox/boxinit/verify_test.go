@@ -54,6 +54,9 @@ func TestWeaknessesInFiles(t *testing.T) {
 			"proc/self/status":  "NoNewPrivs:\t0\nSeccomp:\t0\nCapInh:\t0\nCapPrm:\t100\nCapEff:\t0\nCapBnd:\t0\nCapAmb:\t0\n",
 			"proc/self/uid_map": "0 0 4294967295\n", "sys/fs/cgroup/pids.max": "max\n",
 		}, []string{"programs can gain privileges (no_new_privs is not set)", `the capabilities CapPrm are "100", not within 00000000000000eb`}},
+		"gVisor of 2024, without ambient capabilities": {Strength{Runtime: GVisor, Capabilities: 0xeb}, map[string]string{
+			"proc/self/status": "NoNewPrivs:\t1\nCapInh:\t0\nCapPrm:\t0\nCapEff:\t0\nCapBnd:\teb\nSeccomp:\t0\n",
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir() + "/"
