@@ -104,6 +104,7 @@ const verbs = {
         await until(client, [crypto.CryptoEvent.KeyBackupSessionsRemaining], async () => (await backup()).count >= 1);
         client.stopClient();
         await open(await login());
+        await client.getCrypto().userHasCrossSigningKeys(client.getUserId(), true); // fetches the identity
         await client.getCrypto().bootstrapCrossSigning({});
         await client.getCrypto().loadSessionBackupPrivateKeyFromSecretStorage();
         await client.getCrypto().checkKeyBackupAndEnable();
