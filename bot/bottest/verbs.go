@@ -154,7 +154,7 @@ var verbs = []verb{
 	{"install", "[OPTION…] [KEY=VALUE…]", 0, -1, true, doInstall},                       // run deploy/install there, with the script's settings and these as answers
 	{"on-machine", "ARGV…", 1, -1, true, doOnMachine},                                   // run a command there as root
 	{"machine-power", "off|on", 1, 1, false, doMachinePower},                            // cut its power, and restore it; it waits until everything is up
-	{"statedir", "tmpfs SIZE|bad", 1, 2, false, doStateDir},                             // the state folder on its own file system; bad: on a disk that can fail
+	{"statedir", "tmpfs SIZE|bad disk", 2, 2, false, doStateDir},                        // the state folder on its own file system; bad: on a disk that can fail
 	{"disk", "read|write|sync REGEXP|failed|works", 1, 2, false, doDisk},                // on a bad disk, operations on files with such names fail from now on; failed: wait until one has; works: no longer
 	{"policy", "FILE|none", 1, 1, false, doPolicy},                                      // policy.yaml; without it, the bot answers everything sent to it
 	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},                              // OWNER accepts in ROOM the code that WHO got in THEIRS

@@ -112,8 +112,8 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 }
 
 func doStateDir(ctx context.Context, sc *script, _ bool, args []string) error {
-	if sc.bot.proc != nil || args[0] != "bad" && (args[0] != "tmpfs" || len(args) != 2) {
-		return fmt.Errorf("usage: statedir tmpfs SIZE, or statedir bad, before the first start")
+	if sc.bot.proc != nil || args[0] != "bad" && args[0] != "tmpfs" {
+		return fmt.Errorf("usage: statedir tmpfs SIZE, or statedir bad disk, before the first start")
 	}
 	if args[0] == "bad" {
 		real := filepath.Join(sc.dir, "disk")
@@ -135,7 +135,7 @@ func doStateDir(ctx context.Context, sc *script, _ bool, args []string) error {
 func doDisk(ctx context.Context, sc *script, _ bool, args []string) error {
 	switch {
 	case sc.disk == nil:
-		return fmt.Errorf("statedir bad comes first")
+		return fmt.Errorf("statedir bad disk comes first")
 	case args[0] == "failed":
 		err := host.Poll(ctx, func() (bool, error) {
 			n, err := sc.disk.Failed()
