@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // Check creates a container like a room's, but without volumes, and starts a run in it. It returns ErrWeak if the
@@ -31,7 +33,7 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 	if spec.init, err = (&ensuring{Podman: p, spec: spec}).initFile(ctx, imageID); err != nil {
 		return err
 	}
-	spec.Name = fmt.Sprintf("matrix-tui-check-%d", os.Getpid()) // others may check at the same time
+	spec.Name = "matrix-tui-check-" + strings.ToLower(rand.Text()[:10]) // others may check at the same time
 	g := spec.generator(imageID, slot, limits)
 	if g.SeccompProfilePath, _, err = writeProfile(dir); err != nil {
 		return err

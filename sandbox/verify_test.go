@@ -2,8 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,12 +72,13 @@ func TestOldImage(t *testing.T) {
 
 // What doctor does.
 func TestCheck(t *testing.T) {
-	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128}
+	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128, Version: "check-" + rand.Text()}
 	if err := needPodman(t).Check(t.Context(), spec, t.TempDir()); err != nil {
 		t.Error(err)
 	}
-	if _, err := containers.Inspect(testPodman.with(t.Context()), fmt.Sprintf("matrix-tui-check-%d", os.Getpid()), nil); err == nil {
-		t.Error("its container is still there")
+	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelVersion + "=" + spec.Version}})
+	if left, err := containers.List(testPodman.with(t.Context()), options); err != nil || len(left) > 0 {
+		t.Errorf("its container is still there: %v, %v", left, err)
 	}
 }
 
