@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -27,7 +28,7 @@ func (b *Bot) watchHost(ctx context.Context) {
 // checkHost sends alerts about resources that run low to the owners' room.
 // It bypasses the journal, because a full disk is one of the things it reports.
 func (b *Bot) checkHost(ctx context.Context) {
-	b.watch.Look(ctx, func(room, text string, short bool) bool {
+	b.watch.Look(ctx, func(room, text string, short bool) (taken, refused bool) {
 		m := matrix.Notice(text)
 		if short {
 			m.MsgType = matrix.MsgText
@@ -39,20 +40,24 @@ func (b *Bot) checkHost(ctx context.Context) {
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 		}
-		return err == nil || !matrix.Transient(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
+		return err == nil, err != nil && !matrix.Transient(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
 	})
 }
 
-// tellOwners queues a message for the owners in the room for alerts or, if none is
-// set, in their direct chats. A repeated key makes no second message.
-func (b *Bot) tellOwners(ctx context.Context, key, said string) error {
+// tellOwners queues a message for the owners in the room for alerts or, if it is none of
+// the joined rooms, in their direct chats; a repeated key makes no second message. If
+// there is no such room, the message waits for one.
+func (b *Bot) tellOwners(ctx context.Context, key string, joined []string, said string) error {
 	room, on := b.watch.Where()
 	if !on {
 		return nil
 	}
 	rooms := []string{room}
-	if room == "" {
-		rooms = b.direct.Rooms(b.Owners)
+	if !slices.Contains(joined, room) {
+		rooms = slices.DeleteFunc(b.direct.Rooms(b.Owners), func(room string) bool { return !slices.Contains(joined, room) })
+	}
+	if len(rooms) == 0 {
+		b.note(said)
 	}
 	for _, room := range rooms {
 		m := matrix.Text(said)

@@ -55,15 +55,15 @@ func (b *Bot) replaceAll(ctx context.Context, batch *matrix.Sync, last string, n
 		}
 	}
 	in := slices.Collect(maps.Keys(batch.Joined))
-	if len(batch.Left) > 0 {
+	if last != "" || len(batch.Left) > 0 {
 		if in, err = b.account.Rooms(ctx); err != nil {
 			return fmt.Errorf("list joined rooms: %w", err)
 		}
 		batch.Left = slices.DeleteFunc(batch.Left, func(name string) bool { return slices.Contains(in, name) })
 	}
-	if last == "" || len(in) == 0 {
-		return nil // it is the first one, or there is nobody to tell
+	if last == "" {
+		return nil // it is the first one
 	}
-	return b.tellOwners(ctx, last, "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. "+
+	return b.tellOwners(ctx, last, in, "⚠️ The homeserver has rejected or lost my position in the timeline. Perhaps it was restored from a backup. "+
 		"I have read every room again, back to the last message I know: nothing is done twice. What the homeserver itself has lost is gone.")
 }

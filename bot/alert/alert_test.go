@@ -96,12 +96,12 @@ func TestNotes(t *testing.T) {
 	}
 	var sent []string
 	taken := false
-	send := func(room, text string, short bool) bool {
+	send := func(room, text string, short bool) (bool, bool) {
 		if room != "!a" || !short {
 			t.Errorf("to %q, short %v", room, short)
 		}
 		sent = append(sent, text)
-		return taken
+		return taken, false
 	}
 	w := open()
 	w.Note("first")
@@ -119,17 +119,17 @@ func TestNotes(t *testing.T) {
 	if diff := cmp.Diff([]string{"first\n\nsecond", "first\n\nsecond"}, sent); diff != "" {
 		t.Error(diff)
 	}
-	// Without a room, the owners' direct chats get it, and one of them is enough.
-	w = &Watch{StateDir: t.TempDir(), Direct: func() []string { return []string{"!gone", "!direct"} }, Log: zerolog.Nop()}
+	// Without a room, or if the room refuses it, the owners' direct chats get it, and one of them is enough.
+	w = &Watch{StateDir: t.TempDir(), Room: "!left", Direct: func() []string { return []string{"!gone", "!direct"} }, Log: zerolog.Nop()}
 	w.Note("third")
 	var rooms []string
 	for range 2 {
-		w.Look(t.Context(), func(room, text string, _ bool) bool {
+		w.Look(t.Context(), func(room, text string, _ bool) (bool, bool) {
 			rooms = append(rooms, room+" "+text)
-			return room == "!direct"
+			return room == "!direct", room != "!direct"
 		})
 	}
-	if diff := cmp.Diff([]string{"!gone third", "!direct third"}, rooms); diff != "" {
+	if diff := cmp.Diff([]string{"!left third", "!gone third", "!direct third"}, rooms); diff != "" {
 		t.Error(diff)
 	}
 	var a alerts

@@ -43,8 +43,8 @@ type Watch struct {
 }
 
 // Look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
-// is a note. If send fails, the next Look tries again.
-func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken bool)) {
+// is a note. If send fails, the next Look tries again, unless the room refuses what is sent to it.
+func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken, refused bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sendNotes(send)
@@ -54,7 +54,10 @@ func (w *Watch) Look(ctx context.Context, send func(room, text string, short boo
 		return
 	}
 	short, over, next := a.decide(time.Now(), w.read(ctx))
-	if len(short)+len(over) == 0 || !send(room, alertText(short, over)+w.largest(ctx, short), len(short) > 0) {
+	if len(short)+len(over) == 0 {
+		return
+	}
+	if taken, refused := send(room, alertText(short, over)+w.largest(ctx, short), len(short) > 0); !taken && !refused {
 		return
 	}
 	if err := w.keep(next); err != nil {
@@ -79,23 +82,24 @@ func (w *Watch) largest(ctx context.Context, short []reading) string {
 	return "\n\n" + said
 }
 
-// sendNotes sends what Note has kept, and forgets it once somebody has it. The caller holds mu.
-func (w *Watch) sendNotes(send func(room, text string, short bool) (taken bool)) {
+// sendNotes sends what Note has kept, and forgets it once somebody has it. If the room for alerts refuses it, the owners'
+// direct chats get it. The caller holds mu.
+func (w *Watch) sendNotes(send func(room, text string, short bool) (taken, refused bool)) {
 	a := w.load()
 	if len(a.Notes) == 0 || a.Off {
 		return
 	}
-	rooms := []string{w.room(a)}
-	if rooms[0] == "" {
-		rooms = nil
-		if w.Direct != nil {
-			rooms = w.Direct()
-		}
+	said := strings.Join(a.Notes, "\n\n")
+	room := w.room(a)
+	taken, refused := false, room == ""
+	if room != "" {
+		taken, refused = send(room, said, true)
 	}
-	taken := false
-	for _, room := range rooms {
-		if send(room, strings.Join(a.Notes, "\n\n"), true) {
-			taken = true
+	if refused && w.Direct != nil {
+		for _, room := range w.Direct() {
+			if to, _ := send(room, said, true); to {
+				taken = true
+			}
 		}
 	}
 	if !taken {

@@ -95,7 +95,7 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 		sc.home, sc.ownHome = home, true
 		sc.ts.Setenv("home", home.Data())
 		return home.Start(ctx)
-	case "stop", "start", "limit":
+	case "stop", "start", "wiped", "limit":
 		if !sc.ownHome {
 			return fmt.Errorf("the shared homeserver stays as it is: homeserver own comes first")
 		}
@@ -104,11 +104,29 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 			return sc.home.Stop(ctx)
 		case args[0] == "start":
 			return sc.home.Start(ctx)
+		case args[0] == "wiped":
+			return sc.wipeHomeserver(ctx)
 		case len(args) == 2:
 			return sc.home.Limit(ctx, sc.home.Data(), args[1])
 		}
 	}
-	return fmt.Errorf("usage: homeserver own|stop|start|limit USER")
+	return fmt.Errorf("usage: homeserver own|stop|start|wiped|limit USER")
+}
+
+// wipeHomeserver starts the homeserver without its data. The bot's account is made again; people need `user` again.
+func (sc *script) wipeHomeserver(ctx context.Context) error {
+	if err := sc.home.Stop(ctx); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(sc.home.Data()); err != nil {
+		return fmt.Errorf("wipe homeserver: %w", err)
+	}
+	if err := sc.home.Start(ctx); err != nil {
+		return err
+	}
+	clear(sc.rooms)
+	sc.bot.id = ""
+	return sc.account(ctx)
 }
 
 func doStateDir(ctx context.Context, sc *script, _ bool, args []string) error {

@@ -15,6 +15,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	wire "matrix-tui/state/event"
+	"matrix-tui/state/retry"
 )
 
 // SAS is the short authentication string that both sides of a verification see. If
@@ -27,6 +28,11 @@ type SAS struct {
 
 // verifyTime is the timeout for a verification.
 const verifyTime = 10 * time.Minute
+
+// settleTime is the age of a request in a room when it is answered, at the earliest.
+// Element ignores an answer that overtakes the homeserver's response to its request:
+// matrix-js-sdk learns of the request's event ID from that.
+const settleTime = time.Second
 
 // maxVerifications is the maximum number of concurrent verifications.
 const maxVerifications = 20
@@ -150,6 +156,9 @@ func (m *Machine) ProcessVerification(ctx context.Context, in wire.Event) bool {
 	}
 	if e.Sender == m.cfg.Client.UserID || e.ID == "" || m.deviceless() {
 		return true
+	}
+	if isRequest(&e) && m.cfg.Owner != nil && m.cfg.Owner(in.Sender) {
+		_ = retry.Sleep(ctx, min(settleTime, settleTime-time.Since(in.Time)))
 	}
 	m.lockForOwner(ctx, e.RoomID, e.Sender)
 	defer m.mu.Unlock()

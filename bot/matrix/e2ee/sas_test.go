@@ -148,6 +148,9 @@ func TestVerification(t *testing.T) {
 				for _, s := range bot.seen[before:] {
 					if plain, err := decrypted(bot.m, t.Context(), s.Room, s.Raw); err == nil {
 						bot.m.ProcessVerification(t.Context(), plain)
+						if plain.Type == "m.room.message" && time.Since(plain.Time) < settleTime {
+							t.Error("the answer may overtake the homeserver's response to the request")
+						}
 					}
 				}
 			}
