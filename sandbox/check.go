@@ -29,11 +29,11 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 	}
 	defer os.RemoveAll(dir)
 	limits, _ := spec.resources(host)
+	spec.Name = "matrix-tui-check-" + strings.ToLower(rand.Text()[:10]) // others may check at the same time
 	spec.Room, spec.Inits = spec.Name, dir
 	if spec.init, err = (&ensuring{Podman: p, spec: spec}).initFile(ctx, imageID); err != nil {
 		return err
 	}
-	spec.Name = "matrix-tui-check-" + strings.ToLower(rand.Text()[:10]) // others may check at the same time
 	g := spec.generator(imageID, slot, limits)
 	if g.SeccompProfilePath, _, err = writeProfile(dir); err != nil {
 		return err

@@ -13,6 +13,8 @@ import (
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/specgen"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/state/sentence"
 )
@@ -71,9 +73,20 @@ func TestOldImage(t *testing.T) {
 }
 
 // What doctor does.
+// Two processes check at the same time, such as two doctors or a doctor and an installer.
 func TestCheck(t *testing.T) {
+	needPodman(t)
 	spec := Spec{Image: testImage, Memory: 256 << 20, PIDs: 128, Version: "check-" + rand.Text()}
-	if err := needPodman(t).Check(t.Context(), spec, t.TempDir()); err != nil {
+	var checks errgroup.Group
+	for range 2 {
+		p, err := Connect(t.Context(), "", zerolog.Nop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		checks.Go(func() error { return p.Check(t.Context(), spec, t.TempDir()) })
+	}
+	if err := checks.Wait(); err != nil {
 		t.Error(err)
 	}
 	options := new(containers.ListOptions).WithAll(true).WithFilters(map[string][]string{"label": {labelVersion + "=" + spec.Version}})

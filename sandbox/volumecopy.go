@@ -118,7 +118,7 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 
 // temporarily calls do with a temporary container, and removes that afterwards.
 func (p *Podman) temporarily(ctx context.Context, g *specgen.SpecGenerator, helps string, do func(id string) error) (err error) {
-	g.Labels = map[string]string{labelHelper: helps}
+	g.Labels = map[string]string{labelHelper: helps, labelVersion: g.Labels[labelVersion]}
 	g.RestartPolicy = "no"
 	unlock, err := p.names.lock(ctx, g.Name)
 	if err != nil {
