@@ -112,7 +112,10 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return o.forbidden(ctx, row, err)
 	}
 	if row.Type == event.TypeMessage {
-		return o.unrelated(call, row, content, err)
+		if err := o.unrelated(call, row, content, err); err == nil || !matrix.IsAnswer(err) || matrix.Transient(err) {
+			return err
+		}
+		return o.forbidden(ctx, row, err) // Dendrite says something else if it does not have the room
 	}
 	b.log.Warn().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected a reaction or a redaction")
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
