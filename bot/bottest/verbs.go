@@ -143,7 +143,7 @@ var verbs = []verb{
 	{"http-wait", "PATH REGEXP [TIMEOUT]", 2, 3, false, doHTTPWait}, // GET until the body matches
 
 	// the host
-	{"homeserver", "own|stop|start|wiped|limit [USER]", 1, 2, false, doHomeserver}, // wiped: it starts without its data, and the bot's account is made again
+	{"homeserver", "own|stop|start|wiped|limit [USER]", 1, 2, false, doHomeserver},      // wiped: it starts without its data, and the bot's account is made again
 	{"proxy", "on|inject|invite|rewrite|answer|delay|cut|met …", 1, -1, false, doProxy}, // faults of the homeserver, as the bot sees it: see doc.go; the first one before the bot's first start
 	{"refuse", "N STATUS ERRCODE REGEXP", 4, 4, false, doRefuse},                        // the same as `proxy answer`, with this errcode
 	{"refused", "", 0, 0, false, doRefused},                                             // the same as `proxy met`
