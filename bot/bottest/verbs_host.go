@@ -125,6 +125,7 @@ func (sc *script) wipeHomeserver(ctx context.Context) error {
 		return err
 	}
 	clear(sc.rooms)
+	clear(sc.said)
 	sc.bot.id = ""
 	return sc.account(ctx)
 }
