@@ -120,7 +120,11 @@ func TestNotes(t *testing.T) {
 		t.Error(diff)
 	}
 	// Without a room, or if the room refuses it, the owners' direct chats get it, and one of them is enough.
-	w = &Watch{StateDir: t.TempDir(), Room: "!left", Direct: func() []string { return []string{"!gone", "!direct"} }, Log: zerolog.Nop()}
+	w = open()
+	if err := w.Tell("!left"); err != nil {
+		t.Fatal(err)
+	}
+	w.Direct = func() []string { return []string{"!gone", "!direct"} }
 	w.Note("third")
 	var rooms []string
 	for range 2 {
