@@ -68,12 +68,13 @@ func Ambiguous(err error) bool {
 }
 
 // RetryAfter returns how long the homeserver asks us to wait, at most five minutes,
-// or else otherwise.
+// or else otherwise, a pause that grows with each failure. A homeserver that keeps
+// asking for less than an eighth of that gets the eighth.
 func RetryAfter(err error, otherwise time.Duration) time.Duration {
 	var resp mautrix.RespError
 	if errors.As(err, &resp) && resp.ErrCode == mautrix.MLimitExceeded.ErrCode {
 		if ms, ok := resp.ExtraData["retry_after_ms"].(float64); ok && ms > 0 {
-			return min(time.Duration(ms)*time.Millisecond, 5*time.Minute)
+			return max(min(time.Duration(ms)*time.Millisecond, 5*time.Minute), otherwise/8)
 		}
 	}
 	return otherwise

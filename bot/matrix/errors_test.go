@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"maunium.net/go/mautrix"
 )
@@ -12,6 +13,9 @@ import (
 func TestRetryAfter(t *testing.T) {
 	limited := mautrix.RespError{ErrCode: "M_LIMIT_EXCEEDED", ExtraData: map[string]any{"retry_after_ms": 1500.0}}
 	if got := RetryAfter(limited, 9); got.Milliseconds() != 1500 {
+		t.Errorf("RetryAfter = %v", got)
+	}
+	if got := RetryAfter(limited, 24*time.Second); got != 3*time.Second { // it has said so again and again
 		t.Errorf("RetryAfter = %v", got)
 	}
 	if got := RetryAfter(mautrix.MForbidden, 9); got != 9 {
