@@ -40,7 +40,7 @@ func (b *Bot) checkHost(ctx context.Context) {
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 		}
-		return err == nil, err != nil && !matrix.Transient(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
+		return err == nil, err != nil && !matrix.Temporary(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
 	})
 }
 

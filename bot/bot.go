@@ -247,7 +247,7 @@ func (b *Bot) setProfile(ctx context.Context) {
 			return
 		}
 		b.log.Warn().Err(err).Msg("cannot set the account's profile")
-		if !matrix.Transient(err) || retry.Sleep(ctx, again.Next()) != nil {
+		if !matrix.Temporary(err) || retry.Sleep(ctx, again.Next()) != nil {
 			return
 		}
 	}

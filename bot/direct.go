@@ -84,7 +84,7 @@ func (b *Bot) isAlone(ctx context.Context, room string) (bool, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	members, err := b.account.Members(call, room)
-	if err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
+	if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
 		return false, fmt.Errorf("list members: %w", err)
 	}
 	b.members.Learn(room, v, len(members)) // 0 if the bot is no longer a member

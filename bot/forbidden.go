@@ -67,7 +67,7 @@ func (r *room) quit(ctx context.Context) error {
 	r.bot.log.Info().Str("room", r.id).Msg("not allowed to speak: leaving")
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := r.bot.account.Leave(call, r.id); err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
+	if err := r.bot.account.Leave(call, r.id); err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return nil

@@ -36,13 +36,13 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 	}
 	if !welcome {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: the sender may not use the bot")
-		if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Transient(err) {
+		if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Temporary(err) {
 			return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
 		}
 		return r.finish(ctx, row)
 	}
 	if err := r.enter(call); err != nil {
-		if matrix.Transient(err) && time.Since(row.Time) < inviteTime {
+		if matrix.Temporary(err) && time.Since(row.Time) < inviteTime {
 			return &notJoinedError{fmt.Errorf("join room: %w", err)}
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room, dropping the invite")
@@ -84,7 +84,7 @@ func (r *room) noteDirect(ctx context.Context, invite state.Event) error {
 		return nil
 	}
 	err := r.bot.markDirect(ctx, invite.Sender, r.id)
-	if err != nil && !matrix.Transient(err) {
+	if err != nil && !matrix.Temporary(err) {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot mark the room as a direct chat")
 		return nil
 	}
@@ -118,7 +118,7 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	defer cancel()
 	members, err := r.bot.account.Members(call, r.id)
 	if err != nil {
-		if matrix.Transient(err) {
+		if matrix.Temporary(err) {
 			return fmt.Errorf("list members: %w", err)
 		}
 		return r.finish(ctx, row)
@@ -129,7 +129,7 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 		}
 	}
 	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving the room")
-	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Transient(err) {
+	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Temporary(err) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)

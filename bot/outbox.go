@@ -102,7 +102,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return nil
 	case matrix.IsRejected(err):
 		return o.rejected(ctx, row, err)
-	case matrix.IsNotEncrypted(err), matrix.Transient(err), ctx.Err() != nil, matrix.IsUnknownToken(err):
+	case matrix.IsNotEncrypted(err), matrix.Temporary(err), ctx.Err() != nil:
 		return err
 	}
 	if o.room.moving(ctx) {
@@ -112,7 +112,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 		return o.forbidden(ctx, row, err)
 	}
 	if row.Type == event.TypeMessage {
-		if err := o.unrelated(call, row, content, err); err == nil || !matrix.IsAnswer(err) || matrix.Transient(err) {
+		if err := o.unrelated(call, row, content, err); err == nil || !matrix.IsAnswer(err) || matrix.Temporary(err) {
 			return err
 		}
 		return o.forbidden(ctx, row, err) // Dendrite says something else if it does not have the room

@@ -44,7 +44,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
 	if user := r.bot.direct.User(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Transient(err) {
+		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Temporary(err) {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		return false, err
 	}
 	if err := r.bot.account.Join(ctx, successor); err != nil {
-		if matrix.Transient(err) {
+		if matrix.Temporary(err) {
 			return false, fmt.Errorf("join successor: %w", err)
 		}
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot join the successor yet, waiting for an invite")
@@ -133,7 +133,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		return err == nil, err
 	}
 	if !was {
-		if err := r.bot.account.Leave(ctx, successor); err != nil && matrix.Transient(err) {
+		if err := r.bot.account.Leave(ctx, successor); err != nil && matrix.Temporary(err) {
 			return false, fmt.Errorf("leave room: %w", err)
 		}
 	}
@@ -143,7 +143,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 // predecessor returns the room that this one replaces, or "".
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
 	predecessor, err := b.account.Predecessor(ctx, room)
-	if err != nil && matrix.Transient(err) {
+	if err != nil && matrix.Temporary(err) {
 		return "", fmt.Errorf("read predecessor: %w", err)
 	}
 	return predecessor, nil

@@ -33,7 +33,7 @@ func withRetry(ctx context.Context, do func() error) error {
 	until := time.Now().Add(transferTimeout)
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		err := do()
-		if err == nil || !matrix.Transient(err) || time.Now().After(until) {
+		if err == nil || !matrix.Temporary(err) || time.Now().After(until) {
 			return err
 		}
 		if err := retry.Sleep(ctx, matrix.RetryAfter(err, again.Next())); err != nil {

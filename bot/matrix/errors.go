@@ -36,6 +36,10 @@ func Transient(err error) bool {
 		errCode(err) == "" || slices.Contains(passing, errCode(err))
 }
 
+// Temporary reports an error after which the same request may succeed: a Transient one,
+// or the end of the session, after which the bot logs in again.
+func Temporary(err error) bool { return Transient(err) || IsUnknownToken(err) }
+
 // IsRejected reports that the homeserver will never accept a message.
 func IsRejected(err error) bool { return slices.Contains(rejections, errCode(err)) }
 

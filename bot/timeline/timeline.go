@@ -194,7 +194,7 @@ func (r *Reader) Lost(ctx context.Context) (bool, error) {
 			continue
 		}
 		_, err := r.Account.Event(ctx, e.Room, e.ID)
-		if err != nil && (matrix.Transient(err) || ctx.Err() != nil) {
+		if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
 			return false, fmt.Errorf("look up the newest known event: %w", err)
 		}
 		return matrix.IsNotFound(err), nil

@@ -15,7 +15,7 @@ import (
 )
 
 // lie is a fault of the first requests of each kind: whatever the bot does fails at first. The kind of a request is its
-// method and path without the transaction ID.
+// method and path without the transaction ID, or the ID of a secret storage key.
 type lie struct {
 	fits  *regexp.Regexp // method and path
 	truth *regexp.Regexp // those that are answered well all the same; may be nil
@@ -77,7 +77,7 @@ func (p *Proxy) Truth() (kinds []string) {
 	return kinds
 }
 
-var transaction = regexp.MustCompile(`^(PUT .*/(send|sendToDevice|redact)/.*/)[^/]+$`)
+var transaction = regexp.MustCompile(`^(PUT .*/(send|sendToDevice|redact)/.*/|PUT .*/m\.secret_storage\.key\.).+$`)
 
 // tell returns the fault of a request that is lied about.
 func (p *Proxy) tell(request string) *Fault {

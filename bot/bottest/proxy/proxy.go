@@ -27,6 +27,7 @@ import (
 // Proxy is safe for concurrent use.
 type Proxy struct {
 	server *httptest.Server
+	closed chan struct{}
 
 	mu         sync.Mutex
 	faults     []*Fault
@@ -58,7 +59,7 @@ func New(homeserver string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read address of the homeserver: %w", err)
 	}
-	p := &Proxy{}
+	p := &Proxy{closed: make(chan struct{})}
 	through := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
@@ -79,6 +80,7 @@ func (p *Proxy) URL() string { return p.server.URL }
 func (p *Proxy) Close() {
 	if p != nil {
 		p.Release()
+		close(p.closed)
 		p.server.CloseClientConnections()
 		p.server.Close()
 	}
@@ -124,6 +126,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, through http.Handl
 		select {
 		case <-time.After(f.Delay):
 		case <-r.Context().Done():
+			return
+		case <-p.closed: // the server does not notice that a client has gone while there is a body to read
 			return
 		}
 	}

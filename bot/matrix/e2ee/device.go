@@ -76,7 +76,7 @@ func (m *Machine) publish(ctx context.Context) error {
 		}
 	}
 	account.Shared = false // the homeserver forgot the keys when the device was logged out
-	if err := m.mach.ShareKeys(ctx, 0); err != nil {
+	if err := m.shareKeys(ctx, 0); err != nil {
 		return fmt.Errorf("upload the keys of this device: %w", err)
 	}
 	return m.forgetFallback(ctx)

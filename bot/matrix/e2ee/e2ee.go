@@ -78,6 +78,7 @@ type Machine struct {
 	verify    *verifier
 	asked     map[id.UserID]time.Time // when a user's devices were last requested in vain
 	counted   time.Time               // when the homeserver was last asked how many one-time keys it has
+	shared    time.Time               // when keys were last uploaded
 	offered   time.Time               // when it last rejected a fallback key
 	committed bool                    // a batch was committed since Open
 	asking    []*event.Event          // key requests received before the first commit

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
@@ -190,23 +188,6 @@ func (m *Machine) guard(what string, f func()) {
 		}
 	}()
 	f()
-}
-
-// refillOneTimeKeys uploads one-time keys if the homeserver has few. If the count is missing,
-// which may mean zero, it asks for it, but not with every sync.
-func (m *Machine) refillOneTimeKeys(ctx context.Context, left map[string]int) {
-	count, told := left[string(id.KeyAlgorithmSignedCurve25519)]
-	if told {
-		m.mach.HandleOTKCounts(ctx, &mautrix.OTKCount{SignedCurve25519: count})
-		return
-	}
-	if time.Since(m.counted) < askAgain {
-		return
-	}
-	m.counted = time.Now()
-	if err := m.mach.ShareKeys(ctx, -1); err != nil {
-		m.log.Warn().Err(err).Msg("cannot count or upload one-time keys")
-	}
 }
 
 // repairSessions creates new Olm sessions with devices whose messages we cannot
