@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"maunium.net/go/mautrix"
 	"maunium.net/go/mautrix/crypto/goolm/account"
@@ -62,9 +61,10 @@ func (u *uploads) kept(p *peer) (kept int) {
 func TestLostAnswersToUploads(t *testing.T) {
 	u := &uploads{}
 	bot := enter(t, "bot", func(c *Config) { c.Client.Client = &http.Client{Transport: u} })
+	bot.restart()
 	bot.m.mu.Lock()
 	bot.m.mach.GetAccount().Shared = false // as at the first start
-	u.lose, bot.m.shared = 4, time.Time{}
+	u.lose = 4
 	for u.lose > 0 {
 		if bot.m.publish(t.Context()) == nil {
 			t.Error("an upload without an answer counts")
