@@ -165,3 +165,5 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 	tags.cncf.io/container-device-interface v1.0.1 // indirect
 )
+
+require github.com/blevesearch/snowballstem v0.9.0 // indirect
