@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"state/clean":         {},
 	"state/damage":        {},
 	"state/event":         {},
-	"state/memory":        {},
+	"state/memory":        {"state/pages"},
 	"state/pages":         {},
 	"state/retry":         {},
 	"state/sentence":      {},

@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/hex"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -84,4 +85,9 @@ func overlap(a, b map[string]bool) float64 {
 		}
 	}
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
+}
+
+// byTime sorts units, the newest first.
+func byTime(found []foundUnit) {
+	slices.SortStableFunc(found, func(a, b foundUnit) int { return b.time.Compare(a.time) })
 }

@@ -35,6 +35,9 @@ var salience = map[Source]float64{
 	SourceImport: 1, SourceTranscript: 1, SourceStatus: 0.95, SourceExecution: 0.95,
 }
 
+// conversation reports whether the source's documents consist of messages.
+func (s Source) conversation() bool { return s == SourceTranscript || s == SourceImport }
+
 // kept reports whether the index is the only place that has the source's documents.
 func (s Source) kept() bool { return s == SourceNote || s == SourceImport }
 
@@ -50,7 +53,7 @@ type Document struct {
 type Entry struct {
 	From, To int       // lines in the document, from 1
 	Time     time.Time // zero if unknown
-	Speaker  string    // or ""
+	Speaker  string    // or the heading above the text, or ""
 	Text     string
 	Alone    bool // begins a new unit, for example a section of a file
 }
@@ -58,8 +61,8 @@ type Entry struct {
 const (
 	maxSpeaker = 80
 	maxPath    = 400
-	chunkToken = 400      // tokens of a chunk
-	unitBytes  = 12 << 10 // of a unit
+	chunkToken = 400  // tokens of a chunk
+	unitToken  = 3000 // of a part of a conversation
 	pause      = 2 * time.Hour
 	nightPause = 30 * time.Minute
 )
@@ -132,11 +135,14 @@ type unit struct {
 	chunks [][]Entry
 }
 
-// units groups entries, which are tidy: a pause between two messages begins a new unit.
+// units groups entries, which are tidy. A pause between two messages begins a new unit; in a file, a unit is a chunk.
 func units(doc *Document, entries []Entry) []unit {
 	var out []unit
 	var current []Entry
-	size := 0
+	size, most := 0.0, float64(chunkToken)
+	if doc.Source.conversation() {
+		most = unitToken
+	}
 	flush := func() {
 		if len(current) > 0 {
 			out = append(out, unit{unitHash(doc, current), chunks(current)})
@@ -144,10 +150,11 @@ func units(doc *Document, entries []Entry) []unit {
 		current, size = nil, 0
 	}
 	for i, e := range entries {
-		if i > 0 && (e.Alone || size+len(e.Text) > unitBytes || paused(entries[i-1].Time, e.Time)) {
+		cost := tokens(e.Text) + tokens(e.Speaker)
+		if i > 0 && (e.Alone || size+cost > most || paused(entries[i-1].Time, e.Time)) {
 			flush()
 		}
-		current, size = append(current, e), size+len(e.Text)
+		current, size = append(current, e), size+cost
 	}
 	flush()
 	return out

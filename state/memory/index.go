@@ -56,7 +56,10 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
 		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
 	}
-	err := x.open(ctx)
+	err := x.finishRepair()
+	if err == nil {
+		err = x.open(ctx)
+	}
 	if damage.Is(err) || errors.Is(err, errOutdated) {
 		err = x.repair(ctx)
 	}
@@ -152,15 +155,19 @@ func createFile(path string) error {
 }
 
 func connect(path string) (*sql.DB, error) {
+	return connectWith(path, url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(4194304)",
+		"secure_delete(1)", // what is forgotten is gone
+		fmt.Sprintf("max_page_count(%d)", MaxIndex/pageSize),
+	}})
+}
+
+// connectWith opens a database with one connection.
+func connectWith(path string, params url.Values) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	params := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(4194304)",
-		"secure_delete(1)", // what is forgotten is gone
-		fmt.Sprintf("max_page_count(%d)", MaxIndex/pageSize),
-	}}
 	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: params.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {

@@ -191,22 +191,22 @@ func (w *writer) addUnit(doc *Document, id int64, part unit) error {
 		return err
 	}
 	for _, entries := range part.chunks {
-		if err := w.addChunk(doc, unit, entries); err != nil {
+		if err := w.addChunk(doc, id, unit, entries); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *writer) addChunk(doc *Document, unit int64, entries []Entry) error {
+func (w *writer) addChunk(doc *Document, id, unit int64, entries []Entry) error {
 	chunk, err := w.insert("INSERT INTO chunk (unit, key) VALUES (?, ?)", unit, chunkID(doc, entries))
 	if err != nil {
 		return err
 	}
 	w.text.Reset()
 	for _, e := range entries {
-		if _, err := w.insert("INSERT INTO entry (chunk, first, last, time, speaker, text) VALUES (?, ?, ?, ?, ?, ?)",
-			chunk, e.From, e.To, nanos(e.Time), e.Speaker, e.Text); err != nil {
+		if _, err := w.insert("INSERT INTO entry (chunk, document, first, last, time, speaker, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			chunk, id, e.From, e.To, nanos(e.Time), e.Speaker, e.Text); err != nil {
 			return err
 		}
 		w.index(e.Speaker)

@@ -40,15 +40,17 @@ CREATE INDEX chunk_unit ON chunk (unit);
 CREATE INDEX chunk_key ON chunk (key);
 
 CREATE TABLE entry (
-	id      INTEGER PRIMARY KEY,
-	chunk   INTEGER NOT NULL,
-	first   INTEGER NOT NULL, -- line
-	last    INTEGER NOT NULL,
-	time    INTEGER NOT NULL,
-	speaker TEXT NOT NULL,
-	text    TEXT NOT NULL
+	id       INTEGER PRIMARY KEY,
+	chunk    INTEGER NOT NULL,
+	document INTEGER NOT NULL, -- so that a salvage needs neither chunk nor unit
+	first    INTEGER NOT NULL, -- line
+	last     INTEGER NOT NULL,
+	time     INTEGER NOT NULL,
+	speaker  TEXT NOT NULL,
+	text     TEXT NOT NULL
 );
 CREATE INDEX entry_chunk ON entry (chunk);
+CREATE INDEX entry_document ON entry (document, first);
 
 CREATE TABLE forgotten (
 	hash BLOB PRIMARY KEY,
