@@ -15,6 +15,7 @@ const (
 	maxQuery = 8 << 10 // bytes of a query that are read
 	maxTerms = 24      // that a search uses: the rarest
 	maxLook  = 64      // that are looked up
+	counted  = 1000    // chunks with a stem that are counted, not estimated
 )
 
 // Query is a search.
@@ -89,13 +90,16 @@ func (x *Index) terms(ctx context.Context, stems []string) (found []term, unknow
 	return found[:min(len(found), maxTerms)], unknown, nil
 }
 
-// docs returns in how many chunks a stem occurs.
+// docs returns in how many chunks a stem occurs. For a common stem it is an estimate: how long it takes to count them all
+// would depend on the size of the index.
 func (x *Index) docs(ctx context.Context, stem string) (int, error) {
-	found, err := column[int](ctx, x.db, "SELECT doc FROM vocabulary WHERE term = ?", stem)
-	if err != nil || len(found) == 0 {
-		return 0, err
+	var n, reached, first, last int
+	err := x.db.QueryRowContext(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)", `"`+stem+`"`, counted).Scan(&n, &reached)
+	if err != nil || n < counted {
+		return n, err
 	}
-	return found[0], nil
+	err = x.db.QueryRowContext(ctx, "SELECT ifnull((SELECT min(id) FROM chunk), 0), ifnull((SELECT max(id) FROM chunk), 0)").Scan(&first, &last)
+	return int(float64(n) * float64(last-first+1) / float64(max(reached-first+1, 1))), err
 }
 
 // similar finds the stems of the index that are probably the same word in another form, or the same word without a

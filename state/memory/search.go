@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	candidates = 120       // chunks that the index finds for ranking
-	loadBytes  = 400 << 10 // of the units that are ranked
-	rarePosts  = 4000      // chunks that BM25 looks at
+	candidates = 80        // chunks that the index finds for ranking
+	loadBytes  = 240 << 10 // of the units that are ranked
+	rarePosts  = 2000      // chunks that BM25 looks at
 )
 
 // Hit is a chunk that a search has found.
@@ -90,12 +90,12 @@ func (x *Index) candidates(ctx context.Context, q Query, terms []term, when []sp
 		}
 	}
 	if len(common) > 1 {
-		if err := add(newest, match(common[:min(len(common), 4)], " AND "), limit); err != nil {
+		if err := add(newest, match(common[:min(len(common), 4)], " AND "), limit/2); err != nil {
 			return nil, err
 		}
 	}
-	if len(common) > 0 && len(ids) < limit {
-		if err := add(newest, match(common[:1], ""), limit); err != nil {
+	if len(common) > 0 && len(ids) < limit/2 {
+		if err := add(newest, match(common[:1], ""), limit/2); err != nil {
 			return nil, err
 		}
 	}
