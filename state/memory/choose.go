@@ -10,8 +10,8 @@ import (
 // alike is the share of common words from which on two results say the same.
 const alike = 0.9
 
-// choose returns the results of ranked units: the best chunk of each, and then, if there are too few, their other
-// chunks. Near-duplicates of better results are left out.
+// choose returns the results of ranked units: the best chunk of each conversation or section, and then, if there are too
+// few, other chunks. Near-duplicates of better results are left out.
 func choose(ranked []scored, q Query) []Hit {
 	var hits []Hit
 	var seen []map[string]bool
@@ -29,17 +29,29 @@ func choose(ranked []scored, q Query) []Hit {
 		hits, seen = append(hits, hit), append(seen, bag)
 	}
 	last := math.MaxFloat64
+	talks := map[talk]bool{}
+	var rest []scored
 	for _, s := range ranked {
+		if s.talk.began != 0 && talks[s.talk] {
+			rest = append(rest, s)
+			continue
+		}
+		talks[s.talk] = true
 		add(s, s.chunk, s.score)
 		last = min(last, s.score)
 		if len(hits) >= q.Max {
 			return hits
 		}
 	}
+	for _, s := range rest {
+		last = min(last, s.score)
+		add(s, s.chunk, last)
+	}
 	for _, s := range ranked {
 		for i, part := range s.chunks {
 			if i != s.chunk && part > 0.3 {
-				add(s, i, min(last, s.score*part)*0.9)
+				last = min(last, s.score*part)
+				add(s, i, last)
 			}
 		}
 	}

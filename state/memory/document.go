@@ -131,28 +131,38 @@ func tokenCost(r rune) float64 {
 
 // unit is a part of a document that belongs together, in chunks.
 type unit struct {
-	hash   []byte
-	chunks [][]Entry
+	hash    []byte
+	session int64 // when the conversation began; 0 if it is unknown, or there is none
+	chunks  [][]Entry
 }
 
 // units groups entries, which are tidy. A pause between two messages begins a new unit; in a file, a unit is a chunk.
 func units(doc *Document, entries []Entry) []unit {
 	var out []unit
 	var current []Entry
+	var session time.Time
 	size, most := 0.0, float64(chunkToken)
 	if doc.Source.conversation() {
 		most = unitToken
 	}
 	flush := func() {
 		if len(current) > 0 {
-			out = append(out, unit{unitHash(doc, current), chunks(current)})
+			u := unit{hash: unitHash(doc, session, current), chunks: chunks(current)}
+			if doc.Source.conversation() {
+				u.session = nanos(session)
+			}
+			out = append(out, u)
 		}
 		current, size = nil, 0
 	}
 	for i, e := range entries {
 		cost := tokens(e.Text) + tokens(e.Speaker)
-		if i > 0 && (e.Alone || size+cost > most || paused(entries[i-1].Time, e.Time)) {
+		begins := i == 0 || e.Alone || paused(entries[i-1].Time, e.Time)
+		if begins || size+cost > most {
 			flush()
+		}
+		if begins {
+			session = e.Time
 		}
 		current, size = append(current, e), size+cost
 	}
@@ -197,8 +207,9 @@ func plain(text string) string {
 }
 
 // unitHash changes with everything that is stored about a unit.
-func unitHash(doc *Document, entries []Entry) []byte {
+func unitHash(doc *Document, session time.Time, entries []Entry) []byte {
 	h := sha256.New()
+	_ = binary.Write(h, binary.LittleEndian, nanos(session)) // never fails
 	var numbers [24]byte
 	for _, e := range entries {
 		binary.LittleEndian.PutUint64(numbers[:], uint64(e.From))

@@ -105,8 +105,8 @@ func matching(ctx context.Context, tx *sql.Tx, is func(text string) bool) (units
 
 // shorten removes entries from a unit.
 func (w *writer) shorten(unit int64, hashes map[string]bool) error {
-	var document int64
-	if err := w.tx.QueryRowContext(w.ctx, "SELECT document FROM unit WHERE id = ?", unit).Scan(&document); err != nil {
+	var document, session int64
+	if err := w.tx.QueryRowContext(w.ctx, "SELECT document, session FROM unit WHERE id = ?", unit).Scan(&document, &session); err != nil {
 		return err
 	}
 	doc, err := w.document(document)
@@ -122,6 +122,7 @@ func (w *writer) shorten(unit int64, hashes map[string]bool) error {
 	}
 	entries = tidy(entries, func(hash []byte) bool { return hashes[string(hash)] })
 	for _, part := range units(&doc, entries) {
+		part.session = session
 		if err := w.addUnit(&doc, document, part); err != nil {
 			return err
 		}

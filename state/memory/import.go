@@ -113,10 +113,10 @@ func readLine(in *bufio.Reader) (string, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
+		case tooLong && (err == nil || errors.Is(err, io.EOF)):
+			return "", bufio.ErrTooLong // the next call returns io.EOF, if that was the last one
 		case err != nil:
 			return string(line), err
-		case tooLong:
-			return "", bufio.ErrTooLong
 		}
 		return string(line), nil
 	}

@@ -186,7 +186,8 @@ func (w *writer) putUnits(doc *Document, id int64, parts []unit) error {
 
 func (w *writer) addUnit(doc *Document, id int64, part unit) error {
 	last := part.chunks[len(part.chunks)-1]
-	unit, err := w.insert("INSERT INTO unit (document, hash, time, until) VALUES (?, ?, ?, ?)", id, part.hash, nanos(part.chunks[0][0].Time), nanos(last[len(last)-1].Time))
+	unit, err := w.insert("INSERT INTO unit (document, hash, time, until, session) VALUES (?, ?, ?, ?, ?)",
+		id, part.hash, nanos(part.chunks[0][0].Time), nanos(last[len(last)-1].Time), part.session)
 	if err != nil {
 		return err
 	}

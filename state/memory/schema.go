@@ -26,7 +26,8 @@ CREATE TABLE unit (
 	document INTEGER NOT NULL,
 	hash     BLOB NOT NULL,
 	time     INTEGER NOT NULL, -- of the first entry, ns, or 0
-	until    INTEGER NOT NULL  -- of the last
+	until    INTEGER NOT NULL, -- of the last
+	session  INTEGER NOT NULL  -- when the conversation began that it is a part of, ns, or 0
 );
 CREATE INDEX unit_document ON unit (document);
 CREATE INDEX unit_time ON unit (time);

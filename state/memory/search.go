@@ -156,8 +156,12 @@ type foundUnit struct {
 	path   string
 	weight float64
 	time   time.Time
+	talk   talk // that it is a part of
 	chunks []foundChunk
 }
+
+// talk identifies a conversation; one that began at 0 is unknown.
+type talk struct{ document, began int64 }
 
 type foundChunk struct {
 	key     []byte
@@ -203,7 +207,7 @@ func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit
 		where += " AND (source = ? OR source = '" + string(SourceNote) + "' AND origin = ?)"
 		args = append(args, q.Kind, q.Kind)
 	}
-	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, chunk.id, key, first, last, entry.time, speaker, text
+	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, key, first, last, entry.time, speaker, text
 		FROM unit JOIN document ON document.id = unit.document JOIN chunk ON chunk.unit = unit.id JOIN entry ON entry.chunk = chunk.id
 		WHERE `+where+` ORDER BY unit.id, chunk.id, entry.id`, args...)
 	if err != nil {
@@ -217,7 +221,7 @@ func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit
 		var c foundChunk
 		var e Entry
 		var unitID, chunkID, began, at int64
-		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &chunkID, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &chunkID, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
 			return nil, err
 		}
 		if unitID != lastUnit {
