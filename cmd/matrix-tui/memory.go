@@ -264,7 +264,7 @@ func memoryStatus(ctx context.Context, m *memoryCall) error {
 		if !s.Changed.IsZero() {
 			changed = s.Changed.Local().Format(minute)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), amount(uint64(s.Bytes)), s.Entries, s.Chunks, s.Forgotten, changed, cmp.Or(strings.Join(sources, ", "), "-"))
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), smallAmount(s.Bytes), s.Entries, s.Chunks, s.Forgotten, changed, cmp.Or(strings.Join(sources, ", "), "-"))
 	}
 	return table.Flush()
 }
@@ -290,7 +290,7 @@ func memoryImport(ctx context.Context, m *memoryCall) error {
 			}
 			all = append(all, imported{name, n})
 			if !m.json {
-				fmt.Fprintf(m.app.stdout, "%s: %d messages\n", name, n)
+				fmt.Fprintf(m.app.stdout, "%s: %s\n", name, countOf(n, "message", "messages"))
 			}
 		}
 		return nil
@@ -317,6 +317,22 @@ func importFile(ctx context.Context, x *memory.Index, name string) (int, error) 
 		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
 	}
 	return n, err
+}
+
+// countOf is a number with its noun.
+func countOf(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// smallAmount is a size that may be less than a MiB.
+func smallAmount(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return amount(uint64(n))
 }
 
 // hitTime is a time in JSON; one that is not known is null.

@@ -146,7 +146,7 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		case m.json:
 			return m.print(map[string]int{"forgotten": n})
 		}
-		fmt.Fprintf(m.app.stdout, "Forgotten: %d entries. They stay forgotten when their files are indexed again.\n", n)
+		fmt.Fprintf(m.app.stdout, "Forgotten: %s. What is forgotten stays so when its file is indexed again.\n", countOf(n, "entry", "entries"))
 		return nil
 	})
 }

@@ -37,7 +37,7 @@ func choose(ranked []scored, q Query) []Hit {
 			continue
 		}
 		talks[s.talk] = true
-		add(s, s.chunk, s.score)
+		add(s, s.best, s.score)
 		last = min(last, s.score)
 		if len(hits) >= q.Max {
 			return hits
@@ -45,11 +45,11 @@ func choose(ranked []scored, q Query) []Hit {
 	}
 	for _, s := range rest {
 		last = min(last, s.score)
-		add(s, s.chunk, last)
+		add(s, s.best, last)
 	}
 	for _, s := range ranked {
-		for i, part := range s.chunks {
-			if i != s.chunk && part > 0.3 {
+		for i, part := range s.shares {
+			if i != s.best && part > 0.3 {
 				last = min(last, s.score*part)
 				add(s, i, last)
 			}
@@ -59,7 +59,7 @@ func choose(ranked []scored, q Query) []Hit {
 }
 
 func (s scored) hit(chunk int, score float64) Hit {
-	c := s.foundUnit.chunks[chunk]
+	c := s.chunks[chunk]
 	first, last := c.entries[0], c.entries[len(c.entries)-1]
 	return Hit{
 		ID: hex.EncodeToString(c.key), Score: math.Round(score*1e4) / 1e4, Source: s.source, Path: s.path,

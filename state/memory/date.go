@@ -8,11 +8,10 @@ import (
 
 // span is when something was said or happened, as far as a query says it: a zero Year, Month or Day is open.
 type span struct {
-	year       int
-	month      time.Month
-	day        int
-	from, to   time.Time // instead, for "last week"
-	shortMonth bool
+	year     int
+	month    time.Month
+	day      int
+	from, to time.Time // instead, for "last week"
 }
 
 var months = func() map[string]time.Month {

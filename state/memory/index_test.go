@@ -244,7 +244,7 @@ func TestLocked(t *testing.T) {
 }
 
 func TestIndexOfFile(t *testing.T) {
-	if Path("/s", den) != Path("/s", den) || Path("/s", den) == Path("/s", "!b:x") || filepath.Dir(Path("/s", "!../x")) != "/s/memory" {
+	if Path("/s", den) == Path("/s", "!b:x") || filepath.Dir(Path("/s", "!../x")) != "/s/memory" {
 		t.Error(Path("/s", den))
 	}
 }

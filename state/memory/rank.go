@@ -99,8 +99,8 @@ func (r *ranker) bm25(c counts, average float64) float64 {
 type scored struct {
 	foundUnit
 	score  float64
-	chunk  int       // the best one
-	chunks []float64 // relative to the best, 0 to 1
+	best   int       // its best chunk
+	shares []float64 // of the chunks, relative to the best, 0 to 1
 }
 
 // rank scores units, and sorts them: the best first.
@@ -145,7 +145,7 @@ func (r *ranker) rank(found []foundUnit) []scored {
 
 // score is the relevance of a unit's text.
 func (r *ranker) score(u foundUnit, all []counts, perUnit, perEntry float64) scored {
-	s := scored{foundUnit: u, chunks: make([]float64, len(u.chunks))}
+	s := scored{foundUnit: u, shares: make([]float64, len(u.chunks))}
 	best := func(size int) (score float64) {
 		for from := 0; from == 0 || from+size <= len(all); from++ {
 			part := all[from:min(from+size, len(all))]
@@ -159,16 +159,16 @@ func (r *ranker) score(u foundUnit, all []counts, perUnit, perEntry float64) sco
 		part := all[from : from+len(c.entries)]
 		for j := range part {
 			two := part[j:min(j+2, len(part))]
-			s.chunks[i] = max(s.chunks[i], r.bm25(sum(two), perEntry*2))
+			s.shares[i] = max(s.shares[i], r.bm25(sum(two), perEntry*2))
 		}
-		s.chunks[i] += 0.3 * r.bm25(sum(part), perEntry*float64(len(part)))
-		if s.chunks[i] > most {
-			most, s.chunk = s.chunks[i], i
+		s.shares[i] += 0.3 * r.bm25(sum(part), perEntry*float64(len(part)))
+		if s.shares[i] > most {
+			most, s.best = s.shares[i], i
 		}
 		from += len(c.entries)
 	}
-	for i := range s.chunks {
-		s.chunks[i] /= max(most, 1e-9)
+	for i := range s.shares {
+		s.shares[i] /= max(most, 1e-9)
 	}
 	return s
 }
