@@ -200,3 +200,24 @@ func TestMemoryDamage(t *testing.T) {
 		t.Errorf("stderr %q, stdout %q", got.stderr, got.stdout)
 	}
 }
+
+// Imports exist nowhere else: a backup contains them, and a damaged index stops none.
+func TestMemoryInABackup(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	keepRooms(t, dir)
+	keepMore(t, dir)
+	remember(t, dir, 0, "import", "-room", "!a:x", conversation(t, "talk.jsonl", talk))
+	if err := os.WriteFile(filepath.Join(dir, "memory", "0.db"), []byte("this is no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "one.tar.gz")
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 0 || !strings.Contains(got.stderr, "0.db is damaged and not in the backup") {
+		t.Fatalf("%+v", got)
+	}
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := remember(t, to, 0, "search", "-room", "!a:x", "lunch"); !strings.Contains(got.stdout, "noon") {
+		t.Errorf("stdout %s", got.stdout)
+	}
+}
