@@ -96,7 +96,7 @@ func readSession(t *testing.T, n int, at, raw json.RawMessage) session {
 	s := session{number: n, time: when}
 	for i, turn := range turns {
 		content := turn.Text
-		if turn.Caption != "" && os.Getenv("CAPTIONS") != "" {
+		if turn.Caption != "" && os.Getenv(dialogues+"_CAPTIONS") != "" {
 			content += " [" + turn.Caption + "]"
 		}
 		line, err := json.Marshal(map[string]string{"role": "user", "name": turn.Speaker, "content": content, "time": when.Add(time.Duration(i) * 20 * time.Second).Format(time.RFC3339)})
