@@ -21,6 +21,7 @@ import (
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
 	"matrix-tui/state/sentence"
 )
 
@@ -206,6 +207,7 @@ func removeLeft(ctx context.Context, cfg *Config, older time.Duration, w io.Writ
 		if l.Volumes != "" {
 			err = errors.Join(err, transcripts.Remove(sandbox.NameFor(l.Volumes))) // of the room that it replaced
 		}
+		err = errors.Join(err, memory.Remove(dir, l.Room))
 		if err := errors.Join(err, store.RemoveRoom(ctx, l.Room)); err != nil { // last: until then it is listed
 			return err
 		}

@@ -6,6 +6,7 @@
 //	matrix-tui rooms        list the rooms and their containers
 //	matrix-tui trust        trust the new identity of a user who has reset it
 //	matrix-tui logs         show what happened in a room
+//	matrix-tui memory       search and correct what the rooms remember
 //	matrix-tui backup       write everything the bot keeps into one file
 //	matrix-tui restore      restore a backup into an empty state directory
 //	matrix-tui self-update  install the newest release
@@ -57,6 +58,7 @@ var commands = []command{
 	{"rooms", "list the rooms and their containers", roomsCommand},
 	{"trust", "trust a user's new identity after a reset", trustCommand},
 	{"logs", "show what happened in a room recently", logsCommand},
+	{"memory", "search and correct what the rooms remember", memoryCommand},
 	{"backup", "write the bot's state into one file", backupCommand},
 	{"restore", "restore a backup into an empty state folder", restoreCommand},
 	{"self-update", "install the newest release, or a given one", selfUpdateCommand},

@@ -12,11 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/state"
+	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
 )
 
 // transcripts is the folder of the files that only grow.
 const transcripts = "transcripts"
+
+// memory is the folder of what the rooms remember. A damaged file in it stops no update.
+const memory = "memory"
 
 // copyState copies the state folder to a folder, which it creates, and syncs every file. While a bot uses it (live),
 // SQLite copies the databases as last committed; otherwise they are copied like other files. The target may contain
@@ -35,7 +39,11 @@ func copyState(ctx context.Context, from, to string, live bool) error {
 		case !d.Type().IsRegular():
 			return nil
 		case live && state.IsDatabase(name):
-			return replaceDatabase(ctx, src, dst)
+			err := replaceDatabase(ctx, src, dst)
+			if damage.Is(err) && filepath.Dir(name) == memory {
+				return nil // the bot builds it again
+			}
+			return err
 		case live && state.IsSidecar(name):
 			return nil
 		}

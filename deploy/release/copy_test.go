@@ -28,6 +28,17 @@ func rows(t *testing.T, db *sql.DB) (n, version int) {
 	return n, version
 }
 
+// The bot builds a damaged memory again: it stops no update.
+func TestCopyWithADamagedMemory(t *testing.T) {
+	state, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	write(t, state, map[string]string{"state.json": "{}", "memory/a.db": "this is no database"})
+	check(t, copyState(t.Context(), state, to, true))
+	write(t, state, map[string]string{"journal.db": "this is no database"})
+	if err := copyState(t.Context(), state, to, true); err == nil {
+		t.Error("a damaged journal was copied")
+	}
+}
+
 // A copy made during writes contains what was committed, and nothing that belongs only to this process.
 func TestCopyOfALiveState(t *testing.T) {
 	state, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")

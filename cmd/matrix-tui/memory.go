@@ -1,0 +1,344 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"matrix-tui/state"
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+// memoryAction is one of the things that `matrix-tui memory` does.
+type memoryAction struct {
+	name, argument, about string
+	run                   func(ctx context.Context, m *memoryCall) error
+}
+
+var memoryActions = []memoryAction{
+	{"status", "", "show what is kept, for one room or all", memoryStatus},
+	{"search", "QUERY", "search the memory of a room", memorySearch},
+	{"add", "TEXT", "add a note for good", memoryAdd},
+	{"forget", "ID", "remove an entry, or with -text all that contain a text", memoryForget},
+	{"reindex", "", "build the index of a room again, or of all", memoryReindex},
+	{"import", "FILE…", "import conversations: JSON lines {\"role\",\"name\",\"content\",\"time\"}", memoryImport},
+}
+
+// memoryCall is a call of `matrix-tui memory` with its flags.
+type memoryCall struct {
+	app       *app
+	dir       string // STATE_DIR
+	room      string
+	query     string
+	text      string
+	kind      string
+	scope     string
+	workspace string
+	n         int
+	least     float64
+	json      bool
+	given     []string // arguments
+}
+
+// memoryCommand shows and changes what the rooms remember. It needs STATE_DIR only; the bot may be running.
+func memoryCommand(ctx context.Context, a *app, args []string) error {
+	if len(args) == 0 {
+		return &usageError{"memory: say what to do: " + memoryNames()}
+	}
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		fmt.Fprint(a.stdout, "usage: matrix-tui memory ACTION [flags]\n\n")
+		for _, action := range memoryActions {
+			fmt.Fprintf(a.stdout, "  %-16s %s\n", action.name+" "+action.argument, action.about)
+		}
+		fmt.Fprint(a.stdout, "\n`matrix-tui memory ACTION -help` lists the flags.\n")
+		return nil
+	}
+	at := slices.IndexFunc(memoryActions, func(action memoryAction) bool { return action.name == args[0] })
+	if at < 0 {
+		return &usageError{fmt.Sprintf("memory: unknown action %q; expected one of %s", clean.Short(args[0], 80), memoryNames())}
+	}
+	m, err := a.memoryFlags(memoryActions[at], args[1:])
+	if err != nil {
+		return err
+	}
+	return memoryActions[at].run(ctx, m)
+}
+
+func memoryNames() string {
+	var names []string
+	for _, action := range memoryActions {
+		names = append(names, action.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// memoryFlags parses the flags of an action, before or after its arguments.
+func (a *app) memoryFlags(action memoryAction, args []string) (*memoryCall, error) {
+	m := &memoryCall{app: a}
+	flags := a.flags("memory " + action.name)
+	flags.StringVar(&m.room, "room", "", "room `ID`, or the beginning of a container's name")
+	has := func(names ...string) bool { return slices.Contains(names, action.name) }
+	if has("status", "search", "add", "forget", "import") {
+		flags.BoolVar(&m.json, "json", false, "print JSON")
+	}
+	if has("search") {
+		flags.IntVar(&m.n, "n", 5, "number of results")
+		flags.StringVar(&m.query, "query", "", "what to search for, instead of an argument")
+		flags.Float64Var(&m.least, "min-score", 0, "only results with at least this score")
+		flags.StringVar(&m.scope, "scope", "room", "room: only -room; all: all rooms, one after the other")
+	}
+	if has("search", "add") {
+		flags.StringVar(&m.kind, "kind", "", "kind of the note, such as fact or preference; search: also a source such as memory, transcript or import")
+	}
+	if has("add", "forget") {
+		flags.StringVar(&m.text, "text", "", "the text, instead of an argument")
+	}
+	if has("reindex") {
+		flags.StringVar(&m.workspace, "workspace", "", "also read MEMORY.md, memory/*.md, context.md and status.md in this `folder`")
+	}
+	given, err := a.parseAll(flags, args, action.argument)
+	if err != nil {
+		return nil, err
+	}
+	m.given = given
+	cfg, err := a.config(nil)
+	if err != nil {
+		return nil, err
+	}
+	m.dir = string(cfg.StateDir)
+	return m, nil
+}
+
+// parseAll parses flags before, between and after arguments. What follows "--" is an argument.
+func (a *app) parseAll(flags *flag.FlagSet, args []string, what string) (given []string, err error) {
+	rest := []string{}
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, rest = args[:i], args[i+1:]
+	}
+	for {
+		if err := a.parseFlags(flags, args, strings.TrimRight(" "+what, " ")); err != nil {
+			return nil, err
+		}
+		if flags.NArg() == 0 {
+			return append(given, rest...), nil
+		}
+		given, args = append(given, flags.Arg(0)), flags.Args()[1:]
+	}
+}
+
+// none fails if there are arguments.
+func (m *memoryCall) none(action string) error {
+	if len(m.given) > 0 {
+		return &usageError{fmt.Sprintf("memory %s: unexpected argument %q", action, clean.Short(m.given[0], 80))}
+	}
+	return nil
+}
+
+// one returns the argument, or the value of the flag that stands for it.
+func (m *memoryCall) one(action, what, flag string) (string, error) {
+	text := strings.Join(m.given, " ")
+	if (text == "") == (flag == "") {
+		return "", &usageError{fmt.Sprintf("memory %s takes one %s", action, what)}
+	}
+	return cmp.Or(text, flag), nil
+}
+
+// chosen returns the room of -room. An ID needs not be known; anything else is the beginning of a known room's ID or
+// container.
+func (m *memoryCall) chosen() (string, error) {
+	if m.room == "" {
+		return "", &usageError{"memory: -room is missing: `matrix-tui rooms` lists the rooms"}
+	}
+	var id RoomID
+	if id.UnmarshalText([]byte(m.room)) == nil && strings.Contains(m.room, ":") {
+		return m.room, nil
+	}
+	lines, err := m.lines()
+	if err != nil {
+		return "", err
+	}
+	if line, err := chooseRoom(lines, m.room); err == nil {
+		return line.Room, nil
+	} else if id.UnmarshalText([]byte(m.room)) != nil {
+		return "", err
+	}
+	return m.room, nil // the ID of a newer room contains no server
+}
+
+// lines are the rooms that the state folder knows.
+func (m *memoryCall) lines() ([]roomLine, error) {
+	store, err := state.ReadStore(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	lines := joinRooms(store, nil, false)
+	rooms, err := memory.Rooms(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, room := range rooms {
+		if !slices.ContainsFunc(lines, func(l roomLine) bool { return l.Room == room }) {
+			lines = append(lines, roomLine{Room: room})
+		}
+	}
+	return sortRooms(lines), nil
+}
+
+// indexed returns the chosen room, or all that have an index.
+func (m *memoryCall) indexed() ([]string, error) {
+	if m.room == "" {
+		return memory.Rooms(m.dir)
+	}
+	room, err := m.chosen()
+	return []string{room}, err
+}
+
+// with opens the index of a room and closes it.
+func (m *memoryCall) with(ctx context.Context, room string, do func(*memory.Index) error) (err error) {
+	x, err := memory.Open(ctx, m.dir, room)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, x.Close)
+	if saved := x.Salvaged(); saved != nil {
+		fmt.Fprintf(m.app.stderr, "matrix-tui: the memory of %s was damaged: %d imported or added entries were saved, and the damaged file is %s\n", clean.Short(room, 80), saved.Entries, saved.From)
+	}
+	return do(x)
+}
+
+// print prints a value as JSON.
+func (m *memoryCall) print(value any) error {
+	out := json.NewEncoder(m.app.stdout)
+	out.SetEscapeHTML(false)
+	return out.Encode(value)
+}
+
+func memoryStatus(ctx context.Context, m *memoryCall) error {
+	if err := m.none("status"); err != nil {
+		return err
+	}
+	rooms, err := m.indexed()
+	if err != nil {
+		return err
+	}
+	all := []memory.Status{}
+	for _, room := range rooms {
+		if !memory.Exists(m.dir, room) {
+			continue
+		}
+		if err := m.with(ctx, room, func(x *memory.Index) error {
+			s, err := x.Status(ctx)
+			all = append(all, s)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if m.json {
+		return m.print(all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(m.app.stdout, "Nothing is remembered yet.")
+		return nil
+	}
+	table := tabwriter.NewWriter(m.app.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "ROOM\tSIZE\tENTRIES\tCHUNKS\tFORGOTTEN\tCHANGED\tSOURCES")
+	for _, s := range all {
+		var sources []string
+		for _, source := range memory.Sources {
+			if n := s.Sources[source]; n > 0 {
+				sources = append(sources, fmt.Sprintf("%s %d", source, n))
+			}
+		}
+		changed := "-"
+		if !s.Changed.IsZero() {
+			changed = s.Changed.Local().Format(minute)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), smallAmount(s.Bytes), s.Entries, s.Chunks, s.Forgotten, changed, cmp.Or(strings.Join(sources, ", "), "-"))
+	}
+	return table.Flush()
+}
+
+func memoryImport(ctx context.Context, m *memoryCall) error {
+	if len(m.given) == 0 {
+		return &usageError{"memory import takes at least one FILE"}
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	type imported struct {
+		File     string `json:"file"`
+		Messages int    `json:"messages"`
+	}
+	all := []imported{}
+	err = m.with(ctx, room, func(x *memory.Index) error {
+		for _, name := range m.given {
+			n, err := importFile(ctx, x, name)
+			if err != nil {
+				return err
+			}
+			all = append(all, imported{name, n})
+			if !m.json {
+				fmt.Fprintf(m.app.stdout, "%s: %s\n", name, countOf(n, "message", "messages"))
+			}
+		}
+		return nil
+	})
+	if err == nil && m.json {
+		return m.print(all)
+	}
+	return err
+}
+
+// importFile imports a file completely, or not at all.
+func importFile(ctx context.Context, x *memory.Index, name string) (int, error) {
+	origin, err := filepath.Abs(name)
+	if err != nil {
+		return 0, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, fmt.Errorf("import %s: %w", name, reason(err))
+	}
+	defer file.Close()
+	n, err := x.Import(ctx, origin, file)
+	if errors.Is(err, memory.ErrImport) {
+		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
+	}
+	return n, err
+}
+
+// countOf is a number with its noun.
+func countOf(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// smallAmount is a size that may be less than a MiB.
+func smallAmount(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return amount(uint64(n))
+}
+
+// hitTime is a time in JSON; one that is not known is null.
+func hitTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+)
+
+// remember plays `matrix-tui memory` and fails unless it exits with code.
+func remember(t *testing.T, dir string, code int, args ...string) played {
+	t.Helper()
+	got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, append([]string{"memory"}, args...)...)
+	if got.code != code {
+		t.Fatalf("memory %q: code %d, want %d; stdout %s, stderr %s", args, got.code, code, got.stdout, got.stderr)
+	}
+	return got
+}
+
+func conversation(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const talk = `{"role":"user","name":"Ann","content":"We back up the database to Helsinki.","time":"2026-03-01T10:00:00Z"}
+{"role":"assistant","name":"bot","content":"Noted.","time":"2026-03-01T10:01:00Z"}
+{"role":"user","name":"Bob","content":"Lunch is at noon.","time":"2026-03-09T10:00:00Z"}
+`
+
+func TestMemoryImportAndSearch(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new") // no bot has ever run there
+	file := conversation(t, "talk.jsonl", talk)
+	got := remember(t, dir, 0, "import", "-room", "!a:x", file)
+	if want := file + ": 3 messages\n"; got.stdout != want {
+		t.Errorf("stdout %q, want %q", got.stdout, want)
+	}
+	got = remember(t, dir, 0, "search", "-room", "!a:x", "-json", "-n", "1", "Where are the databases backed up?")
+	var hits []map[string]any
+	if err := json.Unmarshal([]byte(got.stdout), &hits); err != nil || len(hits) != 1 {
+		t.Fatalf("%v in %s", err, got.stdout)
+	}
+	id, _ := hits[0]["id"].(string)
+	if score, _ := hits[0]["score"].(float64); score <= 0 {
+		t.Errorf("score %v", hits[0]["score"])
+	}
+	for key, want := range map[string]any{"source": "import", "path": "talk.jsonl", "from": 1.0, "to": 2.0, "time": "2026-03-01T10:00:00Z", "text": "Ann: We back up the database to Helsinki.\nbot: Noted."} {
+		if hits[0][key] != want {
+			t.Errorf("%s is %v, want %v", key, hits[0][key], want)
+		}
+	}
+	got = remember(t, dir, 0, "search", "lunch", "-room=!a") // the flags of the seeds, and the beginning of a known room
+	if !strings.Contains(got.stdout, "import talk.jsonl, lines 3–3") || !strings.Contains(got.stdout, "Bob: Lunch is at noon.") {
+		t.Errorf("stdout %s", got.stdout)
+	}
+	for query, want := range map[string]string{"lunch": "noon", "walrus": ""} {
+		got := remember(t, dir, 0, "search", "--query", query, "--scope", "all", "--kind", "import", "-json")
+		if want == "" && got.stdout != "[]\n" || !strings.Contains(got.stdout, want) {
+			t.Errorf("query %s: %s", query, got.stdout)
+		}
+	}
+	got = remember(t, dir, 0, "forget", "-room", "!a:x", id)
+	if !strings.HasPrefix(got.stdout, "Forgotten: 2 entries.") {
+		t.Errorf("stdout %q", got.stdout)
+	}
+	remember(t, dir, 0, "reindex")
+	remember(t, dir, 0, "import", "-room", "!a:x", file)
+	got = remember(t, dir, 0, "search", "-room", "!a:x", "databases")
+	if got.stdout != "Nothing found.\n" {
+		t.Errorf("it came back: %s", got.stdout)
+	}
+}
+
+func TestMemoryNotesAndStatus(t *testing.T) {
+	dir := t.TempDir()
+	if got := remember(t, dir, 0, "status"); got.stdout != "Nothing is remembered yet.\n" {
+		t.Errorf("stdout %q", got.stdout)
+	}
+	remember(t, dir, 0, "add", "--kind", "preference", "--room", "!a:x", "--text", "Do not use phrase X")
+	remember(t, dir, 0, "add", "-room", "!a:x", "The", "server", "is", "blue.")
+	if got := remember(t, dir, 0, "status"); !strings.Contains(got.stdout, "!a:x") || !strings.Contains(got.stdout, "note 2") {
+		t.Errorf("stdout %q", got.stdout)
+	}
+	if got := remember(t, dir, 0, "search", "-room", "!a:x", "-kind", "preference", "phrase server"); !strings.Contains(got.stdout, "phrase X") || strings.Contains(got.stdout, "blue") {
+		t.Errorf("stdout %q", got.stdout)
+	}
+	var all []struct{ Room string }
+	if err := json.Unmarshal([]byte(remember(t, dir, 0, "status", "-room", "!a:x", "-json").stdout), &all); err != nil || len(all) != 1 || all[0].Room != "!a:x" {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// Reindexing reads what the state folder has, while the bot runs.
+func TestMemoryReindex(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := state.Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	store, err := state.OpenStore(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		store.SetContainer(t.Context(), "!a:x", "sandbox-a"),
+		store.PutExecution(t.Context(), "!a:x", []byte(`{"session_id":"e1","state":"completed","commands":["rotate the keys"],"answers":[{"question":"Which colour?","answer":"crimson"}],"results":[{"output":"All rotated."}],"updated_at":"2026-01-02T03:04:05Z"}`)),
+		transcripts.Begin("sandbox-a", "$1", "please count the ferrets"),
+		transcripts.Append("sandbox-a", state.Line{Kind: state.KindTool, Text: "a walrus in the output of a tool", Time: time.Now()}),
+		transcripts.Append("sandbox-a", state.Line{Kind: state.KindAssistant, Text: "There are nine.", Time: time.Now()}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	workspace := t.TempDir()
+	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte("- The otter is called Emil.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(workspace, "context.md")); err != nil {
+		t.Fatal(err)
+	}
+	got := remember(t, dir, 0, "reindex", "-room", "sandbox-a", "-workspace", workspace)
+	if !strings.Contains(got.stderr, "skipped context.md") {
+		t.Errorf("stderr %q", got.stderr)
+	}
+	for query, want := range map[string]string{"how many ferrets": "There are nine.", "key rotation": "All rotated.", "colour": "crimson", "otter": "Emil", "walrus": "Nothing found.", "root": "Nothing found."} {
+		if got := remember(t, dir, 0, "search", "-room", "!a:x", query); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %s", query, got.stdout)
+		}
+	}
+}
+
+func TestMemoryErrors(t *testing.T) {
+	dir := t.TempDir()
+	bad := conversation(t, "bad.jsonl", talk+"{\"content\":\n{\"content\":1}\n")
+	for _, tt := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "say what to do", nil},
+		{2, `unknown action "dance"`, []string{"dance"}},
+		{2, "-room is missing", []string{"search", "x"}},
+		{2, "takes one QUERY", []string{"search", "-room", "!a:x"}},
+		{2, "-n takes a number", []string{"search", "-room", "!a:x", "-n", "0", "x"}},
+		{2, "expected room or all", []string{"search", "-room", "!a:x", "-scope", "user", "x"}},
+		{2, `no room named "nowhere"`, []string{"search", "-room", "nowhere", "x"}},
+		{2, "at least one FILE", []string{"import", "-room", "!a:x"}},
+		{2, "not defined: -n", []string{"status", "-n", "1"}},
+		{1, bad + ": not a conversation: line 4: it is not JSON; line 5: \"content\" is not a text", []string{"import", "-room", "!a:x", bad}},
+		{1, "no such file", []string{"import", "-room", "!a:x", dir + "/none"}},
+		{1, "There is no entry 0011223344", []string{"forget", "-room", "!a:x", "0011223344"}},
+		{1, "No entry in the memory", []string{"forget", "-room", "!a:x", "-text", "walrus"}},
+		{1, "A kind is a word", []string{"add", "-room", "!a:x", "-kind", "A B", "x"}},
+	} {
+		if got := remember(t, dir, tt.code, tt.args...); !strings.Contains(got.stderr, tt.want) || got.stdout != "" {
+			t.Errorf("%q: stderr %q, stdout %q, want %q", tt.args, got.stderr, got.stdout, tt.want)
+		}
+	}
+	if got := remember(t, dir, 0, "search", "-room", "!a:x", "lunch"); got.stdout != "Nothing found.\n" {
+		t.Errorf("a part of a bad file was imported: %s", got.stdout)
+	}
+	if got := remember(t, dir, 0, "-help"); !strings.Contains(got.stdout, "import FILE…") {
+		t.Errorf("stdout %q", got.stdout)
+	}
+}
+
+// A damaged index is repaired by the next command, which says so.
+func TestMemoryDamage(t *testing.T) {
+	dir := t.TempDir()
+	remember(t, dir, 0, "import", "-room", "!a:x", conversation(t, "talk.jsonl", talk))
+	files, err := filepath.Glob(filepath.Join(dir, "memory", "*.db"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	file, err := os.OpenFile(files[0], os.O_RDWR, 0)
+	if err == nil {
+		_, err = file.WriteAt(make([]byte, 2000), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = file.Close()
+	got := remember(t, dir, 0, "search", "-room", "!a:x", "lunch")
+	if !strings.Contains(got.stderr, "was damaged: 3 imported or added entries were saved") || !strings.Contains(got.stdout, "noon") {
+		t.Errorf("stderr %q, stdout %q", got.stderr, got.stdout)
+	}
+}
+
+// Imports exist nowhere else: a backup contains them, and a damaged index stops none.
+func TestMemoryInABackup(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	keepRooms(t, dir)
+	keepMore(t, dir)
+	remember(t, dir, 0, "import", "-room", "!a:x", conversation(t, "talk.jsonl", talk))
+	if err := os.WriteFile(filepath.Join(dir, "memory", "0.db"), []byte("this is no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "one.tar.gz")
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + dir}, "backup", file); got.code != 0 || !strings.Contains(got.stderr, "0.db is damaged and not in the backup") {
+		t.Fatalf("%+v", got)
+	}
+	if got := play(t, t.Context(), []string{"STATE_DIR=" + to}, "restore", file); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := remember(t, to, 0, "search", "-room", "!a:x", "lunch"); !strings.Contains(got.stdout, "noon") {
+		t.Errorf("stdout %s", got.stdout)
+	}
+}

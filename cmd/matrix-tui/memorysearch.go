@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+// memoryHit is a result as `search -json` prints it.
+type memoryHit struct {
+	Score  float64       `json:"score"`
+	Source memory.Source `json:"source"`
+	Path   string        `json:"path"`
+	From   int           `json:"from"`
+	To     int           `json:"to"`
+	Time   *time.Time    `json:"time"`
+	Text   string        `json:"text"`
+	ID     string        `json:"id"`
+	Room   string        `json:"room,omitempty"` // if several were searched
+}
+
+func memorySearch(ctx context.Context, m *memoryCall) error {
+	query, err := m.one("search", "QUERY, or -query", m.query)
+	if err != nil {
+		return err
+	}
+	if m.n < 1 || m.n > memory.MaxHits {
+		return &usageError{fmt.Sprintf("-n takes a number from 1 to %d", memory.MaxHits)}
+	}
+	var rooms []string
+	switch m.scope {
+	case "room":
+		room, err := m.chosen()
+		if err != nil {
+			return err
+		}
+		rooms = []string{room}
+	case "all":
+		if rooms, err = memory.Rooms(m.dir); err != nil {
+			return err
+		}
+	default:
+		return &usageError{fmt.Sprintf("-scope is %q; expected room or all", clean.Short(m.scope, 80))}
+	}
+	hits := []memoryHit{}
+	for _, room := range rooms {
+		if !memory.Exists(m.dir, room) {
+			continue
+		}
+		err := m.with(ctx, room, func(x *memory.Index) error {
+			found, err := x.Search(ctx, memory.Query{Text: query, Max: m.n, Kind: m.kind, Min: m.least})
+			for _, h := range found {
+				hit := memoryHit{h.Score, h.Source, h.Path, h.From, h.To, hitTime(h.Time), h.Text, h.ID, ""}
+				if m.scope == "all" {
+					hit.Room = room
+				}
+				hits = append(hits, hit)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b memoryHit) int { return cmp.Compare(b.Score, a.Score) })
+	hits = hits[:min(len(hits), m.n)]
+	if m.json {
+		return m.print(hits)
+	}
+	return m.show(hits)
+}
+
+// show prints results for people. Their text comes from others: it must not control the terminal.
+func (m *memoryCall) show(hits []memoryHit) error {
+	if len(hits) == 0 {
+		fmt.Fprintln(m.app.stdout, "Nothing found.")
+		return nil
+	}
+	for _, h := range hits {
+		at := ""
+		if h.Time != nil {
+			at = ", " + h.Time.Local().Format(minute)
+		}
+		room := ""
+		if h.Room != "" {
+			room = clean.Short(h.Room, 80) + ", "
+		}
+		fmt.Fprintf(m.app.stdout, "%.2f  %s%s %s, lines %d–%d%s, ID %s\n", h.Score, room, h.Source, clean.Short(h.Path, 80), h.From, h.To, at, h.ID)
+		for line := range strings.Lines(clean.Cut(clean.Text(h.Text), 2000)) {
+			fmt.Fprintln(m.app.stdout, "      "+strings.TrimRight(line, "\n"))
+		}
+	}
+	return nil
+}
+
+func memoryAdd(ctx context.Context, m *memoryCall) error {
+	text, err := m.one("add", "TEXT, or -text", m.text)
+	if err != nil {
+		return err
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	kind := cmp.Or(m.kind, "fact")
+	return m.with(ctx, room, func(x *memory.Index) error {
+		added, err := x.Add(ctx, kind, text)
+		switch {
+		case err != nil:
+			return err
+		case m.json:
+			return m.print(map[string]any{"added": added, "kind": kind})
+		case added:
+			fmt.Fprintf(m.app.stdout, "Added as a %s.\n", kind)
+		default:
+			fmt.Fprintln(m.app.stdout, "This is remembered already.")
+		}
+		return nil
+	})
+}
+
+func memoryForget(ctx context.Context, m *memoryCall) error {
+	id := strings.Join(m.given, " ")
+	if (id == "") == (m.text == "") {
+		return &usageError{"memory forget takes one ID, or -text"}
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	return m.with(ctx, room, func(x *memory.Index) error {
+		forget := x.Forget
+		if m.text != "" {
+			forget = x.ForgetText
+		}
+		n, err := forget(ctx, cmp.Or(id, m.text))
+		switch {
+		case err != nil:
+			return err
+		case m.json:
+			return m.print(map[string]int{"forgotten": n})
+		}
+		fmt.Fprintf(m.app.stdout, "Forgotten: %s. What is forgotten stays so when its file is indexed again.\n", countOf(n, "entry", "entries"))
+		return nil
+	})
+}

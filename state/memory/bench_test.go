@@ -1,0 +1,180 @@
+package memory
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// vocabularyOf returns words of a language that does not exist; the first are the most frequent (Zipf).
+func vocabularyOf(n int) []string {
+	syllables := strings.Fields("ka lo mi ter ban sor vel dun pra kes tol nim gar het ush olo ira meb cos fen jup wab zil quo rys tan")
+	r := rand.New(rand.NewPCG(1, 2))
+	seen, out := map[string]bool{}, []string{}
+	for len(out) < n {
+		word := ""
+		for range 2 + r.IntN(3) {
+			word += syllables[r.IntN(len(syllables))]
+		}
+		if !seen[word] {
+			seen[word] = true
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// writerOf returns a function that writes texts of n words.
+func writerOf(seed uint64) func(n int) string {
+	all := vocabularyOf(30_000)
+	r := rand.New(rand.NewPCG(seed, 7))
+	zipf := rand.NewZipf(r, 1.07, 4, uint64(len(all)-1))
+	return func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(all[zipf.Uint64()])
+		}
+		return b.String()
+	}
+}
+
+// percentiles returns the median and the 95th percentile.
+func percentiles(all []time.Duration) (median, p95 time.Duration) {
+	slices.Sort(all)
+	return all[len(all)/2], all[len(all)*95/100]
+}
+
+// cpuTime returns the processor time that this process has used.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// peak returns the most memory that this process has had, in MB.
+func peak() int {
+	data, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(data)) {
+		var kb int
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			return kb >> 10
+		}
+	}
+	return 0
+}
+
+// BenchmarkSearch measures searches over 100,000 chunks: with the bounds of a room (short chunks), and beyond them
+// (chunks of 400 tokens).
+func BenchmarkSearch(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		words int
+	}{{"short", 22}, {"full", 240}} {
+		b.Run(size.name, func(b *testing.B) {
+			x := fill(b, 100_000, size.words)
+			ask := writerOf(3)
+			var took, used []time.Duration
+			for b.Loop() {
+				begin, cpu := time.Now(), cpuTime()
+				_, err := x.Search(b.Context(), Query{Text: "when did " + ask(6)})
+				took, used = append(took, time.Since(begin)), append(used, cpuTime()-cpu)
+				must(b, err)
+			}
+			report(b, took)
+			_, p95 := percentiles(used) // on a busy machine, the time that the search itself needs
+			b.ReportMetric(float64(p95.Microseconds())/1000, "ms-cpu-p95")
+			s, err := x.Status(b.Context())
+			must(b, err)
+			b.ReportMetric(float64(s.Bytes>>20), "MiB-file")
+			b.ReportMetric(float64(peak()), "MB-peak")
+		})
+	}
+}
+
+func report(b *testing.B, took []time.Duration) {
+	median, p95 := percentiles(took)
+	b.ReportMetric(float64(median.Microseconds())/1000, "ms-median")
+	b.ReportMetric(float64(p95.Microseconds())/1000, "ms-p95")
+}
+
+// fill builds an index of n chunks, each a unit.
+func fill(b *testing.B, n, size int) *Index {
+	b.Helper()
+	x, err := Open(b.Context(), b.TempDir(), "!a:x")
+	must(b, err)
+	b.Cleanup(func() { must(b, x.Close()) })
+	if size > 100 {
+		_, err := x.db.Exec("PRAGMA max_page_count = 1000000")
+		must(b, err)
+	}
+	write := writerOf(1)
+	at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	const step = 20_000
+	for from := 0; from < n; from += step {
+		doc := Document{Source: SourceLog, Path: fmt.Sprintf("memory/%d.md", from)}
+		for i := range min(step, n-from) {
+			at = at.Add(7 * time.Minute)
+			doc.Entries = append(doc.Entries, Entry{From: i + 1, To: i + 1, Time: at, Text: write(size), Alone: true})
+		}
+		_, err := x.Put(b.Context(), doc)
+		must(b, err)
+	}
+	runtime.GC()
+	return x
+}
+
+// BenchmarkIndex measures how long 1 MiB of Markdown takes, and the same again with one changed line.
+func BenchmarkIndex(b *testing.B) {
+	write := writerOf(2)
+	var text strings.Builder
+	for i := 0; text.Len() < MaxFiles-400; i++ {
+		if i%20 == 0 {
+			fmt.Fprintf(&text, "\n## Topic %d\n\n", i)
+		}
+		fmt.Fprintf(&text, "- %s\n", write(20))
+	}
+	var whole, again []time.Duration
+	dir := b.TempDir()
+	for i := 0; b.Loop(); i++ {
+		x, err := Open(b.Context(), dir, fmt.Sprintf("!%d:x", i))
+		must(b, err)
+		begin := time.Now()
+		_, err = x.Put(b.Context(), Markdown(SourceMemory, "MEMORY.md", text.String()))
+		whole = append(whole, time.Since(begin))
+		must(b, err)
+		begin = time.Now()
+		_, err = x.Put(b.Context(), Markdown(SourceMemory, "MEMORY.md", text.String()+"- one more\n"))
+		again = append(again, time.Since(begin))
+		must(b, err)
+		must(b, x.Close())
+	}
+	report(b, whole)
+	median, _ := percentiles(again)
+	b.ReportMetric(float64(median.Microseconds())/1000, "ms-changed")
+}
+
+// BenchmarkOpen measures opening and closing an index of 20,000 chunks, with one search in between.
+func BenchmarkOpen(b *testing.B) {
+	x := fill(b, 20_000, 40)
+	dir := strings.TrimSuffix(x.path, "/"+Folder+"/"+x.path[strings.LastIndex(x.path, "/")+1:])
+	must(b, x.Close())
+	x.db, _ = connect(x.path) // for the cleanup
+	var open []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		x, err := Open(b.Context(), dir, "!a:x")
+		open = append(open, time.Since(begin))
+		must(b, err)
+		must(b, x.Close())
+	}
+	report(b, open)
+}

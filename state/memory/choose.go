@@ -1,0 +1,105 @@
+package memory
+
+import (
+	"encoding/hex"
+	"math"
+	"slices"
+	"strings"
+)
+
+// alike is the share of common words from which on two results say the same.
+const alike = 0.9
+
+// choose returns the results of ranked units: the best chunk of each conversation or section, and then, if there are too
+// few, other chunks. Near-duplicates of better results are left out.
+func choose(ranked []scored, q Query) []Hit {
+	var hits []Hit
+	var seen []map[string]bool
+	add := func(s scored, chunk int, score float64) {
+		if len(hits) >= q.Max || score <= 0 || score < q.Min {
+			return
+		}
+		hit := s.hit(chunk, score)
+		bag := bagOf(hit.Text)
+		for _, other := range seen {
+			if overlap(bag, other) >= alike {
+				return
+			}
+		}
+		hits, seen = append(hits, hit), append(seen, bag)
+	}
+	last := math.MaxFloat64
+	talks := map[talk]bool{}
+	var rest []scored
+	for _, s := range ranked {
+		if s.talk.began != 0 && talks[s.talk] {
+			rest = append(rest, s)
+			continue
+		}
+		talks[s.talk] = true
+		add(s, s.best, s.score)
+		last = min(last, s.score)
+		if len(hits) >= q.Max {
+			return hits
+		}
+	}
+	for _, s := range rest {
+		last = min(last, s.score)
+		add(s, s.best, last)
+	}
+	for _, s := range ranked {
+		for i, part := range s.shares {
+			if i != s.best && part > 0.3 {
+				last = min(last, s.score*part)
+				add(s, i, last)
+			}
+		}
+	}
+	return hits
+}
+
+func (s scored) hit(chunk int, score float64) Hit {
+	c := s.chunks[chunk]
+	first, last := c.entries[0], c.entries[len(c.entries)-1]
+	return Hit{
+		ID: hex.EncodeToString(c.key), Score: math.Round(score*1e4) / 1e4, Source: s.source, Path: s.path,
+		From: first.From, To: last.To, Time: first.Time, Text: textOf(c.entries),
+	}
+}
+
+// textOf is how entries are shown.
+func textOf(entries []Entry) string {
+	var out strings.Builder
+	for i, e := range entries {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		if e.Speaker != "" {
+			out.WriteString(e.Speaker + ": ")
+		}
+		out.WriteString(e.Text)
+	}
+	return out.String()
+}
+
+func bagOf(text string) map[string]bool {
+	bag := map[string]bool{}
+	words(text, func(word string) { bag[word] = true })
+	return bag
+}
+
+// overlap is the share of words that two texts have in common.
+func overlap(a, b map[string]bool) float64 {
+	common := 0
+	for word := range a {
+		if b[word] {
+			common++
+		}
+	}
+	return float64(common) / float64(max(len(a)+len(b)-common, 1))
+}
+
+// byTime sorts units, the newest first.
+func byTime(found []foundUnit) {
+	slices.SortStableFunc(found, func(a, b foundUnit) int { return b.time.Compare(a.time) })
+}

@@ -1,0 +1,248 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"matrix-tui/state/clean"
+)
+
+// Source says where a document comes from.
+type Source string
+
+// Sources.
+const (
+	SourceMemory     Source = "memory"     // MEMORY.md: facts, preferences, decisions
+	SourceLog        Source = "log"        // memory/*.md: daily logs
+	SourceContext    Source = "context"    // context.md
+	SourceStatus     Source = "status"     // status.md
+	SourceTranscript Source = "transcript" // what was said
+	SourceExecution  Source = "execution"  // tasks and their outcomes
+	SourceAnswer     Source = "answer"     // questions of the agent, with their answers
+	SourceNote       Source = "note"       // added by a person
+	SourceImport     Source = "import"     // a conversation from elsewhere
+)
+
+// Sources lists all sources, the most salient first.
+var Sources = []Source{SourceMemory, SourceNote, SourceAnswer, SourceContext, SourceLog, SourceImport, SourceTranscript, SourceStatus, SourceExecution}
+
+// salience is what a score is multiplied with; a document's weight comes on top.
+var salience = map[Source]float64{
+	SourceMemory: 1.2, SourceNote: 1.2, SourceAnswer: 1.15, SourceContext: 1.1, SourceLog: 1.05,
+	SourceImport: 1, SourceTranscript: 1, SourceStatus: 0.95, SourceExecution: 0.95,
+}
+
+// conversation reports whether the source's documents consist of messages.
+func (s Source) conversation() bool { return s == SourceTranscript || s == SourceImport }
+
+// kept reports whether the index is the only place that has the source's documents.
+func (s Source) kept() bool { return s == SourceNote || s == SourceImport }
+
+// Document is a text with a name. Source and Path identify it within a room.
+type Document struct {
+	Source  Source
+	Path    string  // shown with results
+	Weight  float64 // what its scores are multiplied with; 0 counts as 1
+	Entries []Entry // in their order
+}
+
+// Entry is a message, a paragraph or a list item: what can be forgotten.
+type Entry struct {
+	From, To int       // lines in the document, from 1
+	Time     time.Time // zero if unknown
+	Speaker  string    // or the heading above the text, or ""
+	Text     string
+	Alone    bool // begins a new unit, for example a section of a file
+}
+
+const (
+	maxSpeaker = 80
+	maxPath    = 400
+	chunkToken = 400  // tokens of a chunk
+	unitToken  = 3000 // of a part of a conversation
+	pause      = 2 * time.Hour
+	nightPause = 30 * time.Minute
+)
+
+// tidy returns the entries with valid text, long ones split, and none that is empty or forgotten.
+func tidy(entries []Entry, forgotten func(hash []byte) bool) []Entry {
+	out := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		e.Text = strings.TrimSpace(clean.Text(e.Text))
+		e.Speaker = clean.Line(e.Speaker, maxSpeaker)
+		if e.Text == "" || forgotten(hashOf(e.Text)) {
+			continue
+		}
+		for _, part := range split(e.Text) {
+			e.Text = part
+			if part != "" && !forgotten(hashOf(part)) {
+				out = append(out, e)
+			}
+			e.Alone = false
+		}
+	}
+	return out
+}
+
+// split cuts a long text into parts of at most a chunk, between lines, sentences or words if possible.
+func split(text string) (parts []string) {
+	for tokens(text) > chunkToken {
+		end, used := 0, 0.0
+		for i, r := range text {
+			if used += tokenCost(r); used > chunkToken {
+				break
+			}
+			end = i + utf8.RuneLen(r)
+		}
+		cut := end
+		for _, at := range []string{"\n", ". ", " "} {
+			if i := strings.LastIndex(text[:end], at); i > end/2 {
+				cut = i + len(at)
+				break
+			}
+		}
+		parts = append(parts, strings.TrimSpace(text[:cut]))
+		text = text[cut:]
+	}
+	return append(parts, strings.TrimSpace(text))
+}
+
+// tokens estimates how many tokens a model needs for a text.
+func tokens(text string) float64 {
+	n := 0.0
+	for _, r := range text {
+		n += tokenCost(r)
+	}
+	return n
+}
+
+func tokenCost(r rune) float64 {
+	switch {
+	case r < utf8.RuneSelf:
+		return 0.25
+	case unspaced(r):
+		return 1
+	}
+	return 0.5
+}
+
+// unit is a part of a document that belongs together, in chunks.
+type unit struct {
+	hash    []byte
+	session int64 // when the conversation began; 0 if it is unknown, or there is none
+	chunks  [][]Entry
+}
+
+// units groups entries, which are tidy. A pause between two messages begins a new unit; in a file, a unit is a chunk.
+func units(doc *Document, entries []Entry) []unit {
+	var out []unit
+	var current []Entry
+	var session time.Time
+	size, most := 0.0, float64(chunkToken)
+	if doc.Source.conversation() {
+		most = unitToken
+	}
+	flush := func() {
+		if len(current) > 0 {
+			u := unit{hash: unitHash(doc, session, current), chunks: chunks(current)}
+			if doc.Source.conversation() {
+				u.session = nanos(session)
+			}
+			out = append(out, u)
+		}
+		current, size = nil, 0
+	}
+	for i, e := range entries {
+		cost := tokens(e.Text) + tokens(e.Speaker)
+		begins := i == 0 || e.Alone || paused(entries[i-1].Time, e.Time)
+		if begins || size+cost > most {
+			flush()
+		}
+		if begins {
+			session = e.Time
+		}
+		current, size = append(current, e), size+cost
+	}
+	flush()
+	return out
+}
+
+// paused reports whether a conversation began anew between two times.
+func paused(before, after time.Time) bool {
+	if before.IsZero() || after.IsZero() {
+		return before.IsZero() != after.IsZero()
+	}
+	gap := after.Sub(before).Abs()
+	return gap >= pause || gap >= nightPause && before.YearDay() != after.YearDay()
+}
+
+// chunks groups the entries of a unit evenly into chunks of at most about 400 tokens.
+func chunks(entries []Entry) [][]Entry {
+	var out [][]Entry
+	start, used := 0, 0.0
+	for i, e := range entries {
+		cost := tokens(e.Text) + tokens(e.Speaker)
+		if i > start && used+cost > chunkToken {
+			out = append(out, entries[start:i])
+			start, used = i, 0
+		}
+		used += cost
+	}
+	return append(out, entries[start:])
+}
+
+// hashOf identifies the text of an entry. White space, letter case and the marks of a list do not count.
+func hashOf(text string) []byte {
+	sum := sha256.Sum256([]byte(plain(text)))
+	return sum[:16]
+}
+
+// plain returns a text as it is compared.
+func plain(text string) string {
+	text = strings.TrimLeft(strings.TrimSpace(text), "-*+•# \t")
+	return strings.ToLower(strings.Join(strings.Fields(text), " "))
+}
+
+// unitHash changes with everything that is stored about a unit.
+func unitHash(doc *Document, session time.Time, entries []Entry) []byte {
+	h := sha256.New()
+	_ = binary.Write(h, binary.LittleEndian, nanos(session)) // never fails
+	var numbers [24]byte
+	for _, e := range entries {
+		binary.LittleEndian.PutUint64(numbers[:], uint64(e.From))
+		binary.LittleEndian.PutUint64(numbers[8:], uint64(e.To))
+		binary.LittleEndian.PutUint64(numbers[16:], uint64(nanos(e.Time)))
+		h.Write(numbers[:])
+		h.Write([]byte(e.Speaker + "\x00" + e.Text + "\x00"))
+	}
+	h.Write([]byte(doc.Path))
+	return h.Sum(nil)[:16]
+}
+
+// chunkID identifies a chunk by its content, also in an index that was built again.
+func chunkID(doc *Document, entries []Entry) []byte {
+	h := sha256.New()
+	h.Write([]byte(string(doc.Source) + "\x00" + doc.Path))
+	for _, e := range entries {
+		h.Write(hashOf(e.Text))
+	}
+	return h.Sum(nil)[:5]
+}
+
+// nanos returns a time as it is stored: nanoseconds since 1970, 0 if it is unknown.
+func nanos(t time.Time) int64 {
+	if t.IsZero() || t.Year() < 1700 || t.Year() > 2200 {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func timeOf(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos).UTC()
+}

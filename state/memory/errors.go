@@ -1,0 +1,48 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"matrix-tui/state/damage"
+	"matrix-tui/state/sentence"
+)
+
+// ErrNotFound means that the index has no such entry.
+var ErrNotFound = errors.New("not in the memory")
+
+// ErrFull means that the index would grow beyond MaxIndex.
+var ErrFull = errors.New("memory is full")
+
+// ErrLocked means that another program keeps the index locked.
+var ErrLocked = errors.New("memory is locked")
+
+// explain adds the operator's sentence to an error that involves an index.
+func explain(err error, path string) error {
+	if _, known := sentence.Of(err); known || err == nil {
+		return err
+	}
+	var e *sqlite.Error
+	code := 0
+	if errors.As(err, &e) {
+		code = e.Code() & 0xff
+	}
+	switch {
+	case code == sqlite3.SQLITE_FULL && !errors.Is(err, syscall.ENOSPC):
+		return sentence.Newf(fmt.Errorf("%w: %w", ErrFull, err), "The memory of this room is full (%d MiB in %s), or the disk is: forget imports, or free some space. Nothing was changed.", MaxIndex>>20, path)
+	case code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED:
+		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err), "Another program keeps %s locked: try again, or stop it.", path)
+	case damage.Is(err):
+		return sentence.Newf(err, "%s is damaged: run `matrix-tui memory reindex`, which saves what can be read.", path)
+	case errors.Is(err, syscall.ENOSPC):
+		return sentence.Newf(err, "There is no space left in %s: free some space.", filepath.Dir(path))
+	case errors.Is(err, syscall.EACCES), code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY:
+		return sentence.Newf(err, "%s cannot be opened: run this as the bot's user, or set STATE_DIR to another folder.", path)
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"matrix-tui/state/sentence"
+)
+
+// leastForgotten is the shortest text, in bytes, that ForgetText takes: a shorter one would be in nearly every entry.
+const leastForgotten = 3
+
+// Forget removes the entries of a hit, by its ID, wherever they are in the memory, and returns how many there were. They
+// stay forgotten when their document is stored again: only hashes of them are kept. An entry that is changed later is a
+// new one. It returns ErrNotFound if there is no such hit.
+func (x *Index) Forget(ctx context.Context, id string) (n int, err error) {
+	key, err := hex.DecodeString(strings.TrimSpace(id))
+	if err != nil || len(key) == 0 {
+		return 0, notFound("%q is not the ID of an entry: `matrix-tui memory search` shows them.", id)
+	}
+	hashes := map[string]bool{}
+	found, err := texts(ctx, x.db, "SELECT text FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE key = ?", key)
+	if err != nil {
+		return 0, x.failed("forget", err)
+	}
+	for _, text := range found {
+		hashes[string(hashOf(text))] = true
+	}
+	if len(hashes) == 0 {
+		return 0, notFound("There is no entry %s in the memory of this room.", id)
+	}
+	return x.forget(ctx, func(text string) bool { return hashes[string(hashOf(text))] })
+}
+
+// ForgetText is Forget for all entries that contain a text; letter case and white space do not count.
+func (x *Index) ForgetText(ctx context.Context, text string) (n int, err error) {
+	wanted := plain(text)
+	if len(wanted) < leastForgotten {
+		return 0, notFound("%q is too short: it would be in too many entries.", text)
+	}
+	n, err = x.forget(ctx, func(text string) bool { return strings.Contains(plain(text), wanted) })
+	if err == nil && n == 0 {
+		err = notFound("No entry in the memory of this room contains this text.")
+	}
+	return n, err
+}
+
+func notFound(format string, args ...any) error { return sentence.Newf(ErrNotFound, format, args...) }
+
+func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, err error) {
+	err = x.inTx(ctx, func(tx *sql.Tx) error {
+		units, hashes, count, err := matching(ctx, tx, is)
+		if err != nil || count == 0 {
+			return err
+		}
+		n = count
+		w := newWriter(ctx, tx)
+		for hash := range hashes {
+			if _, err := w.exec("INSERT INTO forgotten (hash, time) VALUES (?, ?) ON CONFLICT DO NOTHING", []byte(hash), time.Now().UnixNano()); err != nil {
+				return err
+			}
+		}
+		for unit := range units {
+			if err := w.shorten(unit, hashes); err != nil {
+				return err
+			}
+		}
+		// The stems of deleted chunks stay in the index until it is merged.
+		if _, err := w.exec("INSERT INTO words (words) VALUES ('optimize')"); err != nil {
+			return err
+		}
+		return w.finish()
+	})
+	if err == nil {
+		_, err = x.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // nor is it left in the WAL
+	}
+	return n, x.failed("forget", err)
+}
+
+// matching returns the units that contain an entry to forget, the hashes of these entries, and their number.
+func matching(ctx context.Context, tx *sql.Tx, is func(text string) bool) (units map[int64]bool, hashes map[string]bool, n int, err error) {
+	units, hashes = map[int64]bool{}, map[string]bool{}
+	rows, err := tx.QueryContext(ctx, "SELECT unit, text FROM entry JOIN chunk ON chunk.id = entry.chunk")
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	for rows.Next() {
+		var unit int64
+		var text string
+		if err = rows.Scan(&unit, &text); err != nil {
+			break
+		}
+		if is(text) {
+			units[unit], hashes[string(hashOf(text))] = true, true
+			n++
+		}
+	}
+	return units, hashes, n, errors.Join(err, rows.Err(), rows.Close())
+}
+
+// shorten removes entries from a unit.
+func (w *writer) shorten(unit int64, hashes map[string]bool) error {
+	var document, session int64
+	if err := w.tx.QueryRowContext(w.ctx, "SELECT document, session FROM unit WHERE id = ?", unit).Scan(&document, &session); err != nil {
+		return err
+	}
+	doc, err := w.document(document)
+	if err != nil {
+		return err
+	}
+	entries, err := w.entries("SELECT first, last, entry.time, speaker, text FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE unit = ? ORDER BY entry.id", unit)
+	if err != nil {
+		return err
+	}
+	if err := w.dropUnit(unit); err != nil {
+		return err
+	}
+	entries = tidy(entries, func(hash []byte) bool { return hashes[string(hash)] })
+	for _, part := range units(&doc, entries) {
+		part.session = session
+		if err := w.addUnit(&doc, document, part); err != nil {
+			return err
+		}
+	}
+	_, err = w.exec("UPDATE document SET hash = x'', time = ? WHERE id = ?", time.Now().UnixNano(), document)
+	return err
+}
+
+// document reads what is known of a document, without its entries.
+func (w *writer) document(id int64) (doc Document, err error) {
+	err = w.tx.QueryRowContext(w.ctx, "SELECT source, path, weight FROM document WHERE id = ?", id).Scan(&doc.Source, &doc.Path, &doc.Weight)
+	return doc, err
+}
+
+func (w *writer) entries(query string, args ...any) ([]Entry, error) {
+	rows, err := w.tx.QueryContext(w.ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read entries: %w", err)
+	}
+	var all []Entry
+	for rows.Next() {
+		var e Entry
+		var at int64
+		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+			break
+		}
+		e.Time = timeOf(at)
+		all = append(all, e)
+	}
+	return all, errors.Join(err, rows.Err(), rows.Close())
+}

@@ -1,0 +1,193 @@
+package memory
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"matrix-tui/state/clean"
+)
+
+const (
+	maxImportLine = 1 << 20 // bytes of a line
+	maxProblems   = 20      // that are reported
+)
+
+// ErrImport means that a file is not a conversation. Its text says what is wrong in which line.
+var ErrImport = errors.New("not a conversation")
+
+// Import stores a conversation, from a file that is named origin, for good: reindexing keeps it. Each line is a JSON
+// object {"role", "name", "content", "time"}; only content is required. If any line is wrong, nothing is stored. The
+// same file again replaces what was imported before. It returns how many messages the file has.
+func (x *Index) Import(ctx context.Context, origin string, r io.Reader) (messages int, err error) {
+	entries, err := ParseImport(r)
+	if err != nil {
+		return 0, fmt.Errorf("import %s: %w", origin, err)
+	}
+	err = x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		path, err := importPath(ctx, tx, origin)
+		if err != nil {
+			return err
+		}
+		changed, err := w.put(&Document{Source: SourceImport, Path: path, Entries: entries}, origin)
+		if err != nil || !changed {
+			return err
+		}
+		return w.finish()
+	})
+	return len(entries), x.failed("import "+origin, err)
+}
+
+// importPath returns the name of an import: that of the file, with a number if another file has it already.
+func importPath(ctx context.Context, tx *sql.Tx, origin string) (string, error) {
+	base := clean.Line(filepath.Base(origin), maxPath-10)
+	for i := 1; ; i++ {
+		path := base
+		if i > 1 {
+			end := filepath.Ext(base)
+			path = strings.TrimSuffix(base, end) + "-" + strconv.Itoa(i) + end
+		}
+		of, err := texts(ctx, tx, "SELECT origin FROM document WHERE source = ? AND path = ?", SourceImport, path)
+		if err != nil || len(of) == 0 || of[0] == origin {
+			return path, err
+		}
+	}
+}
+
+// ParseImport reads the lines of an import. The error lists the lines that are wrong.
+func ParseImport(r io.Reader) ([]Entry, error) {
+	var entries []Entry
+	var problems []string
+	in := bufio.NewReaderSize(r, 64<<10)
+	for line := 1; ; line++ {
+		text, err := readLine(in)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrTooLong) {
+			return nil, err
+		}
+		if trimmed := strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF")); errors.Is(err, bufio.ErrTooLong) {
+			problems = append(problems, fmt.Sprintf("line %d: it is longer than %d MiB", line, maxImportLine>>20))
+		} else if trimmed != "" {
+			e, wrong := parseMessage(trimmed)
+			if wrong != "" {
+				problems = append(problems, fmt.Sprintf("line %d: %s", line, wrong))
+			}
+			if e.From, e.To = line, line; e.Time.IsZero() && len(entries) > 0 {
+				e.Time = entries[len(entries)-1].Time
+			}
+			entries = append(entries, e)
+		}
+		if errors.Is(err, io.EOF) || len(problems) >= maxProblems {
+			break
+		}
+	}
+	switch {
+	case len(problems) > 0:
+		return nil, fmt.Errorf("%w: %s", ErrImport, strings.Join(problems, "; "))
+	case len(entries) == 0:
+		return nil, fmt.Errorf("%w: there is no line in it", ErrImport)
+	}
+	return entries, nil
+}
+
+// readLine reads a line without its end. It returns io.EOF with the last one.
+func readLine(in *bufio.Reader) (string, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > maxImportLine {
+			tooLong = true
+			line = line[:0]
+		} else if !tooLong {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case tooLong && (err == nil || errors.Is(err, io.EOF)):
+			return "", bufio.ErrTooLong // the next call returns io.EOF, if that was the last one
+		case err != nil:
+			return string(line), err
+		}
+		return string(line), nil
+	}
+}
+
+// parseMessage reads one line; wrong says what is wrong with it.
+func parseMessage(text string) (e Entry, wrong string) {
+	var message struct {
+		Role    *string         `json:"role"`
+		Name    *string         `json:"name"`
+		Content *string         `json:"content"`
+		Time    json.RawMessage `json:"time"`
+	}
+	if err := json.Unmarshal([]byte(text), &message); err != nil {
+		var wrongType *json.UnmarshalTypeError
+		if errors.As(err, &wrongType) {
+			if wrongType.Field == "" {
+				return e, `it is not a JSON object {"role", "name", "content", "time"}`
+			}
+			return e, fmt.Sprintf("%q is not a text", wrongType.Field)
+		}
+		return e, "it is not JSON"
+	}
+	if message.Content == nil {
+		return e, `it has no "content"`
+	}
+	e.Text = *message.Content
+	switch {
+	case message.Name != nil && *message.Name != "":
+		e.Speaker = *message.Name
+	case message.Role != nil:
+		e.Speaker = *message.Role
+	}
+	at, ok := parseTime(message.Time)
+	if !ok {
+		return e, fmt.Sprintf("%s is not a time such as \"2026-05-08T13:56:00Z\"", clean.Line(string(message.Time), 60))
+	}
+	e.Time = at
+	return e, ""
+}
+
+// layouts are how people write times. Without a zone it is UTC.
+var layouts = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999 -0700", "2006-01-02 15:04:05.999999999 MST", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04",
+	"2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02", "2006/01/02 (Mon) 15:04", time.RFC1123Z, time.RFC1123, time.UnixDate, time.ANSIC,
+	"3:04 pm on 2 January, 2006", "3:04 PM on 2 January, 2006", "2 January 2006 15:04", "2 January 2006", "January 2, 2006 3:04 PM", "January 2, 2006", "02.01.2006 15:04", "02.01.2006",
+}
+
+// parseTime reads a time: a text, or seconds or milliseconds since 1970. None is a time that is not known.
+func parseTime(raw json.RawMessage) (time.Time, bool) {
+	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
+		return time.Time{}, true
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		switch {
+		case n > 0 && n < 1e11:
+			return time.UnixMicro(int64(n * 1e6)).UTC(), true
+		case n >= 1e11 && n < 1e14:
+			return time.UnixMicro(int64(n * 1e3)).UTC(), true
+		}
+		return time.Time{}, false
+	}
+	for _, layout := range layouts {
+		if at, err := time.Parse(layout, text); err == nil && nanos(at) != 0 {
+			return at.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,97 @@
+package memory
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// foundUnit is a unit with its chunks.
+type foundUnit struct {
+	source Source
+	path   string
+	weight float64
+	time   time.Time
+	talk   talk // that it is a part of
+	chunks []foundChunk
+}
+
+// talk identifies a conversation; one that began at 0 is unknown.
+type talk struct{ document, began int64 }
+
+type foundChunk struct {
+	key     []byte
+	entries []Entry
+}
+
+// load reads units in the given order, until they are enough to rank.
+func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
+	var found []foundUnit
+	for size := 0; len(ids) > 0 && size < loadBytes; {
+		n := min(len(ids), 40)
+		some, err := x.loadSome(ctx, q, ids[:n])
+		if err != nil {
+			return nil, err
+		}
+		ids = ids[n:]
+		for _, u := range some {
+			for _, c := range u.chunks {
+				for _, e := range c.entries {
+					size += len(e.Text)
+				}
+			}
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(ids)), ",")
+	args := make([]any, 0, len(ids)+1)
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	where := "unit.id IN (" + marks + ")"
+	if len(q.Sources) > 0 {
+		where += " AND source IN (" + strings.TrimSuffix(strings.Repeat("?,", len(q.Sources)), ",") + ")"
+		for _, s := range q.Sources {
+			args = append(args, s)
+		}
+	}
+	if q.Kind != "" {
+		where += " AND (source = ? OR source = '" + string(SourceNote) + "' AND origin = ?)"
+		args = append(args, q.Kind, q.Kind)
+	}
+	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, key, first, last, entry.time, speaker, text
+		FROM unit JOIN document ON document.id = unit.document JOIN chunk ON chunk.unit = unit.id JOIN entry ON entry.chunk = chunk.id
+		WHERE `+where+` ORDER BY unit.id, chunk.id, entry.id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []foundUnit
+	lastUnit, lastChunk := int64(-1), int64(-1)
+	for rows.Next() {
+		var u foundUnit
+		var c foundChunk
+		var e Entry
+		var unitID, chunkID, began, at int64
+		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &chunkID, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+			return nil, err
+		}
+		if unitID != lastUnit {
+			u.time = timeOf(began)
+			found = append(found, u)
+		}
+		in := &found[len(found)-1]
+		if chunkID != lastChunk {
+			in.chunks = append(in.chunks, c)
+		}
+		lastUnit, lastChunk = unitID, chunkID
+		e.Time = timeOf(at)
+		last := &in.chunks[len(in.chunks)-1]
+		last.entries = append(last.entries, e)
+	}
+	return found, rows.Err()
+}
