@@ -55,6 +55,7 @@ type Account struct {
 	cfg    Config
 	client *mautrix.Client
 	log    zerolog.Logger
+	bearer bearer
 	clock  clock
 	waits  waiting
 
@@ -81,7 +82,8 @@ func New(cfg Config) (*Account, error) {
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
 	a := &Account{cfg: cfg, client: client, log: cfg.Log}
 	a.clock.next = &complete{crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))}
-	client.Client.Transport = &a.clock
+	a.bearer.next = &a.clock
+	client.Client.Transport = &a.bearer
 	return a, nil
 }
 

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,7 +41,7 @@ func (a *Account) Login(ctx context.Context) error {
 		var err error
 		if !loggedIn {
 			if err = a.tryLogin(ctx, stored); err == nil {
-				stored, loggedIn = session{DeviceID: a.client.DeviceID, AccessToken: a.client.AccessToken}, true
+				stored, loggedIn = session{DeviceID: a.client.DeviceID, AccessToken: a.bearer.get()}, true
 				again.Reset()
 			} else if !Transient(err) && (a.cfg.Password == "" || !IsUnknownToken(err)) { // a login needs no token
 				return sentence.Newf(fmt.Errorf("log in: %w", err),
@@ -74,15 +75,11 @@ func (a *Account) Login(ctx context.Context) error {
 func (a *Account) tryLogin(ctx context.Context, stored session) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if token := a.cfg.AccessToken; token != "" {
-		a.client.AccessToken = token
-	} else if stored.AccessToken != "" {
-		a.client.AccessToken = stored.AccessToken
-	}
-	if a.client.AccessToken != "" {
+	if token := cmp.Or(a.cfg.AccessToken, stored.AccessToken); token != "" {
+		a.bearer.set(token)
 		who, err := a.client.Whoami(ctx)
 		if err == nil {
-			a.client.UserID, a.client.DeviceID = who.UserID, who.DeviceID
+			a.become(who.UserID, who.DeviceID)
 			return nil
 		}
 		if a.cfg.Password == "" || !IsUnknownToken(err) {
@@ -96,12 +93,25 @@ func (a *Account) tryLogin(ctx context.Context, stored session) error {
 		Password:                 a.cfg.Password,
 		DeviceID:                 stored.DeviceID,
 		InitialDeviceDisplayName: "matrix-tui",
-		StoreCredentials:         true,
 	})
 	if err != nil {
 		return err
 	}
+	a.bearer.set(resp.AccessToken)
+	a.become(resp.UserID, resp.DeviceID)
 	return a.saveAccount(session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken})
+}
+
+// become notes the account and the device of the session. Others may be reading both.
+func (a *Account) become(user id.UserID, device id.DeviceID) {
+	a.cryptMu.Lock()
+	defer a.cryptMu.Unlock()
+	if a.client.UserID != user {
+		a.client.UserID = user
+	}
+	if a.client.DeviceID != device {
+		a.client.DeviceID = device
+	}
 }
 
 // tryCrypt is openCrypt with a timeout.
@@ -120,7 +130,7 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 	if _, err := a.client.Logout(ctx); err != nil {
 		a.log.Warn().Err(err).Msg("cannot log out the old session")
 	}
-	a.client.AccessToken, a.client.DeviceID = "", ""
+	a.become(a.client.UserID, "")
 	return session{}
 }
 
@@ -128,7 +138,8 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 // lost and no other session can be created: unencrypted rooms work.
 func (a *Account) goWithoutKeys(ctx context.Context, why error) error {
 	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead. Unencrypted rooms work")
-	a.keysLost, a.client.DeviceID = true, ""
+	a.become(a.client.UserID, "")
+	a.keysLost = true
 	return a.tryCrypt(ctx)
 }
 
@@ -172,7 +183,7 @@ func (a *Account) Try(ctx context.Context) error {
 	if token == "" {
 		return sentence.New(errors.New("log in: no token"), "There is no stored login: start the bot once with MATRIX_PASSWORD.")
 	}
-	a.client.AccessToken = token
+	a.bearer.set(token)
 	call, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	who, err := a.client.Whoami(call)
@@ -182,6 +193,6 @@ func (a *Account) Try(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("check the token with %s: %w", a.cfg.Homeserver, err)
 	}
-	a.client.UserID, a.client.DeviceID = who.UserID, who.DeviceID
+	a.become(who.UserID, who.DeviceID)
 	return e2ee.Try(ctx, a.e2eeConfig())
 }

@@ -31,7 +31,8 @@ import (
 
 // Config holds the settings of a Machine.
 type Config struct {
-	// Client is logged in: UserID, DeviceID and AccessToken are set. Its Crypto field
+	// Client is logged in: UserID and DeviceID are set, and its AccessToken unless its
+	// transport sends one. Its Crypto field
 	// is nil, so that mautrix encrypts nothing by itself. Without a DeviceID the
 	// machine only knows which rooms are encrypted: see ErrNoDevice.
 	Client *mautrix.Client

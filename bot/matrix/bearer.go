@@ -1,0 +1,29 @@
+package matrix
+
+import (
+	"net/http"
+	"sync/atomic"
+)
+
+// bearer sends the current access token with each request. The bot may log in again
+// while others use the client, whose own field must not change then.
+type bearer struct {
+	next  http.RoundTripper
+	token atomic.Value // string; "" for none
+}
+
+func (b *bearer) set(token string) { b.token.Store(token) }
+
+func (b *bearer) get() string {
+	token, _ := b.token.Load().(string)
+	return token
+}
+
+// RoundTrip is part of [http.RoundTripper].
+func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if token := b.get(); token != "" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return b.next.RoundTrip(req)
+}
