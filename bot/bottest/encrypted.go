@@ -157,6 +157,7 @@ func (sc *script) checkFiles(ctx context.Context, p *person.Person, room string)
 }
 
 // checkUploads checks everything that the bot has ever uploaded: except for its picture, nothing has a name or a type.
+// If answers were lost, the bot has uploaded that again, and the other copies are not its picture.
 func (sc *script) checkUploads(ctx context.Context) error {
 	avatar, err := sc.avatar(ctx)
 	if err != nil {
@@ -167,6 +168,9 @@ func (sc *script) checkUploads(ctx context.Context) error {
 		return err
 	}
 	for _, file := range files {
+		if sc.lied && file.Type == "image/png" && file.Name == "" {
+			continue
+		}
 		if file.ID != avatar[strings.LastIndex(avatar, "/")+1:] && (file.Type != "application/octet-stream" || file.Name != "") {
 			return fmt.Errorf("the bot has uploaded in clear: %s %s", file.Type, file.Name)
 		}

@@ -43,6 +43,7 @@ type script struct {
 	home    *host.Homeserver // the suite's, or the script's own
 	ownHome bool
 	proxy   *proxy.Proxy // nil: the bot talks to the homeserver directly
+	lied    bool         // the proxy has told lies
 	service *host.PodmanService
 	machine *machine // nil: the bot runs on the test's own host
 	model   *agenttest.Server

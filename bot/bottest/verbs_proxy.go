@@ -81,7 +81,7 @@ var proxyVerbs = map[string]struct {
 	"cut": {2, func(_ *script, p *proxy.Proxy, args []string) error {
 		return fault(p, args[0], args[1], proxy.Fault{Cut: true})
 	}},
-	"lie": {3, func(_ *script, p *proxy.Proxy, args []string) error {
+	"lie": {3, func(sc *script, p *proxy.Proxy, args []string) error {
 		first, err := strconv.Atoi(args[1])
 		if err != nil {
 			return err
@@ -90,6 +90,7 @@ var proxyVerbs = map[string]struct {
 		if err != nil {
 			return err
 		}
+		sc.lied = true
 		return p.Lie(args[0], first, fits)
 	}},
 	"truth": {1, func(sc *script, p *proxy.Proxy, args []string) error {
