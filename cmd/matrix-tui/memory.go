@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"matrix-tui/state"
@@ -223,116 +219,12 @@ func (m *memoryCall) print(value any) error {
 	return out.Encode(value)
 }
 
-func memoryStatus(ctx context.Context, m *memoryCall) error {
-	if err := m.none("status"); err != nil {
-		return err
-	}
-	rooms, err := m.indexed()
-	if err != nil {
-		return err
-	}
-	all := []memory.Status{}
-	for _, room := range rooms {
-		if !memory.Exists(m.dir, room) {
-			continue
-		}
-		if err := m.with(ctx, room, func(x *memory.Index) error {
-			s, err := x.Status(ctx)
-			all = append(all, s)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	if m.json {
-		return m.print(all)
-	}
-	if len(all) == 0 {
-		fmt.Fprintln(m.app.stdout, "Nothing is remembered yet.")
-		return nil
-	}
-	table := tabwriter.NewWriter(m.app.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ROOM\tSIZE\tENTRIES\tCHUNKS\tFORGOTTEN\tCHANGED\tSOURCES")
-	for _, s := range all {
-		var sources []string
-		for _, source := range memory.Sources {
-			if n := s.Sources[source]; n > 0 {
-				sources = append(sources, fmt.Sprintf("%s %d", source, n))
-			}
-		}
-		changed := "-"
-		if !s.Changed.IsZero() {
-			changed = s.Changed.Local().Format(minute)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", clean.Short(s.Room, 80), smallAmount(s.Bytes), s.Entries, s.Chunks, s.Forgotten, changed, cmp.Or(strings.Join(sources, ", "), "-"))
-	}
-	return table.Flush()
-}
-
-func memoryImport(ctx context.Context, m *memoryCall) error {
-	if len(m.given) == 0 {
-		return &usageError{"memory import takes at least one FILE"}
-	}
-	room, err := m.chosen()
-	if err != nil {
-		return err
-	}
-	type imported struct {
-		File     string `json:"file"`
-		Messages int    `json:"messages"`
-	}
-	all := []imported{}
-	err = m.with(ctx, room, func(x *memory.Index) error {
-		for _, name := range m.given {
-			n, err := importFile(ctx, x, name)
-			if err != nil {
-				return err
-			}
-			all = append(all, imported{name, n})
-			if !m.json {
-				fmt.Fprintf(m.app.stdout, "%s: %s\n", name, countOf(n, "message", "messages"))
-			}
-		}
-		return nil
-	})
-	if err == nil && m.json {
-		return m.print(all)
-	}
-	return err
-}
-
-// importFile imports a file completely, or not at all.
-func importFile(ctx context.Context, x *memory.Index, name string) (int, error) {
-	origin, err := filepath.Abs(name)
-	if err != nil {
-		return 0, err
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return 0, fmt.Errorf("import %s: %w", name, reason(err))
-	}
-	defer file.Close()
-	n, err := x.Import(ctx, origin, file)
-	if errors.Is(err, memory.ErrImport) {
-		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
-	}
-	return n, err
-}
-
 // countOf is a number with its noun.
 func countOf(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, more)
-}
-
-// smallAmount is a size that may be less than a MiB.
-func smallAmount(n int64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return amount(uint64(n))
 }
 
 // hitTime is a time in JSON; one that is not known is null.

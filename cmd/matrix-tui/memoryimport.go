@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"matrix-tui/state/memory"
+)
+
+func memoryImport(ctx context.Context, m *memoryCall) error {
+	if len(m.given) == 0 {
+		return &usageError{"memory import takes at least one FILE"}
+	}
+	room, err := m.chosen()
+	if err != nil {
+		return err
+	}
+	type imported struct {
+		File     string `json:"file"`
+		Messages int    `json:"messages"`
+	}
+	all := []imported{}
+	err = m.with(ctx, room, func(x *memory.Index) error {
+		for _, name := range m.given {
+			n, err := importFile(ctx, x, name)
+			if err != nil {
+				return err
+			}
+			all = append(all, imported{name, n})
+			if !m.json {
+				fmt.Fprintf(m.app.stdout, "%s: %s\n", name, countOf(n, "message", "messages"))
+			}
+		}
+		return nil
+	})
+	if err == nil && m.json {
+		return m.print(all)
+	}
+	return err
+}
+
+// importFile imports a file completely, or not at all.
+func importFile(ctx context.Context, x *memory.Index, name string) (int, error) {
+	origin, err := filepath.Abs(name)
+	if err != nil {
+		return 0, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, fmt.Errorf("import %s: %w", name, reason(err))
+	}
+	defer file.Close()
+	n, err := x.Import(ctx, origin, file)
+	if errors.Is(err, memory.ErrImport) {
+		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
+	}
+	return n, err
+}
