@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/system"
@@ -15,13 +16,14 @@ import (
 // Podman counts every file for it, which can take a while: do not ask without need.
 func (p *Podman) Usage(ctx context.Context) (map[string]int64, error) {
 	var report *types.SystemDfReport
-	for tries := 0; ; tries++ { // it fails if a container or volume is removed meanwhile
+	again := pauses().Until(time.Now().Add(retryTime))
+	for { // it fails if a container or volume is removed meanwhile
 		var err error
 		report, err = system.DiskUsage(p.with(ctx), nil)
 		if err = explain(err, "measure", "containers and volumes"); err == nil {
 			break
 		}
-		if tries == listTries || !errors.Is(err, ErrNotFound) {
+		if !errors.Is(err, ErrNotFound) || again.Wait(ctx, err) != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings/volumes"
 	"github.com/containers/podman/v5/pkg/domain/entities/types"
@@ -12,10 +13,6 @@ import (
 
 // noSlot stands for "no range of user IDs".
 const noSlot = -1
-
-// listTries is how often listing volumes is retried: it fails while one is being
-// removed.
-const listTries = 5
 
 // volumesFor creates the room's two volumes if they are missing and returns the room's
 // slot. The slot is stored on the volumes, because they hold the files owned by its
@@ -95,9 +92,10 @@ func (p *Podman) freeSlot(ctx context.Context) (int, error) {
 // listVolumes returns the volumes that have a label.
 func (p *Podman) listVolumes(ctx context.Context, label string) ([]*types.VolumeListReport, error) {
 	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {label}})
+	again := pauses().Until(time.Now().Add(retryTime)) // one of many that are being removed may be gone with each attempt
 	list, err := volumes.List(p.with(ctx), options)
-	for tries := 1; err != nil && tries < listTries && errors.Is(explain(err, "list", "volumes"), ErrNotFound); tries++ {
-		list, err = volumes.List(p.with(ctx), options) // one of them was removed while podman listed them
+	for err != nil && errors.Is(explain(err, "list", "volumes"), ErrNotFound) && again.Wait(ctx, err) == nil {
+		list, err = volumes.List(p.with(ctx), options)
 	}
 	return list, explain(err, "list", "volumes")
 }
