@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/sqlitefile"
 )
 
 // ErrNotFound means that the journal has no such event, task or message.
@@ -46,7 +47,7 @@ func explainIn(err error, dir, path string) error {
 }
 
 func sentenceFor(err error, dir, path string) string {
-	code := sqliteCode(err)
+	code := sqlitefile.Code(err)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), code == sqlite3.SQLITE_FULL, noRoomToShare(err):
 		return fmt.Sprintf("There is no space left in %s: free some space. Nothing that was saved before is lost.", dir)
@@ -73,13 +74,4 @@ func sentenceFor(err error, dir, path string) string {
 func noRoomToShare(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
-}
-
-// sqliteCode returns the primary result code of an SQLite error, 0 for others.
-func sqliteCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
 }

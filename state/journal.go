@@ -16,6 +16,7 @@ import (
 
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/sqlitefile"
 )
 
 // Journal is journal.db: the sync token with the events that it covers, gaps, tasks, and
@@ -120,14 +121,9 @@ func (j *Journal) open(ctx context.Context) error {
 	return err
 }
 
-// create makes sure that the file exists: SQLite would create it readable for
-// everybody. The WAL gets the same mode.
+// create makes sure that the file exists.
 func (j *Journal) create() error {
-	file, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
+	if err := sqlitefile.Create(j.path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(j.path))
@@ -140,19 +136,9 @@ func journalParams() url.Values {
 	}}
 }
 
-// connect opens the database with a single connection: SQLite has one writer anyway,
-// and our reads are short.
-func (j *Journal) connect(params url.Values) error {
-	abs, err := filepath.Abs(j.path)
-	if err != nil {
-		return err
-	}
-	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: params.Encode()}
-	if j.db, err = sql.Open("sqlite", dsn.String()); err != nil {
-		return err
-	}
-	j.db.SetMaxOpenConns(1)
-	return nil
+func (j *Journal) connect(params url.Values) (err error) {
+	j.db, err = sqlitefile.Open(j.path, params)
+	return err
 }
 
 // migrate creates the tables or brings those of an older release up to date.
@@ -189,15 +175,7 @@ func (j *Journal) version(ctx context.Context) (int, error) {
 
 // inTx runs do in one transaction and rolls it back if do fails.
 func (j *Journal) inTx(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := j.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := do(tx); err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	return tx.Commit()
+	return sqlitefile.InTx(ctx, j.db, do)
 }
 
 // failed wraps an error with what failed, and adds a sentence if there is one for it. It

@@ -67,12 +67,13 @@ var arrows = map[string][]string{
 	"state/pages":         {},
 	"state/retry":         {},
 	"state/sentence":      {},
+	"state/sqlitefile":    {},
 	"workspace":           {},
 }
 
 // leaves are the packages that every other one may import. They import nothing of
 // ours.
-var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage", "state/event", "state/retry", "state/sentence"}
+var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage", "state/event", "state/retry", "state/sentence", "state/sqlitefile"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{

@@ -14,8 +14,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"matrix-tui/state/sqlitefile"
 )
 
 // Err means that a database is damaged although SQLite has no code for it.
@@ -26,11 +27,7 @@ func Is(err error) bool {
 	if errors.Is(err, Err) {
 		return true
 	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	code := e.Code() & 0xff
+	code := sqlitefile.Code(err)
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 

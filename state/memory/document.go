@@ -170,7 +170,7 @@ func units(doc *Document, entries []Entry) []unit {
 	return out
 }
 
-// paused reports whether a conversation began anew between two times.
+// paused reports whether two messages are so far apart that the second begins another conversation.
 func paused(before, after time.Time) bool {
 	if before.IsZero() || after.IsZero() {
 		return before.IsZero() != after.IsZero()

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sentence"
+	"matrix-tui/state/sqlitefile"
 )
 
 // ErrNotFound means that the index has no such entry.
@@ -27,11 +27,7 @@ func explain(err error, path string) error {
 	if _, known := sentence.Of(err); known || err == nil {
 		return err
 	}
-	var e *sqlite.Error
-	code := 0
-	if errors.As(err, &e) {
-		code = e.Code() & 0xff
-	}
+	code := sqlitefile.Code(err)
 	switch {
 	case code == sqlite3.SQLITE_FULL && !errors.Is(err, syscall.ENOSPC):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrFull, err), "The memory of this room is full (%d MiB in %s), or the disk is: forget imports, or free some space. Nothing was changed.", MaxIndex>>20, path)

@@ -13,9 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver
-
 	"matrix-tui/state/damage"
+	"matrix-tui/state/sqlitefile"
 )
 
 // MaxIndex bounds the index of a room, in bytes.
@@ -138,7 +137,7 @@ func (x *Index) create(ctx context.Context) error {
 	})
 }
 
-// createFile creates the file if it is missing: SQLite would create it readable for everybody.
+// createFile creates the file if it is missing.
 func createFile(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -147,34 +146,15 @@ func createFile(path string) error {
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return file.Close()
+	return sqlitefile.Create(path)
 }
 
 func connect(path string) (*sql.DB, error) {
-	return connectWith(path, url.Values{"_txlock": {"immediate"}, "_pragma": {
+	return sqlitefile.Open(path, url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(4194304)",
 		"secure_delete(1)", // what is forgotten is gone
 		fmt.Sprintf("max_page_count(%d)", MaxIndex/pageSize),
 	}})
-}
-
-// connectWith opens a database with one connection.
-func connectWith(path string, params url.Values) (*sql.DB, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: params.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
 }
 
 // Room returns the room of the index.
@@ -190,15 +170,7 @@ func (x *Index) Close() error {
 
 // inTx runs do in one transaction and rolls it back if do fails.
 func (x *Index) inTx(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := x.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := do(tx); err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	return tx.Commit()
+	return sqlitefile.InTx(ctx, x.db, do)
 }
 
 // failed wraps an error with what failed. After damage the next Open repairs the index.

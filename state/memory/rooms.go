@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/sqlitefile"
 )
 
 // Rooms lists the rooms that have an index in the state directory dir. An index that cannot be read is left out: Open
@@ -34,7 +35,7 @@ func Rooms(dir string) ([]string, error) {
 var errEmpty = errors.New("no room")
 
 func roomOf(file string) (string, error) {
-	db, err := connectWith(file, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(2000)"}})
+	db, err := sqlitefile.Open(file, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(2000)"}})
 	if err != nil {
 		return "", err
 	}

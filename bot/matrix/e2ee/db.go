@@ -16,9 +16,9 @@ import (
 	"github.com/google/renameio/v2"
 	"go.mau.fi/util/dbutil"
 	"maunium.net/go/mautrix/crypto/sql_store_upgrade"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/sqlitefile"
 )
 
 // database is crypto.db: mautrix's tables and ours.
@@ -54,22 +54,13 @@ func openDatabase(ctx context.Context, dir string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives its other files the same mode
-	if err != nil {
+	if err := sqlitefile.Create(path); err != nil {
 		return nil, fmt.Errorf("create crypto.db: %w", err)
 	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{
+	raw, err := sqlitefile.Open(path, url.Values{
 		"_txlock": {"immediate"}, "_time_format": {"sqlite"}, "_pragma": {
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(16777216)",
-		}}.Encode()}
-	raw, err := sql.Open("sqlite", dsn.String())
+		}})
 	if err != nil {
 		return nil, fmt.Errorf("open crypto.db: %w", err)
 	}
