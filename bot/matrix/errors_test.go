@@ -52,6 +52,9 @@ func TestTransient(t *testing.T) {
 			t.Errorf("%v is a rejection: %v", c.err, got)
 		}
 	}
+	if !Temporary(answer(401, "M_UNKNOWN_TOKEN")) {
+		t.Error("a request is not made again after the next login")
+	}
 	for _, c := range []struct {
 		err      error
 		rejected bool // the token

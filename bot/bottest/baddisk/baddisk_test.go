@@ -16,7 +16,10 @@ func TestMain(m *testing.M) {
 // Chosen operations on chosen files fail, and nothing else does.
 func TestDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
-		t.Skip("needs root and /dev/fuse")
+		if os.Getenv("MATRIX_TUI_E2E") == "require" {
+			t.Fatal("MATRIX_TUI_E2E=require: this test needs root and /dev/fuse")
+		}
+		t.Skip("NOT TESTED: this test needs root and /dev/fuse")
 	}
 	folder, at := t.TempDir(), t.TempDir()
 	d, err := Mount(folder, at)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"matrix-tui/state"
+	"matrix-tui/state/damage"
+	"matrix-tui/state/memory"
+)
+
+// packMemory adds the rooms' memory. A damaged index stops no backup: the bot builds it again.
+func (b *backup) packMemory(ctx context.Context, to *packer, tmp string) error {
+	files, err := filepath.Glob(filepath.Join(b.dir, memory.Folder, "*.db"))
+	if err != nil {
+		return fmt.Errorf("list memory: %w", err)
+	}
+	for _, file := range files {
+		copied := filepath.Join(tmp, filepath.Base(file))
+		err := state.Snapshot(ctx, file, copied)
+		switch {
+		case damage.Is(err):
+			fmt.Fprintf(b.say, "%s is damaged and not in the backup: run `matrix-tui memory reindex`.\n", file)
+		case err != nil:
+			return err
+		default:
+			err = b.pack(to, copied, filepath.Join(memory.Folder, filepath.Base(file)))
+		}
+		if gone := os.Remove(copied); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		if err != nil && !damage.Is(err) {
+			return err
+		}
+	}
+	return nil
+}
