@@ -92,7 +92,7 @@ func (p *Podman) freeSlot(ctx context.Context) (int, error) {
 // listVolumes returns the volumes that have a label.
 func (p *Podman) listVolumes(ctx context.Context, label string) ([]*types.VolumeListReport, error) {
 	options := new(volumes.ListOptions).WithFilters(map[string][]string{"label": {label}})
-	again := pauses().Until(time.Now().Add(retryTime)) // one of many that are being removed may be gone with each attempt
+	again := pauses().Until(time.Now().Add(retryTime)) // each attempt may meet another volume that is being removed
 	list, err := volumes.List(p.with(ctx), options)
 	for err != nil && errors.Is(explain(err, "list", "volumes"), ErrNotFound) && again.Wait(ctx, err) == nil {
 		list, err = volumes.List(p.with(ctx), options)

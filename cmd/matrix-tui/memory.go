@@ -149,7 +149,7 @@ func (m *memoryCall) one(action, what, flag string) (string, error) {
 	return cmp.Or(text, flag), nil
 }
 
-// chosen returns the room of -room. An ID needs not be known; anything else is the beginning of a known room's ID or
+// chosen returns the room of -room. An ID need not be known; anything else is the beginning of a known room's ID or
 // container.
 func (m *memoryCall) chosen() (string, error) {
 	if m.room == "" {

@@ -4,7 +4,7 @@
 // # What is stored where
 //
 // An Index is one SQLite file, STATE_DIR/memory/<hash of the room ID>.db, with mode 0600. It contains, unencrypted like
-// everything in STATE_DIR except the device keys, the text that was said in the room, also in an encrypted room:
+// everything in STATE_DIR except the device keys, the text that was said in the room, even in an encrypted room:
 //
 //   - document: one row per file, transcript or import, with the hash of its content,
 //   - unit: a part of a document that belongs together: a conversation without a long pause, or a section of a file,

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The parameters of BM25, and what a unit's parts count. They were chosen on a
-// public set of long dialogues, whose halves agree within 0.01; the result changes little around them.
+// The parameters of BM25, and what a unit's parts count. They were chosen on a public set
+// of long dialogues, whose halves agree within 0.01. The result changes little around them.
 const (
 	saturation  = 1.2 // k1
 	lengthPart  = 0.6 // b
