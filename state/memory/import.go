@@ -68,8 +68,12 @@ func ParseImport(r io.Reader) ([]Entry, error) {
 	var entries []Entry
 	var problems []string
 	in := bufio.NewReaderSize(r, 64<<10)
+	size := 0
 	for line := 1; ; line++ {
 		text, err := readLine(in)
+		if size += len(text) + 1; size > MaxIndex {
+			return nil, fmt.Errorf("%w: it is larger than %d MiB: import it in parts", ErrImport, MaxIndex>>20)
+		}
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrTooLong) {
 			return nil, err
 		}

@@ -90,3 +90,22 @@ func FuzzParseImport(f *testing.F) {
 		}
 	})
 }
+
+// endless is a conversation without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	line := `{"content":"` + strings.Repeat("a", 1000) + "\"}\n"
+	n := 0
+	for n+len(line) <= len(p) {
+		n += copy(p[n:], line)
+	}
+	return n, nil
+}
+
+func TestImportThatDoesNotEnd(t *testing.T) {
+	_, err := ParseImport(endless{})
+	if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), "larger than 64 MiB") {
+		t.Errorf("error: %v", err)
+	}
+}
