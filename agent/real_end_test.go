@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,12 +13,14 @@ import (
 	"matrix-tui/sandbox/sandboxtest"
 )
 
+var stoppedAfter = regexp.MustCompile(`^I stopped after (1 second|\d+ seconds) \(CODING_TIMEOUT_SECONDS\)`)
+
 // A deadline ends the run.
 func TestRealDeadline(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `default: {hang: 5m}`)
 	o, _ := r.do(t, Task{Prompt: "hello", Deadline: time.Now().Add(3 * time.Second)})
-	if o.Ended != TimedOut || !strings.Contains(o.Detail, "seconds (CODING_TIMEOUT_SECONDS)") {
+	if o.Ended != TimedOut || !stoppedAfter.MatchString(o.Detail) {
 		t.Errorf("%+v", o)
 	}
 	if o.Status.State != sandbox.RunExited || o.Duration <= 0 || o.Duration > 30*time.Second {
