@@ -168,6 +168,8 @@ type Outcome struct {
 	Usage   Usage
 	// Tools counts the calls of each tool.
 	Tools map[string]int
+	// Calls are the newest calls of tools that have ended, oldest first, at most 50.
+	Calls []Call `json:",omitempty"`
 	// Ended says how the task ended.
 	Ended Ended
 	// Detail is one sentence for the room where Ended is not Completed.

@@ -143,7 +143,7 @@ func stop(ctx context.Context, container Container, t Task, w *watch) (sandbox.R
 // conclude builds the outcome. It is pure.
 func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	s.end()
-	o := Outcome{Text: s.answer(), Session: t.Session, Tools: s.tools, Truncated: s.truncated, Status: st}
+	o := Outcome{Text: s.answer(), Session: t.Session, Tools: s.tools, Calls: s.calls.done, Truncated: s.truncated, Status: st}
 	if s.session != "" {
 		o.Session = s.session
 	}

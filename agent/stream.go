@@ -51,8 +51,8 @@ type stream struct {
 	waiting   bool         // the model was asked after the last tool result
 	held      *Held        // the first command that needs approval
 	tools     map[string]int
-	open      map[string]string // call → tool, those without a result yet
-	errors    []string          // the newest error messages
+	calls     callLog
+	errors    []string // the newest error messages
 	truncated bool
 }
 
@@ -76,6 +76,7 @@ type line struct {
 	Status     string          `json:"status"`
 	Output     string          `json:"output"`
 	Error      json.RawMessage `json:"error"`
+	Time       stamp           `json:"timestamp"`
 	Message    string          `json:"message"`
 	Severity   string          `json:"severity"`
 	Asked      string          `json:"asked"`
@@ -194,20 +195,18 @@ func (s *stream) call(l line) {
 	s.asked = ""
 	name := clean.Line(l.ToolName, 64)
 	if s.tools == nil {
-		s.tools, s.open = map[string]int{}, map[string]string{}
+		s.tools = map[string]int{}
 	}
 	if _, known := s.tools[name]; !known && len(s.tools) >= maxNames {
 		name = "other"
 	}
 	s.tools[name]++
-	id := clean.Clip(l.ToolID, 128)
-	if len(s.open) < maxNames {
-		s.open[id] = name
-	}
+	id, detail := clean.Clip(l.ToolID, 128), argument(l.Parameters)
+	s.calls.begin(id, Call{Tool: name, Detail: detail}, l.Time.Time)
 	s.last.reset()
 	s.all.paragraph()
 	s.signal.Break()
-	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: argument(l.Parameters)})
+	s.tell(Event{Kind: EventTool, ID: id, Tool: name, Detail: detail})
 }
 
 // hold records a command that needs approval; the first one of a run counts.
@@ -219,16 +218,15 @@ func (s *stream) hold(l line) {
 
 func (s *stream) returned(l line) {
 	id := clean.Clip(l.ToolID, 128)
-	name := s.open[id]
-	delete(s.open, id)
 	s.waiting = false
-	e := Event{Kind: EventToolResult, ID: id, Tool: name, Detail: clean.Line(l.Output, 200)}
+	e := Event{Kind: EventToolResult, ID: id, Detail: clean.Line(l.Output, 200)}
 	if l.Status == "error" {
 		e.Failed = true
 		if _, message := faultOf(l.Error); message != "" {
 			e.Detail = clean.Line(message, 200)
 		}
 	}
+	e.Tool = s.calls.end(id, e.Detail, e.Failed, l.Time.Time)
 	s.tell(e)
 }
 
@@ -259,7 +257,7 @@ func (s *stream) conclude(l line) {
 }
 
 // busy reports whether a tool is running, so that silence does not mean a slow model.
-func (s *stream) busy() bool { return len(s.open) > 0 }
+func (s *stream) busy() bool { return len(s.calls.open) > 0 }
 
 // unasked reports whether the CLI ended although it was the model's turn, without asking it. It does so when the
 // conversation has become too long for the model, and says nothing about it.

@@ -119,8 +119,8 @@ func TestStreamBounds(t *testing.T) {
 		fmt.Fprintf(&b, "{\"type\":\"tool_use\",\"tool_name\":\"tool%d\",\"tool_id\":\"%d\"}\n{\"type\":\"error\",\"message\":\"e%d\"}\n", i, i, i)
 	}
 	s, _ = read(t, b.String(), 0)
-	if len(s.tools) > maxNames+1 || len(s.open) > maxNames || len(s.errors) != maxErrors || calls(s) != 5*maxNames {
-		t.Errorf("%d tools, %d open, %d errors, %d calls", len(s.tools), len(s.open), len(s.errors), calls(s))
+	if len(s.tools) > maxNames+1 || len(s.calls.open) > maxNames || len(s.errors) != maxErrors || calls(s) != 5*maxNames {
+		t.Errorf("%d tools, %d open, %d errors, %d calls", len(s.tools), len(s.calls.open), len(s.errors), calls(s))
 	}
 	if got, want := s.errors[maxErrors-1], fmt.Sprintf("e%d", 5*maxNames-1); got != want {
 		t.Errorf("newest error %q, want %q", got, want)

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"matrix-tui/state/clean"
+)
+
+// maxCalls bounds Outcome.Calls: the newest are kept.
+const maxCalls = 50
+
+// Call is one call of a tool that has ended.
+type Call struct {
+	Tool   string
+	Detail string        // its most telling argument, one line: a command, a path
+	Output string        // the beginning of its result or of its error, one line
+	Failed bool          `json:",omitempty"`
+	Took   time.Duration `json:",omitempty"` // by the CLI's clock; 0 if that is unknown
+}
+
+// callLog collects a run's calls.
+type callLog struct {
+	open map[string]openCall // by ID: those without a result yet
+	done []Call
+}
+
+type openCall struct {
+	Call
+	began time.Time
+}
+
+// begin notes a call. Of those that never end, only a few are kept.
+func (c *callLog) begin(id string, call Call, at time.Time) {
+	if c.open == nil {
+		c.open = map[string]openCall{}
+	}
+	if len(c.open) < maxNames {
+		c.open[id] = openCall{call, at}
+	}
+}
+
+// end notes the result of a call, and returns the name of its tool, or "" if the call is unknown.
+func (c *callLog) end(id, output string, failed bool, at time.Time) (tool string) {
+	call, known := c.open[id]
+	if !known {
+		return ""
+	}
+	delete(c.open, id)
+	call.Output, call.Failed = clean.Line(output, 200), failed
+	if took := at.Sub(call.began); !at.IsZero() && !call.began.IsZero() && took > 0 && took < 24*time.Hour {
+		call.Took = took
+	}
+	if len(c.done) == maxCalls {
+		c.done = append(c.done[:0], c.done[1:]...)
+	}
+	c.done = append(c.done, call.Call)
+	return call.Tool
+}
+
+// stamp is the time of a line. One that cannot be parsed is unknown, and does not cost the line.
+type stamp struct{ time.Time }
+
+func (s *stamp) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &s.Time) != nil {
+		s.Time = time.Time{}
+	}
+	return nil
+}
