@@ -38,16 +38,17 @@ var salience = map[Source]float64{
 // conversation reports whether the source's documents consist of messages.
 func (s Source) conversation() bool { return s == SourceTranscript || s == SourceImport }
 
-// kept reports whether the index is the only place that has the source's documents.
-func (s Source) kept() bool { return s == SourceNote || s == SourceImport }
-
 // Document is a text with a name. Source and Path identify it within a room.
 type Document struct {
 	Source  Source
 	Path    string  // shown with results
 	Weight  float64 // what its scores are multiplied with; 0 counts as 1
+	Kept    bool    // the index is the only place that has it: it survives Rebuild, Sync and damage
 	Entries []Entry // in their order
 }
+
+// originTask is the origin of a kept document that is neither a note nor an import.
+const originTask = "task"
 
 // Entry is a message, a paragraph or a list item: what can be forgotten.
 type Entry struct {
@@ -55,7 +56,8 @@ type Entry struct {
 	Time     time.Time // zero if unknown
 	Speaker  string    // or the heading above the text, or ""
 	Text     string
-	Alone    bool // begins a new unit, for example a section of a file
+	Event    string // the message that it was, or ""
+	Alone    bool   // begins a new unit, for example a section of a file
 }
 
 const (
@@ -216,7 +218,7 @@ func unitHash(doc *Document, session time.Time, entries []Entry) []byte {
 		binary.LittleEndian.PutUint64(numbers[8:], uint64(e.To))
 		binary.LittleEndian.PutUint64(numbers[16:], uint64(nanos(e.Time)))
 		h.Write(numbers[:])
-		h.Write([]byte(e.Speaker + "\x00" + e.Text + "\x00"))
+		h.Write([]byte(e.Speaker + "\x00" + e.Text + "\x00" + e.Event + "\x00"))
 	}
 	h.Write([]byte(doc.Path))
 	return h.Sum(nil)[:16]

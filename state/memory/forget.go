@@ -61,14 +61,17 @@ func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, e
 		n = count
 		w := newWriter(ctx, tx)
 		for hash := range hashes {
-			if _, err := w.exec("INSERT INTO forgotten (hash, time) VALUES (?, ?) ON CONFLICT DO NOTHING", []byte(hash), time.Now().UnixNano()); err != nil {
+			if err := w.forget([]byte(hash)); err != nil {
 				return err
 			}
 		}
 		for unit := range units {
-			if err := w.shorten(unit, hashes); err != nil {
+			if err := w.change(unit, func(e *Entry) bool { return !hashes[string(hashOf(e.Text))] }); err != nil {
 				return err
 			}
+		}
+		if err := w.dropLines(func(l Line) bool { return hashes[string(hashOf(l.Text))] || is(l.Text) }); err != nil {
+			return err
 		}
 		// The stems of deleted chunks stay in the index until it is merged.
 		if _, err := w.exec("INSERT INTO words (words) VALUES ('optimize')"); err != nil {
@@ -103,8 +106,8 @@ func matching(ctx context.Context, tx *sql.Tx, is func(text string) bool) (units
 	return units, hashes, n, errors.Join(err, rows.Err(), rows.Close())
 }
 
-// shorten removes entries from a unit.
-func (w *writer) shorten(unit int64, hashes map[string]bool) error {
+// change removes the entries of a unit for which keep is false, and stores what it changes in the others.
+func (w *writer) change(unit int64, keep func(*Entry) bool) error {
 	var document, session int64
 	if err := w.tx.QueryRowContext(w.ctx, "SELECT document, session FROM unit WHERE id = ?", unit).Scan(&document, &session); err != nil {
 		return err
@@ -113,15 +116,20 @@ func (w *writer) shorten(unit int64, hashes map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	entries, err := w.entries("SELECT first, last, entry.time, speaker, text FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE unit = ? ORDER BY entry.id", unit)
+	entries, err := w.entries("SELECT first, last, entry.time, speaker, text, event FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE unit = ? ORDER BY entry.id", unit)
 	if err != nil {
 		return err
 	}
 	if err := w.dropUnit(unit); err != nil {
 		return err
 	}
-	entries = tidy(entries, func(hash []byte) bool { return hashes[string(hash)] })
-	for _, part := range units(&doc, entries) {
+	left := entries[:0]
+	for _, e := range entries {
+		if keep(&e) {
+			left = append(left, e)
+		}
+	}
+	for _, part := range units(&doc, tidy(left, func([]byte) bool { return false })) {
 		part.session = session
 		if err := w.addUnit(&doc, document, part); err != nil {
 			return err
@@ -133,7 +141,9 @@ func (w *writer) shorten(unit int64, hashes map[string]bool) error {
 
 // document reads what is known of a document, without its entries.
 func (w *writer) document(id int64) (doc Document, err error) {
-	err = w.tx.QueryRowContext(w.ctx, "SELECT source, path, weight FROM document WHERE id = ?", id).Scan(&doc.Source, &doc.Path, &doc.Weight)
+	var origin string
+	err = w.tx.QueryRowContext(w.ctx, "SELECT source, path, weight, origin FROM document WHERE id = ?", id).Scan(&doc.Source, &doc.Path, &doc.Weight, &origin)
+	doc.Kept = origin != ""
 	return doc, err
 }
 
@@ -146,7 +156,7 @@ func (w *writer) entries(query string, args ...any) ([]Entry, error) {
 	for rows.Next() {
 		var e Entry
 		var at int64
-		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event); err != nil {
 			break
 		}
 		e.Time = timeOf(at)

@@ -32,7 +32,7 @@ func (x *Index) Add(ctx context.Context, kind, text string) (added bool, err err
 		if _, err := w.exec("DELETE FROM forgotten WHERE hash = ?", hashOf(text)); err != nil {
 			return err
 		}
-		entries, err := w.entries("SELECT first, last, entry.time, speaker, text FROM entry JOIN document ON document.id = entry.document WHERE source = ? AND path = ? ORDER BY entry.id", SourceNote, kind)
+		entries, err := w.entries("SELECT first, last, entry.time, speaker, text, event FROM entry JOIN document ON document.id = entry.document WHERE source = ? AND path = ? ORDER BY entry.id", SourceNote, kind)
 		if err != nil {
 			return err
 		}

@@ -7,24 +7,36 @@ import (
 	"strings"
 )
 
-// Put stores a document, in place of an older version of it. Only the units that differ are indexed again. It reports
+// Put stores documents, in place of older versions of them. Only the units that differ are indexed again. It reports
 // whether anything has changed. A document without entries is removed. What was forgotten stays forgotten.
-func (x *Index) Put(ctx context.Context, doc Document) (changed bool, err error) {
+func (x *Index) Put(ctx context.Context, docs ...Document) (changed bool, err error) {
+	return x.Learn(ctx, docs, nil)
+}
+
+// Learn is Put and AddLines in one transaction.
+func (x *Index) Learn(ctx context.Context, docs []Document, lines []Line) (changed bool, err error) {
 	err = x.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
-		if changed, err = w.put(&doc, ""); err != nil || !changed {
+		for i := range docs {
+			did, err := w.put(&docs[i], "")
+			if err != nil {
+				return err
+			}
+			changed = changed || did
+		}
+		if err := w.addLines(lines); err != nil || !changed {
 			return err
 		}
 		return w.finish()
 	})
-	return changed, x.failed("store document", err)
+	return changed, x.failed("store documents", err)
 }
 
-// Sync replaces all documents of a source, and returns how many have changed or are gone.
+// Sync replaces all documents of a source but those that are kept, and returns how many have changed or are gone.
 func (x *Index) Sync(ctx context.Context, source Source, docs []Document) (changed int, err error) {
 	err = x.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
-		known, err := texts(ctx, tx, "SELECT path FROM document WHERE source = ?", source)
+		known, err := texts(ctx, tx, "SELECT path FROM document WHERE source = ? AND origin = ''", source)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 
 // A damaged index is replaced in steps that a crash may interrupt anywhere:
 //
-//  1. What can be read of imports, notes and forgotten entries goes to a new file, which becomes <index>.new.
+//  1. What can be read of what only the index has goes to a new file, which becomes <index>.new.
 //  2. The damaged file and its WAL move aside, and its marker is removed.
 //  3. The new file takes its place.
 //
@@ -28,7 +28,7 @@ const repairTime = 20 * time.Second
 // Salvage says what was saved from a damaged index.
 type Salvage struct {
 	From      string // the damaged file
-	Documents int    // imports, and kinds of notes
+	Documents int    // tasks, imports, and kinds of notes
 	Entries   int    // of these
 	Forgotten int
 	Lost      int // pages that could not be read
@@ -110,7 +110,7 @@ func lockFolder(dir string) (unlock func(), err error) {
 	}
 }
 
-// Rebuild indexes imports and notes again and removes everything else, which the caller then stores again. What was
+// Rebuild indexes again what only the index has and removes everything else, which the caller then stores again. What was
 // forgotten stays forgotten.
 func (x *Index) Rebuild(ctx context.Context) error {
 	err := x.inTx(ctx, func(tx *sql.Tx) error {
@@ -136,7 +136,7 @@ func (x *Index) Rebuild(ctx context.Context) error {
 
 // keptDocuments reads the documents that only the index has.
 func (w *writer) keptDocuments() (docs []Document, origins []string, err error) {
-	ids, err := numbers(w.ctx, w.tx, "SELECT id FROM document WHERE source IN (?, ?) ORDER BY id", SourceImport, SourceNote)
+	ids, err := numbers(w.ctx, w.tx, "SELECT id FROM document WHERE origin <> '' ORDER BY id")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +149,7 @@ func (w *writer) keptDocuments() (docs []Document, origins []string, err error) 
 		if err != nil {
 			return nil, nil, err
 		}
-		if doc.Entries, err = w.entries("SELECT first, last, time, speaker, text FROM entry WHERE document = ? ORDER BY id", id); err != nil {
+		if doc.Entries, err = w.entries("SELECT first, last, time, speaker, text, event FROM entry WHERE document = ? ORDER BY id", id); err != nil {
 			return nil, nil, err
 		}
 		alone(&doc)

@@ -51,7 +51,7 @@ func salvage(path string) (remains, int, error) {
 		all[e.document] = append(all[e.document], e)
 	}
 	for id, h := range heads {
-		if !h.doc.Source.kept() || len(all[id]) == 0 {
+		if h.origin == "" || len(all[id]) == 0 {
 			continue
 		}
 		slices.SortFunc(all[id], func(a, b storedEntry) int { return cmp.Compare(a.id, b.id) })
@@ -111,7 +111,7 @@ func documentOf(row pages.Row) (doc Document, origin string, ok bool) {
 
 func entryOf(row pages.Row) (e storedEntry, ok bool) {
 	v := row.Values
-	if row.Index || len(v) != 8 || v[0] != nil {
+	if row.Index || len(v) != 9 && len(v) != 8 || v[0] != nil {
 		return e, false
 	}
 	e.id = row.ID
@@ -123,11 +123,14 @@ func entryOf(row pages.Row) (e storedEntry, ok bool) {
 		}
 		*to = n
 	}
-	var ok1, ok2 bool
+	ok1, ok2, ok3 := false, false, true
 	e.Speaker, ok1 = v[6].(string)
 	e.Text, ok2 = v[7].(string)
+	if len(v) > 8 { // version 1 had no events
+		e.Event, ok3 = v[8].(string)
+	}
 	e.From, e.To, e.Time = int(first), int(last), timeOf(at)
-	return e, ok1 && ok2 && utf8.ValidString(e.Text)
+	return e, ok1 && ok2 && ok3 && utf8.ValidString(e.Text)
 }
 
 func forgottenOf(row pages.Row) (hash string, at int64, ok bool) {

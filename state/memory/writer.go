@@ -13,6 +13,9 @@ import (
 // put stores one document.
 func (w *writer) put(doc *Document, origin string) (changed bool, err error) {
 	doc.Path = clean.Line(doc.Path, maxPath)
+	if doc.Kept && origin == "" {
+		origin = originTask
+	}
 	if doc.Weight <= 0 {
 		doc.Weight = 1
 	}
@@ -123,8 +126,8 @@ func (w *writer) addChunk(doc *Document, id, unit int64, entries []Entry) error 
 	}
 	w.text.Reset()
 	for _, e := range entries {
-		if _, err := w.insert("INSERT INTO entry (chunk, document, first, last, time, speaker, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			chunk, id, e.From, e.To, nanos(e.Time), e.Speaker, e.Text); err != nil {
+		if _, err := w.insert("INSERT INTO entry (chunk, document, first, last, time, speaker, text, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			chunk, id, e.From, e.To, nanos(e.Time), e.Speaker, e.Text, clean.Clip(e.Event, maxPath)); err != nil {
 			return err
 		}
 		w.index(e.Speaker)

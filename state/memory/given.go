@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// maxGiven bounds what is known of the results that sessions were given: the oldest are dropped.
+const maxGiven = 2000
+
+// Give records that a session of the agent has been given results, by their IDs.
+func (x *Index) Give(ctx context.Context, session string, ids []string) error {
+	if len(ids) == 0 || session == "" {
+		return nil
+	}
+	err := x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		for _, id := range ids {
+			if _, err := w.exec("INSERT INTO given (session, key) VALUES (?, ?) ON CONFLICT DO NOTHING", session, id); err != nil {
+				return err
+			}
+		}
+		_, err := w.exec("DELETE FROM given WHERE id <= (SELECT max(id) FROM given) - ?", maxGiven)
+		return err
+	})
+	return x.failed("note what was given", err)
+}
+
+// Given returns the IDs of the results that a session was given.
+func (x *Index) Given(ctx context.Context, session string) (map[string]bool, error) {
+	ids, err := texts(ctx, x.db, "SELECT key FROM given WHERE session = ?", session)
+	all := map[string]bool{}
+	for _, id := range ids {
+		all[id] = true
+	}
+	return all, x.failed("read what was given", err)
+}
+
+// Forgotten returns a function that reports whether a text was forgotten.
+func (x *Index) Forgotten(ctx context.Context) (func(text string) bool, error) {
+	hashes, err := column[[]byte](ctx, x.db, "SELECT hash FROM forgotten")
+	all := map[string]bool{}
+	for _, hash := range hashes {
+		all[string(hash)] = true
+	}
+	return func(text string) bool { return len(all) > 0 && all[string(hashOf(text))] }, x.failed("read what was forgotten", err)
+}
+
+// Paths lists the documents of a source.
+func (x *Index) Paths(ctx context.Context, source Source) (map[string]bool, error) {
+	paths, err := texts(ctx, x.db, "SELECT path FROM document WHERE source = ?", source)
+	all := map[string]bool{}
+	for _, path := range paths {
+		all[path] = true
+	}
+	return all, x.failed("list documents", err)
+}
+
+// forget makes a text with this hash unwelcome.
+func (w *writer) forget(hash []byte) error {
+	_, err := w.exec("INSERT INTO forgotten (hash, time) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, time.Now().UnixNano())
+	return err
+}

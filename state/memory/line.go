@@ -1,0 +1,179 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"matrix-tui/state/clean"
+)
+
+// maxLines bounds the lines that are remembered: the oldest written ones are dropped first.
+const maxLines = 5000
+
+// Line is a line of a memory file in the workspace, as it should be: the index knows it
+// before the file has it, and until the file has lost it.
+type Line struct {
+	ID      int64
+	Event   string // the message that it comes from, or ""
+	Path    string // below the workspace, for example MEMORY.md
+	Section string // the heading that it is under, or "" for the end of the file
+	Text    string // without the mark of a list
+	Gone    bool   // it is to be removed
+}
+
+const (
+	linePending = 0
+	lineWritten = 1
+	lineGone    = 2
+)
+
+// addLines stores lines that are to be written. A line that is there already stays as it is, and one that was forgotten
+// is not stored.
+func (w *writer) addLines(lines []Line) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	forgotten, err := w.forgotten()
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if l.Text = clean.Line(l.Text, maxNote); l.Text == "" || forgotten(hashOf(l.Text)) {
+			continue
+		}
+		if _, err := w.exec("INSERT INTO line (event, path, section, text, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			clean.Clip(l.Event, maxPath), clean.Line(l.Path, maxPath), clean.Line(l.Section, maxSpeaker), l.Text, linePending); err != nil {
+			return err
+		}
+	}
+	_, err = w.exec("DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY state <> 1 DESC, id DESC LIMIT -1 OFFSET ?)", maxLines)
+	return err
+}
+
+// Unsettled returns the lines that the files in the workspace lack, and those that they should lose, in the order in
+// which they were added.
+func (x *Index) Unsettled(ctx context.Context) ([]Line, error) {
+	lines, err := readLines(ctx, x.db, "state <> ?", lineWritten)
+	return lines, x.failed("read lines", err)
+}
+
+func readLines(ctx context.Context, q querier, where string, args ...any) (lines []Line, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT id, event, path, section, text, state FROM line WHERE "+where+" ORDER BY id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("query lines: %w", err)
+	}
+	for rows.Next() {
+		var l Line
+		var state int
+		if err = rows.Scan(&l.ID, &l.Event, &l.Path, &l.Section, &l.Text, &state); err != nil {
+			break
+		}
+		l.Gone = state == lineGone
+		lines = append(lines, l)
+	}
+	return lines, errors.Join(err, rows.Err(), rows.Close())
+}
+
+// Settle records that the files in the workspace have these lines, or have lost them.
+func (x *Index) Settle(ctx context.Context, lines []Line) error {
+	err := x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		for _, l := range lines {
+			statement := "UPDATE line SET state = 1 WHERE id = ? AND state = 0"
+			if l.Gone {
+				statement = "DELETE FROM line WHERE id = ? AND state = 2"
+			}
+			if _, err := w.exec(statement, l.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return x.failed("settle lines", err)
+}
+
+// dropLines makes lines disappear: at once if no file has them yet, otherwise with the next change of the files.
+func (w *writer) dropLines(is func(Line) bool) error {
+	lines, err := readLines(w.ctx, w.tx, "state <> ?", lineGone)
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if !is(l) {
+			continue
+		}
+		if _, err := w.exec("DELETE FROM line WHERE id = ? AND state = 0", l.ID); err != nil {
+			return err
+		}
+		if _, err := w.exec("UPDATE line SET state = 2 WHERE id = ? AND state = 1", l.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Redact removes what a message said, and the lines that come from it. It stays forgotten if it is longer than a word
+// or two. It reports whether there was anything.
+func (x *Index) Redact(ctx context.Context, event string) (found bool, err error) {
+	return x.replace(ctx, event, "")
+}
+
+// Edit replaces what a message said, and removes the lines that come from it; the caller then adds those of the new
+// text. It reports whether the message is in the memory.
+func (x *Index) Edit(ctx context.Context, event, text string) (found bool, err error) {
+	return x.replace(ctx, event, strings.TrimSpace(clean.Text(text)))
+}
+
+// leastHashed is the shortest text, in bytes, that a redaction makes unwelcome everywhere: others may say "yes".
+const leastHashed = 12
+
+func (x *Index) replace(ctx context.Context, event, text string) (found bool, err error) {
+	if event == "" {
+		return false, nil
+	}
+	err = x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		units, err := numbers(ctx, tx, "SELECT DISTINCT unit FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE event = ?", event)
+		if err != nil {
+			return err
+		}
+		said, err := texts(ctx, tx, "SELECT text FROM entry WHERE event = ?", event)
+		if err != nil {
+			return err
+		}
+		for _, old := range said {
+			if len(old) >= leastHashed && old != text {
+				if err := w.forget(hashOf(old)); err != nil {
+					return err
+				}
+			}
+		}
+		first := true // a long text is in several entries
+		for _, unit := range units {
+			found = true
+			err := w.change(unit, func(e *Entry) bool {
+				if e.Event != event {
+					return true
+				}
+				e.Text = text
+				keep := first && text != ""
+				first = false
+				return keep
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := w.dropLines(func(l Line) bool { return l.Event == event }); err != nil || !found {
+			return err
+		}
+		if _, err := w.exec("INSERT INTO words (words) VALUES ('optimize')"); err != nil {
+			return err
+		}
+		return w.finish()
+	})
+	return found, x.failed("change message", err)
+}
