@@ -36,6 +36,7 @@ func init() {
 		{name: "stop", does: "cancels the running task, or the one waiting for an answer", run: (*room).doStop},
 		{name: "status", does: "shows running and waiting tasks, and what the room's container uses", run: (*room).doStatus},
 		{name: "usage", does: "shows how many tokens of the model this room has used, today and before", run: (*room).doUsage},
+		{name: "memory", text: "[search|add|forget …]", does: "shows what I remember in this room, finds, adds or forgets something", run: (*room).doMemory},
 		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", run: (*room).doNew},
 		{name: "reset", text: "[sandbox]", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept. With `sandbox`, it replaces the container instead", owners: true, run: (*room).doReset},
 		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and changes who may talk to me in which room, and when I answer", owners: true, direct: true, run: (*room).doPolicy},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
@@ -63,5 +64,6 @@ type Parts struct {
 	Podman      *sandbox.Podman
 	Gateway     *gateway.Gateway
 	Agent       task.Agent
+	Recall      *recall.Memory // nil: rooms learn nothing
 	Updates     update.Updater // nil if the bot was not installed from a release
 }

@@ -146,8 +146,10 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 	case kindReaction:
 		return r.doReaction(ctx, row)
 	case kindEdit:
+		r.relearn(ctx, row)
 		return r.doEdit(ctx, row)
 	case kindRedaction:
+		r.unlearn(ctx, row)
 		return r.doRedaction(ctx, row)
 	case kindUndecryptable:
 		return r.doUndecryptable(ctx, row)

@@ -89,6 +89,7 @@ type Details struct {
 	Files    []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
 	Approved *Command `json:"approved,omitempty"` // the run of the held command
 	Used     Usage    `json:"used,omitzero"`
+	Calls    []Call   `json:"calls,omitempty"`    // the newest calls of tools, oldest first
 	Lost     []string `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
 	Restored string   `json:"restored,omitempty"` // the container in which the room's packages were reinstalled
 
@@ -104,6 +105,15 @@ type Answer struct {
 	Answer   string `json:"answer"`
 	By       string `json:"by,omitempty"`    // user ID; "" by HTTP
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
+}
+
+// Call is a call of a tool that has ended.
+type Call struct {
+	Tool   string        `json:"tool"`
+	Detail string        `json:"detail,omitempty"` // its argument, one line
+	Output string        `json:"output,omitempty"` // the beginning of its result, one line
+	Failed bool          `json:"failed,omitempty"`
+	Took   time.Duration `json:"took,omitempty"`
 }
 
 // Said is something that somebody added to a task.

@@ -9,6 +9,8 @@ const (
 	Dir         = "/workspace"
 	ContextPath = Dir + "/context.md"  // accumulated learnings; the agent reads and adds
 	StatusPath  = Dir + "/status.md"   // append-only log of what each task did
+	MemoryPath  = Dir + "/MEMORY.md"   // facts, preferences and decisions; the bot adds, people and the agent may edit
+	LogsPath    = Dir + "/memory"      // folder of the daily logs, which the bot writes
 	TaskPath    = Dir + "/task.md"     // the current task as it was written
 	InboxPath   = Dir + "/inbox"       // folder of the files that came with tasks
 	OutboxPath  = Dir + "/outbox"      // folder of the files to be sent to the room

@@ -23,6 +23,7 @@ type Input struct {
 	Asker       string // localpart of the user's ID; "" = "user"
 	Persona     []Text // the agent's persona; read again for each task
 	History     []Turn // oldest first; only if the agent's own session cannot be resumed
+	Memory      Memory // what earlier tasks have left that fits this one
 	Quote       *Quote // the message that the task replies to; nil = none
 	Files       []File // the task's files; with Resumed, only those that the session does not know
 	Interrupted bool   // the container stopped while this task was running
@@ -97,6 +98,7 @@ func compose(in Input, task string, room room) string {
 		b.WriteString("Your container has been replaced by one with a newer image. These packages, which were installed in the old one, could not be reinstalled: " +
 			clean.Cut(strings.Join(in.Lost, " "), maxOpening) + "\n\n")
 	}
+	b.WriteString(known(in.Memory))
 	var work string
 	if in.Resumed && len(in.Answers)+len(in.Steer) > 0 {
 		work = resumed(in, room)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/recall"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -27,6 +29,8 @@ type attempt struct {
 	container *sandbox.Container
 	quoted    *workspace.Quote
 	who       []workspace.Text // the agent's persona
+	known     recall.Known     // what the room knows about the task
+	gave      sync.Once        // the session has seen known
 	noted     int              // tool calls added to the transcript before a restart
 }
 
@@ -111,6 +115,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 		}
 	}
 	a.who = persona(ctx, t.env, a.container)
+	a.recall(ctx)
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
@@ -178,6 +183,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 // event shows a step of the run and adds it to the transcript, unless that was done
 // before a restart.
 func (a *attempt) event(e agent.Event) {
+	a.gave.Do(a.noteKnown)
 	a.shown.event(a.task.rec.Run, e)
 	switch e.Kind {
 	case agent.EventTool:

@@ -33,7 +33,7 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	waited := t.exec.State == agent.Failed || t.exec.State == agent.WaitingForInput
 	result := e.text()
 	e.enter(result)
-	rec.Ended = string(out.Ended)
+	rec.Ended, rec.Calls = string(out.Ended), callsOf(rec.Calls, out)
 	if rec.Result = text.Cut(result, historyText); t.exec.State == agent.Done {
 		rec.Result = t.exec.Results[0].Output
 	}

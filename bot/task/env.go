@@ -13,6 +13,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/recall"
 	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -64,6 +65,7 @@ type Deps struct {
 	Gateway     *gateway.Gateway
 	Agent       Agent
 	Policy      *policy.Source
+	Recall      *recall.Memory // what rooms have learned; nil = nothing
 	Waits       *Waits
 	Count       Counter
 	Slots       *semaphore.Weighted // one for each running task

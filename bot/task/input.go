@@ -25,11 +25,15 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	history := env.Store.History(env.ID)
 	if !rec.Resume {
 		for _, turn := range history {
+			if a.known.Forgotten.Text(turn.Content) || a.known.Forgotten.Event(turn.Event) {
+				continue
+			}
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})
 		}
 	} else if last := len(history) - 1; last >= 0 && fromBot(history[last].Content) {
 		in.Ended = history[last].Content
 	}
+	in.Memory = workspace.Memory{Commands: a.known.Commands, Preferences: a.known.Preferences, Answers: a.known.Answers, Retrieved: a.known.Retrieved}
 	rules := env.rules()
 	var settled []string
 	if !attached {

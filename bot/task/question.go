@@ -95,6 +95,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 		rec.Session = out.Session
 	}
 	rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
+	rec.Calls = callsOf(rec.Calls, out)
 	rec.Approved = nil
 	said := append(q.messages(ctx, out.Signal.Before, out.Signal.After),
 		t.Voice().closing(len(t.exec.Answers), "❓ I asked a question after "+text.Duration(time.Since(rec.Begun))))

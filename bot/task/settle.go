@@ -31,6 +31,8 @@ func (s settlement) finish(ctx context.Context) error {
 		return fmt.Errorf("save state: %w", err)
 	}
 	crash.At("saved")
+	s.learn(ctx)
+	crash.At("learned")
 	if err := s.tidy(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -104,7 +106,7 @@ func (s settlement) tidy(ctx context.Context) error {
 		return nil
 	}
 	defer env.settled.add(t.rec.Run)
-	if !hasOutbox(t) && t.rec.StatusLine == "" {
+	if !hasOutbox(t) && t.rec.StatusLine == "" && env.Recall == nil {
 		return nil
 	}
 	container, err := env.Ensure(ctx, false)
@@ -124,7 +126,7 @@ func (s settlement) tidy(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return env.Recall.Sync(ctx, env.ID, container)
 }
 
 // settledRuns are runs whose output is no longer needed. The container forgets them when the next run starts, because a

@@ -73,6 +73,7 @@ func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 	if rec.Container != "" { // a run received the messages before this one
 		rec.Told = rec.Given
 		rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
+		rec.Calls = callsOf(rec.Calls, out)
 		if rec.Resumable = out.Session != "" && (rec.Resume || w.acted.Load()); rec.Resumable {
 			rec.Session = out.Session
 		} else {

@@ -47,6 +47,8 @@ type Config struct {
 	OutPorts      Ports     `env:"SANDBOX_PORTS" envDefault:"80,443" right:"a comma-separated list of ports, such as 80,443"`
 	Deny          Networks  `env:"SANDBOX_DENY" right:"a comma-separated list of networks, such as 192.0.2.0/24,2001:db8::/32"`
 
+	MemorySlot MemorySlot `env:"SLOTS_MEMORY" envDefault:"files" right:"files or none"`
+
 	CodingTimeout    Seconds      `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
 	ExecutionTimeout Minutes      `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
 	NotifyQuestion   Switch       `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`

@@ -33,6 +33,7 @@ var memoryActions = []memoryAction{
 // memoryCall is a call of `matrix-tui memory` with its flags.
 type memoryCall struct {
 	app       *app
+	cfg       *Config
 	dir       string // STATE_DIR
 	room      string
 	query     string
@@ -111,7 +112,7 @@ func (a *app) memoryFlags(action memoryAction, args []string) (*memoryCall, erro
 	if err != nil {
 		return nil, err
 	}
-	m.dir = string(cfg.StateDir)
+	m.cfg, m.dir = cfg, string(cfg.StateDir)
 	return m, nil
 }
 

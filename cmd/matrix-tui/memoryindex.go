@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 
-	"matrix-tui/agent"
-	"matrix-tui/sandbox"
+	"github.com/rs/zerolog"
+
 	"matrix-tui/state"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
@@ -54,13 +52,7 @@ func (m *memoryCall) reindex(ctx context.Context, x *memory.Index, store *state.
 	if err := x.Rebuild(ctx); err != nil {
 		return err
 	}
-	docs, err := transcriptDocument(m.dir, store, x.Room())
-	if err == nil {
-		_, err = x.Sync(ctx, memory.SourceTranscript, docs)
-	}
-	if err == nil {
-		_, err = x.Sync(ctx, memory.SourceExecution, executionDocuments(store.Executions(x.Room())))
-	}
+	err := openMemory(m.cfg, store, zerolog.Nop()).Refill(ctx, x)
 	if err == nil && m.workspace != "" {
 		err = m.indexWorkspace(ctx, x)
 	}
@@ -90,59 +82,4 @@ func (m *memoryCall) indexWorkspace(ctx context.Context, x *memory.Index) error 
 		}
 	}
 	return nil
-}
-
-// transcriptDocument reads what was said in a room's container.
-func transcriptDocument(dir string, store *state.Store, room string) ([]memory.Document, error) {
-	name := store.Container(room)
-	if name == "" {
-		name = sandbox.NameFor(room)
-	}
-	lines, err := state.ReadTranscript(dir, name, 2*state.MaxTranscript)
-	if err != nil || len(lines) == 0 {
-		return nil, err
-	}
-	doc := memory.Document{Path: name + ".jsonl"}
-	for i, line := range lines {
-		speaker := ""
-		switch line.Kind {
-		case state.KindBegin, state.KindUser:
-			speaker = "user"
-		case state.KindAssistant:
-			speaker = "assistant"
-		default:
-			continue // what the tools printed is not worth remembering
-		}
-		if line.Room == "" || line.Room == room {
-			doc.Entries = append(doc.Entries, memory.Entry{From: i + 1, To: i + 1, Time: line.Time, Speaker: speaker, Text: line.Text})
-		}
-	}
-	return []memory.Document{doc}, nil
-}
-
-// executionDocuments are the tasks of a room, and the questions in them with their answers.
-func executionDocuments(raw []json.RawMessage) []memory.Document {
-	var docs []memory.Document
-	for _, data := range raw {
-		var e agent.Execution
-		if json.Unmarshal(data, &e) != nil || e.ID == "" {
-			continue
-		}
-		doc := memory.Document{Path: e.ID}
-		add := func(speaker, text string) {
-			n := len(doc.Entries) + 1
-			doc.Entries = append(doc.Entries, memory.Entry{From: n, To: n, Time: e.UpdatedAt, Speaker: speaker, Text: text})
-		}
-		add("task", strings.Join(append(e.Transcript, e.Commands...), " "))
-		for _, answer := range e.Answers {
-			add("question", answer.Question)
-			add("answer", answer.Answer)
-		}
-		for _, result := range e.Results {
-			add("result", result.Output)
-		}
-		add(string(e.State), e.ErrorMessage)
-		docs = append(docs, doc)
-	}
-	return docs
 }

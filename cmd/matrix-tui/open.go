@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/bot"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/recall"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -83,7 +84,19 @@ func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.
 		return parts, nil, fmt.Errorf("connect to podman: %w", err)
 	}
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
+	if cfg.MemorySlot != noMemory {
+		parts.Recall = openMemory(cfg, parts.Store, log)
+	}
 	return parts, closeAll, nil
+}
+
+// openMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
+func openMemory(cfg *Config, store *state.Store, log zerolog.Logger) *recall.Memory {
+	var secrets []string
+	for _, secret := range []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token} {
+		secrets = append(secrets, secret.Reveal())
+	}
+	return recall.New(string(cfg.StateDir), store, log, secrets...)
 }
 
 // closing adds the error of a close to the error of the function that defers it.

@@ -26,6 +26,8 @@ type (
 	UserIDs []string
 	// UserGlobs are user IDs, and @*:server for everybody on a server.
 	UserGlobs []string
+	// MemorySlot says what keeps what rooms have learned.
+	MemorySlot string
 	// Devices says which of people's devices are trusted in encrypted rooms.
 	Devices string
 	// Bytes is an amount of memory; 0 means no limit.
@@ -111,6 +113,16 @@ const (
 func (d *Devices) UnmarshalText(text []byte) error {
 	*d = Devices(strings.ToLower(string(text)))
 	if *d != crossSigned && *d != allDevices {
+		return errValue
+	}
+	return nil
+}
+
+const noMemory MemorySlot = "none"
+
+func (m *MemorySlot) UnmarshalText(text []byte) error {
+	*m = MemorySlot(strings.ToLower(string(text)))
+	if *m != "files" && *m != noMemory {
 		return errValue
 	}
 	return nil

@@ -43,12 +43,14 @@ type Document struct {
 	Source  Source
 	Path    string  // shown with results
 	Weight  float64 // what its scores are multiplied with; 0 counts as 1
-	Kept    bool    // the index is the only place that has it: it survives Rebuild, Sync and damage
 	Entries []Entry // in their order
+	// Origin is set if the index is the only place that has the document, so that it survives Rebuild, Sync and damage:
+	// the kind of a note, the file of an import, or OriginTask.
+	Origin string
 }
 
-// originTask is the origin of a kept document that is neither a note nor an import.
-const originTask = "task"
+// OriginTask is the origin of what a task taught.
+const OriginTask = "task"
 
 // Entry is a message, a paragraph or a list item: what can be forgotten.
 type Entry struct {
@@ -75,7 +77,7 @@ func tidy(entries []Entry, forgotten func(hash []byte) bool) []Entry {
 	for _, e := range entries {
 		e.Text = strings.TrimSpace(clean.Text(e.Text))
 		e.Speaker = clean.Line(e.Speaker, maxSpeaker)
-		if e.Text == "" || forgotten(hashOf(e.Text)) {
+		if e.Text == "" || forgotten(hashOf(e.Text)) || e.Event != "" && forgotten(eventHash(e.Event)) {
 			continue
 		}
 		for _, part := range split(e.Text) {
@@ -201,6 +203,9 @@ func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(plain(text)))
 	return sum[:16]
 }
+
+// eventHash identifies a redacted message.
+func eventHash(event string) []byte { return hashOf("event\x00" + event) }
 
 // plain returns a text as it is compared.
 func plain(text string) string {

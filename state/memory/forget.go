@@ -141,9 +141,7 @@ func (w *writer) change(unit int64, keep func(*Entry) bool) error {
 
 // document reads what is known of a document, without its entries.
 func (w *writer) document(id int64) (doc Document, err error) {
-	var origin string
-	err = w.tx.QueryRowContext(w.ctx, "SELECT source, path, weight, origin FROM document WHERE id = ?", id).Scan(&doc.Source, &doc.Path, &doc.Weight, &origin)
-	doc.Kept = origin != ""
+	err = w.tx.QueryRowContext(w.ctx, "SELECT source, path, weight, origin FROM document WHERE id = ?", id).Scan(&doc.Source, &doc.Path, &doc.Weight, &doc.Origin)
 	return doc, err
 }
 

@@ -3,7 +3,11 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
 	"time"
+
+	"matrix-tui/state/clean"
 )
 
 // maxGiven bounds what is known of the results that sessions were given: the oldest are dropped.
@@ -37,14 +41,32 @@ func (x *Index) Given(ctx context.Context, session string) (map[string]bool, err
 	return all, x.failed("read what was given", err)
 }
 
-// Forgotten returns a function that reports whether a text was forgotten.
-func (x *Index) Forgotten(ctx context.Context) (func(text string) bool, error) {
+// Forgotten is what must not come back, as hashes.
+type Forgotten map[string]bool
+
+// Text reports whether a text was forgotten, or a part of a long text.
+func (f Forgotten) Text(text string) bool {
+	if len(f) == 0 {
+		return false
+	}
+	if f[string(hashOf(text))] {
+		return true
+	}
+	parts := split(strings.TrimSpace(clean.Text(text)))
+	return len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool { return f[string(hashOf(part))] })
+}
+
+// Event reports whether a message was redacted.
+func (f Forgotten) Event(event string) bool { return event != "" && f[string(eventHash(event))] }
+
+// Forgotten returns what was forgotten.
+func (x *Index) Forgotten(ctx context.Context) (Forgotten, error) {
 	hashes, err := column[[]byte](ctx, x.db, "SELECT hash FROM forgotten")
-	all := map[string]bool{}
+	all := Forgotten{}
 	for _, hash := range hashes {
 		all[string(hash)] = true
 	}
-	return func(text string) bool { return len(all) > 0 && all[string(hashOf(text))] }, x.failed("read what was forgotten", err)
+	return all, x.failed("read what was forgotten", err)
 }
 
 // Paths lists the documents of a source.

@@ -38,7 +38,7 @@ func (x *Index) Import(ctx context.Context, origin string, r io.Reader) (message
 		if err != nil {
 			return err
 		}
-		changed, err := w.put(&Document{Source: SourceImport, Path: path, Entries: entries}, origin)
+		changed, err := w.put(&Document{Source: SourceImport, Path: path, Entries: entries, Origin: origin})
 		if err != nil || !changed {
 			return err
 		}

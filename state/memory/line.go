@@ -41,7 +41,7 @@ func (w *writer) addLines(lines []Line) error {
 		return err
 	}
 	for _, l := range lines {
-		if l.Text = clean.Line(l.Text, maxNote); l.Text == "" || forgotten(hashOf(l.Text)) {
+		if l.Text = clean.Line(l.Text, maxNote); l.Text == "" || forgotten(hashOf(l.Text)) || l.Event != "" && forgotten(eventHash(l.Event)) {
 			continue
 		}
 		if _, err := w.exec("INSERT INTO line (event, path, section, text, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -151,6 +151,11 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 				}
 			}
 		}
+		if text == "" {
+			if err := w.forget(eventHash(event)); err != nil {
+				return err
+			}
+		}
 		first := true // a long text is in several entries
 		for _, unit := range units {
 			found = true
@@ -176,4 +181,26 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 		return w.finish()
 	})
 	return found, x.failed("change message", err)
+}
+
+// Written returns the lines that a file in the workspace has.
+func (x *Index) Written(ctx context.Context, path string) ([]Line, error) {
+	lines, err := readLines(ctx, x.db, "path = ? AND state = ?", path, lineWritten)
+	return lines, x.failed("read lines", err)
+}
+
+// Rewrite records that a file in the workspace has lost its lines, and should get them back.
+func (x *Index) Rewrite(ctx context.Context, path string) error {
+	_, err := x.db.ExecContext(ctx, "UPDATE line SET state = ? WHERE path = ? AND state = ?", linePending, path, lineWritten)
+	return x.failed("note lines", err)
+}
+
+// ForgetLine forgets a line that somebody has removed from its file, wherever else it is.
+func (x *Index) ForgetLine(ctx context.Context, l Line) error {
+	hash := string(hashOf(l.Text))
+	if _, err := x.forget(ctx, func(text string) bool { return string(hashOf(text)) == hash }); err != nil {
+		return err
+	}
+	_, err := x.db.ExecContext(ctx, "DELETE FROM line WHERE id = ?", l.ID)
+	return x.failed("forget line", err)
 }

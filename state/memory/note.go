@@ -48,7 +48,7 @@ func (x *Index) Add(ctx context.Context, kind, text string) (added bool, err err
 		if len(entries) > maxNotes {
 			entries = entries[len(entries)-maxNotes:]
 		}
-		added, err = w.put(&Document{Source: SourceNote, Path: kind, Entries: entries}, kind)
+		added, err = w.put(&Document{Source: SourceNote, Path: kind, Entries: entries, Origin: kind})
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func (x *Index) Learn(ctx context.Context, docs []Document, lines []Line) (chang
 	err = x.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
 		for i := range docs {
-			did, err := w.put(&docs[i], "")
+			did, err := w.put(&docs[i])
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ func (x *Index) Sync(ctx context.Context, source Source, docs []Document) (chang
 		}
 		for _, doc := range docs {
 			doc.Source = source
-			did, err := w.put(&doc, "")
+			did, err := w.put(&doc)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func (x *Index) Sync(ctx context.Context, source Source, docs []Document) (chang
 			known = slices.DeleteFunc(known, func(path string) bool { return path == doc.Path })
 		}
 		for _, path := range known {
-			if _, err := w.put(&Document{Source: source, Path: path}, ""); err != nil {
+			if _, err := w.put(&Document{Source: source, Path: path}); err != nil {
 				return err
 			}
 			changed++

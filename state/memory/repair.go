@@ -115,7 +115,7 @@ func lockFolder(dir string) (unlock func(), err error) {
 func (x *Index) Rebuild(ctx context.Context) error {
 	err := x.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
-		docs, origins, err := w.keptDocuments()
+		docs, err := w.keptDocuments()
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (x *Index) Rebuild(ctx context.Context) error {
 			}
 		}
 		for i := range docs {
-			if _, err := w.put(&docs[i], origins[i]); err != nil {
+			if _, err := w.put(&docs[i]); err != nil {
 				return err
 			}
 		}
@@ -135,33 +135,29 @@ func (x *Index) Rebuild(ctx context.Context) error {
 }
 
 // keptDocuments reads the documents that only the index has.
-func (w *writer) keptDocuments() (docs []Document, origins []string, err error) {
+func (w *writer) keptDocuments() (docs []Document, err error) {
 	ids, err := numbers(w.ctx, w.tx, "SELECT id FROM document WHERE origin <> '' ORDER BY id")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, id := range ids {
 		doc, err := w.document(id)
 		if err != nil {
-			return nil, nil, err
-		}
-		origin, err := texts(w.ctx, w.tx, "SELECT origin FROM document WHERE id = ?", id)
-		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if doc.Entries, err = w.entries("SELECT first, last, time, speaker, text, event FROM entry WHERE document = ? ORDER BY id", id); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		alone(&doc)
-		docs, origins = append(docs, doc), append(origins, origin[0])
+		docs = append(docs, doc)
 	}
-	return docs, origins, nil
+	return docs, nil
 }
 
-// alone restores what is not stored: each note is a unit.
+// alone restores what is not stored: each note is a unit, and each answer and command.
 func alone(doc *Document) {
 	for i := range doc.Entries {
-		doc.Entries[i].Alone = doc.Source == SourceNote
+		doc.Entries[i].Alone = doc.Source == SourceNote || doc.Source == SourceAnswer || doc.Source == SourceExecution
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 // remains is what can be read of a damaged index and must not be lost.
 type remains struct {
 	docs      []Document
-	origins   []string
 	forgotten map[string]int64
 }
 
@@ -31,15 +30,11 @@ func salvage(path string) (remains, int, error) {
 		return out, 0, err
 	}
 	defer file.Close()
-	type head struct {
-		doc    Document
-		origin string
-	}
-	heads := map[int64]head{}
+	heads := map[int64]Document{}
 	entries := map[int64]storedEntry{}
 	lost := file.Rows(func(row pages.Row) {
-		if doc, origin, ok := documentOf(row); ok {
-			heads[row.ID] = head{doc, origin}
+		if doc, ok := documentOf(row); ok {
+			heads[row.ID] = doc
 		} else if e, ok := entryOf(row); ok {
 			entries[e.id] = e
 		} else if hash, at, ok := forgottenOf(row); ok {
@@ -50,16 +45,16 @@ func salvage(path string) (remains, int, error) {
 	for _, e := range entries {
 		all[e.document] = append(all[e.document], e)
 	}
-	for id, h := range heads {
-		if h.origin == "" || len(all[id]) == 0 {
+	for id, doc := range heads {
+		if doc.Origin == "" || len(all[id]) == 0 {
 			continue
 		}
 		slices.SortFunc(all[id], func(a, b storedEntry) int { return cmp.Compare(a.id, b.id) })
 		for _, e := range all[id] {
-			h.doc.Entries = append(h.doc.Entries, e.Entry)
+			doc.Entries = append(doc.Entries, e.Entry)
 		}
-		alone(&h.doc)
-		out.docs, out.origins = append(out.docs, h.doc), append(out.origins, h.origin)
+		alone(&doc)
+		out.docs = append(out.docs, doc)
 	}
 	return out, lost, nil
 }
@@ -78,7 +73,7 @@ func (r remains) write(ctx context.Context, path, room string) error {
 			}
 		}
 		for i := range r.docs {
-			if _, err := w.put(&r.docs[i], r.origins[i]); err != nil {
+			if _, err := w.put(&r.docs[i]); err != nil {
 				return err
 			}
 		}
@@ -90,23 +85,23 @@ func (r remains) write(ctx context.Context, path, room string) error {
 	return err
 }
 
-func documentOf(row pages.Row) (doc Document, origin string, ok bool) {
+func documentOf(row pages.Row) (doc Document, ok bool) {
 	v := row.Values
 	if row.Index || len(v) != 7 || v[0] != nil {
-		return doc, "", false
+		return doc, false
 	}
 	source, ok1 := v[1].(string)
 	path, ok2 := v[2].(string)
 	origin, ok3 := v[3].(string)
 	_, ok4 := v[4].([]byte)
-	doc = Document{Source: Source(source), Path: path, Weight: 1}
+	doc = Document{Source: Source(source), Path: path, Weight: 1, Origin: origin}
 	switch weight := v[5].(type) {
 	case float64:
 		doc.Weight = weight
 	case int64: // how SQLite stores whole numbers
 		doc.Weight = float64(weight)
 	}
-	return doc, origin, ok1 && ok2 && ok3 && ok4 && slices.Contains(Sources, doc.Source)
+	return doc, ok1 && ok2 && ok3 && ok4 && slices.Contains(Sources, doc.Source)
 }
 
 func entryOf(row pages.Row) (e storedEntry, ok bool) {

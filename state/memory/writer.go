@@ -11,11 +11,8 @@ import (
 )
 
 // put stores one document.
-func (w *writer) put(doc *Document, origin string) (changed bool, err error) {
+func (w *writer) put(doc *Document) (changed bool, err error) {
 	doc.Path = clean.Line(doc.Path, maxPath)
-	if doc.Kept && origin == "" {
-		origin = originTask
-	}
 	if doc.Weight <= 0 {
 		doc.Weight = 1
 	}
@@ -43,7 +40,7 @@ func (w *writer) put(doc *Document, origin string) (changed bool, err error) {
 	}
 	now := time.Now().UnixNano()
 	if id == 0 {
-		id, err = w.insert("INSERT INTO document (source, path, origin, hash, weight, time) VALUES (?, ?, ?, ?, ?, ?)", doc.Source, doc.Path, origin, hash, doc.Weight, now)
+		id, err = w.insert("INSERT INTO document (source, path, origin, hash, weight, time) VALUES (?, ?, ?, ?, ?, ?)", doc.Source, doc.Path, doc.Origin, hash, doc.Weight, now)
 	} else {
 		_, err = w.exec("UPDATE document SET hash = ?, weight = ?, time = ? WHERE id = ?", hash, doc.Weight, now, id)
 	}

@@ -1,0 +1,25 @@
+// Package recall keeps what a room has learned: it stores what was observed in a task, and finds it before the next one.
+//
+// # What is learned
+//
+// After each task, [Memory.Learn] stores in the room's index (state/memory) what happened, without asking a model:
+//
+//	conversation/…  what was said, one entry for each message
+//	execution/…     the task and each call of a tool: Command: … | Outcome: … | Success: … | Duration: …
+//	answer/…        questions of the agent with people's answers: Q: … | A: … | Context: …
+//	preference/…    what people said they want, know or decided: preference: … (learned from: …)
+//
+// [Memory.Sync] writes answers and preferences to /workspace/MEMORY.md, and a line for each task to
+// /workspace/memory/YYYY-MM-DD.md, and reads what people and the agent changed there. The index knows a line before the
+// file has it, so nothing is lost if the container is away. Before a task, [Memory.Find] returns what fits.
+//
+// # What is never learned
+//
+// Secrets ([Filter.Clean], [AsksForSecret]), approvals ([Approval]), instructions that somebody planted in a page, a
+// file or a message ([Instructs]), and what one person says about another as that person's wish ([Preferences]).
+// [Instructs] is a list of phrases, not a guarantee: what the agent is given is marked as notes, and nothing in it can
+// do more than the agent itself.
+//
+// The package never sends anything, asks no model, and logs no text. A failure costs the memory of a task, never the
+// task.
+package recall

@@ -1,0 +1,158 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+// How many entries of each kind a task is given.
+const (
+	mostCommands    = 5
+	mostPreferences = 3
+	mostAnswers     = 3
+	mostRetrieved   = 5
+	// leastScore is what an entry must reach to be given as retrieved memory.
+	leastScore = 0.12
+	// maxRetrieved bounds the text of a retrieved entry, in bytes.
+	maxRetrieved = 800
+)
+
+// Known is what a room knows about a task before it starts.
+type Known struct {
+	Commands, Preferences, Answers, Retrieved []string
+	// Forgotten must not be given to the agent.
+	Forgotten memory.Forgotten
+
+	ids []string
+}
+
+// Find returns what a room knows about a text: a task, with what it quotes. What the session was given before is left
+// out; a new session has been given nothing. A failure is logged and finds nothing: a task never waits for its memory.
+func (m *Memory) Find(ctx context.Context, room, session, text string) (k Known) {
+	if m == nil || !memory.Exists(m.dir, room) {
+		return k
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	err := m.with(ctx, room, func(x *memory.Index) (err error) {
+		k, err = find(ctx, x, session, text)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			m.log.Warn().Err(err).Str("room", room).Msg("cannot search the memory of a room")
+		}
+		return Known{Forgotten: k.Forgotten}
+	}
+	return k
+}
+
+// Gave records that a session was given what Find returned.
+func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
+	if m == nil || len(k.ids) == 0 {
+		return
+	}
+	if err := m.change(ctx, room, func(ctx context.Context, x *memory.Index) error { return x.Give(ctx, session, k.ids) }); err != nil && ctx.Err() == nil {
+		m.log.Warn().Err(err).Str("room", room).Msg("cannot note what a session was given")
+	}
+}
+
+func find(ctx context.Context, x *memory.Index, session, text string) (k Known, err error) {
+	if k.Forgotten, err = x.Forgotten(ctx); err != nil {
+		return k, err
+	}
+	given, err := x.Given(ctx, session)
+	if err != nil {
+		return k, err
+	}
+	seen := map[string]bool{} // texts
+	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
+		for _, hit := range hits {
+			shown := show(hit)
+			if len(out) == most || given[hit.ID] || given[hit.Path] || seen[hit.Text] || Instructs(hit.Text) || slices.Contains(out, shown) {
+				continue
+			}
+			seen[hit.Text] = true
+			k.ids = append(k.ids, hit.ID)
+			out = append(out, shown)
+		}
+		return out
+	}
+	search := func(most int, least float64, sources ...memory.Source) ([]memory.Hit, error) {
+		return x.Search(ctx, memory.Query{Text: text, Max: 3 * most, Min: least, Sources: sources})
+	}
+
+	hits, err := search(mostPreferences, 0, memory.SourceNote)
+	if err != nil {
+		return k, err
+	}
+	newest, err := x.Newest(ctx, 3*mostPreferences, memory.SourceNote)
+	if err != nil {
+		return k, err
+	}
+	k.Preferences = take(append(corrections(hits), newest...), mostPreferences, oneLine)
+	if hits, err = search(mostAnswers, 0, memory.SourceAnswer); err != nil {
+		return k, err
+	}
+	k.Answers = take(newestAnswers(hits), mostAnswers, oneLine)
+	if hits, err = search(mostCommands, leastScore, memory.SourceExecution); err != nil {
+		return k, err
+	}
+	k.Commands = take(hits, mostCommands, oneLine)
+	hits, err = search(mostRetrieved, leastScore, memory.SourceMemory, memory.SourceContext, memory.SourceLog, memory.SourceImport, memory.SourceTranscript)
+	if err != nil {
+		return k, err
+	}
+	k.Retrieved = take(hits, mostRetrieved, placed)
+	return k, nil
+}
+
+// corrections puts corrections first.
+func corrections(hits []memory.Hit) []memory.Hit {
+	isCorrection := func(h memory.Hit) bool { return strings.HasPrefix(h.Text, "correction: ") }
+	slices.SortStableFunc(hits, func(a, b memory.Hit) int {
+		switch {
+		case isCorrection(a) == isCorrection(b):
+			return 0
+		case isCorrection(a):
+			return -1
+		}
+		return 1
+	})
+	return hits
+}
+
+// newestAnswers leaves out answers to a question that was answered again later.
+func newestAnswers(hits []memory.Hit) []memory.Hit {
+	newest := map[string]time.Time{}
+	for _, hit := range hits {
+		question, _, _ := parseAnswer(hit.Text)
+		if hit.Time.After(newest[question]) {
+			newest[question] = hit.Time
+		}
+	}
+	return slices.DeleteFunc(hits, func(hit memory.Hit) bool {
+		question, _, _ := parseAnswer(hit.Text)
+		return hit.Time.Before(newest[question])
+	})
+}
+
+func oneLine(hit memory.Hit) string { return clean.Line(hit.Text, 3*maxField) }
+
+// placed is a text with where it is.
+func placed(hit memory.Hit) string {
+	where := fmt.Sprintf("%s:%d", hit.Path, hit.From)
+	if hit.To > hit.From {
+		where += fmt.Sprintf("-%d", hit.To)
+	}
+	if !hit.Time.IsZero() {
+		where += " (" + hit.Time.Format(time.DateOnly) + ")"
+	}
+	return where + ": " + clean.Line(hit.Text, maxRetrieved)
+}

@@ -1,0 +1,171 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+	"matrix-tui/state/memory"
+)
+
+const (
+	// readTime bounds how long a task waits for what is known before it starts.
+	readTime = 2 * time.Second
+	// writeTime bounds how long a finished task holds up the next one.
+	writeTime = 20 * time.Second
+)
+
+// Memory is what all rooms have learned. A nil Memory learns and finds nothing. Its
+// methods are safe for concurrent use.
+type Memory struct {
+	dir    string // the state directory
+	store  *state.Store
+	filter *Filter
+	log    zerolog.Logger
+
+	mu    sync.Mutex
+	rooms map[string]*roomFiles
+}
+
+// New returns the memory in a state directory. The secrets never get into it.
+func New(dir string, store *state.Store, log zerolog.Logger, secrets ...string) *Memory {
+	return &Memory{dir: dir, store: store, filter: NewFilter(secrets...), log: log, rooms: map[string]*roomFiles{}}
+}
+
+// with opens the index of a room for one use. An index that is new, or was damaged, is
+// filled with what the transcripts and state.json still have.
+func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) error) (err error) {
+	fresh := !memory.Exists(m.dir, room)
+	x, err := memory.Open(ctx, m.dir, room)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := x.Close(); err == nil {
+			err = closed
+		}
+	}()
+	if s := x.Salvaged(); s != nil {
+		m.log.Error().Str("room", room).Str("damaged", s.From).Int("saved", s.Entries).Int("lost_pages", s.Lost).Msg("the memory of a room was damaged and is built again")
+		fresh = true
+	}
+	if fresh {
+		if err := m.refill(ctx, x); err != nil {
+			return fmt.Errorf("fill memory: %w", err)
+		}
+		m.files(room).stale.Store(true)
+	}
+	return do(x)
+}
+
+// Learn stores what was observed in a task. It may be repeated.
+func (m *Memory) Learn(ctx context.Context, t Task) error {
+	if m == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return m.with(ctx, t.Room, func(x *memory.Index) error {
+		l := m.filter.observe(t)
+		if err := m.correct(ctx, x, t, &l); err != nil {
+			return err
+		}
+		if _, err := x.Learn(ctx, l.docs, l.lines); err != nil {
+			return err
+		}
+		var known []string // to the session: it was there
+		for _, doc := range l.docs {
+			known = append(known, doc.Path)
+		}
+		return x.Give(ctx, t.Session, known)
+	})
+}
+
+// correct replaces the answer that a person has just corrected.
+func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learned) error {
+	if l.correction == "" {
+		return nil
+	}
+	hits, err := x.Newest(ctx, 20, memory.SourceAnswer)
+	if err != nil {
+		return err
+	}
+	for _, hit := range hits {
+		question, answer, ok := parseAnswer(hit.Text)
+		if !ok || !sharesWord(question, l.correction) || sharesWord(answer, l.correction) {
+			continue
+		}
+		if _, err := x.Forget(ctx, hit.ID); err != nil {
+			return err
+		}
+		about := t
+		about.ID += "/correction"
+		about.Answers = []Answer{{Question: question, Answer: l.correction, By: t.By, Event: t.Event}}
+		more := m.filter.observe(about)
+		l.docs, l.lines = append(l.docs, more.answers...), append(l.lines, more.answerLines...)
+		return nil
+	}
+	return nil
+}
+
+// Redact removes what a message said from the memory of a room.
+func (m *Memory) Redact(ctx context.Context, room, event string) error {
+	return m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+		_, err := x.Redact(ctx, event)
+		return err
+	})
+}
+
+// Edit replaces what a message said in the memory of a room.
+func (m *Memory) Edit(ctx context.Context, room, event, by, text string) error {
+	return m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+		found, err := x.Edit(ctx, event, m.filter.keep(text))
+		if err != nil || !found {
+			return err
+		}
+		now := Task{Said: []Said{{Event: event, By: by, Text: text}}, By: by, Began: time.Now(), Ended: time.Now()}
+		l := m.filter.observe(now)
+		_, err = x.Learn(ctx, nil, l.wishLines)
+		return err
+	})
+}
+
+// change changes the memory of a room if it has one.
+func (m *Memory) change(ctx context.Context, room string, do func(context.Context, *memory.Index) error) error {
+	if m == nil || !memory.Exists(m.dir, room) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return m.with(ctx, room, func(x *memory.Index) error { return do(ctx, x) })
+}
+
+func (m *Memory) files(room string) *roomFiles {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.rooms[room]
+	if f == nil {
+		f = &roomFiles{}
+		m.rooms[room] = f
+	}
+	return f
+}
+
+// sharesWord reports whether two texts have a word of more than two letters in common.
+func sharesWord(a, b string) bool {
+	words := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(a), notInWord) {
+		words[word] = len(word) > 2
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(b), notInWord) {
+		if words[word] && !common[word] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package recall
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"matrix-tui/agent"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+	"matrix-tui/state/memory"
+)
+
+// maxRefill bounds what is read of a transcript, the newest, in bytes: a task waits for it.
+const maxRefill = 2 << 20
+
+// Refill stores what the transcripts and state.json have and the index lacks. Its text
+// is filtered like that of a task.
+func (m *Memory) Refill(ctx context.Context, x *memory.Index) error {
+	err := m.refill(ctx, x)
+	if err == nil {
+		m.files(x.Room()).stale.Store(true)
+	}
+	return err
+}
+
+func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
+	room := x.Room()
+	name := m.store.Container(room)
+	if name == "" {
+		name = sandbox.NameFor(room)
+	}
+	known := map[string]bool{}
+	for _, source := range []memory.Source{memory.SourceTranscript, memory.SourceExecution, memory.SourceAnswer} {
+		paths, err := x.Paths(ctx, source)
+		if err != nil {
+			return err
+		}
+		for path := range paths {
+			known[path] = true
+		}
+	}
+	lines, err := state.ReadTranscript(m.dir, name, maxRefill)
+	if err != nil {
+		return err
+	}
+	docs := m.filter.conversations(room, lines)
+	for _, raw := range m.store.Executions(room) {
+		var e agent.Execution
+		if json.Unmarshal(raw, &e) == nil && e.ID != "" && (e.State == agent.Done || e.State == agent.Failed) {
+			l := m.filter.observe(taskOf(e))
+			docs = append(docs, l.docs[1:]...) // the first is the conversation
+		}
+	}
+	var missing []memory.Document
+	for _, doc := range docs {
+		if !known[doc.Path] {
+			missing = append(missing, doc)
+		}
+	}
+	_, err = x.Put(ctx, missing...)
+	return err
+}
+
+// conversations reads what was said from a transcript, task by task.
+func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.Document) {
+	at := map[string]int{} // place in docs, by path
+	path := ""
+	for _, line := range lines {
+		if line.Room != "" && line.Room != room {
+			continue
+		}
+		who := "user"
+		switch line.Kind {
+		case state.KindBegin:
+			path = conversationPath(room, line.Event)
+		case state.KindUser:
+		case state.KindAssistant:
+			who = "assistant"
+		default:
+			continue // what the tools printed is not worth remembering
+		}
+		if path == "" {
+			continue
+		}
+		i, ok := at[path]
+		if !ok {
+			i = len(docs)
+			at[path] = i
+			docs = append(docs, memory.Document{Source: memory.SourceTranscript, Path: path, Origin: memory.OriginTask})
+		}
+		e := memory.Entry{From: len(docs[i].Entries) + 1, To: len(docs[i].Entries) + 1, Time: line.Time, Speaker: who, Text: f.keep(line.Text)}
+		if line.Kind == state.KindBegin {
+			e.Event = line.Event
+		}
+		docs[i].Entries = append(docs[i].Entries, e)
+	}
+	return docs
+}
+
+// taskOf is what an execution tells about its task.
+func taskOf(e agent.Execution) Task {
+	t := Task{Room: e.Room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == agent.Done, Result: e.ErrorMessage}
+	t.Said = []Said{{Event: e.TaskEvent, By: t.By, Text: strings.Join(append(e.Transcript, e.Commands...), "\n")}}
+	for _, a := range e.Answers {
+		t.Answers = append(t.Answers, Answer{a.Question, a.Answer, localpart(a.By), a.Event})
+	}
+	for _, r := range e.Results {
+		t.Result = r.Output
+	}
+	return t
+}
+
+func localpart(user string) string {
+	local, _, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
+	return local
+}

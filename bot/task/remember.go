@@ -1,0 +1,86 @@
+package task
+
+import (
+	"context"
+	"strings"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/recall"
+	"matrix-tui/state"
+)
+
+// maxCalls bounds the calls of tools in a record: the newest are kept.
+const maxCalls = 50
+
+// callsOf adds the calls of a run to those of earlier runs.
+func callsOf(before []state.Call, out agent.Outcome) []state.Call {
+	for _, c := range out.Calls {
+		before = append(before, state.Call(c))
+	}
+	return before[max(0, len(before)-maxCalls):]
+}
+
+// recall looks up what the room knows about the task and what it quotes.
+func (a *attempt) recall(ctx context.Context) {
+	t, session := a.task, ""
+	if t.rec.Resume {
+		session = t.rec.Session
+	}
+	text, later := spoken(t)
+	for _, one := range later {
+		text += "\n" + one.Text
+	}
+	if a.quoted != nil {
+		text += "\n" + a.quoted.Text
+	}
+	a.known = t.env.Recall.Find(ctx, t.env.ID, session, text)
+}
+
+// noteKnown records that the session has what recall found. It does not delay the run.
+func (a *attempt) noteKnown() {
+	env, session, known := a.task.env, a.task.rec.Session, a.known
+	env.Start(func() { env.Recall.Gave(context.Background(), env.ID, session, known) })
+}
+
+// learn stores what the task taught in the room's memory. A failure is logged: the task
+// ends all the same.
+func (s settlement) learn(ctx context.Context) {
+	env := s.t.env
+	if err := env.Recall.Learn(ctx, observed(s.t)); err != nil && ctx.Err() == nil {
+		env.Log.Error().Err(err).Str("room", env.ID).Msg("cannot store what the task taught")
+	}
+}
+
+// observed is what there is to learn from a task.
+func observed(t *Task) recall.Task {
+	rec, e := &t.rec, t.exec
+	out := recall.Task{
+		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: Localpart(AskerOf(*rec)), Session: rec.Session,
+		Before: taskBefore(t), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == agent.Done, Result: rec.Result,
+	}
+	out.Said = append(out.Said, recall.Said{Event: rec.Event, By: out.By, Text: t.text})
+	for _, said := range rec.Said {
+		out.Said = append(out.Said, recall.Said{Event: said.Event, By: Localpart(said.By), Text: WordsOf(said)})
+	}
+	for _, a := range e.Answers {
+		out.Answers = append(out.Answers, recall.Answer{Question: a.Question, Answer: a.Answer, By: Localpart(a.By), Event: a.Event})
+	}
+	for _, c := range rec.Calls {
+		out.Calls = append(out.Calls, recall.Call(c))
+	}
+	return out
+}
+
+// taskBefore returns the newest task of a person in the room's history before this one.
+func taskBefore(t *Task) string {
+	before := ""
+	for _, turn := range t.env.Store.History(t.env.ID) {
+		if turn.Event == t.rec.Event {
+			break
+		}
+		if turn.Role == "user" {
+			before = turn.Content
+		}
+	}
+	return strings.TrimSpace(before)
+}
