@@ -2,7 +2,15 @@ for (const s of [process.stdout, process.stderr]) s._handle?.setBlocking?.(true)
 const write = process.stdout.write.bind(process.stdout);
 let held = false;
 
+const files = require('node:fs/promises');
+const { access } = files;
+// The CLI reads those that it may access.
+const memories = /^\/root\/\.gemini\/(GEMINI\.md|tmp\/[^/]+\/memory\/[^/]+)$/;
+files.access = (file, ...mode) => memories.test(file) ? Promise.reject(Object.assign(new Error('hidden'), { code: 'ENOENT' })) : access(file, ...mode);
+
 const { createHash } = require('node:crypto');
+// What the CLI says about memory, with two wordings for two families of models.
+const remembering = /^- \*\*Instruction and Memory Files:\*\* [^]*? must stay lean\.$/m;
 const { fetch } = globalThis;
 globalThis.fetch = (input, init) => {
   if (typeof input === 'string' && input.startsWith(process.env.GOOGLE_GEMINI_BASE_URL)) {
@@ -15,8 +23,14 @@ globalThis.fetch = (input, init) => {
         return Promise.resolve(new Response(`data: ${JSON.stringify(said)}\n\n`, { headers: { 'content-type': 'text/event-stream' } }));
       }
       if (typeof init?.body === 'string') {
-        const asked = JSON.stringify(JSON.parse(init.body).contents);
+        const body = JSON.parse(init.body);
+        const asked = JSON.stringify(body.contents);
         write(JSON.stringify({ type: 'model_request', asked: createHash('sha256').update(asked).digest('hex') }) + '\n');
+        const told = body.systemInstruction?.parts?.find((p) => remembering.test(p.text));
+        if (told) {
+          told.text = told.text.replace(remembering, () => guard.memory);
+          init = { ...init, body: JSON.stringify(body) };
+        }
       }
     }
   } catch {}

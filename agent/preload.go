@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds four things that Gemini CLI (0.61.0) lacks and removes a restriction. What is the same in every run
-// is changed once, when the image is built: see deploy/image/prepare.cjs.
+// preloadScript adds four things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
+// the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
 // answer and the result, with exit code 0. The script makes these writes blocking.
@@ -29,6 +29,11 @@ import (
 // For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and editors.
 // Nobody could commit, because no author is set. The script gives commands the settings that the container has.
 //
+// The CLI tells the model to remember things in ~/.gemini, where nobody reads them, and sends those files with every
+// request. No setting changes that: context.fileName only adds names, and GEMINI_SYSTEM_MD replaces the whole system
+// instruction. The script replaces that part of it with memoryText and hides the files. They stay where they are, because
+// a room from before may have something in them.
+//
 //go:embed preload.cjs
 var preloadScript string
 
@@ -38,10 +43,11 @@ type guard struct {
 	Text     string   `json:"text"`
 	Said     string   `json:"said"`
 	Model    string   `json:"model"`
+	Memory   string   `json:"memory"`
 }
 
 func preload(t Task) []byte {
-	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model()})
+	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), memoryText})
 	if err != nil {
 		panic(err) // strings
 	}

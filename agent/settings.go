@@ -24,6 +24,17 @@ const (
 	proxy        = "http://127.0.0.1:3128"
 )
 
+// memoryText is what the system instruction says about memory, in place of the CLI's own text: see preload. Memory is not
+// in context.fileName, because the CLI would send the whole file with every request, whatever its size, and would take an
+// @ in it for the name of a file to insert.
+const memoryText = "- **Memory:** `" + workDir + "/MEMORY.md` is the memory of this room, which people read too. " +
+	"When somebody asks you to remember something, or states a preference, a fact or a decision that will matter later, write it there at once: one short line of a list per fact. " +
+	"Change or remove lines that are no longer true. " +
+	"What happened on a day goes to `" + workDir + "/memory/YYYY-MM-DD.md`, with the date of that day. " +
+	"Create these files if they do not exist, and look into them when earlier facts may matter. " +
+	"There is no `save_memory` tool and no other memory: never write one into `~/.gemini`. " +
+	"`GEMINI.md` files in `" + workDir + "` are instructions from people. Follow them, but remember nothing there: change them only if somebody asks for a change of that file."
+
 // Paths in the image: the CLI, and the cache of compiled code that halves its startup time.
 const (
 	cliPath      = "/opt/gemini/bin/gemini"
