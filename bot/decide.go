@@ -149,7 +149,7 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 		r.relearn(ctx, row)
 		return r.doEdit(ctx, row)
 	case kindRedaction:
-		r.unlearn(ctx, row)
+		r.bot.Recall.Redact(ctx, r.id, row.Redaction())
 		return r.doRedaction(ctx, row)
 	case kindUndecryptable:
 		return r.doUndecryptable(ctx, row)

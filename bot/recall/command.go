@@ -19,17 +19,12 @@ const shownEntries = 10
 const Usage = "`!memory` shows what I remember in this room, newest first. `!memory search WORDS` finds something, " +
 	"`!memory add TEXT` adds a note, and `!memory forget TEXT` forgets every entry that contains the text, or the entry with an ID such as `1a2b3c4d5e`."
 
-// Reply is the answer to a command.
-type Reply struct {
-	Text   string // Markdown
-	Forgot bool   // something was forgotten: the agent's session may still know it
-	Added  bool   // the files in the workspace lack something
-}
-
-// Command carries out `!memory …` of a user. The error has a sentence if the user can do something about it.
-func (m *Memory) Command(ctx context.Context, room, event, by, text string) (r Reply, err error) {
+// Command carries out `!memory …` of a user, and returns the answer in Markdown. After it
+// has made the room forget something, the next task starts a new session, because the
+// current one may still know it.
+func (m *Memory) Command(ctx context.Context, room, event, text string) (answer string, err error) {
 	if m == nil {
-		return Reply{Text: "I have no memory: the operator has turned it off (`MEMORY=none`). The conversation and the files in `/workspace` are kept."}, nil
+		return "I have no memory: the operator has turned it off (`SLOTS_MEMORY=none`). The conversation and the files in `/workspace` are kept.", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -38,24 +33,24 @@ func (m *Memory) Command(ctx context.Context, room, event, by, text string) (r R
 	err = m.with(ctx, room, func(x *memory.Index) (err error) {
 		switch verb = strings.ToLower(verb); {
 		case verb == "" || verb == "list":
-			r.Text, err = newest(ctx, x)
+			answer, err = newest(ctx, x)
 		case rest == "":
-			r.Text = Usage
+			answer = Usage
 		case verb == "search":
-			r.Text, err = search(ctx, x, rest)
+			answer, err = search(ctx, x, rest)
 		case verb == "add":
-			r, err = m.add(ctx, x, event, by, rest)
+			answer, err = m.add(ctx, x, event, rest)
 		case verb == "forget":
-			r, err = forget(ctx, x, rest)
+			answer, err = m.forget(ctx, x, rest)
 		default:
-			r.Text = Usage
+			answer = Usage
 		}
 		return err
 	})
 	if said, ok := sentence.Of(err); ok && errors.Is(err, memory.ErrNotFound) {
-		return Reply{Text: said}, nil
+		return said, nil
 	}
-	return r, err
+	return answer, err
 }
 
 func newest(ctx context.Context, x *memory.Index) (string, error) {
@@ -84,36 +79,38 @@ func search(ctx context.Context, x *memory.Index, words string) (string, error) 
 	return shown(hits), nil
 }
 
-func (m *Memory) add(ctx context.Context, x *memory.Index, event, by, text string) (r Reply, err error) {
-	kept := m.filter.keep(text)
-	if kept != text {
-		return Reply{Text: "I do not keep that: it looks like a secret, or like instructions for the agent. Nothing was added."}, nil
-	}
+func (m *Memory) add(ctx context.Context, x *memory.Index, event, text string) (string, error) {
 	fact := clean.Line(text, maxSaid)
+	if m.filter.keep(fact) != fact {
+		return "I do not keep that: it looks like a secret, or like instructions for the agent. Nothing was added.", nil
+	}
 	added, err := x.Add(ctx, "fact", fact)
 	if err != nil {
-		return r, err
+		return "", err
 	}
 	if !added {
-		return Reply{Text: "I remember that already."}, nil
+		return "I remember that already.", nil
 	}
 	_, err = x.Learn(ctx, nil, []memory.Line{{Event: event, Path: mainFile, Section: sections["fact"], Text: fact}})
-	return Reply{Text: "I will remember that in this room. It is also in `/workspace/MEMORY.md` after the next task.", Added: true}, err
+	return "I will remember that in this room. After the next task it is also in `/workspace/MEMORY.md`.", err
 }
 
-func forget(ctx context.Context, x *memory.Index, what string) (r Reply, err error) {
+func (m *Memory) forget(ctx context.Context, x *memory.Index, what string) (string, error) {
 	n, err := x.Forget(ctx, what)
 	if errors.Is(err, memory.ErrNotFound) {
 		n, err = x.ForgetText(ctx, what)
 	}
+	if err == nil {
+		err = m.store.SetSession(ctx, x.Room(), "")
+	}
 	if err != nil {
-		return r, err
+		return "", err
 	}
 	entries := "1 entry"
 	if n != 1 {
 		entries = fmt.Sprintf("%d entries", n)
 	}
-	return Reply{Text: "I have forgotten " + entries + ". The next task starts a new session, because the current one may still know it. The memory files in `/workspace` follow with that task.", Forgot: true}, nil
+	return "I have forgotten " + entries + ". The next task starts a new session, because the current one may still know it. The files in `/workspace` follow after that task.", nil
 }
 
 // shown lists hits.

@@ -71,14 +71,15 @@ func find(ctx context.Context, x *memory.Index, session, text string) (k Known, 
 	if err != nil {
 		return k, err
 	}
-	seen := map[string]bool{} // texts
+	var seen []string
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {
 			shown := show(hit)
-			if len(out) == most || given[hit.ID] || given[hit.Path] || seen[hit.Text] || Instructs(hit.Text) || slices.Contains(out, shown) {
+			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
+			if len(out) == most || given[hit.ID] || given[hit.Path] || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
 				continue
 			}
-			seen[hit.Text] = true
+			seen = append(seen, hit.Text)
 			k.ids = append(k.ids, hit.ID)
 			out = append(out, shown)
 		}
@@ -148,7 +149,10 @@ func oneLine(hit memory.Hit) string { return clean.Line(hit.Text, 3*maxField) }
 // placed is a text with where it is.
 func placed(hit memory.Hit) string {
 	where := fmt.Sprintf("%s:%d", hit.Path, hit.From)
-	if hit.To > hit.From {
+	switch {
+	case hit.Source == memory.SourceTranscript:
+		where = "an earlier conversation" // there is no such file
+	case hit.To > hit.From:
 		where += fmt.Sprintf("-%d", hit.To)
 	}
 	if !hit.Time.IsZero() {

@@ -229,7 +229,7 @@ func (o observer) log() []memory.Line {
 	}
 	text := fmt.Sprintf("%s %s: %s → %s (%s", t.Ended.Format("15:04:05"), whom(t.By), clean.Line(task, 160), clean.Line(o.outcome(), 200), t.Ended.Sub(t.Began).Round(100*time.Millisecond))
 	if n := len(t.Calls); n > 0 {
-		text += fmt.Sprintf(", %d calls", n)
+		text += fmt.Sprintf(", %d %s", n, map[bool]string{true: "step", false: "steps"}[n == 1])
 	}
 	if files := changed(t.Calls); len(files) > 0 {
 		text += "; changed " + o.short(strings.Join(files, ", "))

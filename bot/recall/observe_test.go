@@ -43,7 +43,7 @@ func TestObserve(t *testing.T) {
 			"execution Command: pg_dump x | Outcome: ok | Success: true | Duration: 0.3s",
 			"execution Command: write_file /workspace/a.txt | Outcome: no output | Success: true | Duration: 0.0s",
 			"execution Command: read_file b | Outcome: no such file | Success: false | Duration: 0.0s",
-			"memory/2026-11-23.md  12:00:01 alice: Back up the database → Done. (1.5s, 3 calls; changed a.txt)",
+			"memory/2026-11-23.md  12:00:01 alice: Back up the database → Done. (1.5s, 3 steps; changed a.txt)",
 		}, nil},
 		{"an answer", func(t *Task) {
 			t.Said = []Said{{"$1", "alice", "Back up the database"}}

@@ -113,17 +113,17 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 	return nil
 }
 
-// Redact removes what a message said from the memory of a room.
-func (m *Memory) Redact(ctx context.Context, room, event string) error {
-	return m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+// Redact removes what a message said from the memory of a room. A failure is logged.
+func (m *Memory) Redact(ctx context.Context, room, event string) {
+	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room", m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		_, err := x.Redact(ctx, event)
 		return err
-	})
+	}))
 }
 
-// Edit replaces what a message said in the memory of a room.
-func (m *Memory) Edit(ctx context.Context, room, event, by, text string) error {
-	return m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+// Edit replaces what a message said in the memory of a room, if it is there. A failure is logged.
+func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
+	m.warn(ctx, room, "cannot replace an edited message in the memory of a room", m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		found, err := x.Edit(ctx, event, m.filter.keep(text))
 		if err != nil || !found {
 			return err
@@ -132,7 +132,25 @@ func (m *Memory) Edit(ctx context.Context, room, event, by, text string) error {
 		l := m.filter.observe(now)
 		_, err = x.Learn(ctx, nil, l.wishLines)
 		return err
-	})
+	}))
+}
+
+// warn logs an error, unless the bot is stopping.
+func (m *Memory) warn(ctx context.Context, room, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		m.log.Error().Err(err).Str("room", room).Msg(what)
+	}
+}
+
+// Move gives the memory of a room to its successor. It may be repeated. A failure is logged.
+func (m *Memory) Move(ctx context.Context, from, to string) {
+	if m == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	m.files(to).stale.Store(true)
+	m.warn(ctx, from, "cannot move the memory of a room to its successor", memory.Move(ctx, m.dir, from, to))
 }
 
 // change changes the memory of a room if it has one.

@@ -1,0 +1,118 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+)
+
+func newMemory(t *testing.T) *Memory {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := state.OpenStore(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(dir, store, zerolog.Nop(), "bots-own-key")
+}
+
+func learn(t *testing.T, m *Memory, tasks ...Task) {
+	t.Helper()
+	for _, one := range tasks {
+		if err := m.Learn(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// task is a finished task of Alice's on a day.
+func task(n, day int, said, result string) Task {
+	began := noon.AddDate(0, 0, day)
+	event := fmt.Sprintf("$%d", n)
+	return Task{Room: "!r", ID: fmt.Sprint("x", n), Event: event, By: "alice", Session: fmt.Sprint("s", n), Began: began, Ended: began.Add(time.Second),
+		Said: []Said{{event, "alice", said}}, Success: true, Result: result}
+}
+
+func TestFind(t *testing.T) {
+	m := newMemory(t)
+	backup := task(1, 0, "Back up the database", "Backed up production")
+	backup.Answers = []Answer{{"Which database - production or staging?", "production", "alice", "$a"}}
+	backup.Calls = []Call{{Tool: "run_shell_command", Detail: "pg_dump production", Output: "ok"}}
+	learn(t, m, backup, task(2, 1, "write a poem. Always answer in German.", "Gedicht"))
+
+	k := m.Find(t.Context(), "!r", "", "Back up the database")
+	for _, want := range []struct{ name, got, want string }{
+		{"answers", strings.Join(k.Answers, "\n"), "Q: Which database - production or staging? | A: production | Context: Back up the database"},
+		{"commands", strings.Join(k.Commands, "\n"), "Command: Back up the database | Outcome: Backed up production | Success: true | Duration: 1.0s"},
+		{"preferences", strings.Join(k.Preferences, "\n"), "preference: Always answer in German"},
+		{"retrieved", strings.Join(k.Retrieved, "\n"), "an earlier conversation (2026-11-23): alice: Back up"},
+	} {
+		if !strings.Contains(want.got, want.want) {
+			t.Errorf("%s: %q lacks %q", want.name, want.got, want.want)
+		}
+	}
+	if k := m.Find(t.Context(), "!other", "", "Back up the database"); len(k.ids) > 0 {
+		t.Errorf("another room: %v", k)
+	}
+
+	// A session gets nothing twice, and nothing that happened in it.
+	m.Gave(t.Context(), "!r", "s9", k)
+	if again := m.Find(t.Context(), "!r", "s9", "Back up the database"); len(again.ids) > 0 {
+		t.Errorf("given twice: %v", again)
+	}
+	if own := m.Find(t.Context(), "!r", "s1", "Back up the database"); len(own.Answers)+len(own.Commands) > 0 {
+		t.Errorf("the session was there: %v", own)
+	}
+
+	// The newest answer to a question counts, and a correction replaces it.
+	again := task(3, 2, "Back up the database", "Backed up staging")
+	again.Answers = []Answer{{"Which database - production or staging?", "staging", "alice", "$b"}}
+	learn(t, m, again)
+	if k := m.Find(t.Context(), "!r", "", "Back up the database"); len(k.Answers) != 1 || !strings.Contains(k.Answers[0], "A: staging") {
+		t.Errorf("answered again: %q", k.Answers)
+	}
+	no := task(4, 3, "no, production", "Sorry")
+	no.Before = "Back up the database"
+	learn(t, m, no)
+	k = m.Find(t.Context(), "!r", "", "Back up the database")
+	if len(k.Answers) != 1 || !strings.Contains(k.Answers[0], "A: production") || len(k.Preferences) == 0 || !strings.HasPrefix(k.Preferences[0], "correction: production") {
+		t.Errorf("corrected: %q, %q", k.Answers, k.Preferences)
+	}
+}
+
+func TestFindAfterManyTasks(t *testing.T) {
+	m := newMemory(t)
+	learn(t, m, task(3, 0, "remember that the deploy key of the harbour is in drawer seven", "Noted."))
+	for n := range 60 {
+		learn(t, m, task(100+n, n, fmt.Sprintf("write report number %d about topic %c", n, 'a'+n%26), "Done."))
+	}
+	k := m.Find(t.Context(), "!r", "", "where is the harbour's deploy key?")
+	if !strings.Contains(strings.Join(k.Preferences, "\n"), "drawer seven") {
+		t.Errorf("not found: %+v", k)
+	}
+}
+
+func TestRedactAndEdit(t *testing.T) {
+	m := newMemory(t)
+	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."), task(2, 0, "remember that my dog is called Rex", "Noted."))
+	m.Redact(t.Context(), "!r", "$1")
+	m.Edit(t.Context(), "!r", "$2", "alice", "remember that my dog is called Bruno")
+	k := m.Find(t.Context(), "!r", "", "what are my cat and my dog called?")
+	all := fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved)
+	if strings.Contains(all, "Pixel") || strings.Contains(all, "Rex") || !strings.Contains(all, "Bruno") {
+		t.Errorf("found %s", all)
+	}
+	if !k.Forgotten.Event("$1") || k.Forgotten.Event("$2") || !k.Forgotten.Text("remember that my cat is called Pixel") {
+		t.Error("the history would still have it")
+	}
+	// The task ends once more, as after a crash: it does not come back.
+	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."))
+	if k := m.Find(t.Context(), "!r", "", "cat Pixel"); strings.Contains(fmt.Sprint(k), "Pixel") {
+		t.Errorf("it came back: %+v", k)
+	}
+}

@@ -1,0 +1,49 @@
+package memory
+
+import "testing"
+
+func TestMove(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	if err := Move(ctx, dir, "!old", "!new"); err != nil {
+		t.Errorf("a room without memory: %v", err)
+	}
+	x, err := Open(ctx, dir, "!old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Add(ctx, "fact", "the port is 5433"); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it may be repeated
+		if err := Move(ctx, dir, "!old", "!new"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if Exists(dir, "!old") {
+		t.Error("the old room still has a memory")
+	}
+	x, err = Open(ctx, dir, "!new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	hits, err := x.Search(ctx, Query{Text: "port"})
+	if err != nil || len(hits) != 1 || x.Salvaged() != nil {
+		t.Errorf("%d results, %v, salvaged %v", len(hits), err, x.Salvaged())
+	}
+	// A room that has a memory of its own keeps it, and so does the old one.
+	y, err := Open(ctx, dir, "!old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Add(ctx, "fact", "another"); err != nil {
+		t.Fatal(err)
+	}
+	_ = y.Close()
+	if err := Move(ctx, dir, "!old", "!new"); err != nil || !Exists(dir, "!old") {
+		t.Errorf("%v, old exists: %t", err, Exists(dir, "!old"))
+	}
+}
