@@ -59,11 +59,11 @@ func (c *callLog) end(id, output string, failed bool, at time.Time) (tool string
 }
 
 // stamp is the time of a line. One that cannot be parsed is unknown, and does not cost the line.
-type stamp struct{ time.Time }
+type stamp struct{ at time.Time }
 
 func (s *stamp) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &s.Time) != nil {
-		s.Time = time.Time{}
+	if json.Unmarshal(data, &s.at) != nil {
+		s.at = time.Time{}
 	}
 	return nil
 }

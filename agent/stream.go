@@ -202,7 +202,7 @@ func (s *stream) call(l line) {
 	}
 	s.tools[name]++
 	id, detail := clean.Clip(l.ToolID, 128), argument(l.Parameters)
-	s.calls.begin(id, Call{Tool: name, Detail: detail}, l.Time.Time)
+	s.calls.begin(id, Call{Tool: name, Detail: detail}, l.Time.at)
 	s.last.reset()
 	s.all.paragraph()
 	s.signal.Break()
@@ -226,7 +226,7 @@ func (s *stream) returned(l line) {
 			e.Detail = clean.Line(message, 200)
 		}
 	}
-	e.Tool = s.calls.end(id, e.Detail, e.Failed, l.Time.Time)
+	e.Tool = s.calls.end(id, e.Detail, e.Failed, l.Time.at)
 	s.tell(e)
 }
 
