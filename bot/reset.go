@@ -49,7 +49,7 @@ func (r *room) doReset(ctx context.Context, row state.Event, what string) error 
 	if err := r.bot.Store.SetHistory(ctx, r.id, nil); err != nil {
 		return fmt.Errorf("forget history: %w", err)
 	}
-	return r.tell(ctx, row, "The next task starts from scratch, without this room's conversation. Files and transcript are kept."+notes)
+	return r.tell(ctx, row, "The next task starts a new session without this room's conversation. Files, transcript and what I remember (`!memory`) are kept."+notes)
 }
 
 // resetSandbox removes the room's container. The next task creates another on the same

@@ -17,6 +17,12 @@ const (
 	SentPath    = OutboxPath + "/sent" // folder of the files that were sent
 )
 
+// Sections of context.md, which the bot adds with the first line in the second one.
+const (
+	Conventions = "Conventions discovered" // the agent adds them
+	PriorTasks  = "Prior tasks"            // the bot adds a line for each task that did something
+)
+
 // Initial contents of the files that are written once and never overwritten.
 const (
 	FirstContext = "# Context\n"

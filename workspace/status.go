@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,8 +17,7 @@ const (
 	MaxTask = 4 << 20
 )
 
-// StatusLines is what is added to status.md after a task that left no line of
-// its own there: an empty line, then
+// StatusLines is an entry of status.md: an empty line, then
 //
 //	[YYYY-MM-DD HH:MM] Task: <task>
 //	[YYYY-MM-DD HH:MM] <outcome>
@@ -26,6 +26,34 @@ const (
 func StatusLines(now time.Time, task, outcome string) string {
 	stamp := now.Format("[2006-01-02 15:04] ")
 	return "\n" + stamp + "Task: " + oneLine(task) + "\n" + stamp + oneLine(outcome) + "\n"
+}
+
+// hasTask finds a line that names the task, with or without a time.
+var hasTask = regexp.MustCompile(`(?m)^[ \t]*(?:[-*][ \t]+)?(?:\[[^\]\n]*\][ \t]*)?Task:`)
+
+// StatusEntry completes what the agent has added to status.md: it returns the text that
+// should be there instead. An entry has a line with the task and a line with the outcome,
+// whoever wrote them. With always, the outcome is added in any case: the agent could not
+// know it.
+func StatusEntry(now time.Time, added, task, outcome string, always bool) string {
+	if strings.TrimSpace(added) == "" {
+		return StatusLines(now, task, outcome)
+	}
+	stamp := now.Format("[2006-01-02 15:04] ")
+	lines := 0
+	for line := range strings.Lines(added) {
+		if strings.TrimSpace(line) != "" && !hasTask.MatchString(line) {
+			lines++
+		}
+	}
+	out := strings.TrimRight(added, "\n") + "\n"
+	if !hasTask.MatchString(added) {
+		out = "\n" + stamp + "Task: " + oneLine(task) + "\n" + strings.TrimLeft(out, "\n")
+	}
+	if lines == 0 || always {
+		out += stamp + oneLine(outcome) + "\n"
+	}
+	return out
 }
 
 // TaskFile returns the content of task.md: the task as it was written, without NUL, ending in a newline, at most

@@ -2,6 +2,8 @@ package recall
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,6 +76,9 @@ func find(ctx context.Context, x *memory.Index, session, text string) (k Known, 
 	var seen []string
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {
+			if hit.Text = news(hit.Text, given); hit.Text == "" {
+				continue
+			}
 			shown := show(hit)
 			twice := func(text string) bool { return strings.Contains(hit.Text, text) }
 			if len(out) == most || given[hit.ID] || given[hit.Path] || slices.ContainsFunc(seen, twice) || Instructs(hit.Text) {
@@ -112,6 +117,27 @@ func find(ctx context.Context, x *memory.Index, session, text string) (k Known, 
 	}
 	k.Retrieved = take(hits, mostRetrieved, placed)
 	return k, nil
+}
+
+// lineKey stands for a line of a memory file among the things that a session was given.
+func lineKey(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "line " + hex.EncodeToString(sum[:8])
+}
+
+// news returns a text without the lines that come from the session itself. A line may follow its heading and a colon.
+func news(text string, given map[string]bool) string {
+	if len(given) == 0 {
+		return text
+	}
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		_, rest, _ := strings.Cut(line, ": ")
+		if !given[lineKey(item(line))] && !given[lineKey(item(rest))] {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // corrections puts corrections first.

@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state"
 )
 
-func newMemory(t *testing.T) *Memory {
+func newMemory(t testing.TB) *Memory {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := state.OpenStore(dir, zerolog.Nop())
@@ -21,7 +21,7 @@ func newMemory(t *testing.T) *Memory {
 	return New(dir, store, zerolog.Nop(), "bots-own-key")
 }
 
-func learn(t *testing.T, m *Memory, tasks ...Task) {
+func learn(t testing.TB, m *Memory, tasks ...Task) {
 	t.Helper()
 	for _, one := range tasks {
 		if err := m.Learn(t.Context(), one); err != nil {

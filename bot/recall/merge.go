@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"matrix-tui/state/memory"
+	"matrix-tui/workspace"
 )
 
 // merge returns a memory file as it should be: with the lines that it lacks, and without what was forgotten. Everything
@@ -89,6 +90,9 @@ func insert(name, content string, l memory.Line) string {
 		}
 	}
 	if at < 0 {
+		if first := "## " + workspace.Conventions; l.Section == workspace.PriorTasks && !slices.ContainsFunc(out, func(line string) bool { return strings.TrimSpace(line) == first }) {
+			content += "\n" + first + "\n"
+		}
 		return content + "\n" + heading + "\n\n" + added
 	}
 	if strings.TrimSpace(out[at-1]) == heading {
@@ -101,6 +105,9 @@ func insert(name, content string, l memory.Line) string {
 func title(name string) string {
 	if name == mainFile {
 		return "# Memory\n\nWhat this room has learned. You may edit this file: what you change or delete here is changed or forgotten everywhere.\n"
+	}
+	if name == contextFile {
+		return workspace.FirstContext
 	}
 	return "# " + strings.TrimSuffix(path.Base(name), ".md") + "\n\n"
 }

@@ -27,6 +27,10 @@ func TestMerge(t *testing.T) {
 		{"a line that is there", "MEMORY.md", "* one\n", []memory.Line{{Section: "Facts", Text: "one"}}, nothing, "* one\n"},
 		{"a line that is gone", "MEMORY.md", "- one\n- two\n", []memory.Line{{Text: "one", Gone: true}}, nothing, "- two\n"},
 		{"what was forgotten", "MEMORY.md", "- one\n  and more\n- two\n\nthree\n", nil, func(text string) bool { return strings.Contains(text, "and more") }, "- two\n\nthree\n"},
+		{"a new context.md", "context.md", "", []memory.Line{{Section: "Prior tasks", Text: "[2026-11-23] a → b"}}, nothing,
+			"# Context\n\n## Conventions discovered\n\n## Prior tasks\n\n- [2026-11-23] a → b\n"},
+		{"a context.md with conventions", "context.md", "# Context\n\n## Conventions discovered\n- tabs\n", []memory.Line{{Section: "Prior tasks", Text: "c"}}, nothing,
+			"# Context\n\n## Conventions discovered\n- tabs\n\n## Prior tasks\n\n- c\n"},
 		{"what was forgotten does not come back", "MEMORY.md", "- two\n", []memory.Line{{Text: "one"}}, func(text string) bool { return text == "one" }, "- two\n"},
 		{"a file of somebody else", "MEMORY.md", "no heading, no list\r\n", []memory.Line{{Section: "Facts", Text: "one"}}, nothing, "no heading, no list\r\n\n## Facts\n\n- one\n"},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
+	"matrix-tui/workspace"
 )
 
 // Task is a finished task, as it was observed.
@@ -46,6 +47,9 @@ const (
 	maxSaid   = 8 << 10 // bytes of a message: filtering takes about a microsecond each
 	logFolder = "memory/"
 	mainFile  = "MEMORY.md"
+	// contextFile has the newest tasks only: the daily logs have all of them.
+	contextFile = "context.md"
+	maxPrior    = 30
 )
 
 // learned is what a task taught.
@@ -61,19 +65,24 @@ type learned struct {
 
 // observe decides what is kept of a task: nothing secret, no approval, and no instruction that somebody planted.
 func (f *Filter) observe(t Task) (l learned) {
-	o := observer{Filter: f, task: t}
-	for _, a := range t.Answers {
-		if AsksForSecret(a.Question) {
-			o.secrets = append(o.secrets, strings.TrimSpace(a.Answer))
-		}
-	}
+	o := observer{Filter: f, task: t, secrets: secretsIn(t.Answers)}
 	l.docs = append(o.conversation(), o.executions()...)
 	l.answers, l.answerLines = o.answers()
 	docs, lines, correction := o.wishes()
 	l.correction, l.wishLines = correction, lines
 	l.docs = append(append(l.docs, l.answers...), docs...)
-	l.lines = append(append(slices.Clone(l.answerLines), lines...), o.log()...)
+	l.lines = append(append(append(slices.Clone(l.answerLines), lines...), o.log()...), o.prior()...)
 	return l
+}
+
+// secretsIn returns the answers that are secrets.
+func secretsIn(answers []Answer) (secrets []string) {
+	for _, a := range answers {
+		if AsksForSecret(a.Question) {
+			secrets = append(secrets, strings.TrimSpace(a.Answer))
+		}
+	}
+	return secrets
 }
 
 // keep returns a text as it may be kept, or "".
@@ -236,6 +245,17 @@ func (o observer) log() []memory.Line {
 	}
 	path := logFolder + t.Ended.Format(time.DateOnly) + ".md"
 	return []memory.Line{{Event: t.Event, Path: path, Text: text + ")"}}
+}
+
+// prior is the line in context.md of a task that did something.
+func (o observer) prior() []memory.Line {
+	t := o.task
+	task := o.asked()
+	if task == "" || !t.Success || len(t.Calls) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("[%s] %s → %s", t.Ended.Format(time.DateOnly), clean.Line(task, 120), clean.Line(o.outcome(), 160))
+	return []memory.Line{{Event: t.Event, Path: contextFile, Section: workspace.PriorTasks, Text: text}}
 }
 
 // changed lists the files that the agent wrote, at most ten.

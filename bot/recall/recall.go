@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state"
+	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 )
 
@@ -63,6 +64,16 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 	return do(x)
 }
 
+// Conceal returns a text of a task as it may be written to a file: without the secrets that the bot knows or that people
+// gave as answers. A nil Memory does it, too.
+func (m *Memory) Conceal(text string, answers []Answer) string {
+	filter := &Filter{}
+	if m != nil {
+		filter = m.filter
+	}
+	return filter.Clean(clean.Cut(text, maxSaid), secretsIn(answers)...)
+}
+
 // Learn stores what was observed in a task. It may be repeated.
 func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if m == nil {
@@ -78,9 +89,15 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		if _, err := x.Learn(ctx, l.docs, l.lines); err != nil {
 			return err
 		}
+		if err := x.KeepNewest(ctx, contextFile, maxPrior); err != nil {
+			return err
+		}
 		var known []string // to the session: it was there
 		for _, doc := range l.docs {
 			known = append(known, doc.Path)
+		}
+		for _, line := range l.lines {
+			known = append(known, lineKey(line.Text))
 		}
 		return x.Give(ctx, t.Session, known)
 	})

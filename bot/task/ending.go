@@ -40,13 +40,7 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	if rec.Resumable = out.Session != "" && out.Ended != agent.SessionGone; rec.Resumable {
 		rec.Session = out.Session
 	}
-	grown, after := growth(out.Status, workspace.StatusPath)
-	if waited {
-		after = -1 // the file may have changed since the last run
-	}
-	if rec.StatusSize = after; !grown || out.Ended == agent.Stopped {
-		rec.StatusLine = workspace.StatusLines(time.Now(), t.text, statusOutcome(out))
-	}
+	e.enterStatus(waited)
 	rec.NoOutbox = slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
 	said := append([]Message{t.Voice().final(result+e.footer(ctx), t.env.NotifyComplete)}, more...)
 	return append(said, t.Voice().ended(out.Ended)...)
@@ -114,13 +108,31 @@ func statusOutcome(out agent.Outcome) string {
 	return first
 }
 
-// growth reports whether a watched file has grown during the run, and its size after the
-// run in bytes.
-func growth(status sandbox.RunStatus, path string) (grown bool, after int64) {
-	for _, w := range status.Watch {
-		if w.Path == path {
-			return w.After > w.Before, w.After
+// enterStatus decides what is missing in status.md. If the file may have changed since the
+// last run, because the task has waited, its size is unknown.
+func (e ending) enterStatus(waited bool) {
+	rec, out, now := &e.t.rec, e.out, time.Now()
+	conceal := func(text string) string { return e.t.env.Recall.Conceal(text, answersOf(e.t.exec)) }
+	task, outcome := conceal(e.t.text), conceal(statusOutcome(out))
+	var file sandbox.Watched
+	for _, w := range out.Status.Watch {
+		if w.Path == workspace.StatusPath {
+			file = w
 		}
 	}
-	return false, 0
+	rec.StatusSize, rec.StatusFrom = file.After, 0
+	rec.StatusLine = workspace.StatusLines(now, task, outcome)
+	if waited {
+		rec.StatusSize = -1
+		return
+	}
+	added := file.After - file.Before
+	if added <= 0 || file.Before <= 0 || added > int64(len(file.Tail)) || strings.Contains(file.Tail, "\uFFFD") {
+		return // the agent added nothing, or more than can be seen
+	}
+	text := file.Tail[len(file.Tail)-int(added):]
+	rec.StatusFrom = file.Before
+	if rec.StatusLine = workspace.StatusEntry(now, text, task, outcome, out.Ended == agent.Stopped); strings.TrimRight(rec.StatusLine, "\n") == strings.TrimRight(text, "\n") {
+		rec.StatusLine, rec.StatusFrom = "", 0
+	}
 }

@@ -62,11 +62,17 @@ func observed(t *Task) recall.Task {
 	for _, said := range rec.Said {
 		out.Said = append(out.Said, recall.Said{Event: said.Event, By: Localpart(said.By), Text: WordsOf(said)})
 	}
-	for _, a := range e.Answers {
-		out.Answers = append(out.Answers, recall.Answer{Question: a.Question, Answer: a.Answer, By: Localpart(a.By), Event: a.Event})
-	}
+	out.Answers = answersOf(e)
 	for _, c := range rec.Calls {
 		out.Calls = append(out.Calls, recall.Call(c))
+	}
+	return out
+}
+
+// answersOf returns people's answers.
+func answersOf(e *agent.Execution) (out []recall.Answer) {
+	for _, a := range e.Answers {
+		out = append(out, recall.Answer{Question: a.Question, Answer: a.Answer, By: Localpart(a.By), Event: a.Event})
 	}
 	return out
 }

@@ -122,7 +122,7 @@ func (s settlement) tidy(ctx context.Context) error {
 		}
 	}
 	if t.rec.StatusLine != "" {
-		if err := appendLine(ctx, container, t.rec.StatusLine, t.rec.StatusSize); err != nil {
+		if err := writeStatus(ctx, container, t.rec); err != nil {
 			return err
 		}
 	}
@@ -156,24 +156,27 @@ func (s *settledRuns) take() []string {
 	return ids
 }
 
-// appendLine appends a line to status.md unless that was done before a restart: then the
-// file is larger than after bytes, its size after the run, or contains the line near its
-// end if after is -1. The agent controls the path, so anything but a regular file is an
-// error.
-func appendLine(ctx context.Context, container *sandbox.Container, line string, after int64) error {
+// writeStatus completes the entry in status.md unless that was done before a restart: then
+// the file does not have its size after the run any more, or contains the entry near its
+// end if that size is -1. What the agent wrote is replaced in a copy, so that nothing is
+// lost in between. The agent controls the path, so anything but a regular file is an error.
+func writeStatus(ctx context.Context, container *sandbox.Container, rec state.Task) error {
 	const script = `[ ! -L "$1" ] && { [ ! -e "$1" ] || [ -f "$1" ]; } || exit 3
 if [ "$3" -lt 0 ]; then
 	[ ! -e "$1" ] || ! tail -c 65536 -- "$1" | tr '\n' '\001' | grep -qF -- "$(printf %s "$2" | tr '\n' '\001')" || exit 0
 else
 	[ "$(stat -c %s -- "$1" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
 fi
-printf %s "$2" >> "$1"`
-	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, line, strconv.FormatInt(after, 10)}})
+[ "$4" -gt 0 ] || { printf %s "$2" >> "$1"; exit; }
+[ "$(stat -c %s -- "$1")" = "$3" ] || exit 0
+new=$(mktemp -- "$1.XXXXXX") && cp -p -- "$1" "$new" && truncate -s "$4" -- "$new" && printf %s "$2" >> "$new" && mv -T -- "$new" "$1" || { rm -f -- "$new"; exit 4; }`
+	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", script, "sh", workspace.StatusPath, rec.StatusLine,
+		strconv.FormatInt(rec.StatusSize, 10), strconv.FormatInt(rec.StatusFrom, 10)}})
 	if err != nil {
-		return fmt.Errorf("append to status.md: %w", err)
+		return fmt.Errorf("write status.md: %w", err)
 	}
 	if res.Code != 0 {
-		return fmt.Errorf("append to status.md: exit %d", res.Code)
+		return fmt.Errorf("write status.md: exit %d", res.Code)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 const alike = 0.9
 
 // choose returns the results of ranked units: the best chunk of each conversation or section, and then, if there are too
-// few, other chunks. Near-duplicates of better results are left out.
+// few, other chunks. Of near-duplicates, the better one is returned, and of two that are not messages the newer one.
 func choose(ranked []scored, q Query) []Hit {
 	var hits []Hit
 	var seen []map[string]bool
@@ -21,10 +21,15 @@ func choose(ranked []scored, q Query) []Hit {
 		}
 		hit := s.hit(chunk, score)
 		bag := bagOf(hit.Text)
-		for _, other := range seen {
-			if overlap(bag, other) >= alike {
-				return
+		for i, other := range seen {
+			if overlap(bag, other) < alike {
+				continue
 			}
+			if old := hits[i]; !hit.Source.conversation() && hit.Source == old.Source && hit.Time.After(old.Time) {
+				hit.Score = old.Score // the same words with another answer: the newest counts
+				hits[i], seen[i] = hit, bag
+			}
+			return
 		}
 		hits, seen = append(hits, hit), append(seen, bag)
 	}

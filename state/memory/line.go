@@ -115,6 +115,23 @@ func (w *writer) dropLines(is func(Line) bool) error {
 	return nil
 }
 
+// KeepNewest makes all but the newest lines of a file in the workspace disappear from it.
+func (x *Index) KeepNewest(ctx context.Context, path string, most int) error {
+	err := x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		older, err := readLines(ctx, tx, "path = ? AND state <> ?", path, lineGone)
+		if err != nil || len(older) <= most {
+			return err
+		}
+		drop := map[int64]bool{}
+		for _, l := range older[:len(older)-most] {
+			drop[l.ID] = true
+		}
+		return w.dropLines(func(l Line) bool { return drop[l.ID] })
+	})
+	return x.failed("drop lines", err)
+}
+
 // Redact removes what a message said, and the lines that come from it. It stays forgotten if it is longer than a word
 // or two. It reports whether there was anything.
 func (x *Index) Redact(ctx context.Context, event string) (found bool, err error) {
