@@ -9,15 +9,15 @@ import (
 
 // doMemory runs !memory.
 func (r *room) doMemory(ctx context.Context, row state.Event, text string) error {
-	answer, err := r.bot.Recall.Command(ctx, r.id, row.ID, text)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot use the memory of a room")
-		return r.tell(ctx, row, "I cannot read or change this room's memory. "+r.bot.sentence(err))
+	if err := r.waitForEnd(ctx); err != nil { // its files are part of the memory
+		return err
 	}
-	return r.tell(ctx, row, answer)
+	answer, err := r.bot.Recall.Command(ctx, r.id, row.ID, text)
+	if err != nil && ctx.Err() == nil {
+		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot use the memory of a room")
+		answer = "I cannot read or change this room's memory. " + r.bot.sentence(err)
+	}
+	return r.tell(ctx, row, answer) // an error if the bot is stopping
 }
 
 // relearn replaces what a message said in the room's memory, if its sender has edited it.

@@ -74,6 +74,15 @@ func (m *Memory) Conceal(text string, answers []Answer) string {
 	return filter.Clean(clean.Cut(text, maxSaid), secretsIn(answers)...)
 }
 
+// ConcealOutcome is Conceal for a text that may repeat what a page or a file says: it returns "" for one that reads like
+// planted instructions.
+func (m *Memory) ConcealOutcome(text string, answers []Answer) string {
+	if Instructs(clean.Cut(text, maxSaid)) {
+		return ""
+	}
+	return m.Conceal(text, answers)
+}
+
 // Learn stores what was observed in a task. It may be repeated.
 func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if m == nil {
@@ -122,6 +131,9 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 		}
 		about := t
 		about.ID += "/correction"
+		if t.Before != "" {
+			about.Said = []Said{{Event: t.Event, By: t.By, Text: t.Before}}
+		}
 		about.Answers = []Answer{{Question: question, Answer: l.correction, By: t.By, Event: t.Event}}
 		more := m.filter.observe(about)
 		l.docs, l.lines = append(l.docs, more.answers...), append(l.lines, more.answerLines...)

@@ -112,8 +112,8 @@ func statusOutcome(out agent.Outcome) string {
 // last run, because the task has waited, its size is unknown.
 func (e ending) enterStatus(waited bool) {
 	rec, out, now := &e.t.rec, e.out, time.Now()
-	conceal := func(text string) string { return e.t.env.Recall.Conceal(text, answersOf(e.t.exec)) }
-	task, outcome := conceal(e.t.text), conceal(statusOutcome(out))
+	recall, answers := e.t.env.Recall, answersOf(e.t.exec)
+	task, outcome := recall.Conceal(e.t.text, answers), recall.ConcealOutcome(statusOutcome(out), answers)
 	var file sandbox.Watched
 	for _, w := range out.Status.Watch {
 		if w.Path == workspace.StatusPath {

@@ -126,6 +126,9 @@ func (s settlement) tidy(ctx context.Context) error {
 			return err
 		}
 	}
+	if queued, err := env.Journal.CountTasks(ctx, env.ID, state.TaskQueued); err == nil && queued > 0 {
+		return nil // the next task does not wait for it, and does it at its end
+	}
 	return env.Recall.Sync(ctx, env.ID, container)
 }
 
