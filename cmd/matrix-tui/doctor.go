@@ -92,6 +92,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 	}
 	say(checkState(string(cfg.StateDir)))
 	say(checkPolicy(string(cfg.StateDir)))
+	say(checkIndexes(ctx, cfg))
 	say(checkMemory(cfg, "/proc/meminfo"))
 	if cfg.APIListen != "" {
 		limited, cancel := context.WithTimeout(ctx, checkTime)
