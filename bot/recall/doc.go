@@ -13,6 +13,10 @@
 // /workspace/memory/YYYY-MM-DD.md, and reads what people and the agent changed there. The index knows a line before the
 // file has it, so nothing is lost if the container is away. Before a task, [Memory.Find] returns what fits.
 //
+// MEMORY.md and the daily logs may take a megabyte together. When they take more, Sync folds the oldest logs, if nobody
+// but the bot has written them: MEMORY.md gets a line for the day, and the log is only in the index. A file that has
+// reached its share does not grow, and what is new waits in the index.
+//
 // # What is never learned
 //
 // Secrets ([Filter.Clean], [AsksForSecret]), approvals ([Approval]), instructions that somebody planted in a page, a

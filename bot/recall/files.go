@@ -19,22 +19,19 @@ import (
 const (
 	// filesTime bounds an exchange with the files in a container.
 	filesTime = 20 * time.Second
-	// maxFile is the largest memory file that is read or written, in bytes.
-	maxFile = memory.MaxFiles
-	// maxListed bounds the files of a room that are looked at.
-	maxListed = 2000
+	// readFilesTime is how long files are read; what is left is read after the next task.
+	readFilesTime = 4 * time.Second
 )
-
-// list prints name, size and time of the memory files. It follows no link and opens nothing.
-const list = `cd ` + workspace.Dir + ` && find MEMORY.md context.md status.md memory -maxdepth 1 -type f -name '*.md' -printf '%s %T@ %p\n' 2>/dev/null | head -n 2000`
 
 // roomFiles is what is known of the memory files in a room's container. An agent may change them at any time.
 type roomFiles struct {
 	stale atomic.Bool // the index may lack what seen says
 
 	mu      sync.Mutex
-	seen    map[string]string // size and time of the files that the index has, by name
-	scanned int               // how many texts were forgotten when all files were last searched for them
+	seen    map[string]stamp // the files that the index has, by name
+	edited  map[string]stamp // daily logs that somebody has changed
+	scanned int              // how many texts were forgotten when all files were last searched for them
+	full    bool             // a file was too large for a line
 }
 
 // Container is what Sync needs of a room's container.
@@ -68,13 +65,11 @@ type sync1 struct {
 	x         *memory.Index
 	container Container
 	forgotten memory.Forgotten
+	main      string        // MEMORY.md, if it was read
+	waiting   []memory.Line // for which there was no room in their file
 }
 
-func (s *sync1) run(ctx context.Context) error {
-	lines, err := s.x.Unsettled(ctx)
-	if err != nil {
-		return err
-	}
+func (s *sync1) run(ctx context.Context) (err error) {
 	if s.forgotten, err = s.x.Forgotten(ctx); err != nil {
 		return err
 	}
@@ -89,21 +84,36 @@ func (s *sync1) run(ctx context.Context) error {
 	if s.stale.Swap(false) || status.Forgotten != s.scanned {
 		s.seen = nil
 	}
+	folded, err := s.fold(ctx, found)
+	if err != nil {
+		return err
+	}
+	lines, err := s.x.Unsettled(ctx)
+	if err != nil {
+		return err
+	}
 	byFile := map[string][]memory.Line{}
 	for _, l := range lines {
 		byFile[l.Path] = append(byFile[l.Path], l)
 	}
-	names := slices.Sorted(maps.Keys(found))
-	for name := range byFile {
-		if _, there := found[name]; !there {
+	found = counted(found)
+	names := slices.Sorted(maps.Keys(byFile)) // first
+	for _, name := range newestFirst(found) {
+		if len(byFile[name]) == 0 {
 			names = append(names, name)
 		}
 	}
-	next := map[string]string{}
+	began := time.Now()
+	next := map[string]stamp{}
 	var docs []memory.Document
 	for _, name := range names {
-		if s.seen[name] == found[name] && found[name] != "" && len(byFile[name]) == 0 {
-			next[name] = found[name]
+		was, known := s.seen[name]
+		needed := len(byFile[name]) > 0 || name == mainFile && len(folded) > 0
+		if is, there := found[name]; known && there && was == is && !needed {
+			next[name] = is
+			continue
+		}
+		if time.Since(began) > readFilesTime && !needed {
 			continue
 		}
 		doc, err := s.file(ctx, name, byFile[name])
@@ -123,11 +133,12 @@ func (s *sync1) run(ctx context.Context) error {
 	if _, err := s.x.Put(ctx, append(docs, gone...)...); err != nil {
 		return err
 	}
-	if err := s.x.Settle(ctx, lines); err != nil {
+	if err := s.x.Settle(ctx, slices.DeleteFunc(lines, func(l memory.Line) bool { return slices.Contains(s.waiting, l) })); err != nil {
 		return err
 	}
 	s.seen, s.scanned = next, status.Forgotten
-	return nil
+	s.noteFull()
+	return s.unlink(ctx, folded)
 }
 
 // errNotAFile means that something else is in the place of a memory file.
@@ -147,12 +158,12 @@ func (s *sync1) file(ctx context.Context, name string, lines []memory.Line) (doc
 		return doc, fmt.Errorf("read memory file: %w", err)
 	}
 	text := string(data)
-	if err := s.edited(ctx, name, text); err != nil {
+	if err := s.checkEdited(ctx, name, text); err != nil {
 		return doc, err
 	}
 	if len(text) > maxFile { // it is read as far as it counts, and never written
-		text = text[:maxFile]
-	} else if merged := merge(name, text, lines, s.forgotten.Text); merged != text {
+		text, s.waiting = text[:maxFile], append(s.waiting, lines...)
+	} else if merged := s.merged(name, text, lines); merged != text {
 		if err := s.container.WriteFile(ctx, full, []byte(merged)); err != nil {
 			if ctx.Err() != nil {
 				return doc, fmt.Errorf("write memory file: %w", err)
@@ -162,6 +173,9 @@ func (s *sync1) file(ctx context.Context, name string, lines []memory.Line) (doc
 		}
 		text = merged
 	}
+	if name == mainFile {
+		s.main = text
+	}
 	source, _ := memory.SourceOf(name)
 	doc = memory.Markdown(source, name, text)
 	for i := range doc.Entries {
@@ -170,9 +184,28 @@ func (s *sync1) file(ctx context.Context, name string, lines []memory.Line) (doc
 	return doc, nil
 }
 
-// edited finds the lines that somebody has removed from a file or changed: they are
+// merged returns a file as it should be. A file that has reached its share does not grow.
+func (s *sync1) merged(name, text string, lines []memory.Line) string {
+	out := merge(name, text, lines, s.forgotten.Text)
+	if len(out) <= share(name) || len(out) <= len(text) {
+		return out
+	}
+	gone := slices.DeleteFunc(slices.Clone(lines), func(l memory.Line) bool { return !l.Gone })
+	s.waiting = append(s.waiting, slices.DeleteFunc(slices.Clone(lines), func(l memory.Line) bool { return l.Gone })...)
+	return merge(name, text, gone, s.forgotten.Text)
+}
+
+// noteFull logs once that lines wait for room in their file.
+func (s *sync1) noteFull() {
+	if len(s.waiting) > 0 && !s.full {
+		s.log.Warn().Str("room", s.x.Room()).Str("file", s.waiting[0].Path).Int("lines", len(s.waiting)).Msg("a memory file is too large: what is new is only in the index")
+	}
+	s.full = len(s.waiting) > 0
+}
+
+// checkEdited finds the lines that somebody has removed from a file or changed: they are
 // forgotten. If the whole file is gone, they are written again.
-func (s *sync1) edited(ctx context.Context, name, text string) error {
+func (s *sync1) checkEdited(ctx context.Context, name, text string) error {
 	if name != mainFile {
 		return nil
 	}
@@ -194,37 +227,4 @@ func (s *sync1) edited(ctx context.Context, name, text string) error {
 	}
 	s.forgotten, err = s.x.Forgotten(ctx)
 	return err
-}
-
-// list returns size and time of the files that are there, by name.
-func (s *sync1) list(ctx context.Context) (map[string]string, error) {
-	res, err := s.container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", list}, MaxOutput: 256 << 10})
-	if err != nil {
-		return nil, fmt.Errorf("list memory files: %w", err)
-	}
-	found := map[string]string{}
-	for line := range strings.Lines(string(res.Stdout)) {
-		size, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		at, name, _ := strings.Cut(rest, " ")
-		if _, ok := memory.SourceOf(name); ok && len(found) < maxListed {
-			found[name] = size + " " + at
-		}
-	}
-	return found, nil
-}
-
-// gone returns empty documents for the files that are no longer there.
-func (s *sync1) gone(ctx context.Context, found map[string]string, written map[string][]memory.Line) (docs []memory.Document, err error) {
-	for _, source := range []memory.Source{memory.SourceMemory, memory.SourceContext, memory.SourceStatus, memory.SourceLog} {
-		paths, err := s.x.Paths(ctx, source)
-		if err != nil {
-			return nil, err
-		}
-		for path := range paths {
-			if _, there := found[path]; !there && len(written[path]) == 0 {
-				docs = append(docs, memory.Document{Source: source, Path: path})
-			}
-		}
-	}
-	return docs, nil
 }

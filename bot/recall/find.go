@@ -175,7 +175,10 @@ func oneLine(hit memory.Hit) string { return clean.Line(hit.Text, 3*maxField) }
 // placed is a text with where it is.
 func placed(hit memory.Hit) string {
 	where := fmt.Sprintf("%s:%d", hit.Path, hit.From)
+	name, folded := memory.Folded(hit.Path)
 	switch {
+	case folded:
+		where = "the daily log " + name // nor this one
 	case hit.Source == memory.SourceTranscript:
 		where = "an earlier conversation" // there is no such file
 	case hit.To > hit.From:

@@ -5,19 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"matrix-tui/state/clean"
 )
 
-// maxLines bounds the lines that are remembered: the oldest written ones are dropped first.
-const maxLines = 5000
+// maxLines bounds the lines that are remembered: the oldest written ones are dropped first. A daily log of which lines
+// were dropped is not folded.
+const maxLines = 20_000
 
 // Line is a line of a memory file in the workspace, as it should be: the index knows it
 // before the file has it, and until the file has lost it.
 type Line struct {
 	ID      int64
-	Event   string // the message that it comes from, or ""
+	Event   string // the message that it comes from, several with spaces between them, or ""
 	Path    string // below the workspace, for example MEMORY.md
 	Section string // the heading that it is under, or "" for the end of the file
 	Text    string // without the mark of a list
@@ -40,14 +42,19 @@ func (w *writer) addLines(lines []Line) error {
 	if err != nil {
 		return err
 	}
+	isForgotten := func(event string) bool { return forgotten(eventHash(event)) }
 	for _, l := range lines {
-		if l.Text = clean.Line(l.Text, maxNote); l.Text == "" || forgotten(hashOf(l.Text)) || l.Event != "" && forgotten(eventHash(l.Event)) {
+		if l.Text = clean.Line(l.Text, maxNote); l.Text == "" || forgotten(hashOf(l.Text)) || slices.ContainsFunc(strings.Fields(l.Event), isForgotten) {
 			continue
 		}
 		if _, err := w.exec("INSERT INTO line (event, path, section, text, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			clean.Clip(l.Event, maxPath), clean.Line(l.Path, maxPath), clean.Line(l.Section, maxSpeaker), l.Text, linePending); err != nil {
 			return err
 		}
+	}
+	var all int
+	if err := w.tx.QueryRowContext(w.ctx, "SELECT count(*) FROM line").Scan(&all); err != nil || all <= maxLines {
+		return err
 	}
 	_, err = w.exec("DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY state <> 1 DESC, id DESC LIMIT -1 OFFSET ?)", maxLines)
 	return err
@@ -153,7 +160,7 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 	}
 	err = x.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
-		units, err := numbers(ctx, tx, "SELECT DISTINCT unit FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE event = ?", event)
+		units, err := numbers(ctx, tx, "SELECT DISTINCT unit FROM entry JOIN chunk ON chunk.id = entry.chunk WHERE event = ? ORDER BY unit", event)
 		if err != nil {
 			return err
 		}
@@ -189,7 +196,7 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 				return err
 			}
 		}
-		if err := w.dropLines(func(l Line) bool { return l.Event == event }); err != nil || !found {
+		if err := w.dropLines(func(l Line) bool { return slices.Contains(strings.Fields(l.Event), event) }); err != nil || !found {
 			return err
 		}
 		if _, err := w.exec("INSERT INTO words (words) VALUES ('optimize')"); err != nil {
