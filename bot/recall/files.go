@@ -66,7 +66,8 @@ type sync1 struct {
 	container Container
 	forgotten memory.Forgotten
 	main      string        // MEMORY.md, if it was read
-	waiting   []memory.Line // for which there was no room in their file
+	unwritten []memory.Line // that their file did not take
+	tooLarge  string        // a file that did not for want of space
 }
 
 func (s *sync1) run(ctx context.Context) (err error) {
@@ -118,6 +119,7 @@ func (s *sync1) run(ctx context.Context) (err error) {
 		}
 		doc, err := s.file(ctx, name, byFile[name])
 		if errors.Is(err, errNotAFile) {
+			s.unwritten = append(s.unwritten, byFile[name]...)
 			continue
 		}
 		if err != nil {
@@ -133,7 +135,7 @@ func (s *sync1) run(ctx context.Context) (err error) {
 	if _, err := s.x.Put(ctx, append(docs, gone...)...); err != nil {
 		return err
 	}
-	if err := s.x.Settle(ctx, slices.DeleteFunc(lines, func(l memory.Line) bool { return slices.Contains(s.waiting, l) })); err != nil {
+	if err := s.x.Settle(ctx, slices.DeleteFunc(lines, func(l memory.Line) bool { return slices.Contains(s.unwritten, l) })); err != nil {
 		return err
 	}
 	s.seen, s.scanned = next, status.Forgotten
@@ -162,7 +164,8 @@ func (s *sync1) file(ctx context.Context, name string, lines []memory.Line) (doc
 		return doc, err
 	}
 	if len(text) > maxFile { // it is read as far as it counts, and never written
-		text, s.waiting = text[:maxFile], append(s.waiting, lines...)
+		text = text[:maxFile]
+		s.wait(name, lines)
 	} else if merged := s.merged(name, text, lines); merged != text {
 		if err := s.container.WriteFile(ctx, full, []byte(merged)); err != nil {
 			if ctx.Err() != nil {
@@ -191,16 +194,23 @@ func (s *sync1) merged(name, text string, lines []memory.Line) string {
 		return out
 	}
 	gone := slices.DeleteFunc(slices.Clone(lines), func(l memory.Line) bool { return !l.Gone })
-	s.waiting = append(s.waiting, slices.DeleteFunc(slices.Clone(lines), func(l memory.Line) bool { return l.Gone })...)
+	s.wait(name, slices.DeleteFunc(slices.Clone(lines), func(l memory.Line) bool { return l.Gone }))
 	return merge(name, text, gone, s.forgotten.Text)
+}
+
+// wait leaves lines for which their file has no space until later.
+func (s *sync1) wait(name string, lines []memory.Line) {
+	if len(lines) > 0 {
+		s.unwritten, s.tooLarge = append(s.unwritten, lines...), name
+	}
 }
 
 // noteFull logs once that lines wait for room in their file.
 func (s *sync1) noteFull() {
-	if len(s.waiting) > 0 && !s.full {
-		s.log.Warn().Str("room", s.x.Room()).Str("file", s.waiting[0].Path).Int("lines", len(s.waiting)).Msg("a memory file is too large: what is new is only in the index")
+	if s.tooLarge != "" && !s.full {
+		s.log.Warn().Str("room", s.x.Room()).Str("file", s.tooLarge).Msg("a memory file is too large: what is new is only in the index")
 	}
-	s.full = len(s.waiting) > 0
+	s.full = s.tooLarge != ""
 }
 
 // checkEdited finds the lines that somebody has removed from a file or changed: they are
@@ -213,7 +223,11 @@ func (s *sync1) checkEdited(ctx context.Context, name, text string) error {
 	if err != nil {
 		return err
 	}
-	lost := slices.DeleteFunc(slices.Clone(written), func(l memory.Line) bool { return has(text, l.Text) })
+	there := map[string]bool{}
+	for line := range strings.Lines(text) {
+		there[item(line)] = true
+	}
+	lost := slices.DeleteFunc(written, func(l memory.Line) bool { return there[l.Text] })
 	switch {
 	case len(lost) == 0 || len(text) > maxFile:
 		return nil

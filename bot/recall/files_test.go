@@ -185,7 +185,7 @@ func TestSyncInHostileWorkspace(t *testing.T) {
 		"links and pipes": "mkdir memory; ln -s /etc/passwd MEMORY.md; ln -s /dev/zero context.md; mkfifo status.md memory/p.md; ln -s / memory/l.md; mkdir memory/d.md",
 		"a linked folder": "mkdir real; yes walrus | head -c 5000 > real/2026-01-01.md; ln -s real memory",
 		"a gigabyte":      "truncate -s 1G MEMORY.md; mkdir memory; for i in $(seq 1 900); do truncate -s 1M memory/$i.md; done; truncate -s 1G memory/2026-01-01.md context.md",
-		"many files":      "mkdir memory; cd memory; awk 'BEGIN { for (i = 1; i <= 100000; i++) { f = i \".md\"; print \"x\" > f; close(f) } }'; seq -f 'x%g' 1 50000 | xargs touch",
+		"many files":      "mkdir memory; cd memory; awk 'BEGIN { for (i = 1; i <= 100000; i++) { f = i \".md\"; print \"x\" > f; close(f) } }'",
 		"odd names":       `mkdir memory; echo a > 'memory/a b.md'; echo b > "$(printf 'memory/new\nline.md')"; echo c > "$(printf 'memory/\377.md')"; echo d > memory/.md; echo e > 'memory/-rf.md'`,
 	} {
 		t.Run(name, func(t *testing.T) {
