@@ -235,7 +235,7 @@ func (s *sync1) checkEdited(ctx context.Context, name, text string) error {
 		return s.x.Rewrite(ctx, name)
 	}
 	for _, l := range lost {
-		if err := s.x.ForgetLine(ctx, l); err != nil {
+		if err := s.x.ForgetLine(ctx, l, wish(l.Text)); err != nil {
 			return err
 		}
 	}

@@ -276,6 +276,16 @@ func parseAnswer(text string) (question, answer string, ok bool) {
 	return question, answer, ok && ok2
 }
 
+// wish takes the value of a preference, a fact or a decision out of the line that keeps it, or returns "".
+func wish(line string) string {
+	kind, rest, _ := strings.Cut(line, ": ")
+	value, _, learned := strings.Cut(rest, " (learned from: ")
+	if _, known := sections[kind]; !known || !learned {
+		return ""
+	}
+	return value
+}
+
 // withoutQuotes leaves out lines that quote somebody.
 func withoutQuotes(text string) string {
 	var out []string

@@ -219,10 +219,22 @@ func (x *Index) Rewrite(ctx context.Context, path string) error {
 	return x.failed("note lines", err)
 }
 
-// ForgetLine forgets a line that somebody has removed from its file, wherever else it is.
-func (x *Index) ForgetLine(ctx context.Context, l Line) error {
-	hash := string(hashOf(l.Text))
-	if _, err := x.forget(ctx, func(text string) bool { return string(hashOf(text)) == hash }); err != nil {
+// ForgetLine forgets a line that somebody has removed from its file, wherever else it is. What the line's message says
+// goes, too, as far as it contains this value; "" is nothing.
+func (x *Index) ForgetLine(ctx context.Context, l Line, value string) error {
+	forget := map[string]bool{string(hashOf(l.Text)): true}
+	if value = plain(value); value != "" && l.Event != "" {
+		said, err := texts(ctx, x.db, "SELECT text FROM entry WHERE event = ? UNION SELECT text FROM line WHERE event = ?", l.Event, l.Event)
+		if err != nil {
+			return x.failed("read message", err)
+		}
+		for _, text := range said {
+			if strings.Contains(plain(text), value) {
+				forget[string(hashOf(text))] = true
+			}
+		}
+	}
+	if _, err := x.forget(ctx, func(text string) bool { return forget[string(hashOf(text))] }); err != nil {
 		return err
 	}
 	_, err := x.db.ExecContext(ctx, "DELETE FROM line WHERE id = ?", l.ID)
