@@ -12,7 +12,7 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 	if err := r.waitForEnd(ctx); err != nil { // its files are part of the memory
 		return err
 	}
-	answer, err := r.bot.Recall.Command(ctx, r.id, row.ID, text)
+	answer, err := r.bot.Recall.Command(ctx, r.id, row.ID, text, r.bot.policy.Room(r.id).MemoryFrom...)
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot use the memory of a room")
 		answer = "I cannot read or change this room's memory. " + r.bot.sentence(err)

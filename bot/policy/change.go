@@ -14,7 +14,7 @@ import (
 )
 
 // Keys are the keys for Set, in the order in which they are shown.
-var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "tokens_per_day", "approvals"}
+var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "tokens_per_day", "approvals", "memory_from"}
 
 // Values of Set with a special meaning.
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 // Set changes a setting of a room, or of all rooms with room "" or "defaults". Lists of
-// people are separated by commas or spaces, approvals by commas; none is an empty list,
+// people and rooms are separated by commas or spaces, approvals by commas; none is an empty list,
 // and default removes the line. The file is read again first, so manual changes are
 // kept. On an [Error], nothing was changed; it says what would be valid.
 func (s *Source) Set(room, key, value string) error {
@@ -55,7 +55,7 @@ func set(section *yaml.Node, key, value string) error {
 			return sayf("%q is not a whole number, which %s needs.", value, key)
 		}
 		putAt(mappingAt(section, "limits"), key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(n, 10)})
-	case key == "allow" || key == "block" || key == "approvals":
+	case slices.Contains([]string{"allow", "block", "approvals", "memory_from"}, key):
 		putList(section, key, parts(key, value))
 	case value == valueNone && key != "reply":
 		putAt(section, key, scalar("", yaml.DoubleQuotedStyle))

@@ -24,6 +24,7 @@ const (
 	MaxPrefix    = 200     // bytes of one
 	MaxPeople    = 1000    // entries of one list of people
 	MaxWord      = 200     // bytes of a model's name, and of a persona file's
+	MaxRooms     = 5       // of which one room reads the memory
 )
 
 // DefaultApprovals are the commands that need approval unless the file says otherwise.
@@ -46,6 +47,8 @@ type Room struct {
 	Timeout, QuestionTimeout time.Duration
 	// Tokens is how many tokens of the model the room may use on one day; 0 means as in the settings.
 	Tokens int64
+	// MemoryFrom are the other rooms of which this room's tasks may use the memory.
+	MemoryFrom []string
 
 	allow *people   // who is heard besides the owners; nil: as in the settings
 	block []*people // who is blocked: in all rooms, and in this one

@@ -80,6 +80,9 @@ func TestParseRefuses(t *testing.T) {
 		"defaults: {limits: {question_minutes: .nan}}":                          "is not a whole number",
 		"defaults: {limits: {question_minutes: 43201}}":                         "from 1 to 43200",
 		"defaults: {limits: {memory: 1g}}":                                      "memory",
+		"defaults: {memory_from: ['!a:x']}":                                     "defaults: memory_from: only a room can have it",
+		"rooms: {'!r:x': {memory_from: ['@a:x']}}":                              `memory_from: "@a:x" is not a room ID`,
+		"rooms: {'!r:x': {memory_from: ['!1','!2','!3','!4','!5','!6']}}":       "more than 5 rooms",
 		"rooms: {'!a b:x': {}}":                                                 "is not a room ID",
 		"rooms: {'!': {}}":                                                      "is not a room ID",
 		"rooms: {'!a:x': {}, '!a:x': {}}":                                       "already defined",
@@ -135,7 +138,7 @@ func TestRoom(t *testing.T) {
 	p, err := Parse([]byte(`
 defaults: {reply: all, persona: a.md, model: m, limits: {timeout_seconds: 60, question_minutes: 5}}
 rooms:
-  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, limits: {timeout_seconds: 61, tokens_per_day: 7}}
+  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, limits: {timeout_seconds: 61, tokens_per_day: 7}, memory_from: ["!none:x"]}
   "!none:x": {persona: "", model: ""}
   "!version12-without-server": {reply: off}
 `))
@@ -143,10 +146,10 @@ rooms:
 		t.Fatal(err)
 	}
 	for id, want := range map[string]Room{
-		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil},
-		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, 7, nil, nil},
-		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, 0, nil, nil},
-		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil},
+		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil, nil},
+		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, nil, nil},
+		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, 0, nil, nil, nil},
+		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil, nil},
 	} {
 		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{})); diff != "" {
 			t.Errorf("%s: %s", id, diff)

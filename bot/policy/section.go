@@ -25,13 +25,14 @@ const (
 
 // section contains the settings of all rooms, or of one; nil is not set.
 type section struct {
-	Allow     yaml.Node `yaml:"allow"`
-	Block     *[]string `yaml:"block"`
-	Reply     *string   `yaml:"reply"`
-	Persona   *string   `yaml:"persona"`
-	Model     *string   `yaml:"model"`
-	Limits    limits    `yaml:"limits"`
-	Approvals *[]string `yaml:"approvals"`
+	Allow      yaml.Node `yaml:"allow"`
+	Block      *[]string `yaml:"block"`
+	Reply      *string   `yaml:"reply"`
+	Persona    *string   `yaml:"persona"`
+	Model      *string   `yaml:"model"`
+	Limits     limits    `yaml:"limits"`
+	Approvals  *[]string `yaml:"approvals"`
+	MemoryFrom *[]string `yaml:"memory_from"`
 }
 
 type limits struct {
@@ -103,7 +104,31 @@ func (s *section) over(r *Room, where string) error {
 		}
 		r.Tokens = int64(*n)
 	}
+	if err := s.overMemory(r, where); err != nil {
+		return err
+	}
 	return s.overApprovals(r, where)
+}
+
+// overMemory applies memory_from. Nothing crosses rooms by default, so no default allows it.
+func (s *section) overMemory(r *Room, where string) error {
+	if s.MemoryFrom == nil {
+		return nil
+	}
+	list := *s.MemoryFrom
+	if where == defaultsKey {
+		return fmt.Errorf("%s: memory_from: only a room can have it", where)
+	}
+	if len(list) > MaxRooms {
+		return fmt.Errorf("%s: memory_from: more than %d rooms", where, MaxRooms)
+	}
+	for _, room := range list {
+		if !isRoom(room) {
+			return fmt.Errorf("%s: memory_from: %q is not a room ID; use one like !abc:example.org", where, room)
+		}
+	}
+	r.MemoryFrom = list
+	return nil
 }
 
 func (s *section) overApprovals(r *Room, where string) error {

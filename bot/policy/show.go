@@ -62,6 +62,7 @@ func (s *section) says(key string) bool {
 		"question_minutes": s.Limits.QuestionMinutes != nil,
 		"tokens_per_day":   s.Limits.TokensPerDay != nil,
 		"approvals":        s.Approvals != nil,
+		"memory_from":      s.MemoryFrom != nil,
 	}[key]
 }
 
@@ -94,6 +95,8 @@ func (r *Room) show(key string) string {
 		return number(r.QuestionTimeout, time.Minute)
 	case "tokens_per_day":
 		return number(time.Duration(r.Tokens), 1)
+	case "memory_from":
+		return shown(r.MemoryFrom, "no other room")
 	}
 	return shown(r.Approvals, "none")
 }

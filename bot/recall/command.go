@@ -21,8 +21,8 @@ const Usage = "`!memory` shows what I remember in this room, newest first. `!mem
 
 // Command carries out `!memory …` of a user, and returns the answer in Markdown. After it
 // has made the room forget something, the next task starts a new session, because the
-// current one may still know it.
-func (m *Memory) Command(ctx context.Context, room, event, text string) (answer string, err error) {
+// current one may still know it. The others are rooms of which the tasks of this room use the memory.
+func (m *Memory) Command(ctx context.Context, room, event, text string, others ...string) (answer string, err error) {
 	if m == nil {
 		return "I have no memory: the operator has turned it off (`SLOTS_MEMORY=none`). The conversation and the files in `/workspace` are kept.", nil
 	}
@@ -33,7 +33,7 @@ func (m *Memory) Command(ctx context.Context, room, event, text string) (answer 
 	err = m.with(ctx, room, func(x *memory.Index) (err error) {
 		switch verb = strings.ToLower(verb); {
 		case verb == "" || verb == "list":
-			answer, err = newest(ctx, x)
+			answer, err = newest(ctx, x, readsFrom(room, others))
 		case rest == "":
 			answer = Usage
 		case verb == "search":
@@ -53,7 +53,7 @@ func (m *Memory) Command(ctx context.Context, room, event, text string) (answer 
 	return answer, err
 }
 
-func newest(ctx context.Context, x *memory.Index) (string, error) {
+func newest(ctx context.Context, x *memory.Index, more string) (string, error) {
 	hits, err := x.Newest(ctx, shownEntries)
 	if err != nil {
 		return "", err
@@ -63,9 +63,9 @@ func newest(ctx context.Context, x *memory.Index) (string, error) {
 		return "", err
 	}
 	if len(hits) == 0 {
-		return "I remember nothing in this room yet.", nil
+		return strings.TrimSpace("I remember nothing in this room yet. " + more), nil
 	}
-	return fmt.Sprintf("I remember %d entries in this room. The newest:\n\n%s\n%s", status.Entries, shown(hits), Usage), nil
+	return fmt.Sprintf("I remember %d entries in this room. The newest:\n\n%s\n%s%s", status.Entries, shown(hits), more, Usage), nil
 }
 
 func search(ctx context.Context, x *memory.Index, words string) (string, error) {

@@ -31,18 +31,20 @@ type Known struct {
 	// Forgotten must not be given to the agent.
 	Forgotten memory.Forgotten
 
-	ids []string
+	ids   []string
+	given map[string]bool // what the session has
 }
 
 // Find returns what a room knows about a text: a task, with what it quotes. What the session was given before is left
 // out; a new session has been given nothing. A failure is logged and finds nothing: a task never waits for its memory.
-func (m *Memory) Find(ctx context.Context, room, session, text string) (k Known) {
-	if m == nil || !memory.Exists(m.dir, room) {
+// What the other rooms remember comes last.
+func (m *Memory) Find(ctx context.Context, room, session, text string, others ...string) (k Known) {
+	if m == nil {
 		return k
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	err := m.with(ctx, room, func(x *memory.Index) (err error) {
+	err := m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
 		k, err = find(ctx, x, session, text)
 		return err
 	})
@@ -52,6 +54,7 @@ func (m *Memory) Find(ctx context.Context, room, session, text string) (k Known)
 		}
 		return Known{Forgotten: k.Forgotten}
 	}
+	m.addOthers(ctx, &k, room, text, others)
 	return k
 }
 
@@ -73,6 +76,7 @@ func find(ctx context.Context, x *memory.Index, session, text string) (k Known, 
 	if err != nil {
 		return k, err
 	}
+	k.given = given
 	var seen []string
 	take := func(hits []memory.Hit, most int, show func(memory.Hit) string) (out []string) {
 		for _, hit := range hits {

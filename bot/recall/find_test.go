@@ -116,3 +116,40 @@ func TestRedactAndEdit(t *testing.T) {
 		t.Errorf("it came back: %+v", k)
 	}
 }
+
+// What another room remembers is given only if this room may read it, and never what was said there.
+func TestFindInOtherRooms(t *testing.T) {
+	m := newMemory(t)
+	backup := task(1, 0, "Back up the database", "Backed up production")
+	backup.Answers = []Answer{{"Which database - production or staging?", "production", "alice", "$a"}}
+	learn(t, m, backup, task(2, 1, "The walrus is called Emil.", "Noted."), task(3, 1, "remember that the database password rotation is on Monday", "Noted."))
+	elsewhere := task(9, 0, "count the doors", "Nine")
+	elsewhere.Room = "!den"
+	learn(t, m, elsewhere)
+
+	if k := m.Find(t.Context(), "!den", "", "Back up the database"); len(k.ids) > 0 {
+		t.Errorf("not allowed, but found %+v", k)
+	}
+	k := m.Find(t.Context(), "!den", "", "Back up the database, or the walrus", "!r", "!missing", "!den")
+	all := strings.Join(k.Retrieved, "\n")
+	if len(k.Retrieved) == 0 || len(k.Retrieved) > mostOthers || strings.Count(all, "the room !r, ") != len(k.Retrieved) ||
+		!strings.Contains(all, "A: production") || strings.Contains(all, "Emil") || strings.Contains(all, "conversation") {
+		t.Errorf("found %q", k.Retrieved)
+	}
+	m.Gave(t.Context(), "!den", "s9", k)
+	if again := m.Find(t.Context(), "!den", "s9", "Back up the database, or the walrus", "!r"); len(again.Retrieved) > 0 {
+		t.Errorf("given twice: %q", again.Retrieved)
+	}
+	if k := m.Find(t.Context(), "!r", "", "count the doors"); strings.Contains(fmt.Sprint(k), "Nine") {
+		t.Errorf("the other way round: %+v", k)
+	}
+	if k := m.Find(t.Context(), "!new", "", "Back up the database", "!r"); len(k.Retrieved) == 0 {
+		t.Error("a room that remembers nothing itself is given nothing")
+	}
+	for room, want := range map[string]bool{"!den": true, "!new": true, "!r": false} {
+		others := []string{"!r"}
+		if got, err := m.Command(t.Context(), room, "$x", "", others...); err != nil || strings.Contains(got, "what these rooms remember: `!r`") != want {
+			t.Errorf("%s is told %q, %v", room, got, err)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (a *attempt) recall(ctx context.Context) {
 	if a.quoted != nil {
 		text += "\n" + a.quoted.Text
 	}
-	a.known = t.env.Recall.Find(ctx, t.env.ID, session, text)
+	a.known = t.env.Recall.Find(ctx, t.env.ID, session, text, t.env.rules().MemoryFrom...)
 }
 
 // noteKnown records that the session has what recall found. It does not delay the run.

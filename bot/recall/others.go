@@ -1,0 +1,67 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+const (
+	// maxOthers is of how many other rooms the memory is searched.
+	maxOthers = 5
+	// mostOthers is how many of their entries a task is given.
+	mostOthers = 3
+)
+
+// shared are the sources that an owner may open to another room. What was said is never among them.
+var shared = []memory.Source{memory.SourceMemory, memory.SourceNote, memory.SourceAnswer, memory.SourceLog}
+
+// addOthers adds what other rooms remember about a text, each entry with its room. An owner has allowed that in
+// policy.yaml. A room that cannot be read is left out.
+func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, others []string) {
+	type found struct {
+		memory.Hit
+		room string
+	}
+	var all []found
+	for _, other := range others[:min(len(others), maxOthers)] {
+		if other == room {
+			continue
+		}
+		err := m.change(ctx, other, func(ctx context.Context, x *memory.Index) error {
+			hits, err := x.Search(ctx, memory.Query{Text: text, Max: 2 * mostOthers, Min: leastScore, Sources: shared})
+			for _, hit := range hits {
+				all = append(all, found{hit, other})
+			}
+			return err
+		})
+		m.warn(ctx, other, "cannot search the memory of a room for another one", err)
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.Score, a.Score) })
+	var seen []string
+	for _, hit := range all {
+		id := hit.room + " " + hit.ID
+		twice := func(text string) bool { return strings.Contains(hit.Text, text) }
+		if len(seen) == mostOthers || k.given[id] || Instructs(hit.Text) || k.Forgotten.Text(hit.Text) || slices.ContainsFunc(seen, twice) {
+			continue
+		}
+		seen = append(seen, hit.Text)
+		k.ids = append(k.ids, id)
+		k.Retrieved = append(k.Retrieved, fmt.Sprintf("the room %s, %s", clean.Line(hit.room, 80), placed(hit.Hit)))
+	}
+}
+
+// readsFrom says of which other rooms a room uses the memory, "" if of none.
+func readsFrom(room string, others []string) string {
+	others = slices.DeleteFunc(slices.Clone(others), func(other string) bool { return other == room })
+	if len(others) == 0 {
+		return ""
+	}
+	return "Tasks here are also given what these rooms remember: `" + strings.Join(others[:min(len(others), maxOthers)], "`, `") +
+		"`. An owner has set that in `policy.yaml` (`memory_from`).\n\n"
+}
