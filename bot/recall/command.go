@@ -88,20 +88,24 @@ func (m *Memory) add(ctx context.Context, x *memory.Index, event, text string) (
 	if err != nil {
 		return "", err
 	}
-	if !added {
+	_, err = x.Learn(ctx, nil, []memory.Line{{Event: event, Path: mainFile, Section: sections["fact"], Text: fact}})
+	if err == nil && !added {
 		return "I remember that already.", nil
 	}
-	_, err = x.Learn(ctx, nil, []memory.Line{{Event: event, Path: mainFile, Section: sections["fact"], Text: fact}})
 	return "I will remember that in this room. After the next task it is also in `/workspace/MEMORY.md`.", err
 }
 
 func (m *Memory) forget(ctx context.Context, x *memory.Index, what string) (string, error) {
+	known, err := x.Knows(ctx, what)
+	if err == nil && known { // first: the command may be repeated after a crash, and then finds nothing any more
+		err = m.store.SetSession(ctx, x.Room(), "")
+	}
+	if err != nil {
+		return "", err
+	}
 	n, err := x.Forget(ctx, what)
 	if errors.Is(err, memory.ErrNotFound) {
 		n, err = x.ForgetText(ctx, what)
-	}
-	if err == nil {
-		err = m.store.SetSession(ctx, x.Room(), "")
 	}
 	if err != nil {
 		return "", err

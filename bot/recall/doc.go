@@ -24,6 +24,7 @@
 // [Instructs] is a list of phrases, not a guarantee: what the agent is given is marked as notes, and nothing in it can
 // do more than the agent itself.
 //
-// The package never sends anything, asks no model, and logs no text. A failure costs the memory of a task, never the
-// task.
+// The package never sends anything, asks no model, and logs no text. A failure costs the memory of a task at most, never
+// the task. While another program keeps an index locked, changes wait in the process; after a restart, tasks that the
+// index lacks are learned from state.json.
 package recall

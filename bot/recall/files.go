@@ -26,6 +26,7 @@ const (
 // roomFiles is what is known of the memory files in a room's container. An agent may change them at any time.
 type roomFiles struct {
 	stale atomic.Bool // the index may lack what seen says
+	later later
 
 	mu      sync.Mutex
 	seen    map[string]stamp // the files that the index has, by name
@@ -53,6 +54,9 @@ func (m *Memory) Sync(ctx context.Context, room string, container Container) err
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+		if f.later.behind() {
+			return nil // it is locked: after the next task
+		}
 		s := sync1{Memory: m, roomFiles: f, x: x, container: container}
 		return s.run(ctx)
 	})

@@ -145,7 +145,7 @@ func (o observer) conversation() []memory.Document {
 
 // executions is the task and what the agent did for it.
 func (o observer) executions() []memory.Document {
-	t, doc := o.task, memory.Document{Source: memory.SourceExecution, Path: "execution/" + o.task.ID, Origin: memory.OriginTask}
+	t, doc := o.task, memory.Document{Source: memory.SourceExecution, Path: executionPath(o.task.ID), Origin: memory.OriginTask}
 	add := func(command, outcome string, success bool, took time.Duration) {
 		if command = o.short(command); command == "" {
 			return

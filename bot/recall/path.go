@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 )
 
+// executionPath names what was done for a task.
+func executionPath(id string) string { return "execution/" + id }
+
 // conversationPath names what was said in a task, also when it is read from a transcript.
 func conversationPath(room, event string) string {
 	sum := sha256.Sum256([]byte(room + "\x00" + event))

@@ -41,11 +41,11 @@ func New(dir string, store *state.Store, log zerolog.Logger, secrets ...string) 
 // with opens the index of a room for one use. An index that is new, or was damaged, is
 // filled with what the transcripts and state.json still have.
 func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) error) (err error) {
-	fresh := !memory.Exists(m.dir, room)
 	x, err := memory.Open(ctx, m.dir, room)
 	if err != nil {
 		return err
 	}
+	fresh := x.Created()
 	defer func() {
 		if closed := x.Close(); err == nil {
 			err = closed
@@ -61,6 +61,7 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 		}
 		m.files(room).stale.Store(true)
 	}
+	m.catchUp(ctx, x)
 	return do(x)
 }
 
@@ -83,20 +84,27 @@ func (m *Memory) ConcealOutcome(text string, answers []Answer) string {
 	return m.Conceal(text, answers)
 }
 
-// Learn stores what was observed in a task. It may be repeated.
+// Learn stores what was observed in a task. It may be repeated. After an error it is
+// repeated when the index is used next.
 func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if m == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	return m.with(ctx, t.Room, func(x *memory.Index) error {
+	return m.apply(ctx, t.Room, func(ctx context.Context, x *memory.Index) error {
 		l := m.filter.observe(t)
-		if err := m.correct(ctx, x, t, &l); err != nil {
+		wrong, err := m.correct(ctx, x, t, &l)
+		if err != nil {
 			return err
 		}
 		if _, err := x.Learn(ctx, l.docs, l.lines); err != nil {
 			return err
+		}
+		if wrong != "" {
+			if _, err := x.Forget(ctx, wrong); err != nil {
+				return err
+			}
 		}
 		if err := x.KeepNewest(ctx, contextFile, maxPrior); err != nil {
 			return err
@@ -112,22 +120,19 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	})
 }
 
-// correct replaces the answer that a person has just corrected.
-func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learned) error {
+// correct adds the answer with which a person has just corrected another one, and returns that one's ID, or "".
+func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learned) (wrong string, err error) {
 	if l.correction == "" {
-		return nil
+		return "", nil
 	}
 	hits, err := x.Newest(ctx, 20, memory.SourceAnswer)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, hit := range hits {
 		question, answer, ok := parseAnswer(hit.Text)
 		if !ok || !sharesWord(question, l.correction) || sharesWord(answer, l.correction) {
 			continue
-		}
-		if _, err := x.Forget(ctx, hit.ID); err != nil {
-			return err
 		}
 		about := t
 		about.ID += "/correction"
@@ -137,14 +142,14 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 		about.Answers = []Answer{{Question: question, Answer: l.correction, By: t.By, Event: t.Event}}
 		more := m.filter.observe(about)
 		l.docs, l.lines = append(l.docs, more.answers...), append(l.lines, more.answerLines...)
-		return nil
+		return hit.ID, nil
 	}
-	return nil
+	return "", nil
 }
 
 // Redact removes what a message said from the memory of a room. A failure is logged.
 func (m *Memory) Redact(ctx context.Context, room, event string) {
-	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room", m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room", m.changeLater(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		_, err := x.Redact(ctx, event)
 		return err
 	}))
@@ -152,7 +157,7 @@ func (m *Memory) Redact(ctx context.Context, room, event string) {
 
 // Edit replaces what a message said in the memory of a room, if it is there. A failure is logged.
 func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
-	m.warn(ctx, room, "cannot replace an edited message in the memory of a room", m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	m.warn(ctx, room, "cannot replace an edited message in the memory of a room", m.changeLater(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		found, err := x.Edit(ctx, event, m.filter.keep(text))
 		if err != nil || !found {
 			return err
@@ -190,6 +195,16 @@ func (m *Memory) change(ctx context.Context, room string, do func(context.Contex
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	return m.with(ctx, room, func(x *memory.Index) error { return do(ctx, x) })
+}
+
+// changeLater is change, but repeats what failed when the index is used next.
+func (m *Memory) changeLater(ctx context.Context, room string, do change) error {
+	if m == nil || !memory.Exists(m.dir, room) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return m.apply(ctx, room, do)
 }
 
 func (m *Memory) files(room string) *roomFiles {

@@ -37,6 +37,26 @@ func (x *Index) Forget(ctx context.Context, id string) (n int, err error) {
 	return x.forget(ctx, func(text string) bool { return hashes[string(hashOf(text))] })
 }
 
+// Knows reports whether Forget, with an ID, or ForgetText would find something.
+func (x *Index) Knows(ctx context.Context, what string) (bool, error) {
+	if key, err := hex.DecodeString(strings.TrimSpace(what)); err == nil && len(key) > 0 {
+		found, err := numbers(ctx, x.db, "SELECT id FROM chunk WHERE key = ? LIMIT 1", key)
+		if err != nil || len(found) > 0 {
+			return len(found) > 0, x.failed("look up entry", err)
+		}
+	}
+	wanted := plain(what)
+	if len(wanted) < leastForgotten {
+		return false, nil
+	}
+	n := 0
+	err := x.inTx(ctx, func(tx *sql.Tx) (err error) {
+		_, _, n, err = matching(ctx, tx, func(text string) bool { return strings.Contains(plain(text), wanted) })
+		return err
+	})
+	return n > 0, x.failed("look up entry", err)
+}
+
 // ForgetText is Forget for all entries that contain a text; letter case and white space do not count.
 func (x *Index) ForgetText(ctx context.Context, text string) (n int, err error) {
 	wanted := plain(text)

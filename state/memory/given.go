@@ -69,6 +69,12 @@ func (x *Index) Forgotten(ctx context.Context) (Forgotten, error) {
 	return all, x.failed("read what was forgotten", err)
 }
 
+// Has reports whether there is a document.
+func (x *Index) Has(ctx context.Context, source Source, path string) (bool, error) {
+	ids, err := numbers(ctx, x.db, "SELECT id FROM document WHERE source = ? AND path = ?", source, path)
+	return len(ids) > 0, x.failed("look up document", err)
+}
+
 // Paths lists the documents of a source.
 func (x *Index) Paths(ctx context.Context, source Source) (map[string]bool, error) {
 	paths, err := texts(ctx, x.db, "SELECT path FROM document WHERE source = ?", source)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"matrix-tui/state/damage"
 	"matrix-tui/state/sqlitefile"
 )
@@ -20,7 +22,10 @@ import (
 // MaxIndex bounds the index of a room, in bytes.
 const MaxIndex = 64 << 20
 
-const pageSize = 4096
+const (
+	pageSize = 4096
+	busyTime = 5000 // how long to wait for another process that writes, ms
+)
 
 // Folder is the folder of the indexes in the state directory.
 const Folder = "memory"
@@ -32,6 +37,7 @@ type Index struct {
 	path     string
 	room     string
 	salvaged *Salvage
+	created  bool
 }
 
 // Path returns the file of a room's index in the state directory dir.
@@ -118,6 +124,7 @@ func (x *Index) prepare(ctx context.Context, unclean bool) error {
 
 // create creates the tables, unless another process has just done that.
 func (x *Index) create(ctx context.Context) error {
+	x.created = true
 	return x.inTx(ctx, func(tx *sql.Tx) error {
 		version, tables := 0, 0
 		err := tx.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)").Scan(&version, &tables)
@@ -151,7 +158,7 @@ func createFile(path string) error {
 
 func connect(path string) (*sql.DB, error) {
 	return sqlitefile.Open(path, url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(4194304)",
+		fmt.Sprintf("busy_timeout(%d)", busyTime), "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(4194304)",
 		"secure_delete(1)", // what is forgotten is gone
 		fmt.Sprintf("max_page_count(%d)", MaxIndex/pageSize),
 	}})
@@ -159,6 +166,16 @@ func connect(path string) (*sql.DB, error) {
 
 // Room returns the room of the index.
 func (x *Index) Room() string { return x.room }
+
+// Created reports whether Open found no index, or an empty file.
+func (x *Index) Created() bool { return x.created }
+
+// Busy reports whether another process is writing, and may be for long.
+func (x *Index) Busy(ctx context.Context) bool {
+	_, err := x.db.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK")
+	_, after := x.db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTime))
+	return sqlitefile.Code(err) == sqlite3.SQLITE_BUSY || after != nil
+}
 
 // Close closes the index.
 func (x *Index) Close() error {
