@@ -2,13 +2,16 @@ package memory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -225,6 +228,36 @@ func TestFull(t *testing.T) {
 	}
 	wantSentence(t, err, "is full")
 	wantFirst(t, x, "walrus", "a walrus")
+}
+
+// Long before the index is full, what was said first and what was done first make room. Nothing else does.
+func TestOldestMakeRoom(t *testing.T) {
+	x := openIn(t, t.TempDir())
+	_, err := x.Add(t.Context(), "fact", "The otter is called Emil.")
+	must(t, err)
+	put(t, x, SourceMemory, "MEMORY.md", "- a walrus")
+	var docs []Document
+	for i := range 1000 {
+		docs = append(docs, Document{Source: SourceTranscript, Path: fmt.Sprint("conversation/", i), Origin: OriginTask, Entries: []Entry{
+			{From: 1, To: 1, Time: day(1, 1).Add(time.Duration(i) * time.Hour), Text: fmt.Sprintf("topic%d %s", i, strings.Repeat("word ", 200))}}})
+	}
+	_, err = x.Put(t.Context(), docs...)
+	must(t, err)
+	before, err := x.Status(t.Context())
+	must(t, err)
+	const most = 1 << 20
+	must(t, x.inTx(t.Context(), func(tx *sql.Tx) error { return newWriter(t.Context(), tx).makeRoom(most) }))
+	after, err := x.Status(t.Context())
+	must(t, err)
+	if before.Bytes < 2*most || after.Entries > before.Entries/2 || after.Entries < 100 {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	wantFirst(t, x, "otter", "Emil")
+	wantFirst(t, x, "walrus", "walrus")
+	wantFirst(t, x, "topic999", "topic999")
+	if all := strings.Join(find(t, x, "topic1"), "\n"); strings.Contains(all, "topic1 ") {
+		t.Error("the oldest is still there")
+	}
 }
 
 func TestLocked(t *testing.T) {

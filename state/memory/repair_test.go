@@ -30,9 +30,11 @@ func filled(t *testing.T, dir string) *Index {
 
 func TestDamagedIndexIsBuiltAgain(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, path string){
-		"header": func(t *testing.T, path string) { overwrite(t, path, 0, 100) },
-		"schema": func(t *testing.T, path string) { overwrite(t, path, 100, 3000) },
-		"marker": func(t *testing.T, path string) { must(t, os.WriteFile(path+".damaged", nil, 0o600)) },
+		"header":           func(t *testing.T, path string) { overwrite(t, path, 0, 100) },
+		"schema":           func(t *testing.T, path string) { overwrite(t, path, 100, 3000) },
+		"marker":           func(t *testing.T, path string) { must(t, os.WriteFile(path+".damaged", nil, 0o600)) },
+		"an older release": func(t *testing.T, path string) { setVersion(t, path, 1) },
+		"a newer release":  func(t *testing.T, path string) { setVersion(t, path, 99) },
 		"cut in the middle": func(t *testing.T, path string) {
 			info, err := os.Stat(path)
 			must(t, err)
@@ -71,6 +73,15 @@ func TestDamagedIndexIsBuiltAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+func setVersion(t *testing.T, path string, version int) {
+	t.Helper()
+	db, err := connect(path)
+	must(t, err)
+	_, err = db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", version))
+	must(t, err)
+	must(t, db.Close())
 }
 
 func overwrite(t *testing.T, path string, at, size int64) {

@@ -9,21 +9,21 @@ import (
 
 // finish makes room if the index has become too large, and counts the chunks.
 func (w *writer) finish() error {
-	if err := w.makeRoom(); err != nil {
+	if err := w.makeRoom(MaxIndex / 10 * 9); err != nil {
 		return err
 	}
 	_, err := w.exec("UPDATE meta SET value = (SELECT count(*) FROM chunk) WHERE key = 'chunks'")
 	return err
 }
 
-// makeRoom removes the oldest units that can be read again from their files while the index is nearly full.
-func (w *writer) makeRoom() error {
+// makeRoom removes the oldest units that can be read again from their files while the index has more than most bytes.
+func (w *writer) makeRoom(most int64) error {
 	for range 100 {
 		var pages, free int64
 		if err := w.tx.QueryRowContext(w.ctx, "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)").Scan(&pages, &free); err != nil {
 			return err
 		}
-		if (pages-free)*pageSize < MaxIndex/10*9 {
+		if (pages-free)*pageSize < most {
 			return nil
 		}
 		oldest, err := numbers(w.ctx, w.tx, `SELECT unit.id FROM unit JOIN document ON document.id = unit.document
