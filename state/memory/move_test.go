@@ -1,6 +1,28 @@
 package memory
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
+
+// A crash before the old index is removed leaves two; the next try removes it, and nothing that was never copied.
+func TestMoveAfterCrash(t *testing.T) {
+	dir := t.TempDir()
+	old := Path(dir, den)
+	filled(t, dir)
+	data, err := os.ReadFile(old)
+	must(t, err)
+	must(t, Move(t.Context(), dir, den, "!next:x"))
+	must(t, os.WriteFile(old, data, 0o600))
+	must(t, Move(t.Context(), dir, "!other:x", "!next:x"))
+	if !Exists(dir, den) {
+		t.Error("the index of another room is gone")
+	}
+	must(t, Move(t.Context(), dir, den, "!next:x"))
+	if Exists(dir, den) || !Exists(dir, "!next:x") {
+		t.Error("the old index is still there, or the new one is gone")
+	}
+}
 
 func TestMove(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
