@@ -20,14 +20,14 @@ type den struct {
 	t         *testing.T
 	room      string
 	container *sandbox.Container
-	log       bytes.Buffer
+	logged    bytes.Buffer
 }
 
 func newDen(t *testing.T, name string) *den {
 	t.Helper()
 	podman, image := sandboxtest.Connect(t, zerolog.Nop())
 	d := &den{t: t, Memory: newMemory(t), room: sandboxtest.Room(name)}
-	d.Memory.log = zerolog.New(&d.log)
+	d.Memory.log = zerolog.New(&d.logged)
 	d.container = sandboxtest.Ensure(t, podman, sandbox.Spec{Room: d.room, Image: image, Version: "test"})
 	return d
 }
@@ -168,8 +168,8 @@ func TestSyncLeavesLargeFile(t *testing.T) {
 	d.sync()
 	d.sync()
 	d.sh("cmp MEMORY.md copy; grep -q 'drawer seven' memory/*.md")
-	if n := strings.Count(d.log.String(), "is too large"); n != 1 {
-		t.Errorf("logged %d times: %s", n, d.log.String())
+	if n := strings.Count(d.logged.String(), "is too large"); n != 1 {
+		t.Errorf("logged %d times: %s", n, d.logged.String())
 	}
 	if got := d.search("drawer"); !strings.Contains(got, "drawer seven") {
 		t.Errorf("found %s", got)
