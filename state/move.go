@@ -12,7 +12,7 @@ type Adapter struct {
 	Message func(Message) Message     // adapts Content, Status and Error of an unsent message
 }
 
-// MoveRoom moves a room's pending events, unfinished tasks and unsent messages to its
+// MoveRoom moves a room's pending events, unfinished tasks, unsent messages and what it has used of the model to its
 // successor, adapted by adapt. The old room keeps archived copies of the events, so
 // that they are still known if they arrive again. closes names events of the old room
 // that are marked Done in the same transaction.
@@ -34,6 +34,9 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 			return err
 		}
 		if err := moveTasks(ctx, tx, from, to, adapt.Key); err != nil {
+			return err
+		}
+		if err := moveSpending(ctx, tx, from, to); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "UPDATE message SET room = ? WHERE room = ? AND status = 0", to, from)

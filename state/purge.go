@@ -30,17 +30,19 @@ var purges = []string{
 			AND seq < (SELECT max(seq) FROM event AS newer WHERE newer.room = old.room)
 			AND NOT EXISTS (SELECT 1 FROM task WHERE task.home = old.room AND task.event = old.event AND task.state <> 'done')
 		LIMIT ?2)`,
-	`DELETE FROM spending WHERE (room, day) IN (SELECT room, day FROM spending WHERE day < ?1 / 86400000 LIMIT ?2)`,
 	`DELETE FROM attempt WHERE key IN (SELECT key FROM attempt WHERE at < ?1 LIMIT ?2)`,
 }
 
 // Purge removes rows that came to the journal before a time and have nothing
 // left to do: archived and decided events, tasks that are done, messages that
-// were sent or refused. It gives their number. Never touched are pending events,
+// were sent or refused. It adds what rooms used on days before that to their totals. It gives the number of rows. Never touched are pending events,
 // the events of tasks that are not done, these tasks with their messages, unsent
 // messages with their tasks, and of each room the newest event and the newest
 // task with its messages. The clock is this host's, not the events' own.
 func (j *Journal) Purge(ctx context.Context, before time.Time) (n int64, err error) {
+	if n, err = j.foldSpending(ctx, before); err != nil {
+		return n, j.failed("purge journal", err)
+	}
 	for _, statement := range purges {
 		for {
 			res, err := j.db.ExecContext(ctx, statement, before.UnixMilli(), purgeStep)

@@ -178,6 +178,11 @@ CREATE TABLE attempt (
 	count INTEGER NOT NULL, -- attempts that failed or did not end
 	at    INTEGER NOT NULL  -- of the last one, ms
 );
+`}, {sql: `
+ALTER TABLE spending ADD COLUMN cached      INTEGER NOT NULL DEFAULT 0; -- the part of input that the model had cached
+ALTER TABLE spending ADD COLUMN runs        INTEGER NOT NULL DEFAULT 0; -- of the agent
+ALTER TABLE spending ADD COLUMN sessions    INTEGER NOT NULL DEFAULT 0; -- that these runs started
+ALTER TABLE spending ADD COLUMN compactions INTEGER NOT NULL DEFAULT 0;
 `}}
 
 // schemaStep is a migration from one version of the schema to the next.

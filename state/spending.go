@@ -9,9 +9,13 @@ import (
 
 // Spending is what a room has used of the model on one day (UTC).
 type Spending struct {
-	Day                     time.Time
-	Requests, Input, Output int64
-	Extra                   int64 // tokens that people have allowed beyond the limit
+	Day                             time.Time
+	Requests, Input, Cached, Output int64 // tokens; Cached is a part of Input
+	Extra                           int64 // tokens that people have allowed beyond the limit
+
+	Runs        int64 // of the agent
+	Sessions    int64 // that these runs started
+	Compactions int64 // sessions that were replaced because they were long
 }
 
 // Tokens returns the sum of input and output.
@@ -19,20 +23,60 @@ func (s Spending) Tokens() int64 { return s.Input + s.Output }
 
 const daySeconds = 24 * 60 * 60
 
+// longAgo is the day of the row with what a room used on days that the journal no longer has.
+const longAgo = 0
+
+const (
+	spendingSums = "sum(requests), sum(input), sum(cached), sum(output), sum(extra), sum(runs), sum(sessions), sum(compactions)"
+
+	addSpending = ` ON CONFLICT (room, day) DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
+		cached = cached + excluded.cached, output = output + excluded.output, extra = extra + excluded.extra, runs = runs + excluded.runs,
+		sessions = sessions + excluded.sessions, compactions = compactions + excluded.compactions`
+
+	spendingColumns = "day, requests, input, cached, output, extra, runs, sessions, compactions"
+
+	querySpending = "SELECT " + spendingColumns + " FROM spending WHERE room = ? AND day > 0 AND day <= ? ORDER BY day DESC LIMIT ?"
+	queryTotal    = "SELECT max(day), " + spendingSums + " FROM spending WHERE room = ? HAVING count(*) > 0"
+)
+
 // Spend adds to what a room has used on s.Day.
 func (j *Journal) Spend(ctx context.Context, room string, s Spending) error {
-	_, err := j.db.ExecContext(ctx, `INSERT INTO spending (room, day, requests, input, output, extra) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (room, day) DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
-			output = output + excluded.output, extra = extra + excluded.extra`,
-		room, s.Day.Unix()/daySeconds, s.Requests, s.Input, s.Output, s.Extra)
-	return j.failed("store spending", err)
+	return j.failed("store spending", spend(ctx, j.db, room, s))
 }
 
-const querySpending = "SELECT day, requests, input, output, extra FROM spending WHERE room = ? AND day <= ? ORDER BY day DESC LIMIT ?"
+// execer is a database or a transaction.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func spend(ctx context.Context, db execer, room string, s Spending) error {
+	if s == (Spending{Day: s.Day}) {
+		return nil
+	}
+	_, err := db.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+addSpending,
+		room, s.Day.Unix()/daySeconds, s.Requests, s.Input, s.Cached, s.Output, s.Extra, s.Runs, s.Sessions, s.Compactions)
+	return err
+}
+
+// stepCost returns what a task's step from one row to the next counts for. It depends on the rows alone, and is stored
+// with the new one, so a step that is repeated after a crash counts once.
+func stepCost(from, to Task, now time.Time) Spending {
+	s := Spending{Day: now}
+	if to.Container != "" && (from.Container == "" || from.Run != to.Run) {
+		s.Runs = 1
+		if !to.Resume {
+			s.Sessions = 1
+		}
+	}
+	if to.Compacted && !from.Compacted {
+		s.Compactions = 1
+	}
+	return s
+}
 
 func scanSpending(row scanner) (s Spending, err error) {
 	var day int64
-	err = row.Scan(&day, &s.Requests, &s.Input, &s.Output, &s.Extra)
+	err = row.Scan(&day, &s.Requests, &s.Input, &s.Cached, &s.Output, &s.Extra, &s.Runs, &s.Sessions, &s.Compactions)
 	s.Day = time.Unix(day*daySeconds, 0).UTC()
 	return s, err
 }
@@ -51,4 +95,42 @@ func (j *Journal) Spent(ctx context.Context, room string, at time.Time) (Spendin
 func (j *Journal) SpentDays(ctx context.Context, room string, n int) ([]Spending, error) {
 	days, err := queryAll(ctx, j.db, scanSpending, querySpending, room, int64(1)<<40, n)
 	return days, j.failed("read spending", err)
+}
+
+// SpentInTotal returns what a room has used so far, also on days that were purged. Day is the newest one.
+func (j *Journal) SpentInTotal(ctx context.Context, room string) (Spending, error) {
+	s, err := scanSpending(j.db.QueryRowContext(ctx, queryTotal, room))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Spending{}, nil
+	}
+	return s, j.failed("read spending", err)
+}
+
+// foldSpending adds what rooms used on the days before a time to one row for each room, and returns the number of days.
+func (j *Journal) foldSpending(ctx context.Context, until time.Time) (n int64, err error) {
+	day := until.Unix() / daySeconds
+	err = j.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT room, ?, "+spendingSums+
+			" FROM spending WHERE day > ? AND day < ? GROUP BY room"+addSpending, longAgo, longAgo, day)
+		if err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, "DELETE FROM spending WHERE day > ? AND day < ?", longAgo, day)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// moveSpending adds what a room has used to what its successor has.
+func moveSpending(ctx context.Context, tx *sql.Tx, from, to string) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO spending (room, "+spendingColumns+") SELECT ?, "+spendingColumns+" FROM spending WHERE room = ?"+addSpending, to, from)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM spending WHERE room = ?", from)
+	return err
 }

@@ -31,12 +31,79 @@ func TestSpending(t *testing.T) {
 	if diff := cmp.Diff([]Spending{next, first}, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := j.Purge(ctx, late.Add(time.Second)); err != nil {
-		t.Fatal(err)
+	total := Spending{Day: next.Day, Requests: 3, Input: 16, Output: 2, Extra: 100}
+	for range 2 {
+		got, err := j.SpentInTotal(ctx, "!a")
+		must(t, err)
+		if diff := cmp.Diff(total, got); diff != "" {
+			t.Errorf("in total: %s", diff)
+		}
+		if _, err := j.Purge(ctx, late.Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	got, err = j.SpentDays(ctx, "!a", 5)
 	must(t, err)
 	if diff := cmp.Diff([]Spending{next}, got); diff != "" {
 		t.Errorf("after a purge: %s", diff)
 	}
+
+	// More days are purged, and all of it moves to the room's successor.
+	must(t, j.Spend(ctx, "!c", Spending{Day: day, Requests: 1, Cached: 4}))
+	if _, err := j.Purge(ctx, day.AddDate(0, 1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		must(t, j.MoveRoom(ctx, "!a", "!c", Adapter{}))
+	}
+	moved, err := j.SpentInTotal(ctx, "!c")
+	must(t, err)
+	want := Spending{Day: time.Unix(0, 0).UTC(), Requests: 4, Input: 16, Cached: 4, Output: 2, Extra: 100}
+	if diff := cmp.Diff(want, moved); diff != "" {
+		t.Errorf("after a move: %s", diff)
+	}
+	if rest, err := j.SpentInTotal(ctx, "!a"); err != nil || rest != (Spending{}) {
+		t.Errorf("left behind: %+v, %v", rest, err)
+	}
+}
+
+// A run, a session and a compaction count once, however often the step that contains them is stored.
+func TestRunsAreCountedOnce(t *testing.T) {
+	j := newJournal(t)
+	task := queueTask(t, j, "!a", "$1")
+	check := func(what string, runs, sessions, compactions int64) {
+		t.Helper()
+		got, err := j.SpentInTotal(ctx, "!a")
+		must(t, err)
+		if want := (Spending{Day: got.Day, Runs: runs, Sessions: sessions, Compactions: compactions}); got != want {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	task.Run = "r1"
+	must(t, j.Note(ctx, task))
+	check("noted", 0, 0, 0)
+	for range 2 {
+		task.Container = "c"
+		must(t, j.Claim(ctx, task))
+		check("claimed", 1, 1, 0)
+	}
+	task.Run, task.Resume, task.Container = "r2", true, ""
+	must(t, j.Note(ctx, task))
+	task.Container = "c"
+	must(t, j.Claim(ctx, task))
+	check("in the same session", 2, 1, 0)
+	task.Run, task.Resume, task.Compacted = "r3", false, true
+	for range 2 {
+		must(t, j.Claim(ctx, task))
+		check("in a new one", 3, 2, 1)
+	}
+	for range 2 {
+		must(t, j.Wait(ctx, task, nil))
+	}
+	task.Run, task.Container, task.Resume = "r4", "", true
+	must(t, j.Resume(ctx, task, nil))
+	for range 2 {
+		must(t, j.Answer(ctx, task, nil))
+	}
+	check("answered without another run", 3, 2, 1)
 }

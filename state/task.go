@@ -86,12 +86,14 @@ type Details struct {
 	Model    string   `json:"model,omitempty"`    // of the current run
 	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
 	Overflow bool     `json:"overflow,omitempty"` // an earlier run's session became too long for the model
-	Files    []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
-	Approved *Command `json:"approved,omitempty"` // the run of the held command
-	Used     Usage    `json:"used,omitzero"`
-	Calls    []Call   `json:"calls,omitempty"`    // the newest calls of tools, oldest first
-	Lost     []string `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
-	Restored string   `json:"restored,omitempty"` // the container in which the room's packages were reinstalled
+	// Compacted says that the task has replaced the room's session by one that starts with the conversation.
+	Compacted bool     `json:"compacted,omitempty"`
+	Files     []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
+	Approved  *Command `json:"approved,omitempty"` // the run of the held command
+	Used      Usage    `json:"used,omitzero"`
+	Calls     []Call   `json:"calls,omitempty"`    // the newest calls of tools, oldest first
+	Lost      []string `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
+	Restored  string   `json:"restored,omitempty"` // the container in which the room's packages were reinstalled
 
 	Result     string `json:"result,omitempty"`      // the final message to the room
 	StatusLine string `json:"status_line,omitempty"` // for status.md; empty if the agent wrote a complete entry

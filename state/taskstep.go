@@ -130,6 +130,9 @@ func (j *Journal) step(ctx context.Context, what string, t Task, to TaskState, o
 		if err := updateTask(ctx, tx, t); err != nil {
 			return err
 		}
+		if err := spend(ctx, tx, now.Room, stepCost(now, t, time.Now())); err != nil {
+			return err
+		}
 		return replyIn(ctx, tx, now.Room, out, closes)
 	})
 	return j.failed(what, err)

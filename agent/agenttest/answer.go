@@ -28,9 +28,10 @@ type candidate struct {
 }
 
 type usage struct {
-	PromptTokenCount     int `json:"promptTokenCount"`
-	CandidatesTokenCount int `json:"candidatesTokenCount"`
-	TotalTokenCount      int `json:"totalTokenCount"`
+	PromptTokenCount        int `json:"promptTokenCount"`
+	CachedContentTokenCount int `json:"cachedContentTokenCount,omitempty"`
+	CandidatesTokenCount    int `json:"candidatesTokenCount"`
+	TotalTokenCount         int `json:"totalTokenCount"`
 }
 
 // tokens estimates the number of tokens: one for every four bytes.
@@ -63,7 +64,7 @@ func (r *Rule) calls(groups []string) []part {
 }
 
 // replies splits the answer into a stream: the text in chunks pieces, then all calls at once.
-func replies(text string, calls []part, chunks int, finish, model, id string, prompt int) []reply {
+func replies(text string, calls []part, chunks int, finish, model, id string, sent usage) []reply {
 	var contents [][]part
 	for _, piece := range pieces(text, chunks) {
 		contents = append(contents, []part{{Text: piece}})
@@ -85,7 +86,7 @@ func replies(text string, calls []part, chunks int, finish, model, id string, pr
 		}
 		out[i] = reply{
 			Candidates:    []candidate{{Content: content{Role: "model", Parts: parts}}},
-			UsageMetadata: usage{prompt, said, prompt + said},
+			UsageMetadata: usage{sent.PromptTokenCount, sent.CachedContentTokenCount, said, sent.PromptTokenCount + said},
 			ModelVersion:  model,
 			ResponseID:    id,
 		}

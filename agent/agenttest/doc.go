@@ -42,7 +42,7 @@
 //
 // Answers: say (text) and call (function calls), alone or together; say_repeat {text, bytes} for long answers ({{n}} in it
 // counts; without it Gemini CLI detects a loop and stops); tokens (how many the request is said
-// to have); empty: true (an answer without parts); finish (a finishReason other than STOP); status with body and retry_after (an HTTP error in Google's format, or body itself if it is JSON);
+// to have); cached (how many of them the model is said to have cached); empty: true (an answer without parts); finish (a finishReason other than STOP); status with body and retry_after (an HTTP error in Google's format, or body itself if it is JSON);
 // break: true (cuts the last chunk in the middle, and the connection with it); garbage: true (bytes that are not JSON);
 // hang (silence, then the answer, or a cut connection if the rule has none). In say, body and the strings of call's args,
 // {{1}} is the first submatch of when, or of tool in a rule without when; {{0}} is the whole match.

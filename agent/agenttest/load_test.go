@@ -79,7 +79,7 @@ func FuzzLoad(f *testing.F) {
 				continue
 			}
 			groups, _ := r.match(v)
-			out := replies(r.text(groups), r.calls(groups), r.Chunks, r.Finish, "m", "id", 1)
+			out := replies(r.text(groups), r.calls(groups), r.Chunks, r.Finish, "m", "id", usage{PromptTokenCount: 1, CachedContentTokenCount: r.Cached})
 			if len(out) == 0 || out[len(out)-1].Candidates[0].FinishReason == "" {
 				t.Errorf("rule %+v makes %+v", r, out)
 			}

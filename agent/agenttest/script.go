@@ -39,6 +39,7 @@ type Rule struct {
 	Say        string        `yaml:"say"`
 	SayRepeat  *Repeat       `yaml:"say_repeat"`
 	Tokens     int           `yaml:"tokens"`
+	Cached     int           `yaml:"cached"`
 	Call       []Call        `yaml:"call"`
 	Empty      bool          `yaml:"empty"`
 	Finish     string        `yaml:"finish"`

@@ -154,8 +154,8 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, req Request, v
 	if mode == single {
 		chunks = 1
 	}
-	prompt := cmp.Or(rule.Tokens, tokens(v.all))
-	out := replies(rule.text(groups), rule.calls(groups), chunks, rule.Finish, req.Model, id, prompt)
+	sent := usage{PromptTokenCount: cmp.Or(rule.Tokens, tokens(v.all)), CachedContentTokenCount: rule.Cached}
+	out := replies(rule.text(groups), rule.calls(groups), chunks, rule.Finish, req.Model, id, sent)
 	if mode == single {
 		out = joined(out)
 	}

@@ -20,7 +20,7 @@ func (d *Deps) Account() {
 	d.Gateway.Account(d.allowed, func(room string, u gateway.Usage) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // also while the bot stops
 		defer cancel()
-		if err := d.Journal.Spend(ctx, room, state.Spending{Day: time.Now(), Requests: u.Requests, Input: u.InputTokens, Output: u.OutputTokens}); err != nil {
+		if err := d.Journal.Spend(ctx, room, state.Spending{Day: time.Now(), Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens}); err != nil {
 			d.Log.Warn().Err(err).Str("room", room).Msg("cannot record the tokens of a request")
 		}
 	})

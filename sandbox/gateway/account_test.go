@@ -43,7 +43,7 @@ rules:
 	}
 	var sum Usage
 	for _, u := range used {
-		sum = Usage{sum.Requests + u.Requests, sum.InputTokens + u.InputTokens, sum.OutputTokens + u.OutputTokens}
+		sum = Usage{sum.Requests + u.Requests, sum.InputTokens + u.InputTokens, sum.CachedTokens + u.CachedTokens, sum.OutputTokens + u.OutputTokens}
 	}
 	if diff := cmp.Diff(Usage{Requests: 4, InputTokens: 500 + int64(len(cut)/4), OutputTokens: 2}, sum); diff != "" {
 		t.Error(diff)

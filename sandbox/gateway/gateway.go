@@ -100,6 +100,7 @@ func New(cfg Config) *Gateway {
 type Usage struct {
 	Requests     int64 // sent to the model, including failed ones
 	InputTokens  int64
+	CachedTokens int64 // the part of InputTokens that the model had cached
 	OutputTokens int64 // including thoughts
 }
 

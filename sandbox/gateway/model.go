@@ -209,18 +209,18 @@ func (d *door) count(asked bool, t *tail, code, size int) {
 	if !asked {
 		return
 	}
-	input, output := t.usage()
-	if input+output == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
-		input = int64(size / 4)
+	used := t.usage()
+	if used.InputTokens+used.OutputTokens == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
+		used.InputTokens = int64(size / 4)
 	}
-	d.meter.add(input, output)
+	d.meter.add(used)
 	if d.enter(false) { // the container need not wait for it
 		go func() {
 			defer d.leave(false)
-			d.g.spend(d.room, Usage{Requests: 1, InputTokens: input, OutputTokens: output})
+			d.g.spend(d.room, used)
 		}()
 	} else {
-		d.g.spend(d.room, Usage{Requests: 1, InputTokens: input, OutputTokens: output})
+		d.g.spend(d.room, used)
 	}
 }
 

@@ -7,17 +7,18 @@ import (
 )
 
 // meter counts a room's use of the model.
-type meter struct{ requests, input, output atomic.Int64 }
+type meter struct{ requests, input, cached, output atomic.Int64 }
 
 func (m *meter) request() { m.requests.Add(1) }
 
-func (m *meter) add(input, output int64) {
-	m.input.Add(input)
-	m.output.Add(output)
+func (m *meter) add(u Usage) {
+	m.input.Add(u.InputTokens)
+	m.cached.Add(u.CachedTokens)
+	m.output.Add(u.OutputTokens)
 }
 
 func (m *meter) sum() Usage {
-	return Usage{Requests: m.requests.Load(), InputTokens: m.input.Load(), OutputTokens: m.output.Load()}
+	return Usage{m.requests.Load(), m.input.Load(), m.cached.Load(), m.output.Load()}
 }
 
 // tail is the end of an answer. The last usageMetadata object has the numbers, in a
@@ -33,28 +34,33 @@ func (t *tail) write(p []byte) {
 	}
 }
 
-// usage returns the tokens of the answer; zeros if it has no numbers.
-func (t *tail) usage() (input, output int64) {
+// usage returns the tokens of the answer, to one request; zeros if it has no numbers.
+func (t *tail) usage() Usage {
+	none := Usage{Requests: 1}
 	// In a text of the model the quotes are escaped, so only the real key looks like this.
 	i := bytes.LastIndex(t.buf, []byte(`"usageMetadata"`))
 	if i < 0 {
-		return 0, 0
+		return none
 	}
 	rest := t.buf[i+len(`"usageMetadata"`):]
 	colon := bytes.IndexByte(rest, ':')
 	if colon < 0 {
-		return 0, 0
+		return none
 	}
 	var u struct {
 		Prompt     int64 `json:"promptTokenCount"`
+		Cached     int64 `json:"cachedContentTokenCount"` // a part of Prompt
 		Tools      int64 `json:"toolUsePromptTokenCount"`
 		Candidates int64 `json:"candidatesTokenCount"`
 		Thoughts   int64 `json:"thoughtsTokenCount"`
 	}
 	if json.NewDecoder(bytes.NewReader(rest[colon+1:])).Decode(&u) != nil {
-		return 0, 0
+		return none
 	}
-	return tokens(u.Prompt) + tokens(u.Tools), tokens(u.Candidates) + tokens(u.Thoughts)
+	return Usage{
+		Requests: 1, InputTokens: tokens(u.Prompt) + tokens(u.Tools), CachedTokens: min(tokens(u.Cached), tokens(u.Prompt)),
+		OutputTokens: tokens(u.Candidates) + tokens(u.Thoughts),
+	}
 }
 
 // tokens limits a number to what one answer can have.

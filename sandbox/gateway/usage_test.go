@@ -6,20 +6,21 @@ import (
 )
 
 func TestTail(t *testing.T) {
-	const numbers = `"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "toolUsePromptTokenCount": 1, "totalTokenCount": 18}`
+	const numbers = `"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "toolUsePromptTokenCount": 1, "cachedContentTokenCount": 4, "totalTokenCount": 18}`
 	for name, c := range map[string]struct {
-		body    string
-		in, out int64
+		body            string
+		in, cached, out int64
 	}{
-		"single":           {`{"candidates": [], ` + numbers + `, "modelVersion": "x"}`, 11, 7},
-		"last of a stream": {"data: {\"usageMetadata\": {\"promptTokenCount\": 99}}\r\n\r\ndata: {" + numbers + "}\r\n\r\n", 11, 7},
-		"long":             {strings.Repeat("x", 5*maxTail) + numbers + "}", 11, 7},
-		"said by a model":  {`{` + numbers + `, "text": "\"usageMetadata\": {\"promptTokenCount\": 7000}"}`, 11, 7},
-		"none":             {`{"candidates": []}`, 0, 0},
-		"cut":              {`{"usageMetadata": {"promptTokenCount": 1`, 0, 0},
-		"no colon":         {`"usageMetadata"`, 0, 0},
-		"nonsense":         {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9e18}}`, 0, 0},
-		"huge":             {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9000000000000000000}}`, 0, 1 << 32},
+		"single":           {`{"candidates": [], ` + numbers + `, "modelVersion": "x"}`, 11, 4, 7},
+		"last of a stream": {"data: {\"usageMetadata\": {\"promptTokenCount\": 99}}\r\n\r\ndata: {" + numbers + "}\r\n\r\n", 11, 4, 7},
+		"long":             {strings.Repeat("x", 5*maxTail) + numbers + "}", 11, 4, 7},
+		"said by a model":  {`{` + numbers + `, "text": "\"usageMetadata\": {\"promptTokenCount\": 7000}"}`, 11, 4, 7},
+		"none":             {`{"candidates": []}`, 0, 0, 0},
+		"cut":              {`{"usageMetadata": {"promptTokenCount": 1`, 0, 0, 0},
+		"no colon":         {`"usageMetadata"`, 0, 0, 0},
+		"nonsense":         {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9e18}}`, 0, 0, 0},
+		"all cached":       {`{"usageMetadata": {"promptTokenCount": 5, "cachedContentTokenCount": 9}}`, 5, 5, 0},
+		"huge":             {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9000000000000000000}}`, 0, 0, 1 << 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tl tail
@@ -28,8 +29,8 @@ func TestTail(t *testing.T) {
 				tl.write([]byte(s[:n]))
 				s = s[n:]
 			}
-			if in, out := tl.usage(); in != c.in || out != c.out {
-				t.Errorf("%d in, %d out; want %d and %d", in, out, c.in, c.out)
+			if got, want := tl.usage(), (Usage{1, c.in, c.cached, c.out}); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
 			}
 			if cap(tl.buf) > 4*maxTail {
 				t.Errorf("%d bytes kept", cap(tl.buf))
@@ -44,8 +45,9 @@ func FuzzTail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var tl tail
 		tl.write(body)
-		if in, out := tl.usage(); in < 0 || out < 0 || in > 1<<33 || out > 1<<33 {
-			t.Errorf("%d in, %d out", in, out)
+		u := tl.usage()
+		if in, out := u.InputTokens, u.OutputTokens; in < 0 || out < 0 || in > 1<<33 || out > 1<<33 || u.CachedTokens < 0 || u.CachedTokens > in {
+			t.Errorf("%+v", u)
 		}
 	})
 }
