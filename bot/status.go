@@ -19,7 +19,11 @@ func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, row, strings.Join(append(lines, r.containerLines(ctx)...), "\n"))
+	used, err := r.env.UsageLine(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	return r.tell(ctx, row, strings.Join(append(lines, r.containerLine(ctx), used), "\n"))
 }
 
 // workLines returns lines about the running task, the queued tasks and the open
@@ -73,22 +77,22 @@ else cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/
 fi
 timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'`
 
-// containerLines returns a line about the room's container and its usage.
-func (r *room) containerLines(ctx context.Context) []string {
+// containerLine returns a line about the room's container and its usage.
+func (r *room) containerLine(ctx context.Context) string {
 	name := r.bot.Store.Container(r.id)
 	if name == "" {
-		return []string{"The room has no container yet: the first task creates it."}
+		return "The room has no container yet: the first task creates it."
 	}
 	line := "The container is " + text.Code(name)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	container, err := r.env.Ensure(ctx, false)
 	if err != nil {
-		return []string{line + ": " + r.bot.sentence(err)}
+		return line + ": " + r.bot.sentence(err)
 	}
 	res, err := container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", usageScript, "sh", r.bot.Runtime}, MaxOutput: 4 << 10})
 	if err != nil {
-		return []string{line + ": " + r.bot.sentence(err)}
+		return line + ": " + r.bot.sentence(err)
 	}
 	fields := strings.Fields(string(res.Stdout))
 	for i, what := range []string{" of memory", " of disk"} {
@@ -98,7 +102,7 @@ func (r *room) containerLines(ctx context.Context) []string {
 			}
 		}
 	}
-	return []string{line + "."}
+	return line + "."
 }
 
 // doRooms lists the rooms that have a container.

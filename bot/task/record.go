@@ -113,7 +113,7 @@ func (t *Task) plan(last agent.Ended) {
 	case agent.SessionGone:
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false
 	case agent.Overflow:
-		t.rec.Session, t.rec.Resume, t.rec.Overflow = uuid.NewString(), false, true
+		t.rec.Session, t.rec.Resume, t.rec.Overflow, t.rec.Compacted = uuid.NewString(), false, true, true
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // it was answered
