@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,13 +45,13 @@ type Execution struct {
 	ID              string   `json:"session_id"` // a UUID
 	State           State    `json:"state"`
 	Transcript      []string `json:"transcript"` // what the person said
-	Commands        []string `json:"commands"`   // what to do
+	Commands        []string `json:"commands"`   // what to do; without such a plan, the commands that the agent has run
 	Results         []Result `json:"results"`
-	CurrentQuestion string   `json:"current_question"` // "" unless it is waiting
-	QuestionContext string   `json:"question_context"` // what the agent was doing when it asked
+	CurrentQuestion string   `json:"current_question"` // "" unless it is waiting, null in JSON
+	QuestionContext string   `json:"question_context"` // what the agent was doing when it asked; null in JSON if there is none
 	Answers         []Answer `json:"answers"`          // oldest first
-	Topics          []string `json:"topics"`
-	ErrorMessage    string   `json:"error_message"` // "" unless it failed
+	Topics          []string `json:"topics"`           // telling words, once it has completed
+	ErrorMessage    string   `json:"error_message"`    // "" unless it failed, null in JSON
 
 	Room          string    `json:"room"`
 	TaskEvent     string    `json:"task_event,omitempty"`     // "" if it came by HTTP
@@ -60,6 +61,23 @@ type Execution struct {
 
 	CreatedAt time.Time `json:"created_at"` // UTC
 	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// MarshalJSON writes optional fields that are empty as null.
+func (e Execution) MarshalJSON() ([]byte, error) {
+	type plain Execution
+	optional := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	return json.Marshal(struct {
+		plain
+		Question *string `json:"current_question"` // these replace those of the embedded struct
+		About    *string `json:"question_context"`
+		Error    *string `json:"error_message"`
+	}{plain(e), optional(e.CurrentQuestion), optional(e.QuestionContext), optional(e.ErrorMessage)})
 }
 
 // Result is the output of an execution.

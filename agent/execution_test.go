@@ -139,9 +139,10 @@ func TestExecutionJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"session_id":"abc123","state":"pending","transcript":["back up the database"],"commands":["back up the database"],` +
-		`"results":[],"current_question":"","question_context":"","answers":[],"topics":[],"error_message":"",` +
+		`"results":[],"answers":[],"topics":[],` +
 		`"room":"!den:localhost","task_event":"$task","asker":"@alice:localhost",` +
-		`"created_at":"2026-02-24T12:00:00Z","updated_at":"2026-02-24T12:00:00Z"}`
+		`"created_at":"2026-02-24T12:00:00Z","updated_at":"2026-02-24T12:00:00Z",` +
+		`"current_question":null,"question_context":null,"error_message":null}`
 	if diff := cmp.Diff(want, string(raw)); diff != "" {
 		t.Error(diff)
 	}

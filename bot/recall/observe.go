@@ -160,7 +160,7 @@ func (o observer) executions() []memory.Document {
 	add(o.asked(), o.outcome(), t.Success, t.Ended.Sub(t.Began))
 	for _, c := range t.Calls {
 		command := c.Detail
-		if c.Tool != "run_shell_command" {
+		if c.Tool != ShellTool {
 			command = strings.TrimSpace(c.Tool + " " + c.Detail)
 		}
 		add(command, c.Output, !c.Failed, c.Took)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/recall"
 	"matrix-tui/state"
 )
 
@@ -57,13 +58,27 @@ func executionOf(rec state.Task) *agent.Execution {
 	if e.State == agent.WaitingForInput { // differs from rec.Room after a room upgrade, until AskAgain
 		e.Room = rec.QuestionRoom
 	}
+	if len(e.Commands) == 0 {
+		e.Commands = append(e.Commands, commandsOf(rec.Calls)...)
+	}
 	if e.State == agent.Done {
 		e.Results = append(e.Results, agent.Result{Output: rec.Result})
+		e.Topics = append(e.Topics, recall.Topics(fullText(rec))...)
 	}
 	for _, a := range rec.Answers {
 		e.Answers = append(e.Answers, agent.Answer(a))
 	}
 	return e
+}
+
+// commandsOf returns the commands among the calls of tools.
+func commandsOf(calls []state.Call) (commands []string) {
+	for _, call := range calls {
+		if call.Tool == recall.ShellTool && call.Detail != "" {
+			commands = append(commands, call.Detail)
+		}
+	}
+	return commands
 }
 
 func executionState(rec state.Task) agent.State {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/agent"
 	"matrix-tui/state"
 )
 
@@ -64,11 +65,12 @@ func TestExecutionsOfPreviousRelease(t *testing.T) {
 			rec.Text = id.Transcript[0]
 		}
 		task := (&Env{ID: rec.Room}).Task(rec)
-		after, err := json.Marshal(task.exec)
-		if err != nil {
+		var before agent.Execution
+		if err := json.Unmarshal([]byte(one), &before); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(one, string(after)); diff != "" {
+		before.Topics = task.exec.Topics // that release had none
+		if diff := cmp.Diff(&before, task.exec); diff != "" {
 			t.Errorf("%s: %s", rec.Event, diff)
 		}
 		if diff := cmp.Diff(rec, task.Row()); diff != "" {
