@@ -14,7 +14,10 @@ import (
 )
 
 // Keys are the keys for Set, in the order in which they are shown.
-var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "tokens_per_day", "approvals", "memory_from"}
+var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes", "approvals", "memory_from"}
+
+// limitKeys are those under limits: whole numbers.
+var limitKeys = []string{"timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes"}
 
 // Values of Set with a special meaning.
 const (
@@ -36,7 +39,7 @@ func (s *Source) Set(room, key, value string) error {
 }
 
 func set(section *yaml.Node, key, value string) error {
-	limit := key == "timeout_seconds" || key == "question_minutes" || key == "tokens_per_day"
+	limit := slices.Contains(limitKeys, key)
 	switch {
 	case value == "":
 		return sayf("What should %s be? `%s` removes the setting.", key, valueDefault)

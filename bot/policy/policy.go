@@ -49,6 +49,8 @@ type Room struct {
 	Tokens int64
 	// MemoryFrom are the other rooms of which this room's tasks may use the memory.
 	MemoryFrom []string
+	// Fresh says when the room's session is stale; what it does not set is as in the settings.
+	Fresh Freshness
 
 	allow *people   // who is heard besides the owners; nil: as in the settings
 	block []*people // who is blocked: in all rooms, and in this one

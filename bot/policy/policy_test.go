@@ -146,10 +146,10 @@ rooms:
 		t.Fatal(err)
 	}
 	for id, want := range map[string]Room{
-		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil, nil},
-		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, nil, nil},
-		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, 0, nil, nil, nil},
-		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, nil, nil},
+		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
+		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, Freshness{}, nil, nil},
+		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
+		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
 	} {
 		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{})); diff != "" {
 			t.Errorf("%s: %s", id, diff)

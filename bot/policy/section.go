@@ -39,6 +39,8 @@ type limits struct {
 	TimeoutSeconds  *float64 `yaml:"timeout_seconds"`
 	QuestionMinutes *float64 `yaml:"question_minutes"`
 	TokensPerDay    *float64 `yaml:"tokens_per_day"`
+	SessionHour     *float64 `yaml:"session_daily_hour"`
+	SessionIdle     *float64 `yaml:"session_idle_minutes"`
 }
 
 // allowed returns the list, nil if it is not set. A key without a value is an error: removing all entries from the list
@@ -105,6 +107,9 @@ func (s *section) over(r *Room, where string) error {
 		r.Tokens = int64(*n)
 	}
 	if err := s.overMemory(r, where); err != nil {
+		return err
+	}
+	if err := s.overFreshness(r, where); err != nil {
 		return err
 	}
 	return s.overApprovals(r, where)

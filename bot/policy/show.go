@@ -53,16 +53,18 @@ func (p *Policy) Show(room string) string {
 // says reports whether a section sets a key.
 func (s *section) says(key string) bool {
 	return map[string]bool{
-		"allow":            s.Allow.Kind != 0,
-		"block":            s.Block != nil,
-		"reply":            s.Reply != nil,
-		"persona":          s.Persona != nil,
-		"model":            s.Model != nil,
-		"timeout_seconds":  s.Limits.TimeoutSeconds != nil,
-		"question_minutes": s.Limits.QuestionMinutes != nil,
-		"tokens_per_day":   s.Limits.TokensPerDay != nil,
-		"approvals":        s.Approvals != nil,
-		"memory_from":      s.MemoryFrom != nil,
+		"allow":                s.Allow.Kind != 0,
+		"block":                s.Block != nil,
+		"reply":                s.Reply != nil,
+		"persona":              s.Persona != nil,
+		"model":                s.Model != nil,
+		"timeout_seconds":      s.Limits.TimeoutSeconds != nil,
+		"question_minutes":     s.Limits.QuestionMinutes != nil,
+		"tokens_per_day":       s.Limits.TokensPerDay != nil,
+		"approvals":            s.Approvals != nil,
+		"memory_from":          s.MemoryFrom != nil,
+		"session_daily_hour":   s.Limits.SessionHour != nil,
+		"session_idle_minutes": s.Limits.SessionIdle != nil,
 	}[key]
 }
 
@@ -97,6 +99,10 @@ func (r *Room) show(key string) string {
 		return number(time.Duration(r.Tokens), 1)
 	case "memory_from":
 		return shown(r.MemoryFrom, "no other room")
+	case "session_daily_hour":
+		return r.Fresh.showHour()
+	case "session_idle_minutes":
+		return r.Fresh.showIdle()
 	}
 	return shown(r.Approvals, "none")
 }
