@@ -37,6 +37,7 @@ func init() {
 		{name: "status", does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model", run: (*room).doStatus},
 		{name: "usage", does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total", run: (*room).doUsage},
 		{name: "memory", text: "[search|add|forget …]", does: "shows what I remember in this room, finds, adds or forgets something", run: (*room).doMemory},
+		{name: "compact", text: "[WHAT TO KEEP]", does: "starts a new session from a summary of this one and the last messages", run: (*room).doCompact},
 		{name: "new", does: "starts a new session: the agent keeps only this room's conversation", run: (*room).doNew},
 		{name: "reset", text: "[sandbox]", does: "starts a new session, forgets this room's conversation and puts the agent's notes aside; files and transcript are kept. With `sandbox`, it replaces the container instead", owners: true, run: (*room).doReset},
 		{name: "policy", text: "show|set|allow|block|reset …", does: "shows and changes who may talk to me in which room, and when I answer", owners: true, direct: true, run: (*room).doPolicy},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
 	"matrix-tui/sandbox"
@@ -36,6 +37,7 @@ type Config struct {
 	DiskReserve   int64         // bytes of disk without which no task starts; 0: none
 
 	TokensPerDay     int64 // of a room; 0 = no limit
+	Fresh            policy.Freshness
 	Model            string
 	CodingTimeout    time.Duration // limit for one run of the agent
 	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent

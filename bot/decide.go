@@ -81,7 +81,15 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
 		return r.finish(ctx, row) // it was admitted as a possible answer only
 	}
+	return r.put(ctx, row, false)
+}
+
+// put is enqueue for a message to the bot; with compact, it asks for a compaction. The caller holds r.decisions.
+func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	rec, err := taskFrom(row)
+	if rec.Compact = compact; compact {
+		rec.HasFile, rec.ReplyTo = false, ""
+	}
 	if errors.Is(err, agent.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))
 	}

@@ -22,6 +22,13 @@ func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 	return r.tell(ctx, row, "The next task starts a new session. I keep this room's conversation, and the files are unchanged."+r.after())
 }
 
+// doCompact runs !compact: a task that summarises the session.
+func (r *room) doCompact(ctx context.Context, row state.Event, _ string) error {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	return r.put(ctx, row, true)
+}
+
 // doReset runs !reset: the next task starts a new session without the history and
 // without the notes of earlier tasks; or, with "sandbox", in a new container.
 func (r *room) doReset(ctx context.Context, row state.Event, what string) error {

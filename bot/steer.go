@@ -23,6 +23,9 @@ func (r *room) doSteer(ctx context.Context, row state.Event, text string) error 
 		return err
 	}
 	for _, one := range all {
+		if one.running && one.task.Compact {
+			return r.tell(ctx, row, "I am compacting the session, not working on a task. Send this as a new task.")
+		}
 		if one.running {
 			return r.steer(ctx, one.task, row, state.Said{By: row.Sender, Text: text, Event: row.ID, At: row.Time})
 		}

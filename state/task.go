@@ -86,6 +86,8 @@ type Details struct {
 	Model    string   `json:"model,omitempty"`    // of the current run
 	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
 	Overflow bool     `json:"overflow,omitempty"` // an earlier run's session became too long for the model
+	Compact  bool     `json:"compact,omitempty"`  // it summarises the room's session
+	Summary  string   `json:"summary,omitempty"`  // its result
 	// Compacted says that the task has replaced the room's session by one that starts with the conversation.
 	Compacted bool     `json:"compacted,omitempty"`
 	Files     []File   `json:"files,omitempty"`    // those that are in the container, or cannot be

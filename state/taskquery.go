@@ -31,6 +31,7 @@ const (
 	queryTaskOf      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND event = ?"
 	queryExecution   = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
 	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT 1"
+	queryLastActive  = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
 	queryNextTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
 	queryTasks       = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open + " ORDER BY seq LIMIT ?"
 	queryCountTasks  = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open
@@ -115,6 +116,12 @@ func (j *Journal) TaskByExecution(ctx context.Context, id string) (Task, error) 
 // LastTask returns the room's newest task that has started, or ErrNotFound.
 func (j *Journal) LastTask(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryLastTask, room)
+}
+
+// LastActive returns when a task of the room was last changed after its start, or the zero time if none has started.
+func (j *Journal) LastActive(ctx context.Context, room string) (at time.Time, err error) {
+	err = j.db.QueryRowContext(ctx, queryLastActive, room).Scan(nanos{&at})
+	return at, j.failed("look up newest task", err)
 }
 
 // NextTask returns the next task for the room's worker: the oldest one that is queued, running or answered; ErrNotFound

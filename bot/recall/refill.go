@@ -47,7 +47,7 @@ func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 	docs := m.filter.conversations(room, lines)
 	for _, raw := range m.store.Executions(room) {
 		var e agent.Execution
-		if json.Unmarshal(raw, &e) == nil && e.ID != "" && (e.State == agent.Done || e.State == agent.Failed) {
+		if json.Unmarshal(raw, &e) == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) && (e.State == agent.Done || e.State == agent.Failed) {
 			l := m.filter.observe(taskOf(e))
 			docs = append(docs, l.docs[1:]...) // the first is the conversation
 		}
@@ -73,7 +73,9 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 		who := "user"
 		switch line.Kind {
 		case state.KindBegin:
-			path = conversationPath(room, line.Event)
+			if path = conversationPath(room, line.Event); isCompaction(line.Text) {
+				path = ""
+			}
 		case state.KindUser:
 		case state.KindAssistant:
 			who = "assistant"
@@ -98,10 +100,16 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 	return docs
 }
 
+// isCompaction reports whether a task only summarises a session: nothing is learned from it.
+func isCompaction(text string) bool { return strings.HasPrefix(strings.ToLower(text), "!compact") }
+
 // taskOf is what an execution tells about its task.
 func taskOf(e agent.Execution) Task {
 	t := Task{Room: e.Room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == agent.Done, Result: e.ErrorMessage}
-	t.Said = []Said{{Event: e.TaskEvent, By: t.By, Text: strings.Join(append(e.Transcript, e.Commands...), "\n")}}
+	t.Said = []Said{{Event: e.TaskEvent, By: t.By, Text: strings.Join(e.Transcript, "\n")}}
+	if len(e.Transcript) == 0 { // its text is a plan
+		t.Said[0].Text = strings.Join(e.Commands, "\n")
+	}
 	for _, a := range e.Answers {
 		t.Answers = append(t.Answers, Answer{a.Question, a.Answer, localpart(a.By), a.Event})
 	}

@@ -40,6 +40,9 @@ type attempt struct {
 func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	if rec.Attempt == 0 {
+		if err := t.freshen(ctx); err != nil {
+			return agent.Outcome{}, err
+		}
 		t.plan("")
 	}
 	if rec.Begun.IsZero() {
@@ -47,6 +50,9 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	}
 	started := rec.Container != ""
 	if out, err := (budget{t}).settle(ctx); err != nil || out.Ended != "" {
+		return out, err
+	}
+	if out, err := (compaction{t}).refuse(ctx); err != nil || out.Ended != "" && !started {
 		return out, err
 	}
 	stoppable, cancel := a.stop.within(ctx)

@@ -28,6 +28,10 @@
 // same session; see [Work.Stop]. agent.Execution is the state machine that the HTTP API
 // shows. state.json is updated after the journal and never read to continue a task.
 //
+// A compaction (!compact) is a task, too: it asks the agent for a summary of the room's session, and its result is a
+// notice. Summary and notice are stored with the result; then one write of state.json puts the summary in place of the
+// older history, and ends the session. See compaction. Before its first run, a task ends a session that is stale.
+//
 // [Task] is the record with its execution, and [Work] a task that a worker is processing.
 // Each step is a type that changes a Task: attempt is one try in the container,
 // [Question] is asked and waited for, ending is the outcome and its messages, settlement

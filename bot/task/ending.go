@@ -9,6 +9,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
+	"matrix-tui/bot/recall"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -40,8 +41,10 @@ func (e ending) messages(ctx context.Context, more ...Message) []Message {
 	if rec.Resumable = out.Session != "" && out.Ended != agent.SessionGone; rec.Resumable {
 		rec.Session = out.Session
 	}
-	e.enterStatus(waited)
-	rec.NoOutbox = slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
+	if !rec.Compact {
+		e.enterStatus(waited)
+	}
+	rec.NoOutbox = rec.Compact || slices.ContainsFunc(out.Status.Watch, func(w sandbox.Watched) bool { return w.Path == workspace.OutboxPath && w.Absent })
 	said := append([]Message{t.Voice().final(result+e.footer(ctx), t.env.NotifyComplete)}, more...)
 	return append(said, t.Voice().ended(out.Ended)...)
 }
@@ -51,7 +54,7 @@ func (e ending) enter(text string) {
 	execution, now := e.t.exec, time.Now()
 	start(execution)
 	if e.out.Ended == agent.Completed {
-		_ = execution.Complete(text, nil, now)
+		_ = execution.Complete(text, recall.Topics(e.t.text), now)
 		return
 	}
 	_ = execution.Fail(e.out.Detail, now) // rejected if the task was waiting: it has failed already

@@ -45,7 +45,8 @@ type Config struct {
 	Runtime string
 
 	Model            string
-	TokensPerDay     int64         // of a room; 0 = no limit
+	TokensPerDay     int64 // of a room; 0 = no limit
+	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
 	NotifyQuestion   bool          // questions mention the asker, and a reminder follows
@@ -100,6 +101,7 @@ func (e *Env) rules() policy.Room {
 	r := e.Policy.Room(e.ID)
 	r.Model = cmp.Or(r.Model, e.Model)
 	r.Tokens = cmp.Or(r.Tokens, e.TokensPerDay)
+	r.Fresh = r.Fresh.Or(e.Fresh)
 	r.Timeout = cmp.Or(r.Timeout, e.CodingTimeout)
 	r.QuestionTimeout = cmp.Or(r.QuestionTimeout, e.ExecutionTimeout)
 	return r

@@ -39,16 +39,16 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	if !attached {
 		settled = env.settled.take()
 	}
-	return agent.Task{
-		Run: rec.Run, Session: rec.Session, Resume: rec.Resume,
-		Prompt: workspace.Prompt(in), Model: rec.Model, Deadline: rec.Deadline,
-		Files:     workspaceFiles(text),
-		Watch:     []string{workspace.StatusPath, workspace.OutboxPath},
-		Forget:    settled,
-		Attached:  attached,
-		Stop:      a.stop.now.Done(),
-		Approvals: rules.Approvals,
+	job := agent.Task{
+		Run: rec.Run, Session: rec.Session, Resume: rec.Resume, Model: rec.Model, Deadline: rec.Deadline,
+		Forget: settled, Attached: attached, Stop: a.stop.now.Done(), Approvals: rules.Approvals,
 	}
+	if rec.Compact {
+		job.Prompt = workspace.SummaryPrompt(in.Asker, compaction{t}.keep(), in.History)
+		return job
+	}
+	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), workspaceFiles(text), []string{workspace.StatusPath, workspace.OutboxPath}
+	return job
 }
 
 // workspaceFiles returns the files that the run needs: a new task.md, and the two memory

@@ -46,6 +46,9 @@ func (a *attempt) noteKnown() {
 // ends all the same.
 func (s settlement) learn(ctx context.Context) {
 	env := s.t.env
+	if s.t.rec.Compact {
+		return
+	}
 	if err := env.Recall.Learn(ctx, observed(s.t)); err != nil && ctx.Err() == nil {
 		env.Log.Error().Err(err).Str("room", env.ID).Msg("cannot store what the task taught")
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type settlement struct{ t *Task }
 func (s settlement) finish(ctx context.Context) error {
 	t, env := s.t, s.t.env
 	env.Room.Wake()
-	if err := transcriptOf(t).end(t.rec.Result, t.rec.Ended); err != nil {
+	if err := transcriptOf(t).end(cmp.Or(t.rec.Summary, t.rec.Result), t.rec.Ended); err != nil {
 		return fmt.Errorf("end transcript: %w", err)
 	}
 	if err := s.remember(ctx); err != nil {
@@ -63,8 +64,14 @@ func (s settlement) pause(ctx context.Context) {
 func (s settlement) remember(ctx context.Context) error {
 	env := s.t.env
 	var both errgroup.Group
-	both.Go(func() error { return s.keepSession(ctx) })
-	both.Go(func() error { return env.Store.AppendHistory(ctx, env.ID, turns(s.t)...) })
+	if s.t.rec.Summary != "" {
+		both.Go(func() error { return compaction{s.t}.apply(ctx) })
+	} else {
+		both.Go(func() error { return s.keepSession(ctx) })
+	}
+	if !s.t.rec.Compact {
+		both.Go(func() error { return env.Store.AppendHistory(ctx, env.ID, turns(s.t)...) })
+	}
 	both.Go(func() error { return env.project(ctx, s.t.rec.Key) })
 	return both.Wait()
 }

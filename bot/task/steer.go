@@ -115,5 +115,5 @@ func (t *Task) Joins(row state.Event) bool {
 
 func joins(rec *state.Task, row state.Event, newest time.Time, debounce time.Duration) bool {
 	gap := row.Time.Sub(newest)
-	return AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
+	return !rec.Compact && AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
 }

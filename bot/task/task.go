@@ -194,6 +194,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 		}
 		return finished, giveUp(ctx, t, deletedEarly)
 	}
+	out = compaction{t}.outcome(ctx, out)
 	if out.Ended == agent.NeedsInput || out.Ended == agent.NeedsApproval || out.Ended == agent.Limited {
 		refused, err := t.Question().ask(ctx, out)
 		if err != nil || refused.Ended == "" {

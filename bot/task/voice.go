@@ -99,9 +99,9 @@ func (v Voice) closing(n int, text string) Message {
 	return m
 }
 
-// final returns the message of the result.
+// final returns the message of the result. That of a compaction is a notice.
 func (v Voice) final(text string, loud bool) Message {
-	m := v.long("answer", text, loud)
+	m := v.long("answer", text, loud && !v.t.rec.Compact)
 	m.Kind, m.Txn = state.KindFinal, v.t.rec.Key+"-f0"
 	m.Long.Kind, m.Long.Txn = state.KindFinal, v.t.rec.Key+"-f"
 	return m

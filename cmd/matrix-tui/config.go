@@ -32,6 +32,9 @@ type Config struct {
 
 	ModelTools ModelTools `env:"MODEL_TOOLS" envDefault:"url_context" right:"none, or a comma-separated list of google_search, url_context, google_maps and code_execution"`
 
+	SessionHour *Hour `env:"SESSION_DAILY_HOUR" right:"an hour of the day from 0 to 23, in this host's time zone, such as 4"`
+	SessionIdle Span  `env:"SESSION_IDLE" right:"a time from 1s to 8760h, such as 30m or 6h (0 = never)"`
+
 	TokensPerDay Tokens `env:"TOKENS_PER_DAY" right:"a whole number of tokens from 1 to 1000000000000, such as 2000000"`
 
 	StateDir      Folder    `env:"STATE_DIR" envDefault:"/home/matrix-tui" right:"an absolute path, such as /home/matrix-tui"`

@@ -16,6 +16,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
+	"matrix-tui/bot/policy"
 	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -176,7 +177,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Runtime: string(cfg.Runtime),
 		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
-		Model: string(cfg.GeminiModel), TokensPerDay: int64(cfg.TokensPerDay), CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
+		Model: string(cfg.GeminiModel), TokensPerDay: int64(cfg.TokensPerDay), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
 		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: version(), Log: log,

@@ -43,6 +43,9 @@ type (
 	// Networks are IP networks; a single address is one of itself.
 	Networks []netip.Prefix
 
+	// Hour is an hour of the day.
+	Hour int
+
 	// Tokens is a number of the model's tokens; 0 = no limit.
 	Tokens int64
 

@@ -106,6 +106,12 @@ func (m *Megabytes) UnmarshalText(text []byte) error {
 	return err
 }
 
+func (h *Hour) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 0, 23)
+	*h = Hour(n)
+	return err
+}
+
 func wholeNumber(text []byte, least, most int64) (int64, error) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil || n < least || n > most {

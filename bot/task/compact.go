@@ -1,0 +1,148 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/text"
+	"matrix-tui/state"
+)
+
+const (
+	// maxSummary bounds a summary, in bytes.
+	maxSummary = 8 << 10
+	// keptTurns and keptBytes bound the newest messages that a compaction keeps verbatim. Summary and messages together
+	// fit into a prompt.
+	keptTurns = 8
+	keptBytes = 16 << 10
+	// maxExtract bounds a message in a summary that no model wrote, in bytes.
+	maxExtract = 200
+
+	summaryHead = "Summary of the conversation before the following messages:\n\n"
+)
+
+// compaction replaces the room's session by one that starts from a summary and the newest messages. It is a task, so the
+// rules of tasks apply, but its prompt asks for the summary, it leaves nothing in the workspace, and its result is a
+// notice. The summary is stored with the result; then one write of state.json replaces history and session, unless
+// somebody has replaced the session before. So a crash leaves the old session or the new one.
+type compaction struct{ t *Task }
+
+// keep returns what the summary is asked to keep: the text after the command.
+func (c compaction) keep() string {
+	const word = "!compact"
+	if i := strings.Index(strings.ToLower(c.t.text), word); i >= 0 {
+		return strings.TrimSpace(c.t.text[i+len(word):])
+	}
+	return strings.TrimSpace(c.t.text)
+}
+
+// refuse returns an outcome with the reason if there is nothing to compact now.
+func (c compaction) refuse(ctx context.Context) (out agent.Outcome, err error) {
+	if !c.t.rec.Compact {
+		return out, nil
+	}
+	open, err := c.t.env.asking(ctx)
+	switch {
+	case err != nil:
+		return out, err
+	case open:
+		out = agent.Outcome{Ended: agent.Stopped, Detail: "I cannot compact the session while a question is open: its answer continues this session. Answer it or cancel it with `!stop`, then send `!compact` again."}
+	case c.t.rec.BaseSession == "":
+		out = agent.Outcome{Ended: agent.Stopped, Detail: "There is nothing to compact: the next task starts a new session."}
+	}
+	return out, nil
+}
+
+// current reports whether the room's session is still the one that the task works on.
+func (c compaction) current() bool {
+	now := c.t.env.Store.Session(c.t.env.ID)
+	return now != "" && (now == c.t.rec.BaseSession || now == c.t.rec.Session)
+}
+
+// outcome returns the outcome of a compaction, and stores the summary in the record: the agent's, or one from the
+// history if the agent wrote none.
+func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcome {
+	t := c.t
+	if !t.rec.Compact || out.Ended == agent.Stopped || out.Ended == agent.Limited {
+		return out
+	}
+	if !c.current() {
+		out.Ended, out.Detail, out.Text = agent.Stopped, "I did not compact the session: somebody has started a new one meanwhile.", ""
+		return out
+	}
+	history := t.env.Store.History(t.env.ID)
+	kept := newestTurns(history)
+	before, why := int64(0), ""
+	if t.rec.Summary = strings.TrimSpace(text.Visible(out.Text)); out.Ended != agent.Completed || t.rec.Summary == "" {
+		forgotten := t.env.Recall.Find(ctx, t.env.ID, "", "").Forgotten
+		t.rec.Summary = extract(slices.DeleteFunc(slices.Clone(history[:len(history)-kept]), func(turn state.Turn) bool {
+			return forgotten.Text(turn.Content) || forgotten.Event(turn.Event)
+		}))
+		why = " The model wrote no summary, so this one has the beginnings of the earlier messages."
+		if out.Detail != "" {
+			why += " " + out.Detail
+		}
+	} else if len(out.Tools) == 0 && !t.rec.Overflow {
+		before = out.Usage.Input // of one request, with the whole session
+	}
+	t.rec.Summary = text.Cut(t.rec.Summary, maxSummary)
+	t.rec.Compacted = true
+	after := len(t.rec.Summary)
+	for _, turn := range history[len(history)-kept:] {
+		after += len(turn.Content)
+	}
+	out.Ended, out.Detail, out.Text = agent.Completed, "", compactedText(kept, before, int64(after/4))+why
+	return out
+}
+
+// apply replaces history and session.
+func (c compaction) apply(ctx context.Context) error {
+	t, store := c.t, c.t.env.Store
+	if !c.current() {
+		return nil // it has replaced them already
+	}
+	kept := newestTurns(store.History(t.env.ID))
+	return store.Compact(ctx, t.env.ID, store.Session(t.env.ID), state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Event}, kept)
+}
+
+// compactedText is the notice about a compaction: before is the session's length in tokens, 0 if it is unknown, after
+// about that of what the new session starts with.
+func compactedText(kept int, before, after int64) string {
+	size := "about " + text.Thousands(after) + " tokens"
+	if before > 0 {
+		size = text.Thousands(before) + " tokens → " + size
+	}
+	return fmt.Sprintf("🗜 Compacted: %s. The next task starts a new session with a summary of this one and the room's last %s, verbatim.",
+		size, few(int64(kept), "message"))
+}
+
+// newestTurns returns how many of the newest turns a compaction keeps: at least one, if there is any.
+func newestTurns(history []state.Turn) (n int) {
+	for size := 0; n < min(len(history), keptTurns); n++ {
+		if size += len(history[len(history)-1-n].Content); n > 0 && size > keptBytes {
+			break
+		}
+	}
+	return n
+}
+
+// extract returns the beginnings of turns, the newest that fit; an earlier summary stays whole.
+func extract(turns []state.Turn) string {
+	var lines []string
+	left := maxSummary
+	for _, turn := range slices.Backward(turns) {
+		line := "- " + turn.Role + ": " + text.OneLine(turn.Content, maxExtract)
+		if earlier, is := strings.CutPrefix(turn.Content, summaryHead); is {
+			line = text.Cut(earlier, max(left-1, 0))
+		}
+		if left -= len(line) + 1; left < 0 {
+			break
+		}
+		lines = append(lines, line)
+	}
+	slices.Reverse(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,42 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// freshen ends the room's session before its next task starts, if it is stale by the room's rules: the task then starts
+// a new one, like after !new. The session stays while a question is open, because the answer continues it.
+func (t *Task) freshen(ctx context.Context) error {
+	env := t.env
+	rule := env.rules().Fresh
+	if !rule.Set() || t.rec.Compact || env.Store.Session(env.ID) == "" {
+		return nil
+	}
+	open, err := env.asking(ctx)
+	if err != nil || open {
+		return err
+	}
+	used, err := env.Journal.LastActive(ctx, env.ID)
+	if err != nil {
+		return fmt.Errorf("read when the session was last used: %w", err)
+	}
+	if !rule.Stale(used, time.Now()) {
+		return nil
+	}
+	env.Log.Info().Str("room", env.ID).Time("used", used).Msg("the session is stale: starting a new one")
+	if err := env.Store.SetSession(ctx, env.ID, ""); err != nil {
+		return fmt.Errorf("end stale session: %w", err)
+	}
+	return nil
+}
+
+// asking reports whether a task of the room waits for an answer.
+func (e *Env) asking(ctx context.Context) (bool, error) {
+	waiting, err := e.Journal.WaitingIn(ctx, e.ID)
+	if err != nil {
+		return false, fmt.Errorf("read waiting tasks: %w", err)
+	}
+	return len(waiting) > 0, nil
+}
