@@ -143,9 +143,9 @@ func TestStatusReadNewest(t *testing.T) {
 	if s.Room != den || s.Documents != 2 || s.Entries != 4 || s.Sources[SourceLog] != 4 || s.Bytes == 0 || s.Changed.IsZero() {
 		t.Errorf("status %+v", s)
 	}
-	text, err := x.Read(t.Context(), "memory/2026-01-01.md", 2, 2)
-	if must(t, err); text != "- second\n- third" {
-		t.Errorf("read %q", text)
+	read, err := x.Read(t.Context(), "memory/2026-01-01.md", 2, 2)
+	if must(t, err); textOf(read) != "- second\n- third" || read[0].From != 2 || read[1].To != 3 || read[0].Time.Year() != 2026 {
+		t.Errorf("read %+v", read)
 	}
 	if _, err := x.Read(t.Context(), "nothing", 1, 1); !errors.Is(err, ErrNotFound) {
 		t.Error(err)

@@ -71,27 +71,28 @@ func (x *Index) Newest(ctx context.Context, most int, sources ...Source) ([]Hit,
 	return hits, nil
 }
 
-// Read returns the entries of a document that are on some lines, as a search shows them. It returns ErrNotFound if there
-// are none.
-func (x *Index) Read(ctx context.Context, path string, from, lines int) (string, error) {
-	rows, err := x.db.QueryContext(ctx, `SELECT speaker, text FROM entry WHERE document = (SELECT id FROM document WHERE path = ? LIMIT 1)
+// Read returns the entries of a document that are on some lines, in their order: at most 1,000. It returns ErrNotFound if
+// there are none.
+func (x *Index) Read(ctx context.Context, path string, from, lines int) (entries []Entry, err error) {
+	rows, err := x.db.QueryContext(ctx, `SELECT first, last, time, speaker, text FROM entry WHERE document = (SELECT id FROM document WHERE path = ? LIMIT 1)
 		AND last >= ? AND first < ? ORDER BY first, entry.id LIMIT 1000`, path, from, from+max(lines, 1))
 	if err != nil {
-		return "", x.failed("read memory", err)
+		return nil, x.failed("read memory", err)
 	}
-	var entries []Entry
 	for rows.Next() {
 		var e Entry
-		if err = rows.Scan(&e.Speaker, &e.Text); err != nil {
+		var at int64
+		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
 			break
 		}
+		e.Time = timeOf(at)
 		entries = append(entries, e)
 	}
 	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return "", x.failed("read memory", err)
+		return nil, x.failed("read memory", err)
 	}
 	if len(entries) == 0 {
-		return "", notFound("There is nothing on these lines of %q.", path)
+		return nil, notFound("There is nothing on these lines of %q.", path)
 	}
-	return textOf(entries), nil
+	return entries, nil
 }
