@@ -30,6 +30,7 @@ type door struct {
 	log   zerolog.Logger
 
 	bodies *semaphore.Weighted // bytes of requests to the model that are in memory
+	turn   *semaphore.Weighted // of requests to mounted services
 
 	ended chan error // of Serve
 
@@ -39,12 +40,12 @@ type door struct {
 	mu      sync.Mutex
 	closing bool
 	active  int           // number of handlers
-	asking  int           // how many of them serve the model
+	asking  int           // how many of them serve the model or a mounted service
 	quiet   chan struct{} // closed and replaced whenever a handler returns
 }
 
 func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
-	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), ended: make(chan error, 1), quiet: make(chan struct{})}
+	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
 	d.log = g.cfg.Log.With().Str("room", room).Logger()
 	d.plain = g.plainTransport()
 	d.proxy = plainProxy(d.plain)
@@ -64,19 +65,21 @@ func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
 
 // ServeHTTP passes a request to the service that its form selects.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	kind, handle := "none", d.refuse
+	kind, handle, asks := "none", d.refuse, false
 	switch {
 	case r.Method == http.MethodConnect:
 		kind, handle = "connect", d.connect
 	case r.URL.IsAbs():
 		kind, handle = "http", d.forward
 	case len(r.URL.Path) > len(modelPrefix) && r.URL.Path[:len(modelPrefix)] == modelPrefix:
-		kind, handle = "model", d.ask
+		kind, handle, asks = "model", d.ask, true
+	case d.g.services[r.URL.Path] != nil:
+		kind, handle, asks = "service", d.mounted, true
 	}
-	if !d.enter(kind == "model") {
+	if !d.enter(asks) {
 		panic(http.ErrAbortHandler)
 	}
-	defer d.leave(kind == "model")
+	defer d.leave(asks)
 	out := &status{ResponseWriter: w, code: http.StatusOK}
 	begun := time.Now()
 	defer func() {
@@ -139,8 +142,8 @@ func (d *door) wait(ctx context.Context, idle func() bool) {
 	}
 }
 
-// close accepts nothing new, lets the model's answers finish until ctx ends, cuts the
-// rest, and waits.
+// close accepts nothing new, lets answers of the model and of mounted services finish
+// until ctx ends, cuts the rest, and waits.
 func (d *door) close(ctx context.Context) error {
 	err := d.ln.Close()
 	if errors.Is(err, net.ErrClosed) {

@@ -65,6 +65,8 @@ type Gateway struct {
 
 	limited atomic.Int64 // consecutive 429 answers
 
+	services map[string]func(room string) http.Handler // see Mount
+
 	allow func(ctx context.Context, room string) error // see Account
 	spend func(room string, u Usage)
 }
@@ -92,7 +94,7 @@ func New(cfg Config) *Gateway {
 	if cfg.reachable == nil {
 		cfg.reachable = foreign
 	}
-	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{},
+	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{}, services: map[string]func(string) http.Handler{},
 		allow: func(context.Context, string) error { return nil }, spend: func(string, Usage) {}}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // The reasons for refusing a request to the model. The agent shows them to the room, so they are sentences.
 var (
-	errNoRun     = errors.New("no task is running in this room, so the model is not available")
+	errNoRun     = errors.New("no task is running in this room")
 	errJSON      = errors.New("the request is not a JSON object")
 	errPriority  = errors.New("the service tier cannot be chosen")
 	errForeign   = "the model %s is not configured for this room"
