@@ -11,7 +11,8 @@
 //
 // [Memory.Sync] writes answers and preferences to /workspace/MEMORY.md, and a line for each task to
 // /workspace/memory/YYYY-MM-DD.md, and reads what people and the agent changed there. The index knows a line before the
-// file has it, so nothing is lost if the container is away. Before a task, [Memory.Find] returns what fits.
+// file has it, so nothing is lost if the container is away. Before a task, [Memory.Find] returns what fits. During a
+// task, the agent looks for more with [Memory.Search] and [Memory.Read], through the tools of bot/recall/tools.
 //
 // MEMORY.md and the daily logs may take a megabyte together. When they take more, Sync folds the oldest logs, if nobody
 // but the bot has written them: MEMORY.md gets a line for the day, and the log is only in the index. A file that has
