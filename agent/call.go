@@ -27,16 +27,17 @@ type callLog struct {
 
 type openCall struct {
 	Call
-	began time.Time
+	began  time.Time
+	lookup bool // into the memory: not kept, or the memory would be full of itself
 }
 
 // begin notes a call. Of those that never end, only a few are kept.
-func (c *callLog) begin(id string, call Call, at time.Time) {
+func (c *callLog) begin(id string, call openCall) {
 	if c.open == nil {
 		c.open = map[string]openCall{}
 	}
 	if len(c.open) < maxNames {
-		c.open[id] = openCall{call, at}
+		c.open[id] = call
 	}
 }
 
@@ -50,6 +51,9 @@ func (c *callLog) end(id, output string, failed bool, at time.Time) (tool string
 	call.Output, call.Failed = clean.Line(output, 200), failed
 	if took := at.Sub(call.began); !at.IsZero() && !call.began.IsZero() && took > 0 && took < 24*time.Hour {
 		call.Took = took
+	}
+	if call.lookup {
+		return call.Tool
 	}
 	if len(c.done) == maxCalls {
 		c.done = append(c.done[:0], c.done[1:]...)

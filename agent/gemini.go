@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -28,9 +29,16 @@ const (
 type Gemini struct {
 	// Key is the placeholder for the API key in the container (gateway.Placeholder).
 	Key string
-	// Search offers the model a web search, which the provider bills per use. The gateway must allow it.
-	Search bool
-	Log    zerolog.Logger
+	Offers
+	Log zerolog.Logger
+}
+
+// Offers are tools that the model has besides those of every run. The gateway must allow them.
+type Offers struct {
+	Search bool // a web search, which the provider bills per use
+	// Memory are the tools of the room's memory, in the form in which MCP lists them; nil is none. The gateway serves
+	// them at MemoryPath.
+	Memory json.RawMessage
 }
 
 var errDeadline, errStop = errors.New("the task's deadline has passed"), errors.New("the task was stopped")
@@ -84,7 +92,7 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 		begun(true)
 		st, err = container.FollowRun(reading, t.Run, 0, w)
 	} else {
-		st, err = container.Run(reading, runSpec(t, g.Key, g.Search), w, begun)
+		st, err = container.Run(reading, runSpec(t, g.Key, g.Offers), w, begun)
 	}
 	why := context.Cause(reading)
 	cancel(nil)

@@ -12,11 +12,26 @@ const { createHash } = require('node:crypto');
 // What the CLI says about memory, with two wordings for two families of models.
 const remembering = /^- \*\*Instruction and Memory Files:\*\* [^]*? must stay lean\.$/m;
 const { fetch } = globalThis;
+// What the memory's server would answer before the first call.
+const discovered = (init) => {
+  if (init?.method === 'GET') return new Response(null, { status: 405 });
+  const { id, method, params } = JSON.parse(init.body);
+  if (method === 'notifications/initialized') return new Response(null, { status: 202 });
+  const result = {
+    initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'memory', version: '1' } },
+    'tools/list': guard.tools,
+  }[method];
+  return result && new Response(JSON.stringify({ jsonrpc: '2.0', id, result }), { headers: { 'content-type': 'application/json' } });
+};
 globalThis.fetch = (input, init) => {
   if (typeof input === 'string' && input.startsWith(process.env.GOOGLE_GEMINI_BASE_URL)) {
     input = input.replace(/\/models\/([^/:?#]+):/, (all, name) => name === guard.model + '-customtools' ? all : `/models/${guard.model}:`);
   }
   try {
+    if (guard.tools && String(input) === guard.server) {
+      const answer = discovered(init);
+      if (answer) return Promise.resolve(answer);
+    }
     if (String(input?.url ?? input).includes(':streamGenerateContent')) {
       if (held) {
         const said = { candidates: [{ content: { role: 'model', parts: [{ text: guard.said }] }, finishReason: 'STOP' }] };

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds four things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
+// preloadScript adds five things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
 // the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
@@ -26,6 +26,10 @@ import (
 // command, 4 ms with a shell and 27 ms with Node. The script costs 2 µs and sees the command as the shell would, also
 // from a subagent.
 //
+// Before its first request, the CLI connects to the server of the memory's tools and asks for their list: four requests
+// that cost 60 ms of processor time, and that a slow server would hold up for long. The bot knows the answers, so the
+// script gives them. Calls of the tools do reach the server.
+//
 // For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and editors.
 // Nobody could commit, because no author is set. The script gives commands the settings that the container has.
 //
@@ -44,10 +48,17 @@ type guard struct {
 	Said     string   `json:"said"`
 	Model    string   `json:"model"`
 	Memory   string   `json:"memory"`
+
+	Server string          `json:"server"` // of the memory's tools
+	Tools  json.RawMessage `json:"tools"`  // that it has, or null
 }
 
-func preload(t Task) []byte {
-	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), memoryText})
+func preload(t Task, o Offers) []byte {
+	about := memoryText
+	if o.Memory != nil {
+		about += searchText
+	}
+	data, err := json.Marshal(guard{patterns(t.Approvals), heldText, heldSaid, t.model(), about, proxy + MemoryPath, o.Memory})
 	if err != nil {
 		panic(err) // strings
 	}

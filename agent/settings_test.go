@@ -22,7 +22,7 @@ func TestCommand(t *testing.T) {
 }
 
 func TestRunSpec(t *testing.T) {
-	spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p", Watch: []string{"/workspace/status.md"}}, "the placeholder", false)
+	spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p", Watch: []string{"/workspace/status.md"}}, "the placeholder", Offers{})
 	if err := spec.Check(); err != nil {
 		t.Error(err)
 	}
@@ -47,6 +47,41 @@ func TestRunSpec(t *testing.T) {
 	}
 	if strings.Contains(string(spec.Files[0].Data), "placeholder") {
 		t.Error("the key is in a file")
+	}
+}
+
+// The tools of the memory are offered only if there is a memory, and their list is in the preloaded script.
+func TestOffers(t *testing.T) {
+	list := json.RawMessage(`{"tools":[{"name":"memory_search"}]}`)
+	for what, c := range map[string]struct {
+		offers            Offers
+		server, told, web bool
+	}{
+		"nothing": {Offers{}, false, false, false},
+		"search":  {Offers{Search: true}, false, false, true},
+		"memory":  {Offers{Memory: list}, true, true, false},
+	} {
+		spec := runSpec(Task{Run: "R", Session: "S", Prompt: "p"}, "k", c.offers)
+		var all struct {
+			Tools   struct{ Exclude []string }
+			Servers map[string]struct {
+				HTTPURL string `json:"httpUrl"`
+				Timeout int
+			} `json:"mcpServers"`
+		}
+		if err := json.Unmarshal(spec.Files[0].Data, &all); err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := all.Servers["memory"]; ok != c.server || ok && (s.HTTPURL != "http://127.0.0.1:3128/memory" || s.Timeout != 15000) {
+			t.Errorf("%s: servers %+v", what, all.Servers)
+		}
+		if (len(all.Tools.Exclude) == 0) != c.web {
+			t.Errorf("%s: excluded %q", what, all.Tools.Exclude)
+		}
+		script := string(spec.Files[3].Data)
+		if strings.Contains(script, `{"name":"memory_search"}`) != c.told || strings.Contains(script, "call `mcp_memory_memory_search`") != c.told {
+			t.Errorf("%s: script %.3000s", what, script)
+		}
 	}
 }
 

@@ -193,7 +193,7 @@ func (s *stream) ask(asked string) {
 
 func (s *stream) call(l line) {
 	s.asked = ""
-	name := clean.Line(l.ToolName, 64)
+	name, lookup := strings.CutPrefix(clean.Line(l.ToolName, 64), memoryTools)
 	if s.tools == nil {
 		s.tools = map[string]int{}
 	}
@@ -202,7 +202,7 @@ func (s *stream) call(l line) {
 	}
 	s.tools[name]++
 	id, detail := clean.Clip(l.ToolID, 128), argument(l.Parameters)
-	s.calls.begin(id, Call{Tool: name, Detail: detail}, l.Time.at)
+	s.calls.begin(id, openCall{Call{Tool: name, Detail: detail}, l.Time.at, lookup})
 	s.last.reset()
 	s.all.paragraph()
 	s.signal.Break()

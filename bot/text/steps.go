@@ -183,7 +183,7 @@ func toolIcon(name string) string {
 		return "🔎"
 	case "google_web_search", "web_fetch":
 		return "🌐"
-	case "save_memory":
+	case "memory_search", "memory_get":
 		return "🧠"
 	}
 	return "🔧"
