@@ -17,6 +17,7 @@ import (
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/recall/tools"
 	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
@@ -89,7 +90,14 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
-	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Search: slices.Contains(cfg.ModelTools, "google_search"), Log: log}
+	offers := agent.Offers{Search: slices.Contains(cfg.ModelTools, "google_search")}
+	if parts.Recall != nil {
+		if offers.Memory, err = tools.List(ctx); err != nil {
+			return err
+		}
+		gate.Mount(agent.MemoryPath, tools.Handler(parts.Recall, log))
+	}
+	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Offers: offers, Log: log}
 	if on.releases != nil {
 		parts.Updates = updates{on.releases}
 	}
