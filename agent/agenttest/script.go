@@ -25,6 +25,8 @@ const (
 type Script struct {
 	Rules   []Rule `yaml:"rules"`
 	Default *Rule  `yaml:"default"`
+
+	Embeddings *Embeddings `yaml:"embeddings"`
 }
 
 // Rule is one entry of a script. The package comment explains each field.
@@ -107,6 +109,9 @@ func Load(data []byte) (*Script, error) {
 		if err := s.Rules[i].check(); err != nil {
 			return nil, fmt.Errorf("rule %d: %w", i+1, err)
 		}
+	}
+	if e := s.Embeddings; e != nil && (e.Delay < 0 || e.Status != 0 && (e.Status < 400 || e.Status > 599)) {
+		return nil, errors.New("embeddings: status is an HTTP error (400 to 599), and delay is not negative")
 	}
 	if s.Default == nil {
 		s.Default = &Rule{Say: "scripted answer"}

@@ -114,13 +114,8 @@ func (s *Server) models(w http.ResponseWriter, name string) {
 func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method string, body []byte) {
 	req := Request{Model: model, Method: method}
 	switch method {
-	case "embedContent":
-		req.Text, req.Status = embedOne(w, body)
-		s.note(req)
-		return
-	case "batchEmbedContents":
-		req.Text, req.Status = embedBatch(w, body)
-		s.note(req)
+	case "embedContent", "batchEmbedContents":
+		s.embed(r, w, req, body)
 		return
 	case "generateContent", "streamGenerateContent", "countTokens":
 	default:
@@ -139,6 +134,28 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method stri
 		return
 	}
 	s.generate(w, r, req, v)
+}
+
+func (s *Server) embed(r *http.Request, w http.ResponseWriter, req Request, body []byte) {
+	s.mu.Lock()
+	how := s.script.Embeddings
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.done, cancel)()
+	if how != nil && !pause(ctx, how.Delay) {
+		panic(http.ErrAbortHandler)
+	}
+	switch {
+	case how != nil && how.Status != 0:
+		req.Status = how.Status
+		sendError(w, how.Status, "", 0)
+	case req.Method == "embedContent":
+		req.Text, req.Status = how.embedOne(w, body)
+	default:
+		req.Text, req.Status = how.embedBatch(w, body)
+	}
+	s.note(req)
 }
 
 func (s *Server) generate(w http.ResponseWriter, r *http.Request, req Request, v view) {
