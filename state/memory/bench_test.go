@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -73,19 +74,25 @@ func peak() int {
 }
 
 // BenchmarkSearch measures searches over 100,000 chunks: with the bounds of a room (short chunks), and beyond them
-// (chunks of 400 tokens).
+// (chunks of 400 tokens, and chunks that all have a vector).
 func BenchmarkSearch(b *testing.B) {
 	for _, size := range []struct {
-		name  string
-		words int
-	}{{"short", 22}, {"full", 240}} {
+		name    string
+		words   int
+		vectors bool
+	}{{"short", 22, false}, {"full", 240, false}, {"vectors", 22, true}} {
 		b.Run(size.name, func(b *testing.B) {
 			x := fill(b, 100_000, size.words)
+			query := Query{}
+			if size.vectors {
+				query.Vector = fillVectors(b, x)
+			}
 			ask := writerOf(3)
 			var took, used []time.Duration
 			for b.Loop() {
 				begin, cpu := time.Now(), cpuTime()
-				_, err := x.Search(b.Context(), Query{Text: "when did " + ask(6)})
+				query.Text = "when did " + ask(6)
+				_, err := x.Search(b.Context(), query)
 				took, used = append(took, time.Since(begin)), append(used, cpuTime()-cpu)
 				must(b, err)
 			}
@@ -130,6 +137,34 @@ func fill(b *testing.B, n, size int) *Index {
 	}
 	runtime.GC()
 	return x
+}
+
+// fillVectors gives all chunks random vectors, and returns one like them.
+func fillVectors(b *testing.B, x *Index) Vector {
+	b.Helper()
+	_, err := x.db.Exec("PRAGMA max_page_count = 1000000")
+	must(b, err)
+	r := rand.New(rand.NewPCG(5, 5))
+	random := func() []float32 {
+		values := make([]float32, Dimensions)
+		for i := range values {
+			values[i] = float32(r.NormFloat64() + 0.8)
+		}
+		return values
+	}
+	ids, err := numbers(b.Context(), x.db, "SELECT id FROM chunk")
+	must(b, err)
+	must(b, x.inTx(b.Context(), func(tx *sql.Tx) error {
+		w := newWriter(b.Context(), tx)
+		must(b, w.useModel(scripted))
+		for _, id := range ids {
+			text, err := w.chunkText(id)
+			must(b, err)
+			must(b, w.embed(Unembedded{text, id}, quantize(random())))
+		}
+		return nil
+	}))
+	return Vector{scripted, random()}
 }
 
 // BenchmarkIndex measures how long 1 MiB of Markdown takes, and the same again with one changed line.

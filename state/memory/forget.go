@@ -93,6 +93,9 @@ func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, e
 		if err := w.dropLines(func(l Line) bool { return hashes[string(hashOf(l.Text))] || is(l.Text) }); err != nil {
 			return err
 		}
+		if err := w.dropUnused(); err != nil {
+			return err
+		}
 		// The stems of deleted chunks stay in the index until it is merged.
 		if _, err := w.exec("INSERT INTO words (words) VALUES ('optimize')"); err != nil {
 			return err

@@ -119,6 +119,10 @@ func (x *Index) prepare(ctx context.Context, unclean bool) error {
 	if errors.Is(err, sql.ErrNoRows) || err == nil && room != x.room || isMissing(err) {
 		return fmt.Errorf("%w: it is not the index of this room", damage.Err)
 	}
+	if err != nil {
+		return err
+	}
+	_, err = x.db.ExecContext(ctx, vectorSchema)
 	return err
 }
 
@@ -134,7 +138,7 @@ func (x *Index) create(ctx context.Context) error {
 		if tables > 0 {
 			return fmt.Errorf("%w: it is another database", damage.Err)
 		}
-		for _, statement := range []string{schema, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)} {
+		for _, statement := range []string{schema, vectorSchema, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)} {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return err
 			}

@@ -199,6 +199,9 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 		if err := w.dropLines(func(l Line) bool { return slices.Contains(strings.Fields(l.Event), event) }); err != nil || !found {
 			return err
 		}
+		if err := w.dropUnused(); err != nil {
+			return err
+		}
 		if _, err := w.exec("INSERT INTO words (words) VALUES ('optimize')"); err != nil {
 			return err
 		}

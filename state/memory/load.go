@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"strings"
 	"time"
 )
 
@@ -20,8 +19,11 @@ type foundUnit struct {
 type talk struct{ document, began int64 }
 
 type foundChunk struct {
-	key     []byte
-	entries []Entry
+	id       int64
+	key      []byte
+	entries  []Entry
+	embedded bool    // it has a vector
+	near     float64 // how near that is to the query, 0 to 1
 }
 
 // load reads units in the given order, until they are enough to rank.
@@ -47,25 +49,10 @@ func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, er
 }
 
 func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
-	marks := strings.TrimSuffix(strings.Repeat("?,", len(ids)), ",")
-	args := make([]any, 0, len(ids)+1)
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	where := "unit.id IN (" + marks + ")"
-	if len(q.Sources) > 0 {
-		where += " AND source IN (" + strings.TrimSuffix(strings.Repeat("?,", len(q.Sources)), ",") + ")"
-		for _, s := range q.Sources {
-			args = append(args, s)
-		}
-	}
-	if q.Kind != "" {
-		where += " AND (source = ? OR source = '" + string(SourceNote) + "' AND origin = ?)"
-		args = append(args, q.Kind, q.Kind)
-	}
+	where, args := q.where()
 	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, key, first, last, entry.time, speaker, text
 		FROM unit JOIN document ON document.id = unit.document JOIN chunk ON chunk.unit = unit.id JOIN entry ON entry.chunk = chunk.id
-		WHERE `+where+` ORDER BY unit.id, chunk.id, entry.id`, args...)
+		WHERE unit.id IN (`+marks(len(ids))+")"+where+" ORDER BY unit.id, chunk.id, entry.id", append(anys(ids), args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +63,8 @@ func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit
 		var u foundUnit
 		var c foundChunk
 		var e Entry
-		var unitID, chunkID, began, at int64
-		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &chunkID, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+		var unitID, began, at int64
+		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &c.id, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
 			return nil, err
 		}
 		if unitID != lastUnit {
@@ -85,10 +72,10 @@ func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit
 			found = append(found, u)
 		}
 		in := &found[len(found)-1]
-		if chunkID != lastChunk {
+		if c.id != lastChunk {
 			in.chunks = append(in.chunks, c)
 		}
-		lastUnit, lastChunk = unitID, chunkID
+		lastUnit, lastChunk = unitID, c.id
 		e.Time = timeOf(at)
 		last := &in.chunks[len(in.chunks)-1]
 		last.entries = append(last.entries, e)

@@ -72,6 +72,7 @@ type writer struct {
 	stems *stemmer
 	text  strings.Builder
 	stmts map[string]*sql.Stmt
+	known *string // the model of the vectors
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx) *writer {

@@ -25,7 +25,21 @@ type Query struct {
 	Sources []Source  // only these; none: all
 	Kind    string    // only notes of this kind, or documents of this source; "" for all
 	Min     float64   // only results with at least this score
+	Vector  Vector    // of Text; the zero value: only words count
 	Now     time.Time // what "yesterday" counts from; zero is now
+}
+
+// where is the condition for what a query may find.
+func (q Query) where() (where string, args []any) {
+	if len(q.Sources) > 0 {
+		where += " AND source IN (" + marks(len(q.Sources)) + ")"
+		args = anys(q.Sources)
+	}
+	if q.Kind != "" {
+		where += " AND (source = ? OR source = '" + string(SourceNote) + "' AND origin = ?)"
+		args = append(args, q.Kind, q.Kind)
+	}
+	return where, args
 }
 
 // MaxHits bounds the results of a search.

@@ -26,6 +26,7 @@ type ranker struct {
 	best float64 // what a perfect unit would get
 	when []span
 	now  time.Time
+	near bool // vectors count
 	stem *stemmer
 }
 
@@ -121,6 +122,9 @@ func (r *ranker) rank(found []foundUnit) []scored {
 	top := 0.0
 	for i, u := range found {
 		s := r.score(u, all[i], perUnit, perEntry)
+		if r.near {
+			r.merge(&s)
+		}
 		top = max(top, s.score)
 		out = append(out, s)
 	}

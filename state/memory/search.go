@@ -27,7 +27,7 @@ type Hit struct {
 }
 
 // Search finds what fits a query, best first: one chunk of each unit, and others only if there are too few. It returns
-// nothing for a query that has no word in common with the memory.
+// nothing for a query that has no word in common with the memory, unless it has a vector.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	hits, err := x.search(ctx, q)
 	return hits, x.failed("search memory", err)
@@ -46,22 +46,32 @@ func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
 		return nil, err
 	}
 	when := spans(q.Text, q.Now)
-	if len(terms) == 0 && len(when) == 0 {
+	near, units, err := x.nearest(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(terms) == 0 && len(when) == 0 && len(units) == 0 {
 		return nil, nil
 	}
 	ids, err := x.candidates(ctx, q, terms, when)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	found, err := x.load(ctx, q, ids)
 	if err != nil {
 		return nil, err
+	}
+	found, err := x.load(ctx, q, interleave(ids, units))
+	if err != nil {
+		return nil, err
+	}
+	if near != nil {
+		if err := x.measure(ctx, near, found); err != nil {
+			return nil, err
+		}
 	}
 	var chunks int
 	if err := x.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'chunks'").Scan(&chunks); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
 	r := newRanker(terms, unknown, chunks, when, q.Now)
+	r.near, r.best = near != nil, max(r.best, 1e-9)
 	return choose(r.rank(found), q), nil
 }
 

@@ -9,27 +9,30 @@ import (
 
 // finish makes room if the index has become too large, and counts the chunks.
 func (w *writer) finish() error {
-	if err := w.makeRoom(MaxIndex / 10 * 9); err != nil {
+	if err := w.makeRoom(nearlyFull); err != nil {
 		return err
 	}
 	_, err := w.exec("UPDATE meta SET value = (SELECT count(*) FROM chunk) WHERE key = 'chunks'")
 	return err
 }
 
-// makeRoom removes the oldest units that can be read again from their files while the index has more than most bytes.
-func (w *writer) makeRoom(most int64) error {
+// nearlyFull is the size from which on something is removed.
+const nearlyFull = MaxIndex / 10 * 9
+
+// makeRoom removes the oldest units that can be read again from their files while the index has at least full bytes, and
+// then the vectors.
+func (w *writer) makeRoom(full int64) error {
 	for range 100 {
-		var pages, free int64
-		if err := w.tx.QueryRowContext(w.ctx, "SELECT (SELECT page_count FROM pragma_page_count), (SELECT freelist_count FROM pragma_freelist_count)").Scan(&pages, &free); err != nil {
+		if used, err := w.used(); err != nil || used < full {
 			return err
-		}
-		if (pages-free)*pageSize < most {
-			return nil
 		}
 		oldest, err := numbers(w.ctx, w.tx, `SELECT unit.id FROM unit JOIN document ON document.id = unit.document
 			WHERE source IN (?, ?) ORDER BY unit.time, unit.id LIMIT 200`, SourceTranscript, SourceExecution)
-		if err != nil || len(oldest) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(oldest) == 0 {
+			return w.dropVectors()
 		}
 		for _, unit := range oldest {
 			if err := w.dropUnit(unit); err != nil {
@@ -38,6 +41,12 @@ func (w *writer) makeRoom(most int64) error {
 		}
 	}
 	return nil
+}
+
+// used returns how many bytes the index takes.
+func (w *writer) used() (bytes int64, err error) {
+	err = w.tx.QueryRowContext(w.ctx, "SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)").Scan(&bytes)
+	return bytes * pageSize, err
 }
 
 // querier is a database or a transaction.

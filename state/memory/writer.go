@@ -130,7 +130,10 @@ func (w *writer) addChunk(doc *Document, id, unit int64, entries []Entry) error 
 		w.index(e.Speaker)
 		w.index(e.Text)
 	}
-	_, err = w.insert("INSERT INTO words (rowid, stems) VALUES (?, ?)", chunk, w.text.String())
+	if _, err = w.insert("INSERT INTO words (rowid, stems) VALUES (?, ?)", chunk, w.text.String()); err != nil {
+		return err
+	}
+	_, err = w.attach(chunk, textOf(entries))
 	return err
 }
 
