@@ -28,6 +28,7 @@ func (m *Memory) Command(ctx context.Context, room, event, text string, others .
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
+	defer m.embedSoon(room)
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
 	err = m.with(ctx, room, func(x *memory.Index) (err error) {
@@ -37,7 +38,7 @@ func (m *Memory) Command(ctx context.Context, room, event, text string, others .
 		case rest == "":
 			answer = Usage
 		case verb == "search":
-			answer, err = search(ctx, x, rest)
+			answer, err = search(ctx, x, rest, m.Vector(ctx, room, rest))
 		case verb == "add":
 			answer, err = m.add(ctx, x, event, rest)
 		case verb == "forget":
@@ -68,8 +69,8 @@ func newest(ctx context.Context, x *memory.Index, more string) (string, error) {
 	return fmt.Sprintf("I remember %d entries in this room. The newest:\n\n%s\n%s%s", status.Entries, shown(hits), more, Usage), nil
 }
 
-func search(ctx context.Context, x *memory.Index, words string) (string, error) {
-	hits, err := x.Search(ctx, memory.Query{Text: words, Max: shownEntries})
+func search(ctx context.Context, x *memory.Index, words string, vector memory.Vector) (string, error) {
+	hits, err := x.Search(ctx, memory.Query{Text: words, Vector: vector, Max: shownEntries})
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,13 @@
 // [Instructs] is a list of phrases, not a guarantee: what the agent is given is marked as notes, and nothing in it can
 // do more than the agent itself.
 //
-// The package never sends anything, asks no model, and logs no text. A failure costs the memory of a task at most, never
-// the task. While another program keeps an index locked, changes wait in the process; after a restart, tasks that the
-// index lacks are learned from state.json.
+// # Embeddings
+//
+// With [Memory.Embeddings], searches also use vectors of a model, so that they find what is said in other words.
+// [Memory.Embed] fetches those of new entries in the background; a search waits half a second for that of its query, and
+// then uses words alone. What keeps failing is turned off for a growing time. Each request counts as use of the room.
+//
+// Other than that, the package sends nothing, asks no model, and logs no text. A failure costs the memory of a task at
+// most, never the task. While another program keeps an index locked, changes wait in the process; after a restart, tasks
+// that the index lacks are learned from state.json.
 package recall

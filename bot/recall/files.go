@@ -48,6 +48,7 @@ func (m *Memory) Sync(ctx context.Context, room string, container Container) err
 	if m == nil {
 		return nil
 	}
+	defer m.embedSoon(room)
 	ctx, cancel := context.WithTimeout(ctx, filesTime)
 	defer cancel()
 	f := m.files(room)

@@ -42,10 +42,12 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	if m == nil {
 		return k
 	}
+	defer m.embedSoon(room)
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
+	vector := m.Vector(ctx, room, text)
 	err := m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
-		k, err = find(ctx, x, session, text)
+		k, err = find(ctx, x, session, text, vector)
 		return err
 	})
 	if err != nil {
@@ -68,7 +70,7 @@ func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
 	}
 }
 
-func find(ctx context.Context, x *memory.Index, session, text string) (k Known, err error) {
+func find(ctx context.Context, x *memory.Index, session, text string, vector memory.Vector) (k Known, err error) {
 	if k.Forgotten, err = x.Forgotten(ctx); err != nil {
 		return k, err
 	}
@@ -95,7 +97,7 @@ func find(ctx context.Context, x *memory.Index, session, text string) (k Known, 
 		return out
 	}
 	search := func(most int, least float64, sources ...memory.Source) ([]memory.Hit, error) {
-		return x.Search(ctx, memory.Query{Text: text, Max: 3 * most, Min: least, Sources: sources})
+		return x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 3 * most, Min: least, Sources: sources})
 	}
 
 	hits, err := search(mostPreferences, 0, memory.SourceNote)

@@ -29,6 +29,8 @@ type Memory struct {
 	filter *Filter
 	log    zerolog.Logger
 
+	embedder *embedder // nil: searches use words alone
+
 	mu    sync.Mutex
 	rooms map[string]*roomFiles
 }
@@ -90,6 +92,7 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	if m == nil {
 		return nil
 	}
+	defer m.embedSoon(t.Room)
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	return m.apply(ctx, t.Room, func(ctx context.Context, x *memory.Index) error {

@@ -15,15 +15,21 @@ import (
 
 var errSpent = errors.New("the room's tokens for today are used up")
 
-// Account makes the gateway record what each room uses of the model, and refuse more than its tokens per day.
+// Account makes the gateway and the memory record what each room uses of models, and refuse more than its tokens per
+// day.
 func (d *Deps) Account() {
-	d.Gateway.Account(d.allowed, func(room string, u gateway.Usage) {
+	spend := func(room string, s state.Spending) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // also while the bot stops
 		defer cancel()
-		if err := d.Journal.Spend(ctx, room, state.Spending{Day: time.Now(), Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens}); err != nil {
+		s.Day = time.Now()
+		if err := d.Journal.Spend(ctx, room, s); err != nil {
 			d.Log.Warn().Err(err).Str("room", room).Msg("cannot record the tokens of a request")
 		}
+	}
+	d.Gateway.Account(d.allowed, func(room string, u gateway.Usage) {
+		spend(room, state.Spending{Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens})
 	})
+	d.Recall.Account(d.allowed, func(room string, tokens int64) { spend(room, state.Spending{Requests: 1, Input: tokens}) })
 }
 
 // allowed returns why a room may not use the model now, or nil.

@@ -52,6 +52,9 @@ type Config struct {
 
 	MemorySlot MemorySlot `env:"SLOTS_MEMORY" envDefault:"files" right:"files or none"`
 
+	Embeddings     EmbeddingSlot `env:"SLOTS_EMBEDDINGS" envDefault:"none" right:"none or gemini"`
+	EmbeddingModel Word          `env:"GEMINI_EMBEDDING_MODEL" envDefault:"gemini-embedding-001" right:"the name of a model for embeddings, such as gemini-embedding-001"`
+
 	CodingTimeout    Seconds      `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
 	ExecutionTimeout Minutes      `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
 	NotifyQuestion   Switch       `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`

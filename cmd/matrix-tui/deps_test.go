@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 	"bot/policy":          {},
 	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/queue":           {},
+	"bot/recall/embed":    {"state/memory"},
 	"bot/recall":          {"agent", "sandbox", "state", "state/memory", "workspace"},
 	"bot/recall/tools":    {"bot/recall", "state/memory"},
 	"bot/roster":          {},
@@ -53,7 +54,7 @@ var arrows = map[string][]string{
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/recall", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state", "state/memory"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "state", "state/memory"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"state"},
 	"sandbox":             {"sandbox/boxinit"},
@@ -85,6 +86,7 @@ var heavy = map[string][]string{
 	"go.podman.io/":                 {"sandbox"},
 	"maunium.net/go/mautrix":        {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
 	"go.mau.fi/util":                {"bot/matrix/e2ee"},
+	"google.golang.org/genai":       {"bot/recall/embed"},
 	"github.com/prometheus/":        {"bot", "bot/api", "bot/metrics"},
 
 	"github.com/modelcontextprotocol/": {"bot/recall/tools"},

@@ -52,7 +52,10 @@ func (m *memoryCall) reindex(ctx context.Context, x *memory.Index, store *state.
 	if err := x.Rebuild(ctx); err != nil {
 		return err
 	}
-	err := openMemory(m.cfg, store, zerolog.Nop()).Refill(ctx, x)
+	recall, err := openMemory(ctx, m.cfg, store, zerolog.Nop())
+	if err == nil {
+		err = recall.Refill(ctx, x)
+	}
 	if err == nil && m.workspace != "" {
 		err = m.indexWorkspace(ctx, x)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 )
@@ -48,13 +50,18 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 	default:
 		return &usageError{fmt.Sprintf("-scope is %q; expected room or all", clean.Short(m.scope, 80))}
 	}
+	recall, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	vector := recall.Vector(ctx, m.room, query)
 	hits := []memoryHit{}
 	for _, room := range rooms {
 		if !memory.Exists(m.dir, room) {
 			continue
 		}
 		err := m.with(ctx, room, func(x *memory.Index) error {
-			found, err := x.Search(ctx, memory.Query{Text: query, Max: m.n, Kind: m.kind, Min: m.least})
+			found, err := x.Search(ctx, memory.Query{Text: query, Vector: vector, Max: m.n, Kind: m.kind, Min: m.least})
 			for _, h := range found {
 				hit := memoryHit{h.Score, h.Source, h.Path, h.From, h.To, hitTime(h.Time), h.Text, h.ID, ""}
 				if m.scope == "all" {

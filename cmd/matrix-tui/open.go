@@ -13,6 +13,7 @@ import (
 	"matrix-tui/bot"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/recall"
+	"matrix-tui/bot/recall/embed"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 )
@@ -85,18 +86,29 @@ func openParts(ctx context.Context, cfg *Config, log zerolog.Logger) (parts bot.
 	}
 	opened = append(opened, func() error { parts.Podman.Close(); return nil })
 	if cfg.MemorySlot != noMemory {
-		parts.Recall = openMemory(cfg, parts.Store, log)
+		if parts.Recall, err = openMemory(ctx, cfg, parts.Store, log); err != nil {
+			return parts, nil, err
+		}
 	}
 	return parts, closeAll, nil
 }
 
 // openMemory returns what keeps what the rooms have learned. No secret of the bot gets into it.
-func openMemory(cfg *Config, store *state.Store, log zerolog.Logger) *recall.Memory {
+func openMemory(ctx context.Context, cfg *Config, store *state.Store, log zerolog.Logger) (*recall.Memory, error) {
 	var secrets []string
 	for _, secret := range []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token} {
 		secrets = append(secrets, secret.Reveal())
 	}
-	return recall.New(string(cfg.StateDir), store, log, secrets...)
+	m := recall.New(string(cfg.StateDir), store, log, secrets...)
+	if cfg.Embeddings != geminiEmbeddings || !cfg.GeminiKey.Set() { // `memory search` needs no key
+		return m, nil
+	}
+	client, err := embed.New(ctx, string(cfg.GeminiURL), cfg.GeminiKey.Reveal(), string(cfg.EmbeddingModel))
+	if err != nil {
+		return nil, err
+	}
+	m.Embeddings(string(cfg.EmbeddingModel), client.Fetch)
+	return m, nil
 }
 
 // closing adds the error of a close to the error of the function that defers it.

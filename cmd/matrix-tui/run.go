@@ -114,7 +114,10 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	if err != nil {
 		return err
 	}
-	services := []service{func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive); return nil }}
+	services := []service{
+		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive); return nil },
+		func(ctx context.Context) error { parts.Recall.Embed(ctx); return nil },
+	}
 	if on.starting() {
 		services = append(services, func(ctx context.Context) error { on.waits(ctx, ready, b.Waiting, log); return nil })
 	}

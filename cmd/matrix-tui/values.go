@@ -28,6 +28,8 @@ type (
 	UserGlobs []string
 	// MemorySlot says what keeps what rooms have learned.
 	MemorySlot string
+	// EmbeddingSlot says where the vectors come from that searches use.
+	EmbeddingSlot string
 	// Devices says which of people's devices are trusted in encrypted rooms.
 	Devices string
 	// Bytes is an amount of memory; 0 means no limit.
@@ -126,6 +128,16 @@ const noMemory MemorySlot = "none"
 func (m *MemorySlot) UnmarshalText(text []byte) error {
 	*m = MemorySlot(strings.ToLower(string(text)))
 	if *m != "files" && *m != noMemory {
+		return errValue
+	}
+	return nil
+}
+
+const geminiEmbeddings EmbeddingSlot = "gemini"
+
+func (e *EmbeddingSlot) UnmarshalText(text []byte) error {
+	*e = EmbeddingSlot(strings.ToLower(string(text)))
+	if *e != geminiEmbeddings && *e != "none" {
 		return errValue
 	}
 	return nil

@@ -1,0 +1,202 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"matrix-tui/state/clean"
+	"matrix-tui/state/memory"
+)
+
+const (
+	askTime    = 500 * time.Millisecond // how long a search waits for the vector of its query
+	batchTime  = 30 * time.Second       // of a request for the vectors of new entries
+	batchSize  = 32                     // texts of a request
+	turnSize   = 10                     // requests for a room before it is another room's turn
+	maxWaiting = 1000                   // rooms whose entries wait for vectors
+	maxAsked   = 4 << 10                // bytes of a query
+)
+
+// Embedder returns the vectors of texts, each of memory.Dimensions. Query says whether the text is searched for or kept.
+// Its errors contain no text.
+type Embedder func(ctx context.Context, query bool, texts []string) ([][]float32, error)
+
+// embedder fetches the vectors of what rooms know, and of what they search for.
+type embedder struct {
+	model string
+	fetch Embedder
+	// Fetching for searches has its own breaker: it has to be fast.
+	asks, batches breaker
+
+	wake    chan struct{}
+	mu      sync.Mutex
+	waiting []string // rooms
+	allowed func(ctx context.Context, room string) error
+	spend   func(room string, tokens int64)
+}
+
+// Embeddings makes searches use the vectors of a model. Call it before anything else. [Memory.Embed] fetches those of
+// what rooms know.
+func (m *Memory) Embeddings(model string, fetch Embedder) {
+	m.embedder = &embedder{model: model, fetch: fetch, wake: make(chan struct{}, 1)}
+}
+
+// Account sets who is asked before each request for embeddings whether the room may make it, and who is told how many
+// tokens it has used.
+func (m *Memory) Account(allowed func(ctx context.Context, room string) error, spend func(room string, tokens int64)) {
+	if m == nil || m.embedder == nil {
+		return
+	}
+	m.embedder.mu.Lock()
+	defer m.embedder.mu.Unlock()
+	m.embedder.allowed, m.embedder.spend = allowed, spend
+}
+
+// Vector returns the vector of what a room searches for: none if it cannot be had quickly.
+func (m *Memory) Vector(ctx context.Context, room, text string) memory.Vector {
+	if m == nil || m.embedder == nil {
+		return memory.Vector{}
+	}
+	e := m.embedder
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	vectors := m.fetch(ctx, &e.asks, room, true, []string{clean.Clip(m.filter.Clean(text), maxAsked)})
+	if vectors == nil {
+		return memory.Vector{}
+	}
+	return memory.Vector{Model: e.model, Values: vectors[0]}
+}
+
+// fetch makes one request, and returns nil if it fails or must not be made.
+func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool, texts []string) [][]float32 {
+	e := m.embedder
+	e.mu.Lock()
+	allowed, spend := e.allowed, e.spend
+	e.mu.Unlock()
+	if !b.on(time.Now()) || allowed != nil && allowed(ctx, room) != nil {
+		return nil
+	}
+	vectors, err := e.fetch(ctx, query, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("there are %d embeddings of %d texts", len(vectors), len(texts))
+	}
+	if errors.Is(ctx.Err(), context.Canceled) { // the bot stops, or the task
+		return nil
+	}
+	if off := b.done(time.Now(), err); off > 0 {
+		m.log.Warn().Err(err).Str("off", off.String()).Bool("query", query).Msg("embeddings fail: memory is searched by words alone")
+	}
+	if err != nil {
+		return nil
+	}
+	if spend != nil {
+		tokens := int64(0)
+		for _, text := range texts {
+			tokens += memory.Tokens(text)
+		}
+		spend(room, tokens)
+	}
+	return vectors
+}
+
+// embedSoon makes Embed look at a room. It never waits.
+func (m *Memory) embedSoon(room string) {
+	e := m.embedder
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, one := range e.waiting {
+		if one == room {
+			return
+		}
+	}
+	if len(e.waiting) < maxWaiting { // otherwise its next task does it
+		e.waiting = append(e.waiting, room)
+	}
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes a room whose entries wait for vectors.
+func (e *embedder) next() (room string, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.waiting) == 0 {
+		return "", false
+	}
+	room, e.waiting = e.waiting[0], e.waiting[1:]
+	return room, true
+}
+
+// Embed fetches the vectors of what rooms learn, in the background, until ctx ends. What fails waits for the room's next
+// task.
+func (m *Memory) Embed(ctx context.Context) {
+	if m == nil || m.embedder == nil {
+		return
+	}
+	for {
+		room, ok := m.embedder.next()
+		if !ok {
+			select {
+			case <-ctx.Done():
+				return
+			case <-m.embedder.wake:
+			}
+			continue
+		}
+		more, err := m.embedTurn(ctx, room)
+		m.warn(ctx, room, "cannot store the embeddings of a room", err)
+		if ctx.Err() != nil {
+			return
+		}
+		if more {
+			m.embedSoon(room)
+		}
+	}
+}
+
+// embedTurn fetches some vectors of a room. More says whether there are others.
+func (m *Memory) embedTurn(ctx context.Context, room string) (more bool, err error) {
+	for range turnSize {
+		if done, err := m.embedBatch(ctx, room); done || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// embedBatch makes one request. No index is open during it. Done says whether there is nothing left to do, for now.
+func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err error) {
+	e := m.embedder
+	if !e.batches.on(time.Now()) {
+		return true, nil
+	}
+	var of []memory.Unembedded
+	err = m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
+		if of, err = x.Unembedded(ctx, e.model, batchSize); err == nil && len(of) == 0 {
+			err = x.DropUnused(ctx)
+		}
+		return err
+	})
+	if err != nil || len(of) == 0 {
+		return true, err
+	}
+	texts := make([]string, len(of))
+	for i, one := range of {
+		texts[i] = one.Text
+	}
+	fetching, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	vectors := m.fetch(fetching, &e.batches, room, false, texts)
+	if vectors == nil {
+		return true, nil
+	}
+	return false, m.change(ctx, room, func(ctx context.Context, x *memory.Index) error { return x.Embed(ctx, e.model, of, vectors) })
+}

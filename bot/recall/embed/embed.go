@@ -1,0 +1,120 @@
+// Package embed fetches embeddings from the Gemini API: where texts are in the space of a model, so that texts that mean
+// the same are near each other.
+//
+// It keeps nothing, never tries again, and its errors contain no text. The texts go to Google, as what the agent reads
+// does.
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"google.golang.org/genai"
+
+	"matrix-tui/state/memory"
+)
+
+// maxAnswer bounds an answer, in bytes. 100 embeddings take about 500 kB.
+const maxAnswer = 8 << 20
+
+// Gemini fetches embeddings with one model.
+type Gemini struct {
+	client *genai.Client
+	model  string
+}
+
+// New returns a client of the Gemini API at an address. It takes nothing from the environment.
+func New(ctx context.Context, address, key, model string) (*Gemini, error) {
+	if address == "" || key == "" { // genai would use those of the environment, and its errors contain the key
+		return nil, errors.New("create the client for embeddings: the address or the key of the Gemini API is missing")
+	}
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey: key, Backend: genai.BackendGeminiAPI,
+		HTTPClient:  &http.Client{Transport: bounded{http.DefaultTransport}},
+		HTTPOptions: genai.HTTPOptions{BaseURL: address + "/"},
+	})
+	if err != nil {
+		return nil, errors.New("create the client for embeddings") // the reason may contain the key
+	}
+	return &Gemini{client, model}, nil
+}
+
+// Fetch returns the embeddings of at most 100 texts, each of memory.Dimensions. Query says whether the text is searched
+// for or kept.
+func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]float32, error) {
+	size := int32(memory.Dimensions)
+	config := &genai.EmbedContentConfig{TaskType: "RETRIEVAL_DOCUMENT", OutputDimensionality: &size}
+	if query {
+		config.TaskType = "RETRIEVAL_QUERY"
+	}
+	contents := make([]*genai.Content, len(texts))
+	for i, text := range texts {
+		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
+	}
+	answer, err := g.client.Models.EmbedContent(ctx, g.model, contents, config)
+	if err != nil {
+		return nil, fmt.Errorf("fetch embeddings: %w", withoutText(err))
+	}
+	if len(answer.Embeddings) != len(texts) {
+		return nil, fmt.Errorf("fetch embeddings: there are %d of %d texts", len(answer.Embeddings), len(texts))
+	}
+	vectors := make([][]float32, len(texts))
+	for i, one := range answer.Embeddings {
+		if one == nil || len(one.Values) != memory.Dimensions {
+			return nil, fmt.Errorf("fetch embeddings: one has not %d dimensions", memory.Dimensions)
+		}
+		vectors[i] = one.Values
+	}
+	return vectors, nil
+}
+
+// withoutText leaves of an error of the API only its code: its message may repeat what was sent.
+func withoutText(err error) error {
+	var api genai.APIError
+	switch {
+	case errors.As(err, &api):
+		return fmt.Errorf("the Gemini API answers with status %d", api.Code)
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, errTooLong):
+		return errTooLong
+	}
+	var sent *http.ProtocolError
+	if errors.As(err, &sent) {
+		return sent
+	}
+	return errors.New("the Gemini API cannot be reached, or its answer cannot be read")
+}
+
+// bounded is a transport whose answers end with an error if they are too long.
+type bounded struct{ http.RoundTripper }
+
+var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+
+// RoundTrip sends a request.
+func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(req)
+	if err == nil {
+		resp.Body = &limited{resp.Body, maxAnswer}
+	}
+	return resp, err
+}
+
+type limited struct {
+	io.ReadCloser
+	left int
+}
+
+func (l *limited) Read(p []byte) (n int, err error) {
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err = l.ReadCloser.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}

@@ -1,0 +1,105 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/agent/agenttest"
+	"matrix-tui/state/memory"
+)
+
+const key = "the-key-of-the-bot"
+
+// serve starts a scripted model, and returns a client of it.
+func serve(t *testing.T, script string) (*agenttest.Server, *Gemini) {
+	t.Helper()
+	rules, err := agenttest.Load([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := agenttest.New(rules, zerolog.Nop())
+	model.RequireKey(key)
+	return model, clientOf(t, model)
+}
+
+func clientOf(t *testing.T, handler http.Handler) *Gemini {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	client, err := New(t.Context(), server.URL, key, "gemini-embedding-001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestFetch(t *testing.T) {
+	// Nothing comes from the environment.
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://192.0.2.1")
+	t.Setenv("GOOGLE_API_KEY", "another")
+	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+	model, client := serve(t, "embeddings: {same: ['car automobile']}")
+	vectors, err := client.Fetch(t.Context(), false, []string{"my car is red", "the bread is baked"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := client.Fetch(t.Context(), true, []string{"the automobile"})
+	if err != nil || len(vectors) != 2 || len(wanted) != 1 || len(wanted[0]) != memory.Dimensions {
+		t.Fatalf("%d and %d vectors, %v", len(vectors), len(wanted), err)
+	}
+	dot := func(v []float32) (sum float32) {
+		for i := range v {
+			sum += v[i] * wanted[0][i]
+		}
+		return sum
+	}
+	if dot(vectors[0]) < dot(vectors[1])+0.1 {
+		t.Errorf("the car is at %.2f, the bread at %.2f", dot(vectors[0]), dot(vectors[1]))
+	}
+	requests := model.Requests()
+	if len(requests) != 2 || requests[0].Method != "batchEmbedContents" || requests[0].Model != "gemini-embedding-001" || requests[0].Text != "my car is red\nthe bread is baked" {
+		t.Errorf("requests %+v", requests)
+	}
+}
+
+func TestErrorsContainNoText(t *testing.T) {
+	const text = "my secret plan"
+	answer := func(body string, status int) *Gemini {
+		return clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}))
+	}
+	_, failing := serve(t, "embeddings: {status: 503}")
+	for name, client := range map[string]*Gemini{
+		"status":     failing,
+		"repeated":   answer(`{"error":{"code":400,"message":"cannot embed `+text+`"}}`, 400),
+		"no JSON":    answer("<html>"+text, 200),
+		"plain text": answer(text, 500),
+		"too few":    answer(`{"embeddings":[]}`, 200),
+		"too short":  answer(`{"embeddings":[{"values":[1,2]}]}`, 200),
+		"null":       answer(`{"embeddings":[null]}`, 200),
+		"too long":   answer(`{"embeddings":[{"values":[`+strings.Repeat("1,", maxAnswer/2)+`1]}]}`, 200),
+	} {
+		vectors, err := client.Fetch(t.Context(), false, []string{text})
+		if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %d vectors, %v", name, len(vectors), err)
+		}
+	}
+	_, slow := serve(t, "embeddings: {delay: 1m}")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := slow.Fetch(ctx, true, []string{text}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a deadline is %v", err)
+	}
+	if _, err := New(t.Context(), "", key, "m"); err == nil || strings.Contains(err.Error(), key) {
+		t.Errorf("without an address: %v", err)
+	}
+}
