@@ -155,6 +155,7 @@ func (s *Server) embed(r *http.Request, w http.ResponseWriter, req Request, body
 	default:
 		req.Text, req.Status = how.embedBatch(w, body)
 	}
+	req.Text = req.Method + "\n" + req.Text // a script can tell it from what the model was sent
 	s.note(req)
 }
 

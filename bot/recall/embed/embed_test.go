@@ -64,7 +64,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("the car is at %.2f, the bread at %.2f", dot(vectors[0]), dot(vectors[1]))
 	}
 	requests := model.Requests()
-	if len(requests) != 2 || requests[0].Method != "batchEmbedContents" || requests[0].Model != "gemini-embedding-001" || requests[0].Text != "my car is red\nthe bread is baked" {
+	if len(requests) != 2 || requests[0].Method != "batchEmbedContents" || requests[0].Model != "gemini-embedding-001" || requests[0].Text != "batchEmbedContents\nmy car is red\nthe bread is baked" {
 		t.Errorf("requests %+v", requests)
 	}
 }
