@@ -31,17 +31,18 @@ type embedder struct {
 	// Fetching for searches has its own breaker: it has to be fast.
 	asks, batches breaker
 
-	wake    chan struct{}
-	mu      sync.Mutex
-	waiting []string // rooms
-	allowed func(ctx context.Context, room string) error
-	spend   func(room string, tokens int64)
+	wake     chan struct{}
+	mu       sync.Mutex
+	waiting  []string             // rooms
+	expected map[string]*expected // by room
+	allowed  func(ctx context.Context, room string) error
+	spend    func(room string, tokens int64)
 }
 
 // Embeddings makes searches use the vectors of a model. Call it before anything else. [Memory.Embed] fetches those of
 // what rooms know.
 func (m *Memory) Embeddings(model string, fetch Embedder) {
-	m.embedder = &embedder{model: model, fetch: fetch, wake: make(chan struct{}, 1)}
+	m.embedder = &embedder{model: model, fetch: fetch, wake: make(chan struct{}, 1), expected: map[string]*expected{}}
 }
 
 // Account sets who is asked before each request for embeddings whether the room may make it, and who is told how many
@@ -60,9 +61,25 @@ func (m *Memory) Vector(ctx context.Context, room, text string) memory.Vector {
 	if m == nil || m.embedder == nil {
 		return memory.Vector{}
 	}
-	e := m.embedder
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
+	one := m.embedder.take(room, text)
+	if one == nil {
+		return m.ask(ctx, room, text)
+	}
+	select {
+	case <-one.done:
+		return one.vector
+	case <-ctx.Done():
+		return memory.Vector{}
+	}
+}
+
+// ask fetches the vector of a query.
+func (m *Memory) ask(ctx context.Context, room, text string) memory.Vector {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	e := m.embedder
 	vectors := m.fetch(ctx, &e.asks, room, true, []string{clean.Clip(m.filter.Clean(text), maxAsked)})
 	if vectors == nil {
 		return memory.Vector{}

@@ -60,6 +60,9 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 	if started {
 		stoppable = ctx // the run must be stopped in the container
 	}
+	if !started {
+		a.foresee(ctx)
+	}
 	container, err := a.ensure(stoppable, started)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil

@@ -20,20 +20,37 @@ func callsOf(before []state.Call, out agent.Outcome) []state.Call {
 	return before[max(0, len(before)-maxCalls):]
 }
 
+// foresee fetches what recall needs of the model while the container starts. The vector of a quoting task has to wait
+// for the quote.
+func (a *attempt) foresee(ctx context.Context) {
+	env, rec := a.task.env, a.task.rec
+	if rec.ReplyTo != "" || rec.Thread != "" {
+		return
+	}
+	if fetch := env.Recall.Expect(env.ID, a.query()); fetch != nil {
+		env.Start(func() { fetch(ctx) })
+	}
+}
+
 // recall looks up what the room knows about the task and what it quotes.
 func (a *attempt) recall(ctx context.Context) {
 	t, session := a.task, ""
 	if t.rec.Resume {
 		session = t.rec.Session
 	}
-	text, later := spoken(t)
+	a.known = t.env.Recall.Find(ctx, t.env.ID, session, a.query(), t.env.rules().MemoryFrom...)
+}
+
+// query is what the room's memory is searched for: the task, and what it quotes.
+func (a *attempt) query() string {
+	text, later := spoken(a.task)
 	for _, one := range later {
 		text += "\n" + one.Text
 	}
 	if a.quoted != nil {
 		text += "\n" + a.quoted.Text
 	}
-	a.known = t.env.Recall.Find(ctx, t.env.ID, session, text, t.env.rules().MemoryFrom...)
+	return text
 }
 
 // noteKnown records that the session has what recall found. It does not delay the run.

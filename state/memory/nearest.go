@@ -21,6 +21,8 @@ const (
 const (
 	sketched = 300 // vectors whose sketches are the nearest, and that are compared
 	nearest  = 40  // units that are ranked because of their vectors
+	// leastNear is how near they have to be.
+	leastNear = 0.15
 )
 
 // Texts that have nothing to do with each other are at some distance that depends on the model and the room: what is not
@@ -142,7 +144,7 @@ func (x *Index) compare(ctx context.Context, q Query, n *near, ids []int64) ([]i
 	}
 	var units []int64
 	for unit, score := range best {
-		if score > 0 {
+		if score >= leastNear {
 			units = append(units, unit)
 		}
 	}
