@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
-	"math"
-	"math/bits"
 	"slices"
 	"strings"
 )
@@ -22,14 +19,7 @@ const (
 	sketched = 300 // vectors whose sketches are the nearest, and that are compared
 	nearest  = 40  // units that are ranked because of their vectors
 	// leastNear is how near they have to be.
-	leastNear = 0.15
-)
-
-// Texts that have nothing to do with each other are at some distance that depends on the model and the room: what is not
-// nearer counts as 0. It is the average in the room; with few vectors, what models usually have.
-const (
-	usualSimilarity = 0.5
-	usualCount      = 20
+	leastNear = 0.1
 )
 
 // near is the query as a vector.
@@ -72,12 +62,7 @@ func (x *Index) sketched(ctx context.Context, wanted sketch, most int) (ids []in
 	if err != nil {
 		return nil, 0, err
 	}
-	type found struct {
-		id       int64
-		distance int32
-	}
-	var all []found
-	var histogram [Dimensions + 1]int
+	near := newClosest(most)
 	for rows.Next() {
 		var block int64
 		var signs sql.RawBytes
@@ -86,39 +71,14 @@ func (x *Index) sketched(ctx context.Context, wanted sketch, most int) (ids []in
 		}
 		for i := range int64(len(signs) / sketchBytes) {
 			if distance, ok := wanted.distance(signs[i*sketchBytes:]); ok {
-				histogram[distance]++
-				all = append(all, found{block*perBlock + i, int32(distance)})
+				near.add(block*perBlock+i, distance)
 			}
 		}
 	}
 	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
 		return nil, 0, err
 	}
-	sum, count, last := usualSimilarity*usualCount, usualCount, -1
-	for distance, n := range histogram {
-		if count-usualCount < most {
-			last = distance
-		}
-		sum += float64(n) * math.Cos(math.Pi*float64(distance)/Dimensions)
-		count += n
-	}
-	for _, f := range all {
-		if int(f.distance) <= last && len(ids) < 2*most {
-			ids = append(ids, f.id)
-		}
-	}
-	return ids, min(max(sum/float64(count), 0), 0.95), nil
-}
-
-// distance is the number of bits in which a stored sketch differs; false if there is none.
-func (s sketch) distance(stored []byte) (n int, ok bool) {
-	any := uint64(0)
-	for i, word := range s {
-		other := binary.LittleEndian.Uint64(stored[8*i:])
-		any |= other
-		n += bits.OnesCount64(word ^ other)
-	}
-	return n, any != 0
+	return near.ids(), near.average(), nil
 }
 
 // compare returns the units of vectors that are nearest.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"math"
 )
 
@@ -74,33 +73,6 @@ func cosine(a, b []byte) float64 {
 		dot, ofA, ofB = dot+x*y, ofA+x*x, ofB+y*y
 	}
 	return float64(dot) / math.Sqrt(max(float64(ofA)*float64(ofB), 1))
-}
-
-// A sketch is a bit for each dimension of a vector: whether it is positive. The number of bits in which two sketches
-// differ grows with the angle between their vectors, and takes a hundredth of the time to find.
-const (
-	sketchWords = Dimensions / 64
-	sketchBytes = Dimensions / 8
-	perBlock    = 120 // sketches in a row of the table: they fit on a page
-)
-
-type sketch [sketchWords]uint64
-
-func sketchOf(value []byte) (s sketch) {
-	for i, v := range value {
-		if int8(v) > 0 {
-			s[i/64] |= 1 << (i % 64)
-		}
-	}
-	return s
-}
-
-func (s sketch) bytes() []byte {
-	out := make([]byte, 0, sketchBytes)
-	for _, word := range s {
-		out = binary.LittleEndian.AppendUint64(out, word)
-	}
-	return out
 }
 
 // vectorHash identifies the vector of a text.

@@ -3,6 +3,7 @@ package memory
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,5 +147,31 @@ func TestSketches(t *testing.T) {
 	}
 	if farther > 0 {
 		t.Errorf("%d of 1000 sketches of similar vectors are farther away than those of random ones", farther)
+	}
+}
+
+func TestClosest(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 200 {
+		most := 1 + r.IntN(20)
+		c := newClosest(most)
+		var all []int
+		for id := range r.IntN(100) {
+			d := r.IntN(Dimensions + 1)
+			all = append(all, d)
+			c.add(int64(id), d)
+		}
+		ids := c.ids()
+		sorted := slices.Clone(all)
+		slices.Sort(sorted)
+		for rank, d := range sorted[:min(most, len(sorted))] {
+			found := slices.ContainsFunc(ids, func(id int64) bool { return all[id] == d })
+			if !found {
+				t.Errorf("of %v, the %d closest are %v: number %d is missing", all, most, ids, rank)
+			}
+		}
+		if len(all) >= most && len(ids) < most {
+			t.Errorf("%d of %d", len(ids), most)
+		}
 	}
 }
