@@ -80,7 +80,7 @@ func (m *Memory) ask(ctx context.Context, room, text string) memory.Vector {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	e := m.embedder
-	vectors := m.fetch(ctx, &e.asks, room, true, []string{clean.Clip(m.filter.Clean(text), maxAsked)})
+	vectors := m.fetch(ctx, &e.asks, room, true, []string{clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked)})
 	if vectors == nil {
 		return memory.Vector{}
 	}

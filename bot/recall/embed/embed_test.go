@@ -33,7 +33,7 @@ func clientOf(t *testing.T, handler http.Handler) *Gemini {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	client, err := New(t.Context(), server.URL, key, "gemini-embedding-001")
+	client, err := New(t.Context(), server.URL+"/base", key, "gemini-embedding-001") // a proxy may have a path
 	if err != nil {
 		t.Fatal(err)
 	}
