@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 
 	"google.golang.org/genai"
@@ -84,11 +85,11 @@ func withoutText(err error) error {
 	case errors.Is(err, errTooLong):
 		return errTooLong
 	}
-	var sent *http.ProtocolError
-	if errors.As(err, &sent) {
-		return sent
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network
 	}
-	return errors.New("the Gemini API cannot be reached, or its answer cannot be read")
+	return errors.New("the answer of the Gemini API cannot be read")
 }
 
 // bounded is a transport whose answers end with an error if they are too long.

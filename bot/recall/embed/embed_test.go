@@ -93,6 +93,13 @@ func TestErrorsContainNoText(t *testing.T) {
 			t.Errorf("%s: %d vectors, %v", name, len(vectors), err)
 		}
 	}
+	away, err := New(t.Context(), "http://127.0.0.1:1", key, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := away.Fetch(t.Context(), false, []string{text}); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("a server that is away is %v", err)
+	}
 	_, slow := serve(t, "embeddings: {delay: 1m}")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
