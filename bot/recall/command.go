@@ -38,7 +38,7 @@ func (m *Memory) Command(ctx context.Context, room, event, text string, others .
 		case rest == "":
 			answer = Usage
 		case verb == "search":
-			answer, err = search(ctx, x, rest, m.Vector(ctx, room, rest))
+			answer, err = search(ctx, x, rest, m.Vector(ctx, askTime, room, rest))
 		case verb == "add":
 			answer, err = m.add(ctx, x, event, rest)
 		case verb == "forget":

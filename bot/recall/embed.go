@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	askTime    = 500 * time.Millisecond // how long a search waits for the vector of its query
+	askTime    = 500 * time.Millisecond // how long a room waits for the vector of its query
 	batchTime  = 30 * time.Second       // of a request for the vectors of new entries
 	batchSize  = 32                     // texts of a request
 	turnSize   = 10                     // requests for a room before it is another room's turn
@@ -56,12 +56,12 @@ func (m *Memory) Account(allowed func(ctx context.Context, room string) error, s
 	m.embedder.allowed, m.embedder.spend = allowed, spend
 }
 
-// Vector returns the vector of what a room searches for: none if it cannot be had quickly.
-func (m *Memory) Vector(ctx context.Context, room, text string) memory.Vector {
+// Vector returns the vector of what a room searches for: none if it cannot be had in time.
+func (m *Memory) Vector(ctx context.Context, wait time.Duration, room, text string) memory.Vector {
 	if m == nil || m.embedder == nil {
 		return memory.Vector{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	one := m.embedder.take(room, text)
 	if one == nil {
@@ -77,8 +77,6 @@ func (m *Memory) Vector(ctx context.Context, room, text string) memory.Vector {
 
 // ask fetches the vector of a query.
 func (m *Memory) ask(ctx context.Context, room, text string) memory.Vector {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
 	e := m.embedder
 	vectors := m.fetch(ctx, &e.asks, room, true, []string{clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked)})
 	if vectors == nil {

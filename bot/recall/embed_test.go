@@ -187,7 +187,7 @@ func TestExpectedSearches(t *testing.T) {
 	}
 	m.Expect("!r", question) // does not come
 	begin := time.Now()
-	if v := m.Vector(t.Context(), "!r", question); v.Values != nil || time.Since(begin) > 3*askTime {
+	if v := m.Vector(t.Context(), askTime, "!r", question); v.Values != nil || time.Since(begin) > 3*askTime {
 		t.Errorf("it waited for %v", time.Since(begin))
 	}
 }
@@ -220,7 +220,7 @@ func TestWithoutEmbeddings(t *testing.T) {
 	m.Account(nil, nil)
 	m.embedSoon("!r")
 	m.Embed(t.Context()) // ends at once
-	if v := m.Vector(t.Context(), "!r", "x"); v.Values != nil {
+	if v := m.Vector(t.Context(), askTime, "!r", "x"); v.Values != nil {
 		t.Error("there is a vector")
 	}
 	(*Memory)(nil).Account(nil, nil)

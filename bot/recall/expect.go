@@ -25,6 +25,8 @@ func (m *Memory) Expect(room, text string) (fetch func(ctx context.Context)) {
 	e.expected[room] = one
 	return func(ctx context.Context) {
 		defer close(one.done)
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
 		one.vector = m.ask(ctx, room, text)
 	}
 }

@@ -45,7 +45,7 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	defer m.embedSoon(room)
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	vector := m.Vector(ctx, room, text)
+	vector := m.Vector(ctx, askTime, room, text)
 	err := m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
 		k, err = find(ctx, x, session, text, vector)
 		return err

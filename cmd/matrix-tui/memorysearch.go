@@ -27,6 +27,9 @@ type memoryHit struct {
 	Room   string        `json:"room,omitempty"` // if several were searched
 }
 
+// vectorTime is how long a search waits for the vector of its query.
+const vectorTime = 5 * time.Second
+
 func memorySearch(ctx context.Context, m *memoryCall) error {
 	query, err := m.one("search", "QUERY, or -query", m.query)
 	if err != nil {
@@ -54,7 +57,7 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 	if err != nil {
 		return err
 	}
-	vector := recall.Vector(ctx, m.room, query)
+	vector := recall.Vector(ctx, vectorTime, m.room, query)
 	hits := []memoryHit{}
 	for _, room := range rooms {
 		if !memory.Exists(m.dir, room) {
