@@ -19,7 +19,7 @@ import (
 const (
 	// filesTime bounds an exchange with the files in a container.
 	filesTime = 20 * time.Second
-	// readFilesTime is how long files are read; what is left is read after the next task.
+	// readFilesTime is how long daily logs are read; those that are left are read after the next task.
 	readFilesTime = 4 * time.Second
 )
 
@@ -119,7 +119,7 @@ func (s *sync1) run(ctx context.Context) (err error) {
 			next[name] = is
 			continue
 		}
-		if time.Since(began) > readFilesTime && !needed {
+		if source, _ := memory.SourceOf(name); source == memory.SourceLog && !needed && time.Since(began) > readFilesTime {
 			continue
 		}
 		doc, err := s.file(ctx, name, byFile[name])
