@@ -65,7 +65,7 @@ func (s settlement) remember(ctx context.Context) error {
 	env := s.t.env
 	var both errgroup.Group
 	if s.t.rec.Summary != "" {
-		both.Go(func() error { return compaction{s.t}.apply(ctx) })
+		both.Go(func() error { return compaction(s).apply(ctx) })
 	} else {
 		both.Go(func() error { return s.keepSession(ctx) })
 	}

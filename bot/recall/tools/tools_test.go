@@ -116,7 +116,7 @@ func TestTools(t *testing.T) {
 	if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "memory_get" || list.Tools[1].Name != "memory_search" {
 		t.Fatalf("tools: %+v, %v", list, err)
 	}
-	if c := session.InitializeResult().Capabilities; c.Tools == nil || c.Prompts != nil || c.Resources != nil || c.Logging != nil {
+	if c := session.InitializeResult().Capabilities; c.Tools == nil || c.Prompts != nil || c.Resources != nil {
 		t.Errorf("capabilities %+v: the CLI would ask for more than the tools", c)
 	}
 	found, failed := call(t, session, "memory_search", m{"query": "which database is backed up?"})
