@@ -9,7 +9,6 @@ import (
 
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
-	"matrix-tui/workspace"
 )
 
 // Task is a finished task, as it was observed.
@@ -193,97 +192,12 @@ func (o observer) answers() (docs []memory.Document, lines []memory.Line) {
 	return docs, lines
 }
 
-// wishes are the preferences, facts and decisions that people stated, and a correction of the task before.
-func (o observer) wishes() (docs []memory.Document, lines []memory.Line, correction string) {
-	t := o.task
-	add := func(kind, value string, said Said, about string) {
-		if value = o.short(value); value == "" {
-			return
-		}
-		text := fmt.Sprintf("%s: %s (learned from: %s, %s%s)", kind, value, whom(said.By), t.Began.Format(time.DateOnly), about)
-		docs = append(docs, memory.Document{Source: memory.SourceNote, Path: fmt.Sprintf("%s/%s/%d", kind, t.ID, len(docs)), Origin: kind,
-			Entries: []memory.Entry{{From: 1, To: 1, Time: t.Began, Text: text, Event: said.Event, Alone: true}}})
-		lines = append(lines, memory.Line{Event: said.Event, Path: mainFile, Section: sections[kind], Text: text})
-	}
-	for i, said := range t.Said {
-		for _, p := range Preferences(said.Text) {
-			add(p.Kind, p.Value, said, "")
-		}
-		value, ok := Correction(said.Text)
-		if !ok {
-			continue
-		}
-		about := t.Before
-		if i > 0 {
-			about = t.Said[0].Text
-		}
-		if about = o.short(withoutQuotes(about)); about != "" {
-			about = ", about: " + clean.Line(about, 120)
-		}
-		add("correction", value, said, about)
-		correction = o.short(value)
-	}
-	return docs, lines, correction
-}
-
-// sections are the headings of MEMORY.md, by kind.
-var sections = map[string]string{"preference": "Preferences", "correction": "Preferences", "fact": "Facts", "decision": "Decisions"}
-
-// log is the entry of the daily log.
-func (o observer) log() []memory.Line {
-	t := o.task
-	task := o.asked()
-	if task == "" {
-		return nil
-	}
-	text := fmt.Sprintf("%s %s: %s → %s (%s", t.Ended.Format("15:04:05"), whom(t.By), clean.Line(task, 160), clean.Line(o.outcome(), 200), t.Ended.Sub(t.Began).Round(100*time.Millisecond))
-	if n := len(t.Calls); n > 0 {
-		text += fmt.Sprintf(", %d %s", n, map[bool]string{true: "step", false: "steps"}[n == 1])
-	}
-	if files := changed(t.Calls); len(files) > 0 {
-		text += "; changed " + o.short(strings.Join(files, ", "))
-	}
-	path := logFolder + t.Ended.Format(time.DateOnly) + ".md"
-	return []memory.Line{{Event: t.Event, Path: path, Text: text + ")"}}
-}
-
-// prior is the line in context.md of a task that did something.
-func (o observer) prior() []memory.Line {
-	t := o.task
-	task := o.asked()
-	if task == "" || !t.Success || len(t.Calls) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("[%s] %s → %s", t.Ended.Format(time.DateOnly), clean.Line(task, 120), clean.Line(o.outcome(), 160))
-	return []memory.Line{{Event: t.Event, Path: contextFile, Section: workspace.PriorTasks, Text: text}}
-}
-
-// changed lists the files that the agent wrote, at most ten.
-func changed(calls []Call) (files []string) {
-	for _, c := range calls {
-		if (c.Tool == "write_file" || c.Tool == "replace") && !c.Failed && c.Detail != "" && !slices.Contains(files, c.Detail) {
-			files = append(files, strings.TrimPrefix(c.Detail, "/workspace/"))
-		}
-	}
-	return files[:min(len(files), 10)]
-}
-
 // parseAnswer takes an answer as it is kept apart.
 func parseAnswer(text string) (question, answer string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "Q: ")
 	question, rest, ok2 := strings.Cut(rest, " | A: ")
 	answer, _, _ = strings.Cut(rest, " | Context: ")
 	return question, answer, ok && ok2
-}
-
-// wish takes the value of a preference, a fact or a decision out of the line that keeps it, or returns "".
-func wish(line string) string {
-	kind, rest, _ := strings.Cut(line, ": ")
-	value, _, learned := strings.Cut(rest, " (learned from: ")
-	if _, known := sections[kind]; !known || !learned {
-		return ""
-	}
-	return value
 }
 
 // withoutQuotes leaves out lines that quote somebody.
