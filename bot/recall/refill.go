@@ -24,6 +24,9 @@ func (m *Memory) Refill(ctx context.Context, x *memory.Index) error {
 	return err
 }
 
+// LacksFiles reports whether the index of a room is new, so that it needs Sync to know the files.
+func (m *Memory) LacksFiles(room string) bool { return m != nil && m.files(room).stale.Load() }
+
 func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 	room := x.Room()
 	name := m.store.Container(room)

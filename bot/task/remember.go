@@ -38,7 +38,14 @@ func (a *attempt) recall(ctx context.Context) {
 	if t.rec.Resume {
 		session = t.rec.Session
 	}
-	a.known = t.env.Recall.Find(ctx, t.env.ID, session, a.query(), t.env.rules().MemoryFrom...)
+	env := t.env
+	find := func() { a.known = env.Recall.Find(ctx, env.ID, session, a.query(), env.rules().MemoryFrom...) }
+	if find(); env.Recall.LacksFiles(env.ID) {
+		if err := env.Recall.Sync(ctx, env.ID, a.container); err != nil && ctx.Err() == nil {
+			env.Log.Warn().Err(err).Str("room", env.ID).Msg("cannot read the memory files")
+		}
+		find()
+	}
 }
 
 // query is what the room's memory is searched for: the task, and what it quotes.

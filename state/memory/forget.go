@@ -102,8 +102,9 @@ func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, e
 		}
 		return w.finish()
 	})
-	if err == nil {
+	if err == nil && n > 0 {
 		_, err = x.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // nor is it left in the WAL
+		err = errors.Join(err, x.saveForgotten(ctx))
 	}
 	return n, x.failed("forget", err)
 }

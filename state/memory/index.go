@@ -122,8 +122,10 @@ func (x *Index) prepare(ctx context.Context, unclean bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = x.db.ExecContext(ctx, vectorSchema)
-	return err
+	if _, err = x.db.ExecContext(ctx, vectorSchema); err != nil {
+		return err
+	}
+	return x.keepForgotten(ctx)
 }
 
 // create creates the tables, unless another process has just done that.
@@ -143,8 +145,10 @@ func (x *Index) create(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('room', ?), ('chunks', '0')", x.room)
-		return err
+		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('room', ?), ('chunks', '0')", x.room); err != nil {
+			return err
+		}
+		return x.loadForgotten(ctx, tx)
 	})
 }
 

@@ -207,6 +207,9 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 		}
 		return w.finish()
 	})
+	if err == nil {
+		err = x.saveForgotten(ctx)
+	}
 	return found, x.failed("change message", err)
 }
 

@@ -54,5 +54,8 @@ func (x *Index) Add(ctx context.Context, kind, text string) (added bool, err err
 		}
 		return w.finish()
 	})
+	if err == nil && exists(sidecar(x.path)) {
+		err = x.saveForgotten(ctx)
+	}
 	return added, x.failed("add note", err)
 }

@@ -57,6 +57,13 @@ func (x *Index) repair(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("save what can be read: %w", err)
 	}
+	listed, err := readSidecar(x.path)
+	if err != nil {
+		return err
+	}
+	for _, hash := range listed {
+		saved.forgotten[string(hash)] = max(saved.forgotten[string(hash)], 1)
+	}
 	if err := saved.write(ctx, building, x.room); err != nil {
 		return fmt.Errorf("save what can be read: %w", errors.Join(err, removeDatabase(building)))
 	}
@@ -165,6 +172,7 @@ func alone(doc *Document) {
 func Remove(dir, room string) error {
 	path := Path(dir, room)
 	names, err := filepath.Glob(path + "*")
+	names = append(names, sidecar(path))
 	for _, name := range names {
 		if gone := os.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
