@@ -1,0 +1,83 @@
+package tools
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/agent"
+	"matrix-tui/agent/agenttest"
+	"matrix-tui/sandbox"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/sandboxtest"
+)
+
+// The real CLI offers the tools to the model and calls them, without an approval. Only calls reach the server: the start
+// of a run does not wait for it.
+func TestRealTools(t *testing.T) {
+	podman, image := sandboxtest.Connect(t, zerolog.Nop())
+	script, err := agenttest.Load([]byte(`
+rules:
+  - {when: 'go', call: [{name: mcp_memory_memory_search, args: {query: pelican}}]}
+  - {tool: '^mcp_memory_memory_search .*code word is pelican', say: 'found'}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := agenttest.New(script, zerolog.Nop())
+	api := httptest.NewServer(model)
+	t.Cleanup(func() { model.Close(); api.Close() })
+	upstream, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := sandbox.Spec{Room: sandboxtest.Room("tools"), Image: image, Version: "test"}
+	r := open(t)
+	r.learn(t, spec.Room, 1, "remember that the harbour's code word is pelican", "Noted.")
+
+	var requests atomic.Int64
+	door := gateway.New(gateway.Config{Dir: dir, Upstream: upstream, Key: "k", Log: zerolog.Nop()})
+	serve := Handler(r.memory, zerolog.Nop())
+	door.Mount(agent.MemoryPath, func(room string) http.Handler {
+		requests.Add(1)
+		return serve(room)
+	})
+	door.Begin(spec.Room, "run", agent.DefaultModel)
+	if spec.Gateway, err = door.Open(spec.Room); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = door.Shut(spec.Room) })
+	container := sandboxtest.Ensure(t, podman, spec)
+
+	list, err := List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &agent.Gemini{Key: gateway.Placeholder, Offers: agent.Offers{Memory: list}, Log: zerolog.Nop()}
+	out, err := g.Run(t.Context(), container, agent.Task{Run: rand.Text(), Session: uuid.NewString(), Prompt: "go", Approvals: []string{"git push"}}, nil)
+	if err != nil || out.Ended != agent.Completed || out.Text != "found" || out.Tools["memory_search"] != 1 || len(out.Calls) != 0 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("the server received %d requests for one call", n)
+	}
+	if asked := model.Requests(); len(asked) == 0 || !strings.Contains(asked[0].Text, "call `mcp_memory_memory_search`") {
+		t.Error("the model was not told to search")
+	}
+}
