@@ -89,11 +89,14 @@ func TestFindsParaphrases(t *testing.T) {
 	if answer, err := m.Command(t.Context(), "!r", "$x", "search "+question); err != nil || !strings.Contains(answer, "car is red") {
 		t.Errorf("%q, %v", answer, err)
 	}
+	if hits, err := m.Search(t.Context(), "!r", memory.Query{Text: question, Max: 1}); err != nil || len(hits) != 1 || !strings.Contains(hits[0].Text, "car is red") {
+		t.Errorf("the agent finds %+v, %v", hits, err)
+	}
 	tokens := int64(0)
 	for _, text := range append(e.texts, e.asked...) {
 		tokens += memory.Tokens(text)
 	}
-	if len(e.asked) != 3 || e.sentRoom["!r"] == 0 || e.sentRoom["!r"] != tokens {
+	if len(e.asked) != 4 || e.sentRoom["!r"] == 0 || e.sentRoom["!r"] != tokens {
 		t.Errorf("%d questions; %d tokens are counted, want %d", len(e.asked), e.sentRoom["!r"], tokens)
 	}
 }

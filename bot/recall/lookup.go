@@ -16,6 +16,7 @@ const lookTime = 10 * time.Second
 func (m *Memory) Search(ctx context.Context, room string, q memory.Query) (hits []memory.Hit, err error) {
 	most := q.Max
 	q.Max += maxPlanted
+	q.Vector = m.Vector(ctx, askTime, room, q.Text)
 	err = m.look(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		hits, err = x.Search(ctx, q)
 		return err
