@@ -31,6 +31,10 @@ func (m *Memory) Command(ctx context.Context, room, event, text string, others .
 	defer m.embedSoon(room)
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
+	var vector memory.Vector
+	if strings.EqualFold(verb, "search") && rest != "" {
+		vector = m.Vector(ctx, askTime, room, rest) // while no index is open
+	}
 	err = m.with(ctx, room, func(x *memory.Index) (err error) {
 		switch verb = strings.ToLower(verb); {
 		case verb == "" || verb == "list":
@@ -38,7 +42,7 @@ func (m *Memory) Command(ctx context.Context, room, event, text string, others .
 		case rest == "":
 			answer = Usage
 		case verb == "search":
-			answer, err = search(ctx, x, rest, m.Vector(ctx, askTime, room, rest))
+			answer, err = search(ctx, x, rest, vector)
 		case verb == "add":
 			answer, err = m.add(ctx, x, event, rest)
 		case verb == "forget":

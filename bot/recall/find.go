@@ -42,11 +42,15 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	if m == nil {
 		return k
 	}
+	if !memory.Exists(m.dir, room) && len(m.store.History(room)) == 0 { // its first task
+		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
+		return k
+	}
 	defer m.embedSoon(room)
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	vector := m.Vector(ctx, askTime, room, text)
-	err := m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
+	err := m.with(ctx, room, func(x *memory.Index) (err error) {
 		k, err = find(ctx, x, session, text, vector)
 		return err
 	})
@@ -56,7 +60,7 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 		}
 		return Known{Forgotten: k.Forgotten}
 	}
-	m.addOthers(ctx, &k, room, text, others)
+	m.addOthers(ctx, &k, room, text, vector, others)
 	return k
 }
 

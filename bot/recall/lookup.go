@@ -14,9 +14,12 @@ const lookTime = 10 * time.Second
 // Search returns what a room's memory has that fits a query, best first, without what somebody planted to instruct a
 // model. A room without memory has nothing.
 func (m *Memory) Search(ctx context.Context, room string, q memory.Query) (hits []memory.Hit, err error) {
+	if m == nil || !memory.Exists(m.dir, room) {
+		return nil, nil
+	}
+	q.Vector = m.Vector(ctx, askTime, room, q.Text) // while no index is open
 	most := q.Max
 	q.Max += maxPlanted
-	q.Vector = m.Vector(ctx, askTime, room, q.Text)
 	err = m.look(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		hits, err = x.Search(ctx, q)
 		return err

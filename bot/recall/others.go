@@ -23,7 +23,7 @@ var shared = []memory.Source{memory.SourceMemory, memory.SourceNote, memory.Sour
 
 // addOthers adds what other rooms remember about a text, each entry with its room. An owner has allowed that in
 // policy.yaml. A room that cannot be read is left out.
-func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, others []string) {
+func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, vector memory.Vector, others []string) {
 	type found struct {
 		memory.Hit
 		room string
@@ -34,7 +34,7 @@ func (m *Memory) addOthers(ctx context.Context, k *Known, room, text string, oth
 			continue
 		}
 		err := m.change(ctx, other, func(ctx context.Context, x *memory.Index) error {
-			hits, err := x.Search(ctx, memory.Query{Text: text, Max: 2 * mostOthers, Min: leastScore, Sources: shared})
+			hits, err := x.Search(ctx, memory.Query{Text: text, Vector: vector, Max: 2 * mostOthers, Min: leastScore, Sources: shared})
 			for _, hit := range hits {
 				all = append(all, found{hit, other})
 			}

@@ -47,7 +47,6 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 	if err != nil {
 		return err
 	}
-	fresh := x.Created()
 	defer func() {
 		if closed := x.Close(); err == nil {
 			err = closed
@@ -55,11 +54,13 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 	}()
 	if s := x.Salvaged(); s != nil {
 		m.log.Error().Str("room", room).Str("damaged", s.From).Int("saved", s.Entries).Int("lost_pages", s.Lost).Msg("the memory of a room was damaged and is built again")
-		fresh = true
 	}
-	if fresh {
+	if x.Unfilled() {
 		if err := m.refill(ctx, x); err != nil {
 			return fmt.Errorf("fill memory: %w", err)
+		}
+		if err := x.Filled(ctx); err != nil {
+			return err
 		}
 		m.files(room).stale.Store(true)
 	}

@@ -37,7 +37,7 @@ type Index struct {
 	path     string
 	room     string
 	salvaged *Salvage
-	created  bool
+	unfilled bool
 }
 
 // Path returns the file of a room's index in the state directory dir.
@@ -125,12 +125,15 @@ func (x *Index) prepare(ctx context.Context, unclean bool) error {
 	if _, err = x.db.ExecContext(ctx, vectorSchema); err != nil {
 		return err
 	}
+	if err := x.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'unfilled'").Scan(&x.unfilled); err != nil {
+		return err
+	}
 	return x.keepForgotten(ctx)
 }
 
 // create creates the tables, unless another process has just done that.
 func (x *Index) create(ctx context.Context) error {
-	x.created = true
+	x.unfilled = true
 	return x.inTx(ctx, func(tx *sql.Tx) error {
 		version, tables := 0, 0
 		err := tx.QueryRowContext(ctx, "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)").Scan(&version, &tables)
@@ -145,7 +148,7 @@ func (x *Index) create(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('room', ?), ('chunks', '0')", x.room); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('room', ?), ('chunks', '0'), ('unfilled', '1')", x.room); err != nil {
 			return err
 		}
 		return x.loadForgotten(ctx, tx)
@@ -175,8 +178,15 @@ func connect(path string) (*sql.DB, error) {
 // Room returns the room of the index.
 func (x *Index) Room() string { return x.room }
 
-// Created reports whether Open found no index, or an empty file.
-func (x *Index) Created() bool { return x.created }
+// Unfilled reports whether the index is new, or was built again, and nobody has called Filled since then.
+func (x *Index) Unfilled() bool { return x.unfilled }
+
+// Filled records that the index has what its room's transcripts and files have.
+func (x *Index) Filled(ctx context.Context) error {
+	_, err := x.db.ExecContext(ctx, "DELETE FROM meta WHERE key = 'unfilled'")
+	x.unfilled = err != nil
+	return x.failed("note that the index is filled", err)
+}
 
 // Busy reports whether another process is writing, and may be for long.
 func (x *Index) Busy(ctx context.Context) bool {
