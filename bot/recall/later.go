@@ -2,11 +2,9 @@ package recall
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 
-	"matrix-tui/agent"
 	"matrix-tui/state/memory"
 )
 
@@ -95,8 +93,8 @@ func (m *Memory) catchUp(ctx context.Context, x *memory.Index) {
 // they teach: the task may be about to end, and then adds it.
 func (m *Memory) missed(ctx context.Context, x *memory.Index) (out []change, err error) {
 	for _, raw := range m.store.Executions(x.Room()) {
-		var e agent.Execution
-		if json.Unmarshal(raw, &e) != nil || e.ID == "" || e.State != agent.Done && e.State != agent.Failed {
+		e, ok := finished(raw)
+		if !ok {
 			continue
 		}
 		known, err := x.Has(ctx, memory.SourceExecution, executionPath(e.ID))

@@ -110,3 +110,19 @@ func TestRefillFindsTheSame(t *testing.T) {
 		t.Errorf("the first document is %s %s", l.docs[0].Source, l.docs[0].Path)
 	}
 }
+
+// TestFinished lists the executions from which something is learned later.
+func TestFinished(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`{"session_id":"1","state":"completed","transcript":["back up"],"error_message":null}`: true,
+		`{"session_id":"1","state":"failed","transcript":[],"commands":["ls"]}`:                true,
+		`{"session_id":"1","state":"running","transcript":["back up"]}`:                        false,
+		`{"session_id":"1","state":"completed","transcript":["!compact the port"]}`:            false,
+		`{"session_id":"","state":"completed","transcript":["back up"]}`:                       false,
+		`["another format"]`: false,
+	} {
+		if _, got := finished([]byte(raw)); got != want {
+			t.Errorf("%s: %v", raw, got)
+		}
+	}
+}

@@ -49,8 +49,7 @@ func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 	}
 	docs := m.filter.conversations(room, lines)
 	for _, raw := range m.store.Executions(room) {
-		var e agent.Execution
-		if json.Unmarshal(raw, &e) == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) && (e.State == agent.Done || e.State == agent.Failed) {
+		if e, ok := finished(raw); ok {
 			l := m.filter.observe(taskOf(e))
 			docs = append(docs, l.docs[1:]...) // the first is the conversation
 		}
@@ -101,6 +100,13 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 		docs[i].Entries = append(docs[i].Entries, e)
 	}
 	return docs
+}
+
+// finished parses an execution of state.json. It returns false for one that has not ended, or from which nothing is
+// learned.
+func finished(raw json.RawMessage) (e agent.Execution, ok bool) {
+	err := json.Unmarshal(raw, &e)
+	return e, err == nil && e.ID != "" && !isCompaction(strings.Join(e.Transcript, "")) && (e.State == agent.Done || e.State == agent.Failed)
 }
 
 // isCompaction reports whether a task only summarises a session: nothing is learned from it.
