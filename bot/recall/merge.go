@@ -2,6 +2,7 @@ package recall
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,10 +24,13 @@ func merge(name, content string, lines []memory.Line, forgotten func(text string
 
 // strip removes entries that were forgotten, and lines that are gone.
 func strip(name, content string, lines []memory.Line, forgotten func(string) bool) string {
+	source, _ := memory.SourceOf(name)
 	gone := func(text string) bool {
+		if source == memory.SourceStatus && forgotten(statusTask(text)) {
+			return true
+		}
 		return forgotten(text) || slices.ContainsFunc(lines, func(l memory.Line) bool { return l.Gone && item(text) == l.Text })
 	}
-	source, _ := memory.SourceOf(name)
 	drop := map[int]bool{}
 	for _, e := range memory.Markdown(source, name, content).Entries {
 		for n := e.From; n <= e.To && gone(e.Text); n++ {
@@ -44,6 +48,16 @@ func strip(name, content string, lines []memory.Line, forgotten func(string) boo
 		}
 	}
 	return out.String()
+}
+
+var taskEntry = regexp.MustCompile(`^\[[^\]\n]*\] Task: ([^\n]*)`)
+
+// statusTask returns the task that an entry of status.md is about, or "".
+func statusTask(entry string) string {
+	if found := taskEntry.FindStringSubmatch(entry); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // item returns the text of a list item.
