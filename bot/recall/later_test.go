@@ -134,6 +134,22 @@ func TestMissedTasks(t *testing.T) {
 	}
 }
 
+// When the index is gone, the history that a new session gets must not contain what was redacted.
+func TestForgottenWithoutIndex(t *testing.T) {
+	m := newMemory(t)
+	cat := task(1, 0, "remember that my cat is called Pixel", "Noted.")
+	putExecution(t, m, cat)
+	learn(t, m, cat)
+	m.Redact(t.Context(), "!r", "$1")
+	if err := os.Remove(memory.Path(m.dir, "!r")); err != nil {
+		t.Fatal(err)
+	}
+	k := m.Find(t.Context(), "!r", "", "what is my cat called?")
+	if !k.Forgotten.Event("$1") || !k.Forgotten.Text("remember that my cat is called Pixel") || strings.Contains(fmt.Sprint(k.Commands, k.Preferences, k.Retrieved), "Pixel") {
+		t.Errorf("found %+v", k)
+	}
+}
+
 // An index that disappears, or becomes empty, while the bot runs is filled again.
 func TestLostIndex(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{

@@ -193,7 +193,7 @@ func (m *Memory) Move(ctx context.Context, from, to string) {
 
 // change changes the memory of a room if it has one.
 func (m *Memory) change(ctx context.Context, room string, do func(context.Context, *memory.Index) error) error {
-	if m == nil || !memory.Exists(m.dir, room) {
+	if m == nil || !memory.IsKnown(m.dir, room) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
@@ -203,7 +203,7 @@ func (m *Memory) change(ctx context.Context, room string, do func(context.Contex
 
 // changeLater is change, but repeats what failed when the index is used next.
 func (m *Memory) changeLater(ctx context.Context, room string, do change) error {
-	if m == nil || !memory.Exists(m.dir, room) {
+	if m == nil || !memory.IsKnown(m.dir, room) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)

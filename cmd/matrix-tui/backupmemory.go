@@ -13,7 +13,7 @@ import (
 	"matrix-tui/state/memory"
 )
 
-// packMemory adds the rooms' memory. A damaged index stops no backup: the bot builds it again.
+// packMemory adds the rooms' memory. A damaged index stops no backup: the bot builds it again, without what was forgotten.
 func (b *backup) packMemory(ctx context.Context, to *packer, tmp string) error {
 	files, err := filepath.Glob(filepath.Join(b.dir, memory.Folder, "*.db"))
 	if err != nil {
@@ -34,6 +34,14 @@ func (b *backup) packMemory(ctx context.Context, to *packer, tmp string) error {
 			err = errors.Join(err, gone)
 		}
 		if err != nil && !damage.Is(err) {
+			return err
+		}
+	}
+	if files, err = filepath.Glob(filepath.Join(b.dir, memory.Folder, "*"+memory.ForgottenExt)); err != nil {
+		return fmt.Errorf("list memory: %w", err)
+	}
+	for _, file := range files {
+		if err := b.pack(to, file, filepath.Join(memory.Folder, filepath.Base(file))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

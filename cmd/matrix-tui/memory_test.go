@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state"
+	"matrix-tui/state/memory"
 )
 
 // remember plays `matrix-tui memory` and fails unless it exits with code.
@@ -207,6 +208,11 @@ func TestMemoryInABackup(t *testing.T) {
 	keepRooms(t, dir)
 	keepMore(t, dir)
 	remember(t, dir, 0, "import", "-room", "!a:x", conversation(t, "talk.jsonl", talk))
+	remember(t, dir, 0, "add", "-room", "!b:x", "The secret word is plugh.")
+	remember(t, dir, 0, "forget", "-room", "!b:x", "-text", "plugh")
+	if err := os.Truncate(memory.Path(dir, "!b:x"), 5000); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "memory", "0.db"), []byte("this is no database"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -219,5 +225,11 @@ func TestMemoryInABackup(t *testing.T) {
 	}
 	if got := remember(t, to, 0, "search", "-room", "!a:x", "lunch"); !strings.Contains(got.stdout, "noon") {
 		t.Errorf("stdout %s", got.stdout)
+	}
+	// Of a damaged index, at least what was forgotten is there.
+	talked := conversation(t, "talk.jsonl", `{"role":"user","content":"The secret word is plugh."}`+"\n")
+	remember(t, to, 0, "import", "-room", "!b:x", talked)
+	if got := remember(t, to, 0, "search", "-room", "!b:x", "plugh"); got.stdout != "Nothing found.\n" {
+		t.Errorf("it came back: %s", got.stdout)
 	}
 }

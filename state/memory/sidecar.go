@@ -21,9 +21,15 @@ import (
 // maxSidecar bounds what is read of a list of forgotten texts, in bytes: a line each.
 const maxSidecar = 8 << 20
 
+// ForgottenExt is how the names of these files end.
+const ForgottenExt = ".forgotten"
+
+// IsKnown reports whether a room has an index, or has had one from which something was forgotten.
+func IsKnown(dir, room string) bool { return Exists(dir, room) || exists(sidecar(Path(dir, room))) }
+
 // sidecar is the file that lists what a room has forgotten, as hashes. The index knows it,
 // too; the file is for a new index, which is filled from transcripts that still have the text.
-func sidecar(path string) string { return strings.TrimSuffix(path, ".db") + ".forgotten" }
+func sidecar(path string) string { return strings.TrimSuffix(path, ".db") + ForgottenExt }
 
 // saveForgotten writes the list of what was forgotten.
 func (x *Index) saveForgotten(ctx context.Context) error {
