@@ -109,20 +109,25 @@ func (s *sync1) run(ctx context.Context) (err error) {
 			names = append(names, name)
 		}
 	}
-	began := time.Now()
 	next := map[string]stamp{}
+	needed := func(name string) bool { return len(byFile[name]) > 0 || name == mainFile && len(folded) > 0 }
+	names = slices.DeleteFunc(names, func(name string) bool {
+		was, known := s.seen[name]
+		is, there := found[name]
+		same := known && there && was == is && !needed(name)
+		if same {
+			next[name] = is
+		}
+		return same
+	})
+	read := s.readAll(ctx, names, needed)
 	var docs []memory.Document
 	for _, name := range names {
-		was, known := s.seen[name]
-		needed := len(byFile[name]) > 0 || name == mainFile && len(folded) > 0
-		if is, there := found[name]; known && there && was == is && !needed {
-			next[name] = is
+		data, wasRead := read[name]
+		if !wasRead {
 			continue
 		}
-		if source, _ := memory.SourceOf(name); source == memory.SourceLog && !needed && time.Since(began) > readFilesTime {
-			continue
-		}
-		doc, err := s.file(ctx, name, byFile[name])
+		doc, err := s.file(ctx, name, data, byFile[name])
 		if errors.Is(err, errNotAFile) {
 			s.unwritten = append(s.unwritten, byFile[name]...)
 			continue
@@ -152,19 +157,18 @@ func (s *sync1) run(ctx context.Context) (err error) {
 var errNotAFile = errors.New("not a regular file")
 
 // file brings one file in line, and returns it for the index.
-func (s *sync1) file(ctx context.Context, name string, lines []memory.Line) (doc memory.Document, err error) {
+func (s *sync1) file(ctx context.Context, name string, read content, lines []memory.Line) (doc memory.Document, err error) {
 	full := workspace.Dir + "/" + name
-	data, err := s.container.ReadFile(ctx, full, maxFile+1)
 	switch {
-	case errors.Is(err, sandbox.ErrNotFound):
-		data = nil
-	case err != nil && ctx.Err() == nil:
-		s.log.Warn().Err(err).Str("room", s.x.Room()).Msg("cannot read a memory file")
+	case errors.Is(read.err, sandbox.ErrNotFound):
+		read.data = nil
+	case read.err != nil && ctx.Err() == nil:
+		s.log.Warn().Err(read.err).Str("room", s.x.Room()).Msg("cannot read a memory file")
 		return doc, errNotAFile
-	case err != nil:
-		return doc, fmt.Errorf("read memory file: %w", err)
+	case read.err != nil:
+		return doc, fmt.Errorf("read memory file: %w", read.err)
 	}
-	text := string(data)
+	text := string(read.data)
 	if err := s.checkEdited(ctx, name, text); err != nil {
 		return doc, err
 	}

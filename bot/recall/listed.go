@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state/memory"
@@ -59,6 +63,39 @@ func (s *sync1) list(ctx context.Context) (map[string]stamp, error) {
 		}
 	}
 	return found, nil
+}
+
+// content is what a file has, or why that is unknown.
+type content struct {
+	data []byte
+	err  error
+}
+
+// readAll reads files, a few at a time, because each takes as long as a process. Logs that are not needed have to wait for
+// the next time if there are too many.
+func (s *sync1) readAll(ctx context.Context, names []string, needed func(string) bool) map[string]content {
+	const atOnce = 4
+	var (
+		mu    sync.Mutex
+		some  errgroup.Group
+		began = time.Now()
+		out   = map[string]content{}
+	)
+	some.SetLimit(atOnce)
+	for _, name := range names {
+		some.Go(func() error {
+			if source, _ := memory.SourceOf(name); source == memory.SourceLog && !needed(name) && time.Since(began) > readFilesTime {
+				return nil
+			}
+			data, err := s.container.ReadFile(ctx, workspace.Dir+"/"+name, maxFile+1)
+			mu.Lock()
+			defer mu.Unlock()
+			out[name] = content{data, err}
+			return nil
+		})
+	}
+	_ = some.Wait() // the errors are in the map
+	return out
 }
 
 // counted leaves out the logs that are too much: those of other names first, then the oldest.
