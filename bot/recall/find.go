@@ -42,7 +42,7 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	if m == nil {
 		return k
 	}
-	if !memory.Exists(m.dir, room) && len(m.store.History(room)) == 0 { // its first task
+	if !memory.IsKnown(m.dir, room) && len(m.store.History(room)) == 0 { // its first task
 		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
 		return k
 	}
