@@ -2,7 +2,6 @@ package recall
 
 import (
 	"math"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -11,10 +10,10 @@ import (
 
 var (
 	// notAsked are names in which a word for a secret means something else.
-	notAsked = regexp.MustCompile(` (?:pass(?:word|phrase)|secrets?|tokens?|credentials?|passwort|kennwort|api key|key) ` +
+	notAsked = compiled(` (?:pass(?:word|phrase)|secrets?|tokens?|credentials?|passwort|kennwort|api key|key) ` +
 		`(?:manager|polic|hash|field|length|strength|stor|engine|rotation|limit|count|budget|usage|bucket|type|ring|reset|form|scanner|backend|` +
 		`provider|name|expir|validat|login|auth|based|rule|generator|box)\w* `)
-	asked = regexp.MustCompile(` (?:\S*pass(?:word|wd|phrase|code|wort|wörter)\S*|api ?keys?|secrets?|\S*tokens?|credentials?|otp|logins?|\S*kennwort|` +
+	asked = compiled(` (?:\S*pass(?:word|wd|phrase|code|wort|wörter)\S*|api ?keys?|secrets?|\S*tokens?|credentials?|otp|logins?|\S*kennwort|` +
 		`(?:one time|2fa|mfa|totp|verification|security|login|sms|backup|confirmation|authenticat\w+|recovery|access) (?:code|password|phrase)s?|` +
 		`(?:private|recovery|access|secret|ssh|encryption|signing|security|deploy|master|license) keys?|seed phrase|pin ?(?:code|number|nummer)|` +
 		`(?:the|your|my|a|its|der|die|den|deine?|ihre?|eine?|welche|le|ton|votre|el|tu|su|ваш|твой|sim) pin|geheimzahl|geheimnis|` +
@@ -22,10 +21,10 @@ var (
 		`clé (?:api|d api|privée|secrète|de récupération|d accès)|identifiants|code (?:pin|à usage unique|de vérification|secret)|` +
 		`código (?:de verificación|de un solo uso|pin)|contraseñas?|clave|llave privada|credenciales|secreto|парол\S*|токен\S*|секрет\S*|` +
 		`ключ\S*|пин(?: ?код\S*)?|код\S* (?:подтверждения|доступа)|одноразов\S* код\S*|уч[её]тн\S+ данн\S+|кодов\S+ фраз\S+) `)
-	demand = regexp.MustCompile(` (?:give|tell|send|enter|provide|need|paste|type|share|please|have|want|gib|nenne?|schicke?|sende?|sag|brauche|` +
+	demand = compiled(` (?:give|tell|send|enter|provide|need|paste|type|share|please|have|want|gib|nenne?|schicke?|sende?|sag|brauche|` +
 		`benötige|bitte|donnez?|envoyez?|besoin|entrez|saisi\w+|dame|dime|envía\w*|necesito|escribe|introdu\w+|дай(?:те)?|пришли(?:те)?|` +
 		`скажи(?:те)?|нуж\S+|введи(?:те)?|укажи(?:те)?) `)
-	notValue = regexp.MustCompile(`^ (?:should|shall|is|are|does|did|will|must|may i|i|how|where|why|when|who|soll|sollen|ist|sind|wird|werden|wo|` +
+	notValue = compiled(`^ (?:should|shall|is|are|does|did|will|must|may i|i|how|where|why|when|who|soll|sollen|ist|sind|wird|werden|wo|` +
 		`warum|wann|wer|wie (?:lang|viele|oft|soll)|où|combien|pourquoi|quand|dónde|cuánt\S+|cuándo|где|почему|когда|сколько) `)
 )
 
@@ -44,9 +43,9 @@ func AsksForSecret(question string) bool {
 }
 
 var (
-	idLike = regexp.MustCompile(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^(?:sha\d+:)?(?:[0-9a-f]{7,16}|[0-9a-f]{40}|[0-9a-f]{64})$|` +
+	idLike = compiled(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^(?:sha\d+:)?(?:[0-9a-f]{7,16}|[0-9a-f]{40}|[0-9a-f]{64})$|` +
 		`^[0-9a-f]*(?::[0-9a-f]*){2,}$|^\d{4}-\d{2}-\d{2}|^[\d+().,:/-]+$`)
-	wordLike = regexp.MustCompile(`^(?:v?\d+|(?:[A-Z][a-z]+|[a-z]{2,}|[A-Z]{2,})+\d{0,4}|[a-z])?$`)
+	wordLike = compiled(`^(?:v?\d+|(?:[A-Z][a-z]+|[a-z]{2,}|[A-Z]{2,})+\d{0,4}|[a-z])?$`)
 )
 
 // LooksSecret reports whether an answer is a single word that was generated to be a secret: at least 12 characters of
@@ -80,7 +79,7 @@ func LooksSecret(answer string) bool {
 	return !ordinary && len(kinds) > 1 && entropy >= 2.8
 }
 
-var sentenceEnd = regexp.MustCompile(`[.?!…。？！]+["”)*_]*(?:\s+|$)|\n+`)
+var sentenceEnd = compiled(`[.?!…。？！]+["”)*_]*(?:\s+|$)|\n+`)
 
 // sentences returns the sentences of a text with their punctuation. Every line ends one.
 func sentences(text string) []string {
@@ -98,7 +97,7 @@ func sentences(text string) []string {
 	return all
 }
 
-var short = regexp.MustCompile(`(?i)\b(?:e\.g|i\.e|z\. ?b|d\. ?h|etc|ca|bzw|usw|vs|mr|mrs|dr|nr|z)\. +$`)
+var short = compiled(`(?i)\b(?:e\.g|i\.e|z\. ?b|d\. ?h|etc|ca|bzw|usw|vs|mr|mrs|dr|nr|z)\. +$`)
 
 // words returns the words of a text in lower case, separated by single spaces and with one at both ends. Punctuation is
 // left out; other symbols are kept.

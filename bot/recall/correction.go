@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -9,13 +8,13 @@ import (
 const maxCorrectionBytes = 200
 
 var (
-	notThis  = regexp.MustCompile(`(?i)^(?:not|nicht|pas) (?:the |in |on |die |der |das |den )?([^,;:–—]{1,60}?)(?:,? (?:but|sondern|mais|sino) |[,;:]\s*| [–—-] )(?:but |sondern |mais |sino )?(.+)$`)
-	refuses  = regexp.MustCompile(`(?i)^(?:(?:no|nope|nah|nein|nee|nö|non|wrong|incorrect|falsch|that['’]?s (?:wrong|not right|incorrect)|that is (?:wrong|not right|incorrect)|das ist falsch|das stimmt nicht|stimmt nicht|not (?:quite|right))(?:\s*[,.:;!–—]+\s*|\s+-+\s*| (use |it['’]?s |it is |i meant |es ist )))`)
-	wrongOne = regexp.MustCompile(`(?i)^(?:wrong|falsche[rs]?) [\w-]+[,:;]\s*(.+)$`)
-	meant    = regexp.MustCompile(`(?i)^(?:sorry,? |oh,? |well,? )?(?:i (?:actually )?(?:meant|said|asked for)|i mean,?|(?:ich )?meinte(?: ich)?|ich meine|gemeint (?:war|ist)|je voulais dire|quería decir) (.+)$`)
-	actually = regexp.MustCompile(`(?i)^(?:actually|eigentlich|tatsächlich)(?:,\s*|\s+(use |it['’]?s |it is |the |that['’]?s |i meant |es ist ))`)
-	instead  = regexp.MustCompile(`(?i)^((?:it['’]?s|it is|that['’]?s|use|take|es ist|nimm|nutze) [^,]{2,60}),? (?:not|nicht) .+$|^(?:please )?(use .{2,60} instead)[.!]?$`)
-	polite   = regexp.MustCompile(`(?i)^(?:no\b|thanks?\b|thank|thx|ty\b|problem|worries|idea|need|way|clue|more\b|never ?mind|go on|carry on|keep going|continue|wait|later|sorry|stop|cancel|leave it|forget|nothing|please$|please don|` +
+	notThis  = compiled(`(?i)^(?:not|nicht|pas) (?:the |in |on |die |der |das |den )?([^,;:–—]{1,60}?)(?:,? (?:but|sondern|mais|sino) |[,;:]\s*| [–—-] )(?:but |sondern |mais |sino )?(.+)$`)
+	refuses  = compiled(`(?i)^(?:(?:no|nope|nah|nein|nee|nö|non|wrong|incorrect|falsch|that['’]?s (?:wrong|not right|incorrect)|that is (?:wrong|not right|incorrect)|das ist falsch|das stimmt nicht|stimmt nicht|not (?:quite|right))(?:\s*[,.:;!–—]+\s*|\s+-+\s*| (use |it['’]?s |it is |i meant |es ist )))`)
+	wrongOne = compiled(`(?i)^(?:wrong|falsche[rs]?) [\w-]+[,:;]\s*(.+)$`)
+	meant    = compiled(`(?i)^(?:sorry,? |oh,? |well,? )?(?:i (?:actually )?(?:meant|said|asked for)|i mean,?|(?:ich )?meinte(?: ich)?|ich meine|gemeint (?:war|ist)|je voulais dire|quería decir) (.+)$`)
+	actually = compiled(`(?i)^(?:actually|eigentlich|tatsächlich)(?:,\s*|\s+(use |it['’]?s |it is |the |that['’]?s |i meant |es ist ))`)
+	instead  = compiled(`(?i)^((?:it['’]?s|it is|that['’]?s|use|take|es ist|nimm|nutze) [^,]{2,60}),? (?:not|nicht) .+$|^(?:please )?(use .{2,60} instead)[.!]?$`)
+	polite   = compiled(`(?i)^(?:no\b|thanks?\b|thank|thx|ty\b|problem|worries|idea|need|way|clue|more\b|never ?mind|go on|carry on|keep going|continue|wait|later|sorry|stop|cancel|leave it|forget|nothing|please$|please don|` +
 		`i (?:don['’]?t|do not|can['’]?t|cannot|am not|have no|think so|will|would|['’]ll)|i['’]?m (?:fine|good|not)|don['’]?t(?: do (?:it|that|this))?[.!]?$|do not(?: do (?:it|that|this))?[.!]?$|don['’]?t (?:worry|bother)|(?:that['’]?s|that is|it['’]?s|it is|all|everything is|this is|looks|sounds|works) (?:fine|ok|okay|all|good|great|right|it|correct|perfect|enough|not|wrong|done)\b|` +
 		`i (?:like|love)|good|great|yet|now|sure|really|exactly|today|bad|at all|danke|kein|passt|schon gut|alles (?:gut|klar)|lass|moment|warte|später|gar nicht|weiter|das (?:passt|ist (?:gut|ok|okay|richtig|alles))|merci|gracias|why|what|how|who|warum|was\b)`)
 )
@@ -43,7 +42,7 @@ func Correction(message string) (value string, ok bool) {
 		case actually.MatchString(text):
 			next = afterWord(text, actually)
 		default:
-			for _, re := range []*regexp.Regexp{notThis, wrongOne, meant, instead} {
+			for _, re := range []*pattern{notThis, wrongOne, meant, instead} {
 				if m = re.FindStringSubmatch(text); m != nil && !(re == notThis && polite.MatchString(m[1])) {
 					next = strings.Join(m[max(1, len(m)-2):], "")
 					if re == notThis {
@@ -67,7 +66,7 @@ func Correction(message string) (value string, ok bool) {
 }
 
 // afterWord returns what follows the first words of a text. The group of the expression belongs to the rest.
-func afterWord(s string, re *regexp.Regexp) string {
+func afterWord(s string, re *pattern) string {
 	m := re.FindStringSubmatchIndex(s)
 	if m[2] >= 0 {
 		return s[m[2]:]

@@ -13,7 +13,6 @@ import (
 
 	"matrix-tui/sandbox"
 	"matrix-tui/state/memory"
-	"matrix-tui/workspace"
 )
 
 const (
@@ -122,12 +121,13 @@ func (s *sync1) run(ctx context.Context) (err error) {
 	})
 	read := s.readAll(ctx, names, needed)
 	var docs []memory.Document
+	writes := map[string][]byte{}
 	for _, name := range names {
 		data, wasRead := read[name]
 		if !wasRead {
 			continue
 		}
-		doc, err := s.file(ctx, name, data, byFile[name])
+		doc, changed, err := s.file(ctx, name, data, byFile[name])
 		if errors.Is(err, errNotAFile) {
 			s.unwritten = append(s.unwritten, byFile[name]...)
 			continue
@@ -135,8 +135,22 @@ func (s *sync1) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		if changed != nil {
+			writes[name] = changed
+		}
 		docs = append(docs, doc)
 		next[name] = found[name] // of before: if the file was written, it is read once more next time
+	}
+	for _, name := range s.writeAll(ctx, writes) {
+		s.unwritten = append(s.unwritten, byFile[name]...)
+		docs = slices.DeleteFunc(docs, func(doc memory.Document) bool { return doc.Path == name })
+		delete(next, name)
+		if name == mainFile {
+			s.main = ""
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("write memory files: %w", ctx.Err())
 	}
 	gone, err := s.gone(ctx, found, byFile)
 	if err != nil {
@@ -156,44 +170,46 @@ func (s *sync1) run(ctx context.Context) (err error) {
 // errNotAFile means that something else is in the place of a memory file.
 var errNotAFile = errors.New("not a regular file")
 
-// file brings one file in line, and returns it for the index.
-func (s *sync1) file(ctx context.Context, name string, read content, lines []memory.Line) (doc memory.Document, err error) {
-	full := workspace.Dir + "/" + name
+// file brings one file in line: it returns it for the index, and as it should be written, or nil if it is right already.
+func (s *sync1) file(ctx context.Context, name string, read content, lines []memory.Line) (doc memory.Document, changed []byte, err error) {
 	switch {
 	case errors.Is(read.err, sandbox.ErrNotFound):
 		read.data = nil
 	case read.err != nil && ctx.Err() == nil:
 		s.log.Warn().Err(read.err).Str("room", s.x.Room()).Msg("cannot read a memory file")
-		return doc, errNotAFile
+		return doc, nil, errNotAFile
 	case read.err != nil:
-		return doc, fmt.Errorf("read memory file: %w", read.err)
+		return doc, nil, fmt.Errorf("read memory file: %w", read.err)
 	}
 	text := string(read.data)
-	if err := s.checkEdited(ctx, name, text); err != nil {
-		return doc, err
+	own, err := s.x.Written(ctx, name)
+	if err != nil {
+		return doc, nil, err
+	}
+	if err := s.checkEdited(ctx, name, text, own); err != nil {
+		return doc, nil, err
 	}
 	if len(text) > maxFile { // it is read as far as it counts, and never written
 		text = text[:maxFile]
 		s.wait(name, lines)
 	} else if merged := s.merged(name, text, lines); merged != text {
-		if err := s.container.WriteFile(ctx, full, []byte(merged)); err != nil {
-			if ctx.Err() != nil {
-				return doc, fmt.Errorf("write memory file: %w", err)
-			}
-			s.log.Warn().Err(err).Str("room", s.x.Room()).Msg("cannot write a memory file")
-			return doc, errNotAFile
-		}
-		text = merged
+		text, changed = merged, []byte(merged)
 	}
 	if name == mainFile {
 		s.main = text
 	}
 	source, _ := memory.SourceOf(name)
 	doc = memory.Markdown(source, name, text)
-	for i := range doc.Entries {
-		doc.Entries[i].Text = s.filter.keep(doc.Entries[i].Text)
+	filtered := map[string]bool{} // what the bot wrote; the filter takes a second for 300 KB
+	for _, l := range append(own, lines...) {
+		filtered[l.Text] = true
 	}
-	return doc, nil
+	for i, e := range doc.Entries {
+		if !filtered[item(e.Text)] {
+			doc.Entries[i].Text = s.filter.keep(e.Text)
+		}
+	}
+	return doc, changed, nil
 }
 
 // merged returns a file as it should be. A file that has reached its share does not grow.
@@ -224,19 +240,15 @@ func (s *sync1) noteFull() {
 
 // checkEdited finds the lines that somebody has removed from a file or changed: they are
 // forgotten. If the whole file is gone, they are written again.
-func (s *sync1) checkEdited(ctx context.Context, name, text string) error {
+func (s *sync1) checkEdited(ctx context.Context, name, text string, written []memory.Line) (err error) {
 	if name != mainFile {
 		return nil
-	}
-	written, err := s.x.Written(ctx, name)
-	if err != nil {
-		return err
 	}
 	there := map[string]bool{}
 	for line := range strings.Lines(text) {
 		there[item(line)] = true
 	}
-	lost := slices.DeleteFunc(written, func(l memory.Line) bool { return there[l.Text] })
+	lost := slices.DeleteFunc(slices.Clone(written), func(l memory.Line) bool { return there[l.Text] })
 	switch {
 	case len(lost) == 0 || len(text) > maxFile:
 		return nil

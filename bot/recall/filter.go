@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"html"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -92,7 +91,7 @@ func forms(secrets []string) []form {
 }
 
 var (
-	lowerHex  = regexp.MustCompile(`%[0-9A-F]{2}`)
+	lowerHex  = compiled(`%[0-9A-F]{2}`)
 	plainJSON = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 )
 
@@ -130,8 +129,8 @@ func (f form) hide(s string) string {
 }
 
 var (
-	base64Last = regexp.MustCompile(`[A-Za-z0-9+/_-]$`)
-	base64Next = regexp.MustCompile(`^[A-Za-z0-9+/_-]?={0,2}`)
+	base64Last = compiled(`[A-Za-z0-9+/_-]$`)
+	base64Next = compiled(`^[A-Za-z0-9+/_-]?={0,2}`)
 )
 
 // Approval reports whether a question and its answer only grant or refuse permission: the question is the bot's own
@@ -155,11 +154,11 @@ const verdicts = `yes|yep|yeah|yup|yes please|y|n|no|nope|nah|ok|okay|sure|of co
 	`👍|👎|✅|❌|✔|✖|👌|🆗`
 
 var (
-	onlyVerdict = regexp.MustCompile(`^(?:(?:` + verdicts + `|please|thanks|thank you|just|then|now|never mind|later|stop|` +
+	onlyVerdict = compiled(`^(?:(?:` + verdicts + `|please|thanks|thank you|just|then|now|never mind|later|stop|` +
 		`correct|right|exactly|absolutely|definitely|fine|i am sure|bitte|danke|genau|richtig|stimmt|merci|gracias|спасибо|` +
 		`s il (?:te|vous) plaît|por favor|пожалуйста|this|that|it)(?: |$))+$`)
-	verdictFirst = regexp.MustCompile(`^(?:` + strings.ReplaceAll(verdicts, "don t", "don['’]?t") + `)(?:$|[\s,.!;:…]|[-–—]\s)`)
-	permission   = regexp.MustCompile(`(?:^|[.!?:;,¿] ?|\bso )(?:(?:may|shall|should|can|could) (?:i|we)\b|do you want (?:me|us) to\b|` +
+	verdictFirst = compiled(`^(?:` + strings.ReplaceAll(verdicts, "don t", "don['’]?t") + `)(?:$|[\s,.!;:…]|[-–—]\s)`)
+	permission   = compiled(`(?:^|[.!?:;,¿] ?|\bso )(?:(?:may|shall|should|can|could) (?:i|we)\b|do you want (?:me|us) to\b|` +
 		`would you like (?:me|us) to\b|(?:is|would) it (?:be )?(?:ok|okay|fine|all ?right) (?:if|to|for)\b|(?:ok|okay) (?:if|to)\b|` +
 		`am i allowed\b|(?:darf|soll|kann|dürfen|sollen) (?:ich|wir)\b|möchtest du, dass ich\b|ist es (?:ok|okay|in ordnung)\b|` +
 		`puis-je\b|dois-je\b|est-ce que je (?:peux|dois)\b|(?:puedo|debo|quieres que)\b|(?:можно(?: ли)?|могу(?: ли)? я|мне) )`)

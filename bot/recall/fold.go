@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +117,7 @@ func asWritten(name string, lines []memory.Line) string {
 	return out.String()
 }
 
-var dailyLog = regexp.MustCompile(`^memory/(\d{4}-\d\d-\d\d)\.md$`)
+var dailyLog = compiled(`^memory/(\d{4}-\d\d-\d\d)\.md$`)
 
 // dayOf returns the day of a daily log, "" for other files.
 func dayOf(name string) string {
@@ -130,8 +129,8 @@ func dayOf(name string) string {
 }
 
 var (
-	logEntry = regexp.MustCompile(`^\d\d:\d\d:\d\d \S+: (.*?) → .* \(([^()]*)\)$`)
-	logSteps = regexp.MustCompile(`, (\d+) steps?\b`)
+	logEntry = compiled(`^\d\d:\d\d:\d\d \S+: (.*?) → .* \(([^()]*)\)$`)
+	logSteps = compiled(`, (\d+) steps?\b`)
 )
 
 // dayLine is the line that stands for a day, and the messages that it comes from: how many tasks there were, and those

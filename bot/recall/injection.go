@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -11,7 +10,7 @@ import (
 const earlier = `(?:previous|prior|preceding|earlier|above|foregoing|original|initial|existing|system|safety|developer|your|all your|my earlier)`
 
 // planted are texts that give instructions to a model. They are matched against what plainText returns.
-var planted = regexp.MustCompile(`<\|? ?(?:im start|im end|system|endoftext|start header id|eot id)\b|\[/?inst\]|<<sys>>|</?system>|\[/?system\]|### ?instructions?\b(?: ?:|$| )|` +
+var planted = compiled(`<\|? ?(?:im start|im end|system|endoftext|start header id|eot id)\b|\[/?inst\]|<<sys>>|</?system>|\[/?system\]|### ?instructions?\b(?: ?:|$| )|` +
 	`\b(?:ignore|disregard|forget|override|bypass|discard|neglect|do not follow|don't follow|stop following|do not obey|pay no attention to)` +
 	`(?: (?:all|any|of|the|these|those|each|every|absolutely|completely|and))* (?:` +
 	`(?:` + earlier + `(?: \w+){0,2} )+(?:instruction|prompt|rule|direction|directive|guideline|command|order|guardrail|constraint|context|training|programming)s?\b|` +
@@ -31,7 +30,7 @@ var planted = regexp.MustCompile(`<\|? ?(?:im start|im end|system|endoftext|star
 	`\byour (?:real|true|actual|new) (?:task|instructions|purpose|goal|mission) (?:is|are)\b`)
 
 // foreign are such texts in German, French, Spanish and Russian. Word boundaries of the package regexp know ASCII only.
-var foreign = regexp.MustCompile(`(?:^|[^\pL])(?:` +
+var foreign = compiled(`(?:^|[^\pL])(?:` +
 	`(?:ignorier\pL*|missachte\pL*|vergiss|vergesst|vergessen sie)(?: sie)?(?: (?:alle?|sämtliche|die|deine|ihre|eure|bitte))* (?:bisherigen?|vorherigen?|vorigen?|vorangegangenen?|obigen?|früheren?|vorstehenden?) ` +
 	`(?:anweisung|instruktion|befehl|regel|vorgabe|prompt|anordnung)\pL*|ignoriere? (?:alle )?(?:deine|ihre) (?:anweisung|instruktion|befehl|regel|vorgabe)\pL*|` +
 	`(?:vergiss|vergesst|vergessen sie|ignoriere?) alles,? was (?:du|dir|man dir|ihnen|ich dir|vorher|oben|davor)|du bist (?:jetzt|nun|ab jetzt|ab sofort|von nun an) (?:ein|eine|der|die|kein|keine|mein|frei)(?:[^\pL]|$)|` +
@@ -45,7 +44,7 @@ var foreign = regexp.MustCompile(`(?:^|[^\pL])(?:` +
 	`(?:забудь|игнорируй)(?:те)? вс[её],? что|(?:теперь ты|ты теперь|отныне ты)(?: -| —)? \pL+|нов\pL+ системн\pL+ (?:промпт|запрос|инструкц)\pL*|системный промпт ?:|не (?:говори|сообщай|рассказывай)(?:те)? (?:об этом )?пользовател\pL+)`)
 
 // chinese is matched without white space.
-var chinese = regexp.MustCompile(`(?:忽略|忽视|忽視|无视|無視|忘记|忘記|忘掉|不要理会|不要遵守|不要遵循)(?:掉|你|所有|全部|一切|任何|的|在)*(?:之前|以前|先前|此前|上面|上述|以上|前面|前述|系统|系統|原来|原有|收到)\pL{0,8}(?:指令|指示|命令|说明|說明|提示|规则|規則|要求|内容|內容)|` +
+var chinese = compiled(`(?:忽略|忽视|忽視|无视|無視|忘记|忘記|忘掉|不要理会|不要遵守|不要遵循)(?:掉|你|所有|全部|一切|任何|的|在)*(?:之前|以前|先前|此前|上面|上述|以上|前面|前述|系统|系統|原来|原有|收到)\pL{0,8}(?:指令|指示|命令|说明|說明|提示|规则|規則|要求|内容|內容)|` +
 	`(?:忽略|无视|忘记|忘掉)你的(?:所有)?(?:指令|规则|提示)|你现在是|你現在是|从现在(?:开始|起)你是|新的?系[统統]提示|系[统統]提示[词詞]?[:：]|(?:不要|别|別)(?:告诉|告訴)用[户戶]`)
 
 // Instructs reports whether a text looks as if somebody planted it to give instructions to a model. It also reports
@@ -55,7 +54,7 @@ func Instructs(text string) bool {
 	return planted.MatchString(text) || foreign.MatchString(text) || chinese.MatchString(strings.ReplaceAll(text, " ", ""))
 }
 
-var tag = regexp.MustCompile(`</?(?:b|i|u|em|strong|span|p|br|div|code|del|a|font)(?: [^<>]*)?/?>`)
+var tag = compiled(`</?(?:b|i|u|em|strong|span|p|br|div|code|del|a|font)(?: [^<>]*)?/?>`)
 
 // plainText returns a text in lower case on one line, without what can hide words: invisible characters, emphasis,
 // commas and quotation marks.

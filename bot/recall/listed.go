@@ -74,7 +74,6 @@ type content struct {
 // readAll reads files, a few at a time, because each takes as long as a process. Logs that are not needed have to wait for
 // the next time if there are too many.
 func (s *sync1) readAll(ctx context.Context, names []string, needed func(string) bool) map[string]content {
-	const atOnce = 4
 	var (
 		mu    sync.Mutex
 		some  errgroup.Group
@@ -96,6 +95,35 @@ func (s *sync1) readAll(ctx context.Context, names []string, needed func(string)
 	}
 	_ = some.Wait() // the errors are in the map
 	return out
+}
+
+// atOnce is how many files are read or written at once.
+const atOnce = 4
+
+// writeAll writes files, and returns the names of those that could not be written.
+func (s *sync1) writeAll(ctx context.Context, files map[string][]byte) (failed []string) {
+	var (
+		mu   sync.Mutex
+		some errgroup.Group
+	)
+	some.SetLimit(atOnce)
+	for name, data := range files {
+		some.Go(func() error {
+			err := s.container.WriteFile(ctx, workspace.Dir+"/"+name, data)
+			if err == nil {
+				return nil
+			}
+			if ctx.Err() == nil {
+				s.log.Warn().Err(err).Str("room", s.x.Room()).Msg("cannot write a memory file")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			failed = append(failed, name)
+			return nil
+		})
+	}
+	_ = some.Wait() // the failures are in the list
+	return failed
 }
 
 // counted leaves out the logs that are too much: those of other names first, then the oldest.

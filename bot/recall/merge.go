@@ -2,7 +2,6 @@ package recall
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func strip(name, content string, lines []memory.Line, forgotten func(string) boo
 	return out.String()
 }
 
-var taskEntry = regexp.MustCompile(`^\[[^\]\n]*\] Task: ([^\n]*)`)
+var taskEntry = compiled(`^\[[^\]\n]*\] Task: ([^\n]*)`)
 
 // statusTask returns the task that an entry of status.md is about, or "".
 func statusTask(entry string) string {

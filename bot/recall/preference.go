@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,22 +25,22 @@ const (
 
 var rules = []struct {
 	kind string
-	re   *regexp.Regexp
+	re   *pattern
 }{
-	{KindDecision, regexp.MustCompile(`(?i)^(?:(?:we|i)(?:['’]ve| have)?(?: (?:just|now|finally|all))? (?:decided|agreed|settled|chose|chosen|standardi[sz]ed|opted) |` +
+	{KindDecision, compiled(`(?i)^(?:(?:we|i)(?:['’]ve| have)?(?: (?:just|now|finally|all))? (?:decided|agreed|settled|chose|chosen|standardi[sz]ed|opted) |` +
 		`let['’]?s (?:go with|stick (?:to|with)|settle on|standardi[sz]e on) |we(?:['’]ll| will| are going to| want to)? (?:go|stick) with |(?:the |our )?decision(?::| is ) ?\S|` +
 		`(?:wir haben|ich habe) (?:uns |mich |jetzt |gemeinsam ){0,3}(?:entschieden|beschlossen|vereinbart|festgelegt|geeinigt)|` +
 		`(?:wir haben uns|ich habe mich) .*(?:entschieden|geeinigt|festgelegt)|wir haben .* (?:beschlossen|vereinbart)|(?:die )?entscheidung(?::| ist ) ?\S|entschieden:? )`)},
-	{KindFact, regexp.MustCompile(`(?i)^(?:please |bitte |and |also |und ){0,2}(?:(?:remember|keep in mind|bear in mind|don['’]?t forget|do not forget|note|be aware)(?: also)?(?: that |: *|, (?:that )?)|` +
+	{KindFact, compiled(`(?i)^(?:please |bitte |and |also |und ){0,2}(?:(?:remember|keep in mind|bear in mind|don['’]?t forget|do not forget|note|be aware)(?: also)?(?: that |: *|, (?:that )?)|` +
 		`remember (?:the|our|my|we|i|it is|all|this:)\b.* (?:is|are|uses?|runs?|lives?|has|have|must|should) |(?:fyi|nb|for the record|zur info|hinweis)[:,]? |` +
 		`(?:merke?|notiere?|schreibe?) (?:dir|dir auf|auf)?[,:]? ?(?:dass |daß |: *)?|(?:denke?|denkt) (?:bitte )?daran[,:]? (?:dass |daß )|beachte?(?: bitte)?[,:] ?(?:dass )?|vergiss nicht[,:]? dass )[^\s:]`)},
-	{KindFact, regexp.MustCompile(`(?i)^(?:(?:my|our) (?:[\w-]+ ){0,2}?(?:names?|time ?zone|pronouns|e-?mail(?: address)?|username|handle|birthday|language|editor|shell|operating system|os|` +
+	{KindFact, compiled(`(?i)^(?:(?:my|our) (?:[\w-]+ ){0,2}?(?:names?|time ?zone|pronouns|e-?mail(?: address)?|username|handle|birthday|language|editor|shell|operating system|os|` +
 		`laptop|company|team|role|job|domain|homeserver|server|city|location|country|(?:working|office) hours|keyboard layout|branch|database|host|ports?|registry|cluster|stack|ci|package manager|repo(?:sitory)?) (?:is|are|runs?|uses?|lives?|listens?) |` +
 		`(?:i['’]?m|i am) (?:(?:a|an) (?:[\w+#.-]+ ){0,3}?(?:developer|engineer|designer|admin\w*|manager|student|teacher|scientist|researcher|programmer|beginner|vegetarian|vegan|doctor|lawyer|writer)\b|(?:based|located) in |from |colou?r ?blind)|` +
 		`i (?:live in|work (?:at|for|as)|speak|come from) |we(?: (?:only|always|never|all|usually|still|now|currently|mostly))? (?:use|host|target|deploy|develop (?:in|with|on)|write our|run (?:on|in|our)|support only|` +
 		`(?:never|always) \w+) |we(?:['’]re| are) using |we (?:always|never) \w+|(?:meine?|unsere?) (?:\pL+ )?(?:name|zeitzone|e-?mail\S*|sprache|muttersprache|editor|shell|firma|team|server|domain|datenbank|stadt|wohnort|rechner|\pL+(?:datenbank|server|zweig|branch)) (?:ist|lautet|heißt|läuft|liegt|hört) |` +
 		`ich (?:hei(?:ß|ss)e|wohne in|lebe in|arbeite (?:bei|als|für)|spreche|bin (?:\pL+)?(?:entwickler|ingenieur|student|lehrer|admin|designer)\pL*)(?:[ .]|$)|wir (?:(?:nutzen|verwenden|benutzen|deployen|hosten|entwickeln|testen)|arbeiten mit) )`)},
-	{KindPreference, regexp.MustCompile(`(?i)^(?:i (?:(?:strongly|really|generally|usually|much|always|just|would|['’]d) )*prefer |i['’]d (?:much )?(?:prefer|rather) |i (?:really )?(?:hate|dislike|love|like|(?:don['’]?t|do not) like|can['’]?t stand) (?:to )?[^ ]|` +
+	{KindPreference, compiled(`(?i)^(?:i (?:(?:strongly|really|generally|usually|much|always|just|would|['’]d) )*prefer |i['’]d (?:much )?(?:prefer|rather) |i (?:really )?(?:hate|dislike|love|like|(?:don['’]?t|do not) like|can['’]?t stand) (?:to )?[^ ]|` +
 		`i (?:always|never) want |(?:my|our) (?:preferred|favou?rite) |` +
 		`(?:please |kindly |you (?:should|must|can|may|have to|need to) )?(?:always|never) \w+|(?:please )?(?:don['’]?t|do not|stop|no) .*\b(?:ever|any ?more|ever again|in (?:the )?future|any longer)\b|` +
 		`(?:please )?(?:don['’]?t ever|do not ever) |from (?:now|here|this point) on\b|going forward\b|henceforth\b|in (?:the )?future,? (?:please|always|never|don['’]?t|do not|only|use|i want|i['’]d) |` +
@@ -53,20 +52,20 @@ var rules = []struct {
 
 var (
 	// passing matches sentences that begin like a rule, but tell what happened, or hold only now.
-	passing = regexp.MustCompile(`(?i)^(?:please )?(?:always|never) (?:mind|seen|saw|heard|tried|been|had|got|a|an|the|on|in|at|knew|thought|again|ever|done|did|[a-z]+[^se]s|[a-z]{2,}[^e]ed|works?|fails?)\b|` +
+	passing = compiled(`(?i)^(?:please )?(?:always|never) (?:mind|seen|saw|heard|tried|been|had|got|a|an|the|on|in|at|knew|thought|again|ever|done|did|[a-z]+[^se]s|[a-z]{2,}[^e]ed|works?|fails?)\b|` +
 		`^i (?:really )?(?:hate|dislike|love|like|don['’]?t like|do not like) (?:to )?(?:it|this|that|the|your|how|what|when|where|his|her|their|you)\b|` +
 		`^i['’]d (?:rather|prefer) (?:you|not|if|wait|see)\b|^i prefer (?:this|it|that one\b|that[.!]?$|the (?:first|second|third|last|other|old|new|former|latter))\b|` +
 		`^merke? dir (?:das|es)[.!]?$|^(?:immer|nie) (?:noch|wieder|mehr|gesehen|gehört|der|die|das|nur|weniger)\b|^(?:please )?call me (?:when|if|back|later|once|at|on|after|before|tomorrow|today|in|as soon|maybe|crazy|again|tonight)\b|` +
 		`^(?:please )?(?:remember|note|don['’]?t forget|do not forget)[:,]? to\b|^(?:merke?|denke?) .* zu \pL+en\b|^(?:i|we) agreed? (?:with|that)\b|` +
 		`\b(?:this time|for now|just (?:this )?once|right now|this (?:page|file|task|run|pr|branch|function|commit|test|one)|for the moment|today|until then|diesmal|dieses mal|heute|erst ?mal)\b|` +
 		`\bdiese[rsnm]? (?:datei|seite|aufgabe|test|branch)\b`)
-	reported = regexp.MustCompile(`(?i)\b(?:says?|said|told|tells|asks?|asked|wants?|wanted|thinks?|thought|wrote|claims?|if|when|whenever|unless|once|whether|because|sagt|sagte|meint|meinte|schrieb|will|wenn|falls|ob|weil|sobald)\b|["“„]`)
-	clause   = regexp.MustCompile(`(?i)[,;(]\s*|\s[–—-]\s|\s(?:and|but|und|aber)\s`)
-	joint    = regexp.MustCompile(`(?i)^(?:(?:and|but|also|so|oh|then|btw|by the way|ps|und|aber|also|übrigens|important|wichtig)[,:]?\s+)+`)
-	nextTask = regexp.MustCompile(`(?i)(?:[,;]|\s[–—-])\s*(?:and |but |und |aber )?(?:now|then|please|can you|could you|jetzt|dann|bitte|kannst du)\b.*$`)
-	bullet   = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+`)
-	speaker  = regexp.MustCompile(`^(?:\[?\d{1,2}:\d{2}\S*\s+)?(?:<[^<>]+>|[@A-Z][\w.-]*:)\s`)
-	label    = regexp.MustCompile(`(?i)^(?:remember|note|ps|fyi|btw|nb|decision|rule|task|also|todo|please|important|entscheidung|merke?|hinweis|wichtig|bitte|aufgabe|regel|beachte|entschieden|no|wrong|actually|nein|falsch):`)
+	reported = compiled(`(?i)\b(?:says?|said|told|tells|asks?|asked|wants?|wanted|thinks?|thought|wrote|claims?|if|when|whenever|unless|once|whether|because|sagt|sagte|meint|meinte|schrieb|will|wenn|falls|ob|weil|sobald)\b|["“„]`)
+	clause   = compiled(`(?i)[,;(]\s*|\s[–—-]\s|\s(?:and|but|und|aber)\s`)
+	joint    = compiled(`(?i)^(?:(?:and|but|also|so|oh|then|btw|by the way|ps|und|aber|also|übrigens|important|wichtig)[,:]?\s+)+`)
+	nextTask = compiled(`(?i)(?:[,;]|\s[–—-])\s*(?:and |but |und |aber )?(?:now|then|please|can you|could you|jetzt|dann|bitte|kannst du)\b.*$`)
+	bullet   = compiled(`^\s*(?:[-*•+]|\d+[.)])\s+`)
+	speaker  = compiled(`^(?:\[?\d{1,2}:\d{2}\S*\s+)?(?:<[^<>]+>|[@A-Z][\w.-]*:)\s`)
+	label    = compiled(`(?i)^(?:remember|note|ps|fyi|btw|nb|decision|rule|task|also|todo|please|important|entscheidung|merke?|hinweis|wichtig|bitte|aufgabe|regel|beachte|entschieden|no|wrong|actually|nein|falsch):`)
 )
 
 // Preferences returns what a person says in their own message about their own wishes and about facts that are worth
