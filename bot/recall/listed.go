@@ -39,14 +39,6 @@ type stamp struct {
 	at   string // when it was changed
 }
 
-// share is how large the bot lets a file become, in bytes.
-func share(name string) int {
-	if name == mainFile {
-		return maxMain
-	}
-	return maxLog
-}
-
 // list returns the files that are there, by name.
 func (s *sync1) list(ctx context.Context) (map[string]stamp, error) {
 	res, err := s.container.Exec(ctx, sandbox.Cmd{Argv: []string{"sh", "-c", list}, MaxOutput: 256 << 10})
