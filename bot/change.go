@@ -89,7 +89,7 @@ func (r *room) rewrite(ctx context.Context, row state.Event, rec state.Task, wor
 	if words == "" {
 		return r.finish(ctx, row)
 	}
-	rec.Text, rec.Edited = words, true
+	rec.Text, rec.Edited = task.Rewritten(rec, words), true
 	if err := r.env.Note(ctx, rec); err != nil {
 		return err
 	}

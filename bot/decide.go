@@ -88,7 +88,8 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	rec, err := taskFrom(row)
 	if rec.Compact = compact; compact {
-		rec.HasFile, rec.ReplyTo = false, ""
+		m, _ := row.Message()
+		rec.Text, rec.HasFile, rec.ReplyTo = taskText(m), false, ""
 	}
 	if errors.Is(err, agent.ErrLimit) {
 		return r.tell(ctx, row, sentence.Text(err))

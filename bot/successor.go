@@ -56,7 +56,9 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")
 	}
-	r.bot.Recall.Move(ctx, r.id, successor)
+	if err := r.bot.Recall.Move(ctx, r.id, successor); err != nil { // what it forgot must stay forgotten
+		return err
+	}
 	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
 		return fmt.Errorf("move room: %w", err)
 	}

@@ -202,9 +202,10 @@ func (s *sync1) file(ctx context.Context, name string, read content, lines []mem
 	doc = memory.Markdown(source, name, text)
 	filtered := map[string]bool{} // what the bot wrote; the filter takes a second for 300 KB
 	for _, l := range append(own, lines...) {
-		filtered[l.Text] = true
+		filtered[item(l.Text)] = true
 	}
 	for i, e := range doc.Entries {
+		doc.Entries[i].Speaker = s.filter.keep(e.Speaker)
 		if !filtered[item(e.Text)] {
 			doc.Entries[i].Text = s.filter.keep(e.Text)
 		}
@@ -222,7 +223,7 @@ func (s *sync1) checkEdited(ctx context.Context, name, text string, written []me
 	for line := range strings.Lines(text) {
 		there[item(line)] = true
 	}
-	lost := slices.DeleteFunc(slices.Clone(written), func(l memory.Line) bool { return there[l.Text] })
+	lost := slices.DeleteFunc(slices.Clone(written), func(l memory.Line) bool { return there[item(l.Text)] })
 	switch {
 	case len(lost) == 0 || len(text) > maxFile:
 		return nil

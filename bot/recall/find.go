@@ -42,13 +42,13 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	if m == nil {
 		return k
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	if !memory.IsKnown(m.dir, room) && len(m.store.History(room)) == 0 { // its first task
 		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
 		return k
 	}
 	defer m.embedSoon(room)
-	ctx, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
 	vector := m.Vector(ctx, askTime, room, text)
 	err := m.with(ctx, room, func(x *memory.Index) (err error) {
 		k, err = find(ctx, x, session, text, vector)
@@ -62,6 +62,11 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	}
 	m.addOthers(ctx, &k, room, text, vector, others)
 	return k
+}
+
+// Forgot reports whether a text must not be given to the agent: the index has it without its secrets.
+func (m *Memory) Forgot(f memory.Forgotten, text string) bool {
+	return len(f) > 0 && (f.Text(text) || f.Text(m.filter.keep(text)))
 }
 
 // Gave records that a session was given what Find returned.

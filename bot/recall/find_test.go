@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/state"
+	"matrix-tui/state/memory"
 )
 
 func newMemory(t testing.TB) *Memory {
@@ -151,5 +154,59 @@ func TestFindInOtherRooms(t *testing.T) {
 		if got, err := m.Command(t.Context(), room, "$x", "", others...); err != nil || strings.Contains(got, "what these rooms remember: `!r`") != want {
 			t.Errorf("%s is told %q, %v", room, got, err)
 		}
+	}
+}
+
+// A redaction also counts for what the index has of the files, before they are written again.
+func TestRedactCopies(t *testing.T) {
+	m := newMemory(t)
+	done := task(1, 0, "remember that my cat is called Pixel", "Noted.")
+	done.Calls = []Call{{Tool: "run_shell_command", Detail: "note", Output: "ok"}}
+	learn(t, m, done)
+	for range 2 { // as Sync does
+		err := m.change(t.Context(), "!r", func(ctx context.Context, x *memory.Index) error {
+			unsettled, err := x.Unsettled(ctx)
+			for _, l := range unsettled {
+				source, _ := memory.SourceOf(l.Path)
+				text := merge(l.Path, "", []memory.Line{l}, func(string) bool { return false })
+				if _, err := x.Put(ctx, memory.Markdown(source, l.Path, text)); err != nil {
+					return err
+				}
+			}
+			return errors.Join(err, x.Settle(ctx, unsettled))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Redact(t.Context(), "!r", "$1")
+	if k := m.Find(t.Context(), "!r", "", "what is my cat called?"); strings.Contains(fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved), "Pixel") {
+		t.Errorf("found %+v", k)
+	}
+}
+
+// A message may be redacted before its task is learned.
+func TestRedactBeforeLearn(t *testing.T) {
+	m := newMemory(t)
+	if err := m.store.SetContainer(t.Context(), "!r", "sandbox-r"); err != nil {
+		t.Fatal(err)
+	}
+	m.Redact(t.Context(), "!r", "$1")
+	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."))
+	if k := m.Find(t.Context(), "!r", "", "what is my cat called?"); strings.Contains(fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved), "Pixel") {
+		t.Errorf("found %+v", k)
+	}
+}
+
+// What was forgotten without its secrets is also recognized with them.
+func TestForgot(t *testing.T) {
+	m := newMemory(t)
+	const said = "the database password is bots-own-key on host walrus"
+	learn(t, m, task(1, 0, said, "Noted."))
+	if _, err := m.Command(t.Context(), "!r", "$x", "forget walrus"); err != nil {
+		t.Fatal(err)
+	}
+	if k := m.Find(t.Context(), "!r", "", "walrus"); !m.Forgot(k.Forgotten, said) || m.Forgot(k.Forgotten, "another text") {
+		t.Error("the history would still have it")
 	}
 }

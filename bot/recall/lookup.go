@@ -38,7 +38,7 @@ func (m *Memory) Read(ctx context.Context, room, path string, from, lines int) (
 		entries, err = x.Read(ctx, path, from, lines)
 		return err
 	})
-	return slices.DeleteFunc(entries, func(e memory.Entry) bool { return Instructs(e.Text) }), err
+	return slices.DeleteFunc(entries, func(e memory.Entry) bool { return Instructs(e.Speaker + ": " + e.Text) }), err
 }
 
 // look reads the memory of a room if it has one.

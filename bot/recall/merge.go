@@ -28,7 +28,7 @@ func strip(name, content string, lines []memory.Line, forgotten func(string) boo
 		if source == memory.SourceStatus && forgotten(statusTask(text)) {
 			return true
 		}
-		return forgotten(text) || slices.ContainsFunc(lines, func(l memory.Line) bool { return l.Gone && item(text) == l.Text })
+		return forgotten(text) || slices.ContainsFunc(lines, func(l memory.Line) bool { return l.Gone && item(text) == item(l.Text) })
 	}
 	drop := map[int]bool{}
 	for _, e := range memory.Markdown(source, name, content).Entries {
@@ -67,7 +67,7 @@ func item(text string) string {
 // has reports whether a file has a line as a list item.
 func has(content, text string) bool {
 	for line := range strings.Lines(content) {
-		if item(line) == text {
+		if item(line) == item(text) {
 			return true
 		}
 	}

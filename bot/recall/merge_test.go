@@ -32,6 +32,7 @@ func TestMerge(t *testing.T) {
 		{"a context.md with conventions", "context.md", "# Context\n\n## Conventions discovered\n- tabs\n", []memory.Line{{Section: "Prior tasks", Text: "c"}}, nothing,
 			"# Context\n\n## Conventions discovered\n- tabs\n\n## Prior tasks\n\n- c\n"},
 		{"a task that was forgotten", "status.md", "# Status Log\n\n[2026-11-23 12:00] Task: one\n[2026-11-23 12:01] Done.\n\n[2026-11-23 12:02] Task: one more\n", nil, func(text string) bool { return text == "one" }, "# Status Log\n\n\n[2026-11-23 12:02] Task: one more\n"},
+		{"a line that looks like an item", "MEMORY.md", "- +49 30 1234 is the hotline\n", []memory.Line{{Section: "Facts", Text: "+49 30 1234 is the hotline"}}, nothing, "- +49 30 1234 is the hotline\n"},
 		{"what was forgotten does not come back", "MEMORY.md", "- two\n", []memory.Line{{Text: "one"}}, func(text string) bool { return text == "one" }, "- two\n"},
 		{"a file of somebody else", "MEMORY.md", "no heading, no list\r\n", []memory.Line{{Section: "Facts", Text: "one"}}, nothing, "no heading, no list\r\n\n## Facts\n\n- one\n"},
 	} {

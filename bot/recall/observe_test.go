@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"matrix-tui/state"
 	"strings"
 	"testing"
 	"time"
@@ -124,5 +125,27 @@ func TestFinished(t *testing.T) {
 		if _, got := finished([]byte(raw)); got != want {
 			t.Errorf("%s: %v", raw, got)
 		}
+	}
+}
+
+// A secret that was given as an answer is not read again from the transcript.
+func TestRefillWithoutSecrets(t *testing.T) {
+	f := NewFilter()
+	docs := f.conversations("!r", []state.Line{
+		{Kind: state.KindBegin, Event: "$1", Text: "log in"},
+		{Kind: state.KindAssistant, Text: "What is the database password?"},
+		{Kind: state.KindUser, Event: "$2", Text: "correct horse battery"},
+		{Kind: state.KindAssistant, Text: "Logged in with correct horse battery."},
+		{Kind: state.KindUser, Event: "$3", Text: "thanks a lot"},
+	})
+	if len(docs) != 1 || len(docs[0].Entries) != 4 {
+		t.Fatalf("documents %+v", docs)
+	}
+	all := ""
+	for _, e := range docs[0].Entries {
+		all += e.Event + " " + e.Text + "\n"
+	}
+	if want := "$1 log in\n What is the database password?\n Logged in with [secret].\n$3 thanks a lot\n"; all != want {
+		t.Errorf("%q, want %q", all, want)
 	}
 }

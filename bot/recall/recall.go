@@ -68,6 +68,9 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 	return do(x)
 }
 
+// Clean returns a text without secrets: those that the bot knows, and what looks like one.
+func (m *Memory) Clean(text string) string { return m.filter.Clean(text) }
+
 // Conceal returns a text of a task as it may be written to a file: without the secrets that the bot knows or that people
 // gave as answers. A nil Memory does it, too.
 func (m *Memory) Conceal(text string, answers []Answer) string {
@@ -135,8 +138,11 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 	}
 	for _, hit := range hits {
 		question, answer, ok := parseAnswer(hit.Text)
-		if !ok || !sharesWord(question, l.correction) || sharesWord(answer, l.correction) {
+		if !ok || !sharesWord(question, l.correction) {
 			continue
+		}
+		if sharesWord(answer, l.correction) { // done before a crash, or right already
+			return "", nil
 		}
 		about := t
 		about.ID += "/correction"
@@ -151,9 +157,15 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 	return "", nil
 }
 
-// Redact removes what a message said from the memory of a room. A failure is logged.
+// Redact removes what a message said from the memory of a room, also if its task has not been learned yet. A failure is
+// logged.
 func (m *Memory) Redact(ctx context.Context, room, event string) {
-	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room", m.changeLater(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	if m == nil || !memory.IsKnown(m.dir, room) && m.store.Container(room) == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room", m.apply(ctx, room, func(ctx context.Context, x *memory.Index) error {
 		_, err := x.Redact(ctx, event)
 		return err
 	}))
@@ -180,15 +192,15 @@ func (m *Memory) warn(ctx context.Context, room, what string, err error) {
 	}
 }
 
-// Move gives the memory of a room to its successor. It may be repeated. A failure is logged.
-func (m *Memory) Move(ctx context.Context, from, to string) {
+// Move gives the memory of a room to its successor. It may be repeated.
+func (m *Memory) Move(ctx context.Context, from, to string) error {
 	if m == nil {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	m.files(to).stale.Store(true)
-	m.warn(ctx, from, "cannot move the memory of a room to its successor", memory.Move(ctx, m.dir, from, to))
+	return memory.Move(ctx, m.dir, from, to)
 }
 
 // change changes the memory of a room if it has one.

@@ -67,7 +67,8 @@ func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 // conversations reads what was said from a transcript, task by task.
 func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.Document) {
 	at := map[string]int{} // place in docs, by path
-	path := ""
+	path, asked := "", ""
+	secrets := map[string][]string{} // that people gave as answers, by path
 	for _, line := range lines {
 		if line.Room != "" && line.Room != room {
 			continue
@@ -87,14 +88,23 @@ func (f *Filter) conversations(room string, lines []state.Line) (docs []memory.D
 		if path == "" {
 			continue
 		}
+		secret := line.Kind == state.KindUser && AsksForSecret(asked)
+		asked = ""
+		if line.Kind == state.KindAssistant {
+			asked = line.Text
+		}
+		if secret {
+			secrets[path] = append(secrets[path], strings.TrimSpace(line.Text))
+			continue
+		}
 		i, ok := at[path]
 		if !ok {
 			i = len(docs)
 			at[path] = i
 			docs = append(docs, memory.Document{Source: memory.SourceTranscript, Path: path, Origin: memory.OriginTask})
 		}
-		e := memory.Entry{From: len(docs[i].Entries) + 1, To: len(docs[i].Entries) + 1, Time: line.Time, Speaker: who, Text: f.keep(line.Text)}
-		if line.Kind == state.KindBegin {
+		e := memory.Entry{From: len(docs[i].Entries) + 1, To: len(docs[i].Entries) + 1, Time: line.Time, Speaker: who, Text: f.keep(line.Text, secrets[path]...)}
+		if line.Kind != state.KindAssistant {
 			e.Event = line.Event
 		}
 		docs[i].Entries = append(docs[i].Entries, e)
@@ -115,9 +125,16 @@ func isCompaction(text string) bool { return strings.HasPrefix(strings.ToLower(t
 // taskOf is what an execution tells about its task.
 func taskOf(e agent.Execution) Task {
 	t := Task{Room: e.Room, ID: e.ID, Event: e.TaskEvent, By: localpart(e.Asker), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == agent.Done, Result: e.ErrorMessage}
-	t.Said = []Said{{Event: e.TaskEvent, By: t.By, Text: strings.Join(e.Transcript, "\n")}}
-	if len(e.Transcript) == 0 { // its text is a plan
-		t.Said[0].Text = strings.Join(e.Commands, "\n")
+	said := e.Transcript
+	if len(said) == 0 { // its text is a plan
+		said = []string{strings.Join(e.Commands, "\n")}
+	}
+	for i, text := range said {
+		one := Said{By: t.By, Text: text}
+		if i == 0 {
+			one.Event = e.TaskEvent
+		}
+		t.Said = append(t.Said, one)
 	}
 	for _, a := range e.Answers {
 		t.Answers = append(t.Answers, Answer{a.Question, a.Answer, localpart(a.By), a.Event})

@@ -2,7 +2,7 @@ package task
 
 import (
 	"context"
-	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,13 +30,25 @@ const (
 // somebody has replaced the session before. So a crash leaves the old session or the new one.
 type compaction struct{ t *Task }
 
+var compactWord = regexp.MustCompile(`(?i)!compact`)
+
 // keep returns what the summary is asked to keep: the text after the command.
 func (c compaction) keep() string {
-	const word = "!compact"
-	if i := strings.Index(strings.ToLower(c.t.text), word); i >= 0 {
-		return strings.TrimSpace(c.t.text[i+len(word):])
+	if at := compactWord.FindStringIndex(c.t.text); at != nil {
+		return strings.TrimSpace(c.t.text[at[1]:])
 	}
 	return strings.TrimSpace(c.t.text)
+}
+
+// Rewritten returns the text of a task whose message was edited. A compaction stays one.
+func Rewritten(rec state.Task, words string) string {
+	if !rec.Compact {
+		return words
+	}
+	if at := compactWord.FindStringIndex(words); at != nil {
+		words = words[at[1]:]
+	}
+	return strings.TrimSpace("!compact " + strings.TrimSpace(words))
 }
 
 // refuse returns an outcome with the reason if there is nothing to compact now.
@@ -79,9 +91,11 @@ func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcom
 	if t.rec.Summary = strings.TrimSpace(text.Visible(out.Text)); out.Ended != agent.Completed || t.rec.Summary == "" {
 		forgotten := t.env.Recall.Find(ctx, t.env.ID, "", "").Forgotten
 		t.rec.Summary = extract(slices.DeleteFunc(slices.Clone(history[:len(history)-kept]), func(turn state.Turn) bool {
-			return forgotten.Text(turn.Content) || forgotten.Event(turn.Event)
+			return t.env.Recall.Forgot(forgotten, turn.Content) || forgotten.Event(turn.Event)
 		}))
-		why = " The model wrote no summary, so this one has the beginnings of the earlier messages."
+		if why = " The model wrote no summary, so this one has the beginnings of the earlier messages."; t.rec.Summary == "" {
+			t.rec.Summary, why = "(Nothing came before them.)", " The model wrote no summary, and there are no earlier messages."
+		}
 		if out.Detail != "" {
 			why += " " + out.Detail
 		}
@@ -105,7 +119,7 @@ func (c compaction) apply(ctx context.Context) error {
 		return nil // it has replaced them already
 	}
 	kept := newestTurns(store.History(t.env.ID))
-	return store.Compact(ctx, t.env.ID, store.Session(t.env.ID), state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Event}, kept)
+	return store.Compact(ctx, t.env.ID, store.Session(t.env.ID), state.Turn{Role: "assistant", Content: summaryHead + t.rec.Summary, Event: t.rec.Key + "-summary"}, kept)
 }
 
 // compactedText is the notice about a compaction: before is the session's length in tokens, 0 if it is unknown, after
@@ -115,14 +129,19 @@ func compactedText(kept int, before, after int64) string {
 	if before > 0 {
 		size = text.Thousands(before) + " tokens → " + size
 	}
-	return fmt.Sprintf("🗜 Compacted: %s. The next task starts a new session with a summary of this one and the room's last %s, verbatim.",
-		size, few(int64(kept), "message"))
+	last := ""
+	if kept > 0 {
+		last = " and the room's last " + few(int64(kept), "message") + ", verbatim"
+	}
+	return "🗜 Compacted: " + size + ". The next task starts a new session with a summary of this one" + last + "."
 }
 
-// newestTurns returns how many of the newest turns a compaction keeps: at least one, if there is any.
+// newestTurns returns how many of the newest turns a compaction keeps: at least one, if there is any
+// since the last compaction.
 func newestTurns(history []state.Turn) (n int) {
 	for size := 0; n < min(len(history), keptTurns); n++ {
-		if size += len(history[len(history)-1-n].Content); n > 0 && size > keptBytes {
+		turn := history[len(history)-1-n]
+		if size += len(turn.Content); n > 0 && size > keptBytes || strings.HasPrefix(turn.Content, summaryHead) {
 			break
 		}
 	}

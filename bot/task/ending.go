@@ -111,6 +111,9 @@ func statusOutcome(out agent.Outcome) string {
 	return first
 }
 
+// maxRewritten is the largest status.md of which the end is replaced, in bytes.
+const maxRewritten = 1 << 20
+
 // enterStatus decides what is missing in status.md. If the file may have changed since the
 // last run, because the task has waited, its size is unknown.
 func (e ending) enterStatus(waited bool) {
@@ -133,7 +136,11 @@ func (e ending) enterStatus(waited bool) {
 	if added <= 0 || file.Before <= 0 || added > int64(len(file.Tail)) || strings.Contains(file.Tail, "\uFFFD") {
 		return // the agent added nothing, or more than can be seen
 	}
-	text := file.Tail[len(file.Tail)-int(added):]
+	from := len(file.Tail) - int(added)
+	if file.Before > maxRewritten || from <= 0 || file.Tail[from-1] != '\n' && file.Tail[from] != '\n' {
+		return // the file is too large to be written again, or was not just continued
+	}
+	text := file.Tail[from:]
 	rec.StatusFrom = file.Before
 	if rec.StatusLine = workspace.StatusEntry(now, text, task, outcome, out.Ended == agent.Stopped); strings.TrimRight(rec.StatusLine, "\n") == strings.TrimRight(text, "\n") {
 		rec.StatusLine, rec.StatusFrom = "", 0

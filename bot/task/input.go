@@ -25,7 +25,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	history := env.Store.History(env.ID)
 	if !rec.Resume {
 		for _, turn := range history {
-			if a.known.Forgotten.Text(turn.Content) || a.known.Forgotten.Event(turn.Event) {
+			if env.Recall.Forgot(a.known.Forgotten, turn.Content) || a.known.Forgotten.Event(turn.Event) {
 				continue
 			}
 			in.History = append(in.History, workspace.Turn{Role: turn.Role, Content: turn.Content})

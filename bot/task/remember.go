@@ -24,7 +24,7 @@ func callsOf(before []state.Call, out agent.Outcome) []state.Call {
 // for the quote.
 func (a *attempt) foresee(ctx context.Context) {
 	env, rec := a.task.env, a.task.rec
-	if rec.ReplyTo != "" || rec.Thread != "" {
+	if rec.Compact || rec.ReplyTo != "" || rec.Thread != "" {
 		return
 	}
 	if fetch := env.Recall.Expect(env.ID, a.query()); fetch != nil {
@@ -50,6 +50,9 @@ func (a *attempt) recall(ctx context.Context) {
 
 // query is what the room's memory is searched for: the task, and what it quotes.
 func (a *attempt) query() string {
+	if a.task.rec.Compact {
+		return "" // only what was forgotten matters
+	}
 	text, later := spoken(a.task)
 	for _, one := range later {
 		text += "\n" + one.Text
@@ -62,6 +65,9 @@ func (a *attempt) query() string {
 
 // noteKnown records that the session has what recall found. It does not delay the run.
 func (a *attempt) noteKnown() {
+	if a.task.rec.Compact {
+		return // its prompt has none of it
+	}
 	env, session, known := a.task.env, a.task.rec.Session, a.known
 	env.Start(func() { env.Recall.Gave(context.Background(), env.ID, session, known) })
 }

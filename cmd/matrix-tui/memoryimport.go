@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rs/zerolog"
+
 	"matrix-tui/state/memory"
 )
 
@@ -23,9 +25,13 @@ func memoryImport(ctx context.Context, m *memoryCall) error {
 		Messages int    `json:"messages"`
 	}
 	all := []imported{}
+	recall, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if err != nil {
+		return err
+	}
 	err = m.with(ctx, room, func(x *memory.Index) error {
 		for _, name := range m.given {
-			n, err := importFile(ctx, x, name)
+			n, err := importFile(ctx, x, name, recall.Clean)
 			if err != nil {
 				return err
 			}
@@ -42,8 +48,8 @@ func memoryImport(ctx context.Context, m *memoryCall) error {
 	return err
 }
 
-// importFile imports a file completely, or not at all.
-func importFile(ctx context.Context, x *memory.Index, name string) (int, error) {
+// importFile imports a file completely, or not at all, without secrets.
+func importFile(ctx context.Context, x *memory.Index, name string, clean func(string) string) (int, error) {
 	origin, err := filepath.Abs(name)
 	if err != nil {
 		return 0, err
@@ -53,7 +59,7 @@ func importFile(ctx context.Context, x *memory.Index, name string) (int, error) 
 		return 0, fmt.Errorf("import %s: %w", name, reason(err))
 	}
 	defer file.Close()
-	n, err := x.Import(ctx, origin, file)
+	n, err := x.Import(ctx, origin, file, clean)
 	if errors.Is(err, memory.ErrImport) {
 		return 0, fmt.Errorf("nothing was imported from this file: %w", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,6 +118,13 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 	room, err := m.chosen()
 	if err != nil {
 		return err
+	}
+	recall, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	if recall.Clean(text) != clean.Text(text) {
+		return errors.New("nothing was added: the text looks like a secret, which memory does not keep")
 	}
 	kind := cmp.Or(m.kind, "fact")
 	return m.with(ctx, room, func(x *memory.Index) error {

@@ -170,13 +170,13 @@ func importDialogue(t *testing.T, dir, room string, d dialogue, perSession bool)
 	for _, s := range d.sessions {
 		lines = append(lines, s.lines...)
 		if perSession {
-			_, err := x.Import(t.Context(), filepath.Join(d.name, fmt.Sprintf("session_%d.jsonl", s.number)), strings.NewReader(strings.Join(lines, "\n")))
+			_, err := x.Import(t.Context(), filepath.Join(d.name, fmt.Sprintf("session_%d.jsonl", s.number)), strings.NewReader(strings.Join(lines, "\n")), strings.TrimSpace)
 			must(t, err)
 			lines = nil
 		}
 	}
 	if !perSession {
-		_, err := x.Import(t.Context(), d.name+".jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"))
+		_, err := x.Import(t.Context(), d.name+".jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"), strings.TrimSpace)
 		must(t, err)
 	}
 	must(t, x.Close())

@@ -46,7 +46,7 @@ func TestBadImport(t *testing.T) {
 		"{\"content\":\"walrus\"}\n" + strings.Repeat("x", 3<<20): "line 2: it is longer than 1 MiB",
 		strings.Repeat("x\n", 1000):                               "line 20: it is not JSON",
 	} {
-		_, err := x.Import(t.Context(), "/tmp/bad.jsonl", strings.NewReader(text))
+		_, err := x.Import(t.Context(), "/tmp/bad.jsonl", strings.NewReader(text), strings.TrimSpace)
 		if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "/tmp/bad.jsonl") {
 			t.Errorf("%.40q: %.200v", text, err)
 		}
@@ -58,7 +58,7 @@ func TestImportAgain(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	imported := func(origin, text string) {
 		t.Helper()
-		_, err := x.Import(t.Context(), origin, strings.NewReader(`{"content":"`+text+`"}`))
+		_, err := x.Import(t.Context(), origin, strings.NewReader(`{"content":"`+text+`"}`), strings.TrimSpace)
 		must(t, err)
 	}
 	imported("/a/talk.jsonl", "otter")

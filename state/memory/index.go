@@ -61,7 +61,7 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
 		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
 	}
-	err := x.finishRepair()
+	err := x.finishRepair(ctx)
 	if err == nil {
 		err = x.open(ctx)
 	}

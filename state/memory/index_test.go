@@ -59,7 +59,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 	const text = "- The wifi password is swordfish.\n- The printer is on floor two.\n"
 	put(t, x, SourceMemory, "MEMORY.md", text)
 	put(t, x, SourceLog, "memory/2026-01-01.md", "- noted: the WIFI   password is swordfish.\n- watered the plants\n")
-	_, err := x.Import(t.Context(), "/tmp/a.jsonl", strings.NewReader(`{"name":"ann","content":"the wifi password is swordfish."}`))
+	_, err := x.Import(t.Context(), "/tmp/a.jsonl", strings.NewReader(`{"name":"ann","content":"the wifi password is swordfish."}`), strings.TrimSpace)
 	must(t, err)
 	n, err := x.ForgetText(t.Context(), "WiFi password is  swordfish")
 	must(t, err)

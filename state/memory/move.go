@@ -15,8 +15,15 @@ import (
 // Move gives the memory of a room to its successor, unless that has one of its own: then both stay as they are. It may be
 // repeated after a crash. A room without memory is no error.
 func Move(ctx context.Context, dir, from, to string) error {
-	if from == to || !Exists(dir, from) {
+	if from == to {
 		return nil
+	}
+	if !Exists(dir, from) {
+		list := sidecar(Path(dir, from))
+		if !exists(list) || IsKnown(dir, to) {
+			return nil
+		}
+		return os.Rename(list, sidecar(Path(dir, to)))
 	}
 	if Exists(dir, to) {
 		if !isCopied(ctx, dir, from, to) {

@@ -41,7 +41,7 @@ func (x *Index) newPath() string { return x.path + ".new" }
 
 // repair builds the index again, unless another process has done it.
 func (x *Index) repair(ctx context.Context) error {
-	unlock, err := lockFolder(filepath.Dir(x.path))
+	unlock, err := lockFolder(ctx, filepath.Dir(x.path))
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,11 @@ func (x *Index) repair(ctx context.Context) error {
 }
 
 // finishRepair completes a repair that a crash has interrupted before its last step.
-func (x *Index) finishRepair() error {
+func (x *Index) finishRepair(ctx context.Context) error {
 	if exists(x.path) || !exists(x.newPath()) {
 		return nil
 	}
-	unlock, err := lockFolder(filepath.Dir(x.path))
+	unlock, err := lockFolder(ctx, filepath.Dir(x.path))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (x *Index) finishRepair() error {
 }
 
 // lockFolder waits until no other process repairs an index.
-func lockFolder(dir string) (unlock func(), err error) {
+func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func lockFolder(dir string) (unlock func(), err error) {
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(deadline) {
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(deadline) || ctx.Err() != nil {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())
 		}
 	}

@@ -15,7 +15,7 @@ func filled(t *testing.T, dir string) *Index {
 	for i := range 2000 {
 		fmt.Fprintf(&lines, "{\"name\":\"ann\",\"content\":\"message %d about topic%d\",\"time\":\"2026-01-02T%02d:%02d:00Z\"}\n", i, i, i/60%24, i%60)
 	}
-	_, err := x.Import(t.Context(), "/tmp/talk.jsonl", strings.NewReader(lines.String()))
+	_, err := x.Import(t.Context(), "/tmp/talk.jsonl", strings.NewReader(lines.String()), strings.TrimSpace)
 	must(t, err)
 	_, err = x.Add(t.Context(), "fact", "The otter is called Emil.")
 	must(t, err)

@@ -48,14 +48,17 @@ func (x *Index) saveForgotten(ctx context.Context) error {
 	return nil
 }
 
-// keepForgotten writes the list if an index lacks it, for example after a move or a restore.
+// keepForgotten writes the list if an index lacks it, for example after a move, a restore or a crash.
 func (x *Index) keepForgotten(ctx context.Context) error {
-	if exists(sidecar(x.path)) {
-		return nil
-	}
-	var n int
-	if err := x.db.QueryRowContext(ctx, "SELECT count(*) FROM forgotten").Scan(&n); err != nil || n == 0 {
+	var n, size int64
+	if err := x.db.QueryRowContext(ctx, "SELECT count(*) FROM forgotten").Scan(&n); err != nil {
 		return err
+	}
+	if info, err := os.Stat(sidecar(x.path)); err == nil {
+		size = info.Size()
+	}
+	if size == n*int64(2*len(hashOf(""))+1) {
+		return nil
 	}
 	return x.saveForgotten(ctx)
 }

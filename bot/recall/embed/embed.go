@@ -34,7 +34,9 @@ func New(ctx context.Context, address, key, model string) (*Gemini, error) {
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey: key, Backend: genai.BackendGeminiAPI,
-		HTTPClient:  &http.Client{Transport: bounded{http.DefaultTransport}},
+		HTTPClient: &http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the key
+			Transport:     bounded{http.DefaultTransport}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: address + "/"},
 	})
 	if err != nil {

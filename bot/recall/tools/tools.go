@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
@@ -32,7 +33,7 @@ const (
 func Handler(m *recall.Memory, log zerolog.Logger) func(room string) http.Handler {
 	schemas := mcp.NewSchemaCache()
 	return func(room string) http.Handler {
-		s := newServer(tools{m, room, log}, schemas)
+		s := newServer(tools{m, room, log, &sync.Mutex{}}, schemas)
 		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 			&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest})
 	}
@@ -99,6 +100,17 @@ type tools struct {
 	memory *recall.Memory
 	room   string
 	log    zerolog.Logger
+	turn   *sync.Mutex // of a request: it may contain several calls
+}
+
+// begin waits for the calls of the same request that came before.
+func (t tools) begin(ctx context.Context) (end func(), err error) {
+	t.turn.Lock()
+	if err := ctx.Err(); err != nil {
+		t.turn.Unlock()
+		return nil, err
+	}
+	return t.turn.Unlock, nil
 }
 
 func (t tools) search(ctx context.Context, _ *mcp.CallToolRequest, args searchArguments) (*mcp.CallToolResult, any, error) {
@@ -106,6 +118,11 @@ func (t tools) search(ctx context.Context, _ *mcp.CallToolRequest, args searchAr
 	if err != nil {
 		return nil, nil, err
 	}
+	end, err := t.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer end()
 	hits, err := t.memory.Search(ctx, t.room, q)
 	if err != nil {
 		return nil, nil, t.failed(ctx, err)
@@ -118,6 +135,11 @@ func (t tools) get(ctx context.Context, _ *mcp.CallToolRequest, args getArgument
 	if err != nil {
 		return nil, nil, err
 	}
+	end, err := t.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer end()
 	entries, err := t.memory.Read(ctx, t.room, args.Path, args.From, args.Lines)
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
 		return nil, nil, t.failed(ctx, err)
