@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,8 +13,8 @@ import (
 	"matrix-tui/state/sqlitefile"
 )
 
-// Move gives the memory of a room to its successor, unless that has one of its own: then both stay as they are. It may be
-// repeated after a crash. A room without memory is no error.
+// Move gives the memory of a room to its successor. If that has learned something already, it gets what only the old
+// index has. It may be repeated after a crash. A room without memory is no error.
 func Move(ctx context.Context, dir, from, to string) error {
 	if from == to {
 		return nil
@@ -26,10 +27,12 @@ func Move(ctx context.Context, dir, from, to string) error {
 		return os.Rename(list, sidecar(Path(dir, to)))
 	}
 	if Exists(dir, to) {
-		if !isCopied(ctx, dir, from, to) {
-			return nil
+		if !isCopied(ctx, dir, from, to) { // otherwise a crash has kept Move from removing it
+			if err := merge(ctx, dir, from, to); err != nil {
+				return explain(fmt.Errorf("move memory: %w", err), Path(dir, to))
+			}
 		}
-		return Remove(dir, from) // a crash has kept Move from that
+		return Remove(dir, from)
 	}
 	x, err := Open(ctx, dir, from)
 	if err != nil {
@@ -82,3 +85,71 @@ func isCopied(ctx context.Context, dir, from, to string) bool {
 
 // lastState is the room of an index and its last change.
 const lastState = "SELECT (SELECT value FROM meta WHERE key = 'room') || ' ' || (SELECT ifnull(max(time), 0) FROM document)"
+
+// merge adds what only the index of one room has to that of another.
+func merge(ctx context.Context, dir, from, to string) error {
+	x, err := Open(ctx, dir, from)
+	if err != nil {
+		return err
+	}
+	var docs []Document
+	err = x.inTx(ctx, func(tx *sql.Tx) (err error) {
+		docs, err = newWriter(ctx, tx).keptDocuments()
+		return err
+	})
+	hashes, failed := column[[]byte](ctx, x.db, "SELECT hash FROM forgotten")
+	lines, unread := readLines(ctx, x.db, "state <> ?", lineGone)
+	if err := errors.Join(err, failed, unread, x.Close()); err != nil {
+		return err
+	}
+	y, err := Open(ctx, dir, to)
+	if err != nil {
+		return err
+	}
+	err = y.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		for _, hash := range hashes {
+			if err := w.forget(hash); err != nil {
+				return err
+			}
+		}
+		for _, doc := range docs {
+			if err := w.add(doc); err != nil {
+				return err
+			}
+		}
+		if err := w.addLines(lines); err != nil {
+			return err
+		}
+		return w.finish()
+	})
+	if err == nil && len(hashes) > 0 {
+		err = y.saveForgotten(ctx)
+	}
+	return errors.Join(err, y.Close())
+}
+
+// add stores a document that is not there yet, or the notes that are not.
+func (w *writer) add(doc Document) error {
+	there, err := w.entries("SELECT first, last, entry.time, speaker, text, event FROM entry JOIN document ON document.id = entry.document WHERE source = ? AND path = ? ORDER BY entry.id", doc.Source, doc.Path)
+	if err != nil || len(there) > 0 && doc.Source != SourceNote {
+		return err
+	}
+	known := map[string]bool{}
+	for _, e := range doc.Entries {
+		known[string(hashOf(e.Text))] = true
+	}
+	for _, e := range there { // the newer ones
+		if !known[string(hashOf(e.Text))] {
+			doc.Entries = append(doc.Entries, e)
+		}
+	}
+	for i := range doc.Entries {
+		if doc.Source == SourceNote {
+			doc.Entries[i].From, doc.Entries[i].To = i+1, i+1
+		}
+	}
+	alone(&doc)
+	_, err = w.put(&doc)
+	return err
+}

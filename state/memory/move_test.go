@@ -56,16 +56,39 @@ func TestMove(t *testing.T) {
 	if err != nil || len(hits) != 1 || x.Salvaged() != nil {
 		t.Errorf("%d results, %v, salvaged %v", len(hits), err, x.Salvaged())
 	}
-	// A room that has a memory of its own keeps it, and so does the old one.
+	// A successor that has learned something already keeps it, and gets the rest.
 	y, err := Open(ctx, dir, "!old")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.Add(ctx, "fact", "another"); err != nil {
-		t.Fatal(err)
+	talk := Document{Source: SourceTranscript, Path: "conversation/1", Origin: OriginTask, Entries: []Entry{{From: 1, To: 1, Text: "the crane is yellow"}, {From: 2, To: 2, Text: "the ferry is green"}}}
+	_, failed := y.Learn(ctx, []Document{talk}, []Line{{Path: "MEMORY.md", Section: "Facts", Text: "the crane is yellow"}})
+	must(t, failed)
+	for _, note := range []string{"another", "the port is 5433"} {
+		_, err := y.Add(ctx, "fact", note)
+		must(t, err)
 	}
-	_ = y.Close()
-	if err := Move(ctx, dir, "!old", "!new"); err != nil || !Exists(dir, "!old") {
-		t.Errorf("%v, old exists: %t", err, Exists(dir, "!old"))
+	_, err = y.ForgetText(ctx, "the ferry is green")
+	must(t, err)
+	must(t, y.Close())
+	data, err := os.ReadFile(Path(dir, "!old"))
+	must(t, err)
+	for range 2 { // the second time after a crash
+		must(t, os.WriteFile(Path(dir, "!old"), data, 0o600))
+		must(t, Move(ctx, dir, "!old", "!new"))
+		if Exists(dir, "!old") {
+			t.Error("the old room still has a memory")
+		}
+	}
+	for query, want := range map[string]int{"another": 1, "port": 1, "crane": 1, "ferry": 0} {
+		if hits, err := x.Search(ctx, Query{Text: query}); err != nil || len(hits) != want {
+			t.Errorf("%s: %d results, want %d, %v", query, len(hits), want, err)
+		}
+	}
+	if f, err := x.Forgotten(ctx); err != nil || !f.Text("the ferry is green") {
+		t.Errorf("it may come back, %v", err)
+	}
+	if lines, err := x.Unsettled(ctx); err != nil || len(lines) != 1 {
+		t.Errorf("lines %+v, %v", lines, err)
 	}
 }
