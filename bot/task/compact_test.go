@@ -23,6 +23,7 @@ func TestNewestTurns(t *testing.T) {
 		{"many", many, keptTurns},
 		{"the newest is long", []state.Turn{turn(1), turn(keptBytes + 1)}, 1},
 		{"one before is long", []state.Turn{turn(1), turn(keptBytes), turn(1), turn(1)}, 2},
+		{"after a compaction", []state.Turn{turn(1), {Content: summaryHead + "x"}, turn(1), turn(1)}, 2},
 		{"together", []state.Turn{turn(keptBytes / 2), turn(keptBytes / 2), turn(keptBytes / 2)}, 2},
 	} {
 		if got := newestTurns(c.history); got != c.want {
@@ -50,9 +51,20 @@ func TestExtract(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
-	for text, want := range map[string]string{"!compact": "", "!Compact  the port ": "the port", "A file came.\n!compact it": "it", "edited to this": "edited to this"} {
+	for text, want := range map[string]string{"!compact": "", "!Compact  the port ": "the port", "A file came.\n!compact it": "it", "edited to this": "edited to this", "ȺȺȺȺȺȺȺȺȺ !compact": ""} {
 		if got := (compaction{&Task{text: text}}).keep(); got != want {
 			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+func TestRewritten(t *testing.T) {
+	for words, want := range map[string]string{"the port": "!compact the port", "!Compact  the host": "!compact the host", "": "!compact"} {
+		if got := Rewritten(state.Task{Compact: true}, words); got != want {
+			t.Errorf("%q: %q", words, got)
+		}
+		if got := Rewritten(state.Task{}, words); got != words {
+			t.Errorf("another task: %q", got)
 		}
 	}
 }
