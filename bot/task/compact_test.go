@@ -60,7 +60,7 @@ func TestKeep(t *testing.T) {
 
 func TestRewritten(t *testing.T) {
 	for words, want := range map[string]string{"the port": "!compact the port", "!Compact  the host": "!compact the host", "": "!compact"} {
-		if got := Rewritten(state.Task{Compact: true}, words); got != want {
+		if got := Rewritten(state.Task{Details: state.Details{Compact: true}}, words); got != want {
 			t.Errorf("%q: %q", words, got)
 		}
 		if got := Rewritten(state.Task{}, words); got != words {
