@@ -26,11 +26,15 @@ type foundChunk struct {
 	near     float64 // how near that is to the query, 0 to 1
 }
 
-// load reads units in the given order, until they are enough to rank.
+// load reads units in the given order, until they are enough to rank. With a filter, most of them may be others'.
 func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
+	most, atOnce := len(ids), 40
+	if q.filtered() {
+		most, atOnce = candidates, 160
+	}
 	var found []foundUnit
-	for size := 0; len(ids) > 0 && size < loadBytes; {
-		n := min(len(ids), 40)
+	for size := 0; len(ids) > 0 && size < loadBytes && len(found) < most; {
+		n := min(len(ids), atOnce)
 		some, err := x.loadSome(ctx, q, ids[:n])
 		if err != nil {
 			return nil, err

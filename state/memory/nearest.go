@@ -44,7 +44,7 @@ func (x *Index) nearest(ctx context.Context, q Query) (n *near, units []int64, e
 		return nil, nil, err
 	}
 	most := sketched
-	if len(q.Sources) > 0 || q.Kind != "" {
+	if q.filtered() {
 		most *= 4 // some will be filtered out
 	}
 	ids, floor, err := x.sketched(ctx, sketchOf(value), most)

@@ -29,6 +29,9 @@ type Query struct {
 	Now     time.Time // what "yesterday" counts from; zero is now
 }
 
+// filtered reports whether only some sources count.
+func (q Query) filtered() bool { return len(q.Sources) > 0 || q.Kind != "" }
+
 // where is the condition for what a query may find.
 func (q Query) where() (where string, args []any) {
 	if len(q.Sources) > 0 {

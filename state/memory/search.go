@@ -78,7 +78,7 @@ func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
 // candidates returns the units that may fit, the most likely first.
 func (x *Index) candidates(ctx context.Context, q Query, terms []term, when []span) ([]int64, error) {
 	limit := candidates
-	if len(q.Sources) > 0 || q.Kind != "" {
+	if q.filtered() {
 		limit *= 8 // some will be filtered out
 	}
 	var ids []int64
