@@ -24,6 +24,8 @@ type Container interface {
 	Run(ctx context.Context, spec sandbox.RunSpec, w io.Writer, begun func(existed bool)) (sandbox.RunStatus, error)
 	// FollowRun writes the run's output from offset on to w, and returns when the run has ended.
 	FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (sandbox.RunStatus, error)
+	// ParkRun starts a run that waits for its input.
+	ParkRun(ctx context.Context, p sandbox.Parking) error
 	// StopRun stops everything that the run started and returns when it is gone.
 	StopRun(ctx context.Context, id string) error
 }

@@ -73,7 +73,7 @@ func (g *Gemini) Run(ctx context.Context, container Container, t Task, emit func
 	if o.Ended == Crashed {
 		done = done.Str("stderr", clean.Line(st.Stderr, 600)) // the CLI's own cause, for failures
 	}
-	done.Str("run", t.Run).Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).
+	done.Str("run", t.Run).Str("ended", string(o.Ended)).Int("code", st.Code).Str("signal", st.Signal).Bool("oom", st.OOM).Bool("warm", st.Warm).
 		Dur("took", o.Duration).Int64("tokens", o.Usage.Total).Int64("output", st.Size).Msg("the agent's run has ended")
 	return o, nil
 }

@@ -8,6 +8,19 @@ const { access } = files;
 const memories = /^\/root\/\.gemini\/(GEMINI\.md|tmp\/[^/]+\/memory\/[^/]+)$/;
 files.access = (file, ...mode) => memories.test(file) ? Promise.reject(Object.assign(new Error('hidden'), { code: 'ENOENT' })) : access(file, ...mode);
 
+const fs = require('node:fs');
+const sessions = /\/chats\/session-[^/]*\.jsonl$/;
+let unwritten = []; // until the first request to the model
+for (const name of ['appendFileSync', 'writeFileSync']) {
+  const put = fs[name];
+  fs[name] = (file, ...rest) => unwritten && sessions.test(file) ? void unwritten.push(() => put(file, ...rest)) : put(file, ...rest);
+}
+const writeSession = () => {
+  const all = unwritten ?? [];
+  unwritten = null;
+  for (const put of all) put();
+};
+
 const { createHash } = require('node:crypto');
 // What the CLI says about memory, with two wordings for two families of models.
 const remembering = /^- \*\*Instruction and Memory Files:\*\* [^]*? must stay lean\.$/m;
@@ -33,6 +46,7 @@ globalThis.fetch = (input, init) => {
       if (answer) return Promise.resolve(answer);
     }
     if (String(input?.url ?? input).includes(':streamGenerateContent')) {
+      writeSession();
       if (held) {
         const said = { candidates: [{ content: { role: 'model', parts: [{ text: guard.said }] }, finishReason: 'STOP' }] };
         return Promise.resolve(new Response(`data: ${JSON.stringify(said)}\n\n`, { headers: { 'content-type': 'text/event-stream' } }));

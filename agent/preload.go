@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds five things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
+// preloadScript adds six things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
 // the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
@@ -29,6 +29,9 @@ import (
 // Before its first request, the CLI connects to the server of the memory's tools and asks for their list: four requests
 // that cost 60 ms of processor time, and that a slow server would hold up for long. The bot knows the answers, so the
 // script gives them. Calls of the tools do reach the server.
+//
+// The CLI opens its session's file while it starts, and thereby empties a session that it resumes: a parked run that is
+// never used would leave that behind. The script lets it write nothing of a session before it asks the model.
 //
 // For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and editors.
 // Nobody could commit, because no author is set. The script gives commands the settings that the container has.

@@ -72,11 +72,12 @@ func TestRealPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	put("/tmp/prepare.cjs", string(script))
-	all := "function detectCommandSubstitution(a) {\n  return 1;\n}\nfunction hasBlockedPathSegment() {\n}\nfunction isBuildFile($, _2) {\n}\nfunction isPrivateIp(a) {\n}\n"
+	all := "function detectCommandSubstitution(a) {\n  return 1;\n}\nfunction hasBlockedPathSegment() {\n}\nfunction isBuildFile($, _2) {\n}\nfunction isPrivateIp(a) {\n}\nasync function readStdin() {\n  const pipedInputShouldBeAvailableInMs = 500;\n  return pipedInputShouldBeAvailableInMs;\n}\n"
 	put("/tmp/some/package.json", `{"type":"module"}`)
 	put("/tmp/some/all.js", all)
 	for _, c := range []struct{ name, text, want, kept string }{
 		{"two", "async function isPrivateIp(url) {\n  return true;\n}\nfunction hasBlockedPathSegment(p) {\n  return true;\n}\nconsole.log(await isPrivateIp('x'), hasBlockedPathSegment('x'))", "false false", ""},
+		{"the wait for input", "const pipedInputShouldBeAvailableInMs = 500;\nconsole.log(pipedInputShouldBeAvailableInMs)", "2147483647", ""},
 		{"a default with braces", "function isBuildFile(a = (() => {\n  return 1;\n})()) {\n  return a;\n}\nconsole.log(isBuildFile())", "1", "same"},
 		{"parts of an argument", "function isBuildFile({ path }) {\n  return path;\n}\nconsole.log(isBuildFile({ path: 1 }))", "1", "same"},
 		{"minified", "function isBuildFile(a){return 1}console.log(isBuildFile())", "1", "same"},
@@ -102,7 +103,7 @@ func TestRealPrepare(t *testing.T) {
 		})
 	}
 	r.sh(t, "mkdir /tmp/other && head -n 5 /tmp/some/all.js > /tmp/other/a.js")
-	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no function isBuildFile, isPrivateIp in the known form") || !strings.HasSuffix(said, "code 1\n") {
+	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no function isBuildFile, isPrivateIp, readStdin in the known form") || !strings.HasSuffix(said, "code 1\n") {
 		t.Errorf("functions are missing: %s", said)
 	}
 }

@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// MaxPrompt is the maximum length of a prompt: Linux allows 131,072 bytes for one
-	// argument, including its terminator and the flag's name.
-	MaxPrompt = 131072 - 1 - len("--prompt=")
+	// MaxPrompt is the maximum length of a prompt, in bytes. The CLI would cut one of more than 8 MiB.
+	MaxPrompt = 4 << 20
 
 	home      = "/root"
 	workDir   = "/workspace"
@@ -154,7 +153,7 @@ func command(t Task) []string {
 	}
 	return []string{"node", "--require=" + preloadFile, cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
 		"--model=" + t.model(), // else a router asks the model several times first
-		session, "--prompt=" + t.Prompt}
+		session}                // without --prompt, it reads the prompt from stdin when it has initialized
 }
 
 // model returns the name of the model.
@@ -162,13 +161,16 @@ func (t Task) model() string { return cmp.Or(strings.TrimPrefix(t.Model, "models
 
 // runSpec returns everything the container needs to start t.
 func runSpec(t Task, key string, o Offers) sandbox.RunSpec {
-	return sandbox.RunSpec{
+	spec := sandbox.RunSpec{
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
-		Files: append(files(t, o), t.Files...),
+		Files: files(t, o), Input: []byte(t.Prompt),
 		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},
 		Without: t.Without, Watch: t.Watch, Forget: t.Forget,
 	}
+	spec.Warm = warmKey(spec)
+	spec.Files = append(spec.Files, t.Files...)
+	return spec
 }
 
 // check returns why t cannot be started.
@@ -184,7 +186,7 @@ func (t Task) check() error {
 		return fmt.Errorf("task %s: no prompt", t.Run)
 	case len(t.Prompt) > MaxPrompt:
 		return fmt.Errorf("task %s: prompt of %d bytes, limit %d", t.Run, len(t.Prompt), MaxPrompt)
-	case strings.IndexByte(t.Prompt, 0) >= 0:
+	case strings.IndexByte(t.Prompt, 0) >= 0: // the model's API would refuse it
 		return fmt.Errorf("task %s: NUL in the prompt", t.Run)
 	}
 	return nil

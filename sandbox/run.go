@@ -16,6 +16,10 @@ type (
 	File = boxinit.File
 	// RunSpec describes a run: one command, started detached from its caller.
 	RunSpec = boxinit.RunSpec
+	// Parking describes a run that is started before it is needed.
+	Parking = boxinit.Parking
+	// Facts select what must not change while a run is parked.
+	Facts = boxinit.Facts
 	// RunState is the state of a run.
 	RunState = boxinit.RunState
 	// RunStatus is what the container knows about a run.

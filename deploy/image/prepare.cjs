@@ -15,6 +15,9 @@
 // These are functions that return a boolean; they get a first statement that returns false. What remains is what the agent
 // can do without: ask_user, and files outside /workspace and web_fetch of localhost, for which it has a shell.
 //
+// readStdin gives up if nothing arrives within half a second. A parked run waits for its prompt for many minutes, so that
+// time becomes the longest that setTimeout knows.
+//
 // It also makes the CLI start faster, with a tenth less memory:
 //
 //   - Node keeps a module with one character outside Latin-1 as two bytes per character, and the largest has 16 million.
@@ -27,6 +30,7 @@ const { execFileSync } = require('node:child_process');
 
 const lifted = ['detectCommandSubstitution', 'hasBlockedPathSegment', 'isBuildFile', 'isPrivateIp'];
 const heading = new RegExp(`\\bfunction (${lifted.join('|')})\\([\\w$, ]*\\) \\{`, 'g');
+const waiting = /\bconst pipedInputShouldBeAvailableInMs = (500|2 \*\* 31 - 1);/g; // the latter is ours
 const wrapped = /(__commonJS\w*\(\{\n {2}"[^"\n]+")\(([\w$, ]*)\) \{\n([^]*?)\n {2}\}\n\}\);/g;
 // A backslash before a character makes an escape something else, and String.raw sees escapes.
 const unescapable = /\\[^\x00-\x7f]|String\.raw`[^`]*[^\x00-\x7f]/;
@@ -38,11 +42,12 @@ for (const name of fs.readdirSync(folder).filter((n) => n.endsWith('.js'))) {
   const file = path.join(folder, name);
   const source = fs.readFileSync(file, 'utf8');
   let text = source.replace(heading, (head, fn) => (found.add(fn), `${head} return false;`));
+  text = text.replace(waiting, () => (found.add('readStdin'), 'const pipedInputShouldBeAvailableInMs = 2 ** 31 - 1;'));
   text = text.replace(wrapped, '$1: (function($2) {\n$3\n  })\n});');
   if (!unescapable.test(text)) text = text.replace(/[^\x00-\x7f]/g, escaped);
   if (text === source) continue;
   fs.writeFileSync(file, text);
   execFileSync(process.execPath, ['--check', file], { stdio: 'inherit' }); // it still is a program
 }
-const missing = lifted.filter((fn) => !found.has(fn));
+const missing = [...lifted, 'readStdin'].filter((fn) => !found.has(fn));
 if (missing.length > 0) throw new Error(`the CLI has no function ${missing.join(', ')} in the known form`);

@@ -42,6 +42,12 @@ func (p *Program) carryOut(s store, r Request) error {
 	switch {
 	case r.Run != nil:
 		return p.attendRun(s, *r.Run)
+	case r.Park != nil:
+		answer, err := json.Marshal(p.park(s, *r.Park))
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(p.Stdout).Encode(Reply{Stdout: answer})
 	case r.Exec != nil:
 		return json.NewEncoder(p.Stdout).Encode(r.Exec.run())
 	}

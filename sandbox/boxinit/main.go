@@ -36,6 +36,7 @@ type Program struct {
 const usage = `usage: boxinit                         as PID 1
        boxinit attend [STRENGTH]       requests as JSON on stdin
        boxinit run [STRENGTH]          start a run, JSON on stdin, unless the container is weaker than that
+       boxinit park [STRENGTH]         park a run, JSON on stdin, or discard the parked one
        boxinit tail [-attached] ID OFF its stdout until the end, then the status on stderr
        boxinit status ID
        boxinit stop ID
@@ -72,20 +73,22 @@ func (p *Program) command(name string, args []string) error {
 	if len(args) > 0 && (name == "tail" && args[0] == "-attached" || name == "write" && args[0] == "-new") {
 		flag, args = true, args[1:]
 	}
-	if (name == "attend" || name == "run") && len(args) == 1 && strings.HasPrefix(args[0], "{") { // earlier bots want none
+	if (name == "attend" || name == "run" || name == "park") && len(args) == 1 && strings.HasPrefix(args[0], "{") { // earlier bots want none
 		var err error
 		if p.weak, err = weaknesses(args[0]); err != nil {
 			return err
 		}
 		args = nil
 	}
-	want := map[string]int{"attend": 0, "run": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
+	want := map[string]int{"attend": 0, "run": 0, "park": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
 	if n, ok := want[name]; !ok || n != len(args) {
 		return errUsage
 	}
 	switch name {
 	case "run":
 		return p.run(s)
+	case "park":
+		return p.parkOnce(s)
 	case "attend":
 		return p.attend(s)
 	case "write":

@@ -78,24 +78,25 @@ func (o *output) finish() error {
 
 // rotating keeps the end of a stream in two files of at most size bytes each.
 type rotating struct {
-	path string
+	dir  *os.Root
+	name string
 	size int64
 	file *os.File
 	used int64
 }
 
-func newRotating(path string, size int64) (*rotating, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+func newRotating(dir *os.Root, name string, size int64) (*rotating, error) {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &rotating{path: path, size: size, file: f}, nil
+	return &rotating{dir: dir, name: name, size: size, file: f}, nil
 }
 
 // Write always accepts all of b.
 func (r *rotating) Write(b []byte) (int, error) {
-	if r.used > 0 && r.used+int64(len(b)) > r.size && os.Rename(r.path, r.path+".1") == nil {
-		if f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
+	if r.used > 0 && r.used+int64(len(b)) > r.size && r.dir.Rename(r.name, r.name+".1") == nil {
+		if f, err := r.dir.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
 			r.file.Close()
 			r.file, r.used = f, 0
 		}

@@ -20,6 +20,7 @@ type process struct {
 	pid, parent, session int
 	ticks                uint64 // start, in clock ticks since boot
 	dead                 bool   // a zombie that waits to be reaped
+	stopped              bool   // by SIGSTOP or a debugger
 }
 
 // processes returns all processes of the container, without those that end while it reads.
@@ -75,6 +76,7 @@ func parseStat(line string) (process, error) {
 	}
 	// A thread group leader that has ended is shown as a zombie while its threads continue.
 	p.dead = fields[0] == "X" || fields[0] == "Z" && threads <= 1
+	p.stopped = fields[0] == "T" || fields[0] == "t"
 	return p, nil
 }
 

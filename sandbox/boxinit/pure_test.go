@@ -22,10 +22,11 @@ func TestParseStat(t *testing.T) {
 		line string
 		want process
 	}{
-		{fmt.Sprintf(statLine, 12, "sh", "S", 1, 12, 1, 99), process{12, 1, 12, 99, false}},
-		{fmt.Sprintf(statLine, 12, "a) S 9 (b", "R", 1, 12, 1, 99), process{12, 1, 12, 99, false}},
-		{fmt.Sprintf(statLine, 12, "gone", "Z", 1, 12, 1, 99), process{12, 1, 12, 99, true}},
-		{fmt.Sprintf(statLine, 12, "threads go on", "Z", 1, 12, 3, 99), process{12, 1, 12, 99, false}},
+		{fmt.Sprintf(statLine, 12, "sh", "S", 1, 12, 1, 99), process{12, 1, 12, 99, false, false}},
+		{fmt.Sprintf(statLine, 12, "a) S 9 (b", "R", 1, 12, 1, 99), process{12, 1, 12, 99, false, false}},
+		{fmt.Sprintf(statLine, 12, "gone", "Z", 1, 12, 1, 99), process{12, 1, 12, 99, true, false}},
+		{fmt.Sprintf(statLine, 12, "stopped", "T", 1, 12, 1, 99), process{12, 1, 12, 99, false, true}},
+		{fmt.Sprintf(statLine, 12, "threads go on", "Z", 1, 12, 3, 99), process{12, 1, 12, 99, false, false}},
 	} {
 		got, err := parseStat(c.line)
 		if diff := cmp.Diff(c.want, got, unexported); diff != "" || err != nil {
@@ -141,8 +142,14 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 func TestRotating(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "err")
-	r, err := newRotating(path, 100)
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	path := filepath.Join(dir, "err")
+	r, err := newRotating(root, "err", 100)
 	if err != nil {
 		t.Fatal(err)
 	}

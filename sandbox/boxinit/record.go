@@ -19,6 +19,8 @@ import (
 //	out              stdout, bounded
 //	err, err.1       the end of stderr, bounded
 //	end.json         how the command ended
+//	parked.json      only while the run is parked, and named by an ID that no run may have
+//	input            what a run that was parked is to read, until it has got it
 type store struct{ dir string }
 
 func (s store) runs() string         { return filepath.Join(s.dir, "runs") }
@@ -32,6 +34,7 @@ type beginRecord struct {
 	Watch     []Watched
 	MaxOutput int64
 	OOMKills  int64
+	Warm      bool
 }
 
 type supervisorRecord struct {
@@ -39,6 +42,11 @@ type supervisorRecord struct {
 	// Ticks is the process's start time since boot, from /proc: together with the PID it identifies one process for
 	// good.
 	Ticks uint64
+	// Mark is what marks the run's processes: its ID, or the one that it was parked with. "" in records of earlier
+	// versions is the ID.
+	Mark string `json:",omitempty"`
+	// Main is the PID of a parked run's command.
+	Main int `json:",omitempty"`
 }
 
 type endRecord struct {
@@ -59,7 +67,7 @@ func (s store) status(id string) (RunStatus, error) {
 	if err != nil {
 		return RunStatus{}, fmt.Errorf("read beginning of run %s: %w", id, err)
 	}
-	status := RunStatus{State: RunInterrupted, Started: begin.Started}
+	status := RunStatus{State: RunInterrupted, Started: begin.Started, Warm: begin.Warm}
 	var end endRecord
 	switch {
 	case readJSON(s.file(id, "end.json"), &end) == nil:
@@ -151,14 +159,33 @@ func readJSON(path string, v any) error {
 	return json.Unmarshal(data, v)
 }
 
+// readIn is readJSON for a file in a folder.
+func readIn(dir *os.Root, name string, v any) error {
+	data, err := dir.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
 // writeJSON replaces path atomically, so that a reader sees all of it or nothing.
 func writeJSON(path string, v any) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return writeIn(dir, filepath.Base(path), v)
+}
+
+// writeIn is writeJSON for a file in a folder.
+func writeIn(dir *os.Root, name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+	if err := dir.WriteFile(name+".new", data, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	return dir.Rename(name+".new", name)
 }

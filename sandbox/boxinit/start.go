@@ -20,11 +20,18 @@ const maxRequest = 64 << 20
 // run is `boxinit run`: the request on stdin, the answer on stdout, one line.
 func (p *Program) run(s store) error {
 	var spec RunSpec
-	dec := json.NewDecoder(io.LimitReader(p.Stdin, maxRequest))
-	if err := dec.Decode(&spec); err != nil {
-		return fmt.Errorf("read request: %w", err)
+	if err := p.request(&spec); err != nil {
+		return err
 	}
 	return json.NewEncoder(p.Stdout).Encode(p.start(s, spec))
+}
+
+// request reads the request on stdin.
+func (p *Program) request(to any) error {
+	if err := json.NewDecoder(io.LimitReader(p.Stdin, maxRequest)).Decode(to); err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	return nil
 }
 
 // start starts a run and returns the answer to the request.
@@ -57,16 +64,20 @@ func absent(paths []string) error {
 	return nil
 }
 
-// start starts a run, unless it already exists.
+// gate is held by whoever starts a run: two callers may use one ID, and prune must not race with a start.
+func (s store) gate() (*os.File, error) {
+	if err := os.MkdirAll(s.runs(), 0o700); err != nil {
+		return nil, err
+	}
+	return lockFile(s.dir + "/lock")
+}
+
+// start starts a run, unless it already exists. It continues the parked one if it may.
 func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 	if err := spec.Check(); err != nil {
 		return false, err
 	}
-	if err := os.MkdirAll(s.runs(), 0o700); err != nil {
-		return false, err
-	}
-	// One start at a time: two callers may use one ID, and prune must not race with a start.
-	gate, err := lockFile(s.dir + "/lock")
+	gate, err := s.gate()
 	if err != nil {
 		return false, err
 	}
@@ -78,23 +89,45 @@ func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
 		return false, err
 	}
 	s.forget(spec.Forget)
-	s.prune(keepRuns-1, keepBytes)
 	if err := os.RemoveAll(s.run(spec.ID)); err != nil { // left by a start that was cut off
 		return false, err
 	}
+	if warm, err := s.takeOver(spec); err != nil || warm {
+		return false, err
+	}
+	s.prune(keepRuns-1, keepBytes)
 	if err := os.Mkdir(s.run(spec.ID), 0o700); err != nil {
 		return false, err
 	}
-	unknown, err := s.launch(spec, self)
+	unknown, err := s.launch(Parking{Run: spec}, nil, self)
 	if err != nil && !unknown {
 		os.RemoveAll(s.run(spec.ID))
 	}
 	return false, err
 }
 
+// writeFiles writes what a run needs.
+func writeFiles(files []File) error {
+	for _, f := range files {
+		if !f.New {
+			makeWay(f.Path)
+		}
+		if err := writeFile(f.Path, bytes.NewReader(f.Data), int64(len(f.Data)), f.Mode, f.New); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginOf is the record of a run that begins now.
+func beginOf(spec RunSpec) beginRecord {
+	return beginRecord{Started: time.Now(), Watch: measure(spec.Watch), MaxOutput: spec.MaxOutput, OOMKills: oomKills()}
+}
+
 // launch prepares the files, records the beginning and starts the supervisor. If unknown is true, the command may have
-// been executed despite the error.
-func (s store) launch(spec RunSpec, self []string) (unknown bool, err error) {
+// been executed despite the error. A run that is parked has a record of that.
+func (s store) launch(order Parking, parked *parkedRecord, self []string) (unknown bool, err error) {
+	spec, id := order.Run, order.folder()
 	if len(s.alive()) == 0 {
 		for _, path := range spec.Remove {
 			if err := os.RemoveAll(path); err != nil {
@@ -102,28 +135,35 @@ func (s store) launch(spec RunSpec, self []string) (unknown bool, err error) {
 			}
 		}
 	}
-	for _, f := range spec.Files {
-		if !f.New {
-			makeWay(f.Path)
-		}
-		if err := writeFile(f.Path, bytes.NewReader(f.Data), int64(len(f.Data)), f.Mode, f.New); err != nil {
-			return false, err
-		}
+	if err := writeFiles(spec.Files); err != nil {
+		return false, err
 	}
-	lock, err := lockFile(s.file(spec.ID, "lock"))
+	lock, err := lockFile(s.file(id, "lock"))
 	if err != nil {
 		return false, err
 	}
 	defer lock.Close()
-	if err := os.WriteFile(s.file(spec.ID, "out"), nil, 0o600); err != nil {
+	if err := os.WriteFile(s.file(id, "out"), nil, 0o600); err != nil {
 		return false, err
 	}
-	begin := beginRecord{Started: time.Now(), Watch: measure(spec.Watch), MaxOutput: spec.MaxOutput, OOMKills: oomKills()}
-	if err := writeJSON(s.file(spec.ID, "begin.json"), begin); err != nil {
+	if parked == nil {
+		err = writeJSON(s.file(id, "begin.json"), beginOf(spec))
+	} else if parked.Print, err = order.Facts.print(); err == nil { // before the command reads any of it
+		err = writeJSON(s.file(id, "parked.json"), parked)
+	}
+	if err != nil {
 		return false, err
 	}
-	spec.Files, spec.Remove = nil, nil
-	return superviseIn(s, spec, self, lock)
+	order.Run.Files, order.Run.Remove = nil, nil
+	return superviseIn(order, self, lock)
+}
+
+// folder is the name of the run's folder.
+func (p Parking) folder() string {
+	if p.For > 0 {
+		return parkedRun
+	}
+	return p.Run.ID
 }
 
 // Descriptors that a supervisor inherits.
@@ -135,7 +175,8 @@ const (
 
 // superviseIn starts the supervisor as a separate process, which holds the lock from now on, and waits until it has
 // executed the command.
-func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown bool, err error) {
+func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err error) {
+	spec := order.Run
 	request, requestIn, err := os.Pipe()
 	if err != nil {
 		return false, err
@@ -157,7 +198,7 @@ func superviseIn(s store, spec RunSpec, self []string, lock *os.File) (unknown b
 	if err != nil {
 		return false, fmt.Errorf("start supervisor: %w", err)
 	}
-	if err := json.NewEncoder(requestIn).Encode(spec); err != nil {
+	if err := json.NewEncoder(requestIn).Encode(order); err != nil {
 		return true, fmt.Errorf("hand over to supervisor: %w", err)
 	}
 	requestIn.Close()

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,12 +28,13 @@ func supervise(s store, id string) error {
 	reserveThreads()
 	request := os.NewFile(fdRequest, "request")
 	ready := os.NewFile(fdReady, "ready")
-	var spec RunSpec
-	if err := json.NewDecoder(request).Decode(&spec); err != nil {
+	var order Parking
+	if err := json.NewDecoder(request).Decode(&order); err != nil {
 		return err
 	}
 	request.Close()
-	run, err := begin(s, spec)
+	spec := order.Run
+	run, err := begin(s, order)
 	answer := Answer{}
 	if err != nil {
 		answer.Error = err.Error()
@@ -44,26 +46,34 @@ func supervise(s store, id string) error {
 	if run == nil {
 		return nil
 	}
+	if run.parked {
+		go run.await()
+	} else if run.stdin != nil {
+		go feed(run.stdin, spec.Input)
+	}
 	return run.wait()
 }
 
 // supervised is a run as its supervisor sees it.
 type supervised struct {
-	store store
-	id    string
-	begin beginRecord
-	main  int // PID of the command
-	pump  *pump
-	out   *output
-	file  *os.File
+	store  store
+	dir    *os.Root // of the run, also after it was renamed
+	parked bool     // it was started before it was needed
+	record supervisorRecord
+	main   int      // PID of the command
+	stdin  *os.File // the command's; nil if it has none
+	pump   *pump
+	out    *output
+	file   *os.File
 }
 
 // begin executes the command.
-func begin(s store, spec RunSpec) (*supervised, error) {
-	r := &supervised{store: s, id: spec.ID}
-	if err := readJSON(s.file(spec.ID, "begin.json"), &r.begin); err != nil {
+func begin(s store, order Parking) (*supervised, error) {
+	dir, err := os.OpenRoot(s.run(order.folder()))
+	if err != nil {
 		return nil, err
 	}
+	r, spec := &supervised{store: s, dir: dir, parked: order.For > 0}, order.Run
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become subreaper: %w", err)
 	}
@@ -73,15 +83,16 @@ func begin(s store, spec RunSpec) (*supervised, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeJSON(s.file(spec.ID, "supervisor.json"), supervisorRecord{self.pid, self.ticks}); err != nil {
+	r.record = supervisorRecord{PID: self.pid, Ticks: self.ticks, Mark: spec.ID}
+	if err := writeIn(dir, "supervisor.json", r.record); err != nil {
 		return nil, err
 	}
-	r.file, err = os.OpenFile(s.file(spec.ID, "out"), os.O_WRONLY|os.O_APPEND, 0)
+	r.file, err = dir.OpenFile("out", os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
 	}
 	r.out = newOutput(r.file, spec.MaxOutput)
-	errs, err := newRotating(s.file(spec.ID, "err"), stderrKept)
+	errs, err := newRotating(dir, "err", stderrKept)
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +100,35 @@ func begin(s store, spec RunSpec) (*supervised, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.main, err = execute(spec, r.pump.outIn, r.pump.errIn)
+	stdin, err := os.Open(os.DevNull)
+	if err == nil && (r.parked || len(spec.Input) > 0) {
+		stdin.Close()
+		stdin, r.stdin, err = os.Pipe()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.main, err = execute(spec, stdin, r.pump.outIn, r.pump.errIn)
+	stdin.Close()
 	r.pump.closeInputs()
 	if err != nil {
 		return nil, err
+	}
+	// If memory runs out, the kernel must kill the command rather than its supervisor or PID 1, and a parked one first.
+	r.killFirst(500)
+	if r.parked {
+		r.killFirst(1000)
+		r.record.Main = r.main
+		if err := writeIn(dir, "supervisor.json", r.record); err != nil {
+			return nil, err
+		}
 	}
 	go r.pump.run()
 	return r, nil
 }
 
 // execute starts the command in its own session; an error means that it was not executed.
-func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
+func execute(spec RunSpec, stdin *os.File, stdout, stderr int) (pid int, err error) {
 	env := environment(os.Environ(), spec.Env, spec.ID)
 	dir := spec.Dir
 	if dir == "" {
@@ -112,22 +141,26 @@ func execute(spec RunSpec, stdout, stderr int) (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("run %s: %w", spec.ID, err)
 	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return 0, err
-	}
-	defer null.Close()
 	pid, err = syscall.ForkExec(path, spec.Argv, &syscall.ProcAttr{
 		Dir: dir, Env: env,
-		Files: []uintptr{null.Fd(), uintptr(stdout), uintptr(stderr)},
+		Files: []uintptr{stdin.Fd(), uintptr(stdout), uintptr(stderr)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("run %s: execute %s: %w", spec.ID, path, err)
 	}
-	// If memory runs out, the kernel must kill the command rather than its supervisor or PID 1.
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
 	return pid, nil
+}
+
+// killFirst sets how soon the kernel kills the command if memory runs out: 0 to 1000.
+func (r *supervised) killFirst(score int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", r.main), []byte(strconv.Itoa(score)), 0)
+}
+
+// feed writes a command's input. It waits while the command does not read.
+func feed(stdin *os.File, input []byte) {
+	_, _ = stdin.Write(input)
+	stdin.Close()
 }
 
 // environment returns base with the additions and the mark of the run.
@@ -198,24 +231,31 @@ func (r *supervised) wait() error {
 
 // end saves the rest of the command's output and records how the command ended.
 func (r *supervised) end(ws unix.WaitStatus) error {
+	if r.parked && r.unused() {
+		return nil
+	}
 	r.pump.drain()
 	_ = r.out.finish() // the end must be recorded even if the disk is full
+	var begin beginRecord
+	if err := readIn(r.dir, "begin.json", &begin); err != nil {
+		return err
+	}
 	end := endRecord{
 		Code:  ws.ExitStatus(),
-		OOM:   oomKills() > r.begin.OOMKills,
+		OOM:   oomKills() > begin.OOMKills,
 		Ended: time.Now(),
-		Watch: look(r.begin.Watch),
+		Watch: look(begin.Watch),
 	}
 	if ws.Signaled() {
 		end.Code, end.Signal = 128+int(ws.Signal()), ws.Signal().String()
 	}
-	if err := writeJSON(r.store.file(r.id, "end.json"), end); err != nil {
+	if err := writeIn(r.dir, "end.json", end); err != nil {
 		return err
 	}
 	// After the record, so that a follower need not wait for the disk. A power failure before this line leaves an
 	// interrupted run.
 	_ = r.file.Sync()
-	if f, err := os.Open(r.store.file(r.id, "end.json")); err == nil {
+	if f, err := r.dir.Open("end.json"); err == nil {
 		_ = f.Sync()
 		f.Close()
 	}

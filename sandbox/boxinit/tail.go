@@ -82,7 +82,7 @@ func newChanges(dir string) *changes {
 	if err != nil {
 		return &changes{-1}
 	}
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_MOVED_TO); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MODIFY|unix.IN_MOVED_TO|unix.IN_MOVED_FROM|unix.IN_DELETE); err != nil {
 		unix.Close(fd)
 		return &changes{-1}
 	}

@@ -54,9 +54,45 @@ type RunSpec struct {
 	Forget []string
 	// Watch names files whose growth the status reports.
 	Watch []string
+	// Input is the command's standard input; nil is empty.
+	Input []byte
+	// Warm is the key of a parked run: see [Parking]. If there is one with this key that may still be used, it becomes
+	// this run and gets Files and Input; Argv, Env and Dir are for the case that there is none. Every other parked run is
+	// discarded.
+	Warm string `json:",omitempty"`
 	// MaxOutput bounds the stored stdout, in bytes; 0 = [DefaultMaxOutput]. Of everything beyond it, only the last 256
 	// KiB are kept.
 	MaxOutput int64
+}
+
+// Parking describes a run that is started before it is needed. Its command initializes and then waits for its input. It
+// is not known as a run before a [RunSpec] with its key continues it. There is at most one in a container; a container
+// with an active run has none.
+type Parking struct {
+	// Run is the run without its input. Its ID only marks the processes.
+	Run RunSpec
+	// Key stands for everything that the run is started with. A digest, for example.
+	Key string
+	// For is how long the run waits at most. It is discarded then, and at midnight in the container's time zone, because
+	// a command may tell a model the date.
+	For time.Duration
+	// Facts are what must not have changed when the run is used.
+	Facts Facts
+}
+
+// Facts select what of a container's files counts, with their names and contents. A link counts with its target.
+type Facts struct {
+	// Tree is a folder in which all names count, at every depth.
+	Tree string
+	// Skip are names of folders in Tree whose content does not count.
+	Skip []string
+	// Contents are names of files whose content counts, wherever they are in Tree.
+	Contents []string
+	// Imports is a text with which a file in Contents may refer to other files. If one contains it, size and time of
+	// every file in Tree count. "" is none.
+	Imports string
+	// Files are paths of files whose content counts, or of folders in which the contents of all files count.
+	Files []string
 }
 
 // Watched says how a file of RunSpec.Watch changed during the run.
@@ -85,6 +121,8 @@ type RunStatus struct {
 	// Stderr is the end of the command's stderr, at most 4 KiB, as valid UTF-8.
 	Stderr string
 	Watch  []Watched
+	// Warm says that the run continues a parked one.
+	Warm bool
 	// Started and Ended are in the container's clock. Ended is zero until the run has ended.
 	Started, Ended time.Time
 }
@@ -103,11 +141,13 @@ type Answer struct {
 
 func (a Answer) started() bool { return a.Weak == "" && a.Present == "" && a.Error == "" }
 
-// Request is what `boxinit attend` reads: a run to start and follow, or a command, or nothing, which is answered with an
-// empty [Reply]. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and an [Ended] on
-// stderr.
+// Request is what `boxinit attend` reads: a run to start and follow, a run to park, a command, or nothing, which is
+// answered with an empty [Reply]. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and
+// an [Ended] on stderr. The answer to a run to park is an Answer, too, in a Reply's Stdout; without a key, the parked run
+// is discarded.
 type Request struct {
 	Run  *RunSpec `json:",omitempty"`
+	Park *Parking `json:",omitempty"`
 	Exec *Command `json:",omitempty"`
 }
 

@@ -1,0 +1,274 @@
+package boxinit
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// parkedRun is the name of the folder of the parked run. No run has such an ID.
+	parkedRun = "parked.run"
+	// handTime bounds how long a supervisor takes to hand over the input.
+	handTime = 2 * time.Second
+	handPoll = time.Millisecond
+)
+
+// parkedRecord is what a run may be continued with.
+type parkedRecord struct {
+	Key   string
+	Until time.Time
+	Facts Facts
+	Print string // of Facts
+}
+
+// park is the answer to a request to park a run.
+func (p *Program) park(s store, order Parking) Answer {
+	if p.weak != "" {
+		return Answer{Weak: p.weak}
+	}
+	existed, err := s.park(order, p.Self)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	return Answer{Existed: existed}
+}
+
+// park parks a run, or lets the one that is parked with the same key wait longer. Without a key, it discards the parked
+// run. It fails if a run is active.
+func (s store) park(order Parking, self []string) (existed bool, err error) {
+	if order.Key == "" {
+		gate, err := s.gate()
+		if err != nil {
+			return false, err
+		}
+		defer gate.Close()
+		return false, s.discard()
+	}
+	if err := order.Run.Check(); err != nil {
+		return false, err
+	}
+	if order.For <= 0 {
+		return false, fmt.Errorf("park run %s: no time", order.Run.ID)
+	}
+	gate, err := s.gate()
+	if err != nil {
+		return false, err
+	}
+	defer gate.Close()
+	rec := parkedRecord{Key: order.Key, Until: waitUntil(time.Now(), order.For), Facts: order.Facts}
+	if old := (parkedRecord{}); s.usable(order.Key, &old) {
+		old.Until = rec.Until
+		return true, writeJSON(s.file(parkedRun, "parked.json"), old)
+	}
+	if err := s.discard(); err != nil {
+		return false, err
+	}
+	if active := s.alive(); len(active) > 0 {
+		return false, fmt.Errorf("park run: run %s is active", active[0])
+	}
+	if err := absent(order.Run.Without); err != nil {
+		return false, err
+	}
+	s.prune(keepRuns-1, keepBytes)
+	if err := os.Mkdir(s.run(parkedRun), 0o700); err != nil {
+		return false, err
+	}
+	if _, err := s.launch(order, &rec, self); err != nil {
+		return false, errors.Join(err, s.discard())
+	}
+	return false, nil
+}
+
+// waitUntil returns when a parked run is discarded: after d, or at midnight.
+func waitUntil(now time.Time, d time.Duration) time.Time {
+	year, month, day := now.Date()
+	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, now.Location())
+	if end := now.Add(d); end.Before(midnight) {
+		return end
+	}
+	return midnight
+}
+
+// usable reads the record of the parked run, and reports whether a run with this key may continue it.
+func (s store) usable(key string, rec *parkedRecord) bool {
+	var sup supervisorRecord
+	if readJSON(s.file(parkedRun, "parked.json"), rec) != nil || rec.Key != key || !time.Now().Before(rec.Until) ||
+		readJSON(s.file(parkedRun, "supervisor.json"), &sup) != nil || !held(s.file(parkedRun, "lock")) {
+		return false
+	}
+	for _, pid := range []int{sup.PID, sup.Main} {
+		if p, err := processOf(pid); err != nil || p.dead || p.stopped {
+			return false
+		}
+	}
+	now, err := rec.Facts.print()
+	return err == nil && now == rec.Print
+}
+
+// takeOver makes the parked run the one that is described by spec. It reports false, after it has discarded the parked
+// run, if that may not be used.
+func (s store) takeOver(spec RunSpec) (bool, error) {
+	if rec := (parkedRecord{}); spec.Warm == "" || !s.usable(spec.Warm, &rec) {
+		return false, s.discard()
+	}
+	if err := writeFiles(spec.Files); err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(s.file(parkedRun, "input"), spec.Input, 0o600); err != nil {
+		return false, err
+	}
+	begin := beginOf(spec)
+	begin.Warm = true
+	if err := writeJSON(s.file(parkedRun, "begin.json"), begin); err != nil {
+		return false, err
+	}
+	// From here on it is that run. Its supervisor notices, and needs nobody else.
+	if err := os.Rename(s.run(parkedRun), s.run(spec.ID)); err != nil {
+		return false, err
+	}
+	for begun := time.Now(); time.Since(begun) < handTime; time.Sleep(handPoll) {
+		if _, err := os.Lstat(s.file(spec.ID, "input")); errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(s.file(spec.ID, "parked.json"))
+			return true, nil
+		}
+		if status, err := s.status(spec.ID); err == nil && status.State != RunRunning {
+			break
+		}
+	}
+	// It has died, or does not react.
+	if err := s.kill(spec.ID); err != nil {
+		return false, err
+	}
+	if _, err := os.Lstat(s.file(spec.ID, "input")); errors.Is(err, os.ErrNotExist) {
+		return true, nil // it did get its input
+	}
+	return false, os.RemoveAll(s.run(spec.ID))
+}
+
+// discard ends the parked run and forgets it. The caller holds the gate.
+func (s store) discard() error {
+	if _, err := os.Lstat(s.run(parkedRun)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := s.kill(parkedRun); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.run(parkedRun))
+}
+
+// kill kills a run and its supervisor at once, without a record of its end, and returns when they are gone.
+func (s store) kill(id string) error {
+	var sup supervisorRecord
+	if err := readJSON(s.file(id, "supervisor.json"), &sup); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("kill run %s: %w", id, err)
+	}
+	if !sup.kill(cmp.Or(sup.Mark, id), true) {
+		return fmt.Errorf("kill run %s: processes are still running after %s", id, stopLimit)
+	}
+	return nil
+}
+
+// kill kills what a supervisor has started, and with self the supervisor, and reports whether nothing is left.
+func (r supervisorRecord) kill(mark string, self bool) bool {
+	for begun := time.Now(); time.Since(begun) < stopLimit; time.Sleep(handPoll) {
+		all, err := processes()
+		if err != nil {
+			return false
+		}
+		list := belonging(all, r, mark, markOf)
+		for _, p := range all {
+			if self && p.pid == r.PID && p.ticks == r.Ticks && !p.dead {
+				list = append(list, p)
+			}
+		}
+		if len(list) == 0 {
+			return true
+		}
+		for _, p := range list {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+	}
+	return false
+}
+
+// await is the parked run's wait for its input. It ends the run when that was discarded, or its time is up.
+func (r *supervised) await() {
+	changes := newChanges(r.store.runs())
+	defer changes.close()
+	for r.isParked() {
+		var rec parkedRecord
+		if err := readIn(r.dir, "parked.json", &rec); err == nil && !time.Now().Before(rec.Until) {
+			r.expire()
+		}
+		changes.wait()
+	}
+	input, err := r.dir.ReadFile("input")
+	if err != nil { // it was discarded
+		r.record.kill(r.record.Mark, false)
+		return
+	}
+	r.killFirst(500)
+	first := min(len(input), 4096) // fits into the pipe
+	if _, err := r.stdin.Write(input[:first]); err == nil {
+		_ = r.dir.Remove("input")
+	}
+	feed(r.stdin, input[first:])
+}
+
+// expire removes the record, unless the run is just being used or has been given more time.
+func (r *supervised) expire() {
+	gate, err := r.store.gate()
+	if err != nil {
+		return
+	}
+	defer gate.Close()
+	var rec parkedRecord
+	if r.isParked() && readIn(r.dir, "parked.json", &rec) == nil && !time.Now().Before(rec.Until) {
+		r.record.kill(r.record.Mark, false)
+		_ = os.RemoveAll(r.store.run(parkedRun))
+	}
+}
+
+// isParked reports whether the run's folder is still that of a parked run.
+func (r *supervised) isParked() bool {
+	own, err := r.dir.Stat(".")
+	if err != nil {
+		return false
+	}
+	parked, err := os.Lstat(r.store.run(parkedRun))
+	return err == nil && os.SameFile(own, parked)
+}
+
+// unused reports whether the run, whose command has ended, was never used, and forgets it.
+func (r *supervised) unused() bool {
+	if r.isParked() { // otherwise who uses it may hold the gate, and wait for this process
+		gate, err := r.store.gate()
+		if err != nil {
+			return true
+		}
+		defer gate.Close()
+	}
+	if r.isParked() {
+		_ = os.RemoveAll(r.store.run(parkedRun))
+		return true
+	}
+	_, err := r.dir.Stat("begin.json")
+	return err != nil
+}
+
+// parkOnce is `boxinit park`: the request on stdin, the answer on stdout, one line.
+func (p *Program) parkOnce(s store) error {
+	var order Parking
+	if err := p.request(&order); err != nil {
+		return err
+	}
+	return json.NewEncoder(p.Stdout).Encode(p.park(s, order))
+}

@@ -1,0 +1,32 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"matrix-tui/sandbox/boxinit"
+)
+
+// ParkRun starts a run that waits for its input; see [Parking]. A run that is parked with the same key already waits
+// longer. Without a key, it discards the parked run. It fails while a run is active, and if the container is weaker than
+// its spec: ErrWeak.
+func (c *Container) ParkRun(ctx context.Context, p Parking) error {
+	if err := c.fit(); err != nil {
+		return fmt.Errorf("park run %s: %w", p.Run.ID, err)
+	}
+	defer c.podman.Hold(c.Name)()
+	l, err := c.line(ctx)
+	if err != nil {
+		return explain(err, "open line to container", c.Name)
+	}
+	reply, err := l.ask(ctx, boxinit.Request{Park: &p})
+	if err != nil {
+		l.close()
+		return explain(err, "park run in container", c.Name)
+	}
+	c.podman.lines.give(c.ID, l)
+	var answer json.RawMessage = reply.Stdout
+	_, err = started(p.Run.ID, answer)
+	return err
+}
