@@ -36,6 +36,9 @@ type Config struct {
 	MaxContainers int           // how many containers may run; 0: as many as suit the host
 	DiskReserve   int64         // bytes of disk without which no task starts; 0: none
 
+	WarmAgents int           // rooms in which an agent waits for the next task
+	WarmTime   time.Duration // that it waits after the last sign of life
+
 	TokensPerDay     int64 // of a room; 0 = no limit
 	Fresh            policy.Freshness
 	Model            string

@@ -105,10 +105,11 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if err := r.env.AskAgain(ctx); err != nil { // questions that moved here from the predecessor
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(r.greeting(alone)))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(r.bot.policy.Room(r.id).Reply.Greeting(alone, r.bot.name())))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
+	r.env.SignOfLife(r.bot.ctx)
 	return r.finish(ctx, row)
 }
 

@@ -84,6 +84,9 @@ func (r *room) containerLine(ctx context.Context) string {
 		return "The room has no container yet: the first task creates it."
 	}
 	line := "The container is " + text.Code(name)
+	if r.env.Warm.Has(r.id) {
+		line = "The agent waits for your next task. " + line
+	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	container, err := r.env.Ensure(ctx, false)

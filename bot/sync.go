@@ -140,6 +140,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 		return &notReadyError{err}
 	}
 	b.receive(fresh)
+	b.expectTasks(batch)
 	if len(next.Gaps) > 0 {
 		var gaps, busy []string
 		for _, gap := range next.Gaps {

@@ -27,14 +27,34 @@ func (k *Keeper) limit(ctx context.Context) int {
 	return k.Max
 }
 
+const (
+	warmFrom = 1536 << 20 // bytes of a host's memory without which no agent is parked
+	warmEach = 1 << 30    // for one
+	warmMost = 8
+)
+
+// WarmAgents returns how many parked agents suit the host.
+func WarmAgents() int { return warmFor(memInfo("MemTotal")) }
+
+func warmFor(memory uint64) int {
+	return min(int(max(memory, warmFrom)-warmFrom)/warmEach, warmMost)
+}
+
+// Free returns how much memory of the host is available, in bytes; 0 if that is unknown.
+func Free() uint64 { return memInfo("MemAvailable") }
+
+func memInfo(name string) uint64 {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	n, _ := alert.MemInfo(data, name)
+	return n
+}
+
 // Default returns how many containers may run on this host unless a setting says so.
 func Default(rootless bool) int {
-	memory := uint64(fewest * memoryEach)
-	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
-		if total, ok := alert.MemInfo(data, "MemTotal"); ok {
-			memory = total
-		}
-	}
+	memory := max(memInfo("MemTotal"), fewest*memoryEach)
 	if !rootless {
 		return defaultFor(memory, 0)
 	}

@@ -22,7 +22,7 @@ import (
 const (
 	firstFilter = `{` + filterHead + `"state":{` + filterState + `,"lazy_load_members":true},"timeline":{"limit":50,"lazy_load_members":true}}}`
 	laterFilter = `{` + filterHead + `"state":{` + filterState + `},"timeline":{"limit":50}}}`
-	filterHead  = `"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{"account_data":{"types":[]},"ephemeral":{"types":[]},`
+	filterHead  = `"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{"account_data":{"types":[]},"ephemeral":{"types":["m.typing","m.receipt"]},`
 	filterState = `"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"]`
 )
 
@@ -43,8 +43,9 @@ type Sync struct {
 // Room holds the new events of a joined room.
 type Room struct {
 	State, Timeline []event.Event
-	Limited         bool   // there is a gap before the events in Timeline
-	PrevBatch       string // token for requesting the missing events
+	Present         []string // who has just begun to type or has read something, perhaps the bot itself
+	Limited         bool     // there is a gap before the events in Timeline
+	PrevBatch       string   // token for requesting the missing events
 }
 
 // syncAnswer is the response as it is on the wire. Events stay raw, so that a
@@ -55,8 +56,9 @@ type syncAnswer struct {
 	AccountData rawEvents `json:"account_data"`
 	Rooms       struct {
 		Join map[string]struct {
-			State    rawEvents `json:"state"`
-			Timeline struct {
+			State     rawEvents `json:"state"`
+			Ephemeral rawEvents `json:"ephemeral"`
+			Timeline  struct {
 				rawEvents
 				Limited   bool   `json:"limited"`
 				PrevBatch string `json:"prev_batch"`
@@ -121,7 +123,7 @@ func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	for name, r := range s.Rooms.Join {
 		batch.Joined[name] = Room{
 			State: decode.Timeline(name, r.State.Events, a.reject(name)), Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
-			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch,
+			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: decode.Present(r.Ephemeral.Events),
 		}
 	}
 	for name, r := range s.Rooms.Invite {

@@ -22,6 +22,7 @@ import (
 // Agent runs one task in a container. [agent.Gemini] is the only implementation.
 type Agent interface {
 	Run(ctx context.Context, container agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
+	Park(ctx context.Context, container agent.Container, task agent.Task, d time.Duration) error
 }
 
 // Counter counts questions, answers and finished tasks for the metrics.
@@ -68,6 +69,7 @@ type Deps struct {
 	Policy      *policy.Source
 	Recall      *recall.Memory // what rooms have learned; nil = nothing
 	Waits       *Waits
+	Warm        *Warm
 	Count       Counter
 	Slots       *semaphore.Weighted // one for each running task
 	Transfers   *semaphore.Weighted // one for each task that transfers files

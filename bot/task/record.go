@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -126,7 +127,7 @@ func (t *Task) plan(last agent.Ended) {
 		t.rec.Session, t.rec.Resume = t.env.Store.Session(t.env.ID), true
 		t.rec.BaseSession = t.rec.Session
 		if t.rec.Session == "" {
-			t.rec.Session, t.rec.Resume = uuid.NewString(), false
+			t.rec.Session, t.rec.Resume = cmp.Or(t.env.Warm.sessionOf(t.env.ID), uuid.NewString()), false
 		}
 	}
 }

@@ -37,6 +37,7 @@ func (w *Work) Do(ctx context.Context) (err error) {
 	defer func() {
 		if err == nil { // otherwise the run may continue
 			t.env.closeModel(t.rec.Key)
+			t.env.SignOfLife(w.life)
 		}
 	}()
 	if t.rec.State == state.TaskAnswered { // before a restart

@@ -35,6 +35,9 @@ type Config struct {
 	SessionHour *Hour `env:"SESSION_DAILY_HOUR" right:"an hour of the day from 0 to 23, in this host's time zone, such as 4"`
 	SessionIdle Span  `env:"SESSION_IDLE" right:"a time from 1s to 8760h, such as 30m or 6h (0 = never)"`
 
+	WarmAgents *Agents `env:"WARM_AGENTS" right:"a whole number from 0 (none) to 64, such as 4"`
+	WarmTime   Minutes `env:"WARM_MINUTES" envDefault:"20" right:"a whole number of minutes from 1 to 43200 (30 days), such as 20"`
+
 	TokensPerDay Tokens `env:"TOKENS_PER_DAY" right:"a whole number of tokens from 1 to 1000000000000, such as 2000000"`
 
 	StateDir      Folder    `env:"STATE_DIR" envDefault:"/home/matrix-tui" right:"an absolute path, such as /home/matrix-tui"`

@@ -16,6 +16,7 @@ import (
 	"matrix-tui/agent"
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
+	"matrix-tui/bot/capacity"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall/tools"
 	"matrix-tui/deploy/release"
@@ -188,6 +189,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Runtime: string(cfg.Runtime),
 		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
+		WarmAgents: cfg.WarmAgents.or(capacity.WarmAgents()), WarmTime: time.Duration(cfg.WarmTime),
 		Model: string(cfg.GeminiModel), TokensPerDay: int64(cfg.TokensPerDay), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),

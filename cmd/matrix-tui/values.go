@@ -53,6 +53,8 @@ type (
 
 	// ModelTools are tools that run at the model's provider.
 	ModelTools []string
+	// Agents is a number of agents, from 0.
+	Agents int
 	// Count is a whole number from 1.
 	Count int
 	// Seconds is a duration that is set in seconds.

@@ -112,6 +112,20 @@ func (h *Hour) UnmarshalText(text []byte) error {
 	return err
 }
 
+func (n *Agents) UnmarshalText(text []byte) error {
+	value, err := wholeNumber(text, 0, 64)
+	*n = Agents(value)
+	return err
+}
+
+// or returns the number, or a default if it is not set.
+func (n *Agents) or(unset int) int {
+	if n == nil {
+		return unset
+	}
+	return int(*n)
+}
+
 func wholeNumber(text []byte, least, most int64) (int64, error) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil || n < least || n > most {

@@ -1,0 +1,99 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/capacity"
+	"matrix-tui/bot/crash"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+const (
+	// parkTime bounds parking a run, with the start of the room's container.
+	parkTime = time.Minute
+	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes 235 MB.
+	leastFree = 512 << 20
+)
+
+// SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
+// there is one. Call it after a task, and when a person who may use the bot shows up in the room. It is cheap if the
+// agent is there already.
+func (e *Env) SignOfLife(ctx context.Context) {
+	job := e.nextTask()
+	like := fmt.Sprintf("%s %v %s %s", job.Session, job.Resume, job.Model, strings.Join(job.Approvals, "\n"))
+	start, victim := e.Warm.begin(e.ID, like)
+	if !start {
+		return
+	}
+	started := e.Start(func() {
+		ctx, cancel := context.WithTimeout(ctx, parkTime)
+		defer cancel()
+		if victim != nil {
+			if err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
+				e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")
+			}
+		}
+		session := ""
+		if !job.Resume {
+			job.Session = uuid.NewString()
+			session = job.Session
+		}
+		container, err := e.park(ctx, job)
+		e.Warm.end(e.ID, like, session, container)
+		if err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
+			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")
+		}
+	})
+	if !started {
+		e.Warm.end(e.ID, "", "", nil)
+	}
+}
+
+// nextTask is what is known about the room's next task. Session is "" if it begins a new one.
+func (e *Env) nextTask() agent.Task {
+	rules, session := e.rules(), e.Store.Session(e.ID)
+	job := agent.Task{Session: session, Resume: session != "", Model: rules.Model, Approvals: rules.Approvals}
+	job.Files = workspaceFiles("")
+	for i := range job.Files {
+		job.Files[i].New = true
+	}
+	return job
+}
+
+// errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.
+var errBusy = errors.New("the room or the host is busy")
+
+// park starts a run that waits for the task, and returns the container that it is in.
+func (e *Env) park(ctx context.Context, job agent.Task) (*sandbox.Container, error) {
+	switch _, err := e.Journal.NextTask(ctx, e.ID); {
+	case err == nil:
+		return nil, errBusy
+	case !errors.Is(err, state.ErrNotFound):
+		return nil, err
+	}
+	if e.Keeper.Low(ctx) || capacity.Free() < leastFree {
+		return nil, errBusy
+	}
+	container, err := e.Ensure(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if container.Outdated {
+		return nil, errBusy // the next task replaces it
+	}
+	crash.At("parking")
+	job.Run = "parked-" + uuid.NewString()
+	if err := e.Agent.Park(ctx, container, job, e.Warm.time); err != nil {
+		return nil, err
+	}
+	crash.At("parked")
+	return container, nil
+}
