@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds six things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
+// preloadScript adds seven things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
 // the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
@@ -32,6 +32,8 @@ import (
 //
 // The CLI opens its session's file while it starts, and thereby empties a session that it resumes: a parked run that is
 // never used would leave that behind. The script lets it write nothing of a session before it asks the model.
+//
+// After the result, the CLI takes a tenth of a second to end, and nothing of that matters here. The script ends it at once.
 //
 // For commands, the CLI hides the user's and the system's git settings, and turns off credentials, hooks, ssh and editors.
 // Nobody could commit, because no author is set. The script gives commands the settings that the container has.

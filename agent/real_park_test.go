@@ -31,9 +31,13 @@ rules:
 		before := r.last()
 		task.Session = session
 		task.Files = []sandbox.File{{Path: "/workspace/task.md", Data: []byte(task.Prompt)}}
-		begun := time.Now()
-		o, _ := r.do(t, task)
-		t.Logf("%d bytes, warm %v: %v until the run ended, its own time %v", len(task.Prompt), o.Status.Warm, time.Since(begun), o.Duration)
+		task.Run = uuid()
+		begun, said := time.Now(), time.Time{}
+		o, err := r.agent.Run(t.Context(), r.container, task, func(Event) { said = time.Now() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d bytes, warm %v: the answer after %v, the end %v later", len(task.Prompt), o.Status.Warm, said.Sub(begun), time.Since(said))
 		if o.Ended != Completed || o.Status.Warm != warm || o.Session != session {
 			t.Errorf("%.30q: %+v, want warm %v", task.Prompt, o, warm)
 		}
