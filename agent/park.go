@@ -42,9 +42,9 @@ func warmKey(spec sandbox.RunSpec) string {
 // continues from there, if nothing has changed that the CLI reads while it starts; otherwise the parked run is discarded.
 // If such a run is parked already, it waits longer. Park fails while a run is active in the container.
 func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.Duration) error {
-	t.Prompt = ""
 	spec := runSpec(t, g.Key, g.Offers)
-	if err := container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm, For: d, Facts: facts}); err != nil {
+	spec.Argv = command(t)
+	if err := container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm.Key, For: d, Facts: facts}); err != nil {
 		return fmt.Errorf("park run %s: %w", t.Run, err)
 	}
 	return nil

@@ -14,6 +14,9 @@ import (
 const (
 	// MaxPrompt is the maximum length of a prompt, in bytes. The CLI would cut one of more than 8 MiB.
 	MaxPrompt = 4 << 20
+	// maxArgument is the maximum length of a prompt that is an argument: Linux allows 131,072 bytes for one, including
+	// its terminator and the flag's name.
+	maxArgument = 131072 - 1 - len("--prompt=")
 
 	home      = "/root"
 	workDir   = "/workspace"
@@ -163,13 +166,18 @@ func (t Task) model() string { return cmp.Or(strings.TrimPrefix(t.Model, "models
 func runSpec(t Task, key string, o Offers) sandbox.RunSpec {
 	spec := sandbox.RunSpec{
 		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
-		Files: files(t, o), Input: []byte(t.Prompt),
+		Files: files(t, o),
 		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},
 		Without: t.Without, Watch: t.Watch, Forget: t.Forget,
 	}
-	spec.Warm = warmKey(spec)
+	spec.Warm = &sandbox.Warm{Key: warmKey(spec), Input: []byte(t.Prompt)}
 	spec.Files = append(spec.Files, t.Files...)
+	if len(t.Prompt) <= maxArgument { // the boxinit of an older image knows no input
+		spec.Argv = append(spec.Argv, "--prompt="+t.Prompt)
+	} else {
+		spec.Input = []byte(t.Prompt)
+	}
 	return spec
 }
 

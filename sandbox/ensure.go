@@ -53,8 +53,14 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	again := pauses().Until(time.Now().Add(retryTime))
 	for tries := 0; tries < ensureTries; {
 		done, err := e.step(ctx)
+		if errors.Is(err, ErrUnreachable) {
+			if known := e.answering(ctx); known != nil {
+				return known, nil
+			}
+		}
 		switch {
 		case done:
+			p.ensured.Store(spec.Name, ensured{e.container, e.spec.identity()})
 			return &e.container, nil
 		case err == nil:
 			tries++

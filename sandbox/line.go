@@ -40,12 +40,13 @@ var (
 // line is `boxinit attend` in a container: it carries out one request after the other. A podman exec
 // takes about 90 ms of processor time.
 type line struct {
-	in   *io.PipeWriter
+	in   io.Writer
 	stop context.CancelFunc
 	gone chan struct{} // closed when the command has ended
 	err  error         // readable after gone
 	// strength is what boxinit has verified: on a weaker line it starts no run.
 	strength string
+	offered  bool // by the container: each request says what the container must be like
 
 	now  atomic.Pointer[exchange]
 	idle *time.Timer // closes it; nil while it is in use
@@ -85,6 +86,9 @@ func (c *Container) line(ctx context.Context) (*line, error) {
 		return l, nil
 	} else if l != nil {
 		l.close()
+	}
+	if l := c.offeredLine(ctx); l != nil {
+		return l, nil
 	}
 	return c.openLine(ctx)
 }
@@ -144,6 +148,9 @@ func (l *line) close() {
 
 // do sends a request and waits until everything that belongs to the answer has arrived. After an error, the line is gone.
 func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
+	if l.offered {
+		r.Strength = l.strength
+	}
 	data, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write request: %w", err)

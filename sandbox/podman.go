@@ -31,6 +31,8 @@ type Podman struct {
 	limitTogether sync.Once
 	uses          uses  // when each container was last used
 	lines         lines // that nobody is using
+	offers        offers
+	ensured       sync.Map // by name: what the last Ensure of it returned
 
 	packages imagePackages
 
@@ -86,6 +88,7 @@ func defaultSocket(uid int, runtimeDir string) string {
 func (p *Podman) Close() {
 	p.stopAsking()
 	p.lines.close()
+	p.offers.close()
 	p.client.Client.CloseIdleConnections()
 }
 

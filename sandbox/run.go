@@ -18,6 +18,8 @@ type (
 	RunSpec = boxinit.RunSpec
 	// Parking describes a run that is started before it is needed.
 	Parking = boxinit.Parking
+	// Warm describes how a run continues a parked one.
+	Warm = boxinit.Warm
 	// Facts select what must not change while a run is parked.
 	Facts = boxinit.Facts
 	// RunState is the state of a run.

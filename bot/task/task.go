@@ -33,11 +33,13 @@ const (
 // or state.json, or if ctx is done; every other failure is a result for the room.
 func (w *Work) Do(ctx context.Context) (err error) {
 	crash.At("picked")
-	t := w.task
+	t, gone := w.task, false
 	defer func() {
 		if err == nil { // otherwise the run may continue
 			t.env.closeModel(t.rec.Key)
-			t.env.SignOfLife(w.life)
+			if !gone {
+				t.env.SignOfLife(w.life)
+			}
 		}
 	}()
 	if t.rec.State == state.TaskAnswered { // before a restart
@@ -56,7 +58,7 @@ func (w *Work) Do(ctx context.Context) (err error) {
 
 	for {
 		out, err := w.perform(working)
-		if errors.Is(context.Cause(working), errRoomGone) {
+		if gone = errors.Is(context.Cause(working), errRoomGone); gone {
 			return giveUp(ctx, t, "The bot left the room while the task was running.")
 		}
 		if err != nil {

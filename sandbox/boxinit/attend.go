@@ -39,6 +39,12 @@ func (p *Program) attend(s store) error {
 }
 
 func (p *Program) carryOut(s store, r Request) error {
+	if r.Strength != "" {
+		var err error
+		if p.weak, err = weaknesses(r.Strength); err != nil {
+			p.weak = err.Error()
+		}
+	}
 	switch {
 	case r.Run != nil:
 		return p.attendRun(s, *r.Run)

@@ -41,6 +41,7 @@ func (p *Program) serve() int {
 		f := forwarder{Socket: GatewaySocket}
 		go f.serve(ctx, listener)
 	}
+	go p.callOut(ctx)
 	for s := range signals {
 		if s == unix.SIGCHLD {
 			reap()

@@ -35,6 +35,7 @@ type Program struct {
 
 const usage = `usage: boxinit                         as PID 1
        boxinit attend [STRENGTH]       requests as JSON on stdin
+       boxinit attend -framed          the same on a connection
        boxinit run [STRENGTH]          start a run, JSON on stdin, unless the container is weaker than that
        boxinit park [STRENGTH]         park a run, JSON on stdin, or discard the parked one
        boxinit tail [-attached] ID OFF its stdout until the end, then the status on stderr
@@ -70,7 +71,7 @@ var errUsage = errors.New("usage")
 func (p *Program) command(name string, args []string) error {
 	s := store{p.Dir}
 	flag := false
-	if len(args) > 0 && (name == "tail" && args[0] == "-attached" || name == "write" && args[0] == "-new") {
+	if len(args) > 0 && (name == "tail" && args[0] == "-attached" || name == "attend" && args[0] == "-framed" || name == "write" && args[0] == "-new") {
 		flag, args = true, args[1:]
 	}
 	if (name == "attend" || name == "run" || name == "park") && len(args) == 1 && strings.HasPrefix(args[0], "{") { // earlier bots want none
@@ -90,6 +91,10 @@ func (p *Program) command(name string, args []string) error {
 	case "park":
 		return p.parkOnce(s)
 	case "attend":
+		if flag {
+			both := &frames{to: p.Stdin}
+			p.Stdout, p.Stderr = frameWriter{both, 1}, frameWriter{both, 2}
+		}
 		return p.attend(s)
 	case "write":
 		size, err := strconv.ParseInt(args[1], 10, 64)

@@ -114,13 +114,13 @@ func (s store) usable(key string, rec *parkedRecord) bool {
 // takeOver makes the parked run the one that is described by spec. It reports false, after it has discarded the parked
 // run, if that may not be used.
 func (s store) takeOver(spec RunSpec) (bool, error) {
-	if rec := (parkedRecord{}); spec.Warm == "" || !s.usable(spec.Warm, &rec) {
+	if rec := (parkedRecord{}); spec.Warm == nil || !s.usable(spec.Warm.Key, &rec) {
 		return false, s.discard()
 	}
 	if err := writeFiles(spec.Files); err != nil {
 		return false, err
 	}
-	if err := os.WriteFile(s.file(parkedRun, "input"), spec.Input, 0o600); err != nil {
+	if err := os.WriteFile(s.file(parkedRun, "input"), spec.Warm.Input, 0o600); err != nil {
 		return false, err
 	}
 	begin := beginOf(spec)

@@ -119,7 +119,7 @@ func TestParked(t *testing.T) {
 			c.change()
 		}
 		begun := time.Now()
-		spec := RunSpec{ID: id, Dir: "/", Argv: []string{"sh", "-c", "echo cold; cat; exit 4"}, Warm: c.key, Input: []byte(c.input), Watch: []string{tree + "/file"},
+		spec := RunSpec{ID: id, Dir: "/", Argv: []string{"sh", "-c", "echo cold; cat; exit 4"}, Warm: &Warm{c.key, []byte(c.input)}, Input: []byte(c.input), Watch: []string{tree + "/file"},
 			Files: []File{{Path: tree + "/file", Data: []byte("three")}}}
 		if answer := startRun(t, s, spec); answer != (Answer{}) {
 			t.Errorf("%s: %+v", name, answer)

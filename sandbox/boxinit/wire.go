@@ -56,13 +56,20 @@ type RunSpec struct {
 	Watch []string
 	// Input is the command's standard input; nil is empty.
 	Input []byte
-	// Warm is the key of a parked run: see [Parking]. If there is one with this key that may still be used, it becomes
-	// this run and gets Files and Input; Argv, Env and Dir are for the case that there is none. Every other parked run is
+	// Warm is for a parked run. Argv, Env, Dir and Input are for the case that there is none. Any other parked run is
 	// discarded.
-	Warm string `json:",omitempty"`
+	Warm *Warm `json:",omitempty"`
 	// MaxOutput bounds the stored stdout, in bytes; 0 = [DefaultMaxOutput]. Of everything beyond it, only the last 256
 	// KiB are kept.
 	MaxOutput int64
+}
+
+// Warm describes how a run continues a parked one.
+type Warm struct {
+	// Key is the one of [Parking]. If a run is parked with it and may still be used, it becomes the new run.
+	Key string
+	// Input is what it then reads.
+	Input []byte
 }
 
 // Parking describes a run that is started before it is needed. Its command initializes and then waits for its input. It
@@ -146,6 +153,10 @@ func (a Answer) started() bool { return a.Weak == "" && a.Present == "" && a.Err
 // an [Ended] on stderr. The answer to a run to park is an Answer, too, in a Reply's Stdout; without a key, the parked run
 // is discarded.
 type Request struct {
+	// Strength is what the container must be like for a run to be started, a [Strength] in JSON; "" is what the command
+	// line of attend says.
+	Strength string `json:",omitempty"`
+
 	Run  *RunSpec `json:",omitempty"`
 	Park *Parking `json:",omitempty"`
 	Exec *Command `json:",omitempty"`

@@ -73,6 +73,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind, handle = "http", d.forward
 	case len(r.URL.Path) > len(modelPrefix) && r.URL.Path[:len(modelPrefix)] == modelPrefix:
 		kind, handle, asks = "model", d.ask, true
+	case d.g.offered != nil && r.URL.Path == d.g.attendPath:
+		kind, handle = "attend", d.attend
 	case d.g.services[r.URL.Path] != nil:
 		kind, handle, asks = "service", d.mounted, true
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -66,6 +67,9 @@ type Gateway struct {
 	limited atomic.Int64 // consecutive 429 answers
 
 	services map[string]func(room string) http.Handler // see Mount
+
+	attendPath string // see Attend
+	offered    func(room string, conn net.Conn)
 
 	allow func(ctx context.Context, room string) error // see Account
 	spend func(room string, u Usage)

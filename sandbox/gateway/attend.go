@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// Attend takes the connections that the first process of each room's container offers at a path: it sends requests of the
+// bot's back on them. The callback owns the connection. It must not block. A process of the agent can offer one, too; it
+// can only pretend to be its own container. Call Attend before Open.
+func (g *Gateway) Attend(path string, offered func(room string, conn net.Conn)) {
+	g.attendPath, g.offered = path, offered
+}
+
+// attend gives a connection away.
+func (d *door) attend(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Upgrade") == "" {
+		d.refuse(w, r)
+		return
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	err = conn.SetDeadline(time.Time{})
+	if err == nil {
+		_, err = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: boxinit\r\n\r\n"))
+	}
+	if err != nil {
+		conn.Close()
+		return
+	}
+	d.g.offered(d.room, conn)
+}

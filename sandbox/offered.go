@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"matrix-tui/sandbox/boxinit"
+)
+
+// maxOffered bounds a frame that a container sends, in bytes.
+const maxOffered = 16 << 20
+
+// offers are connections that containers have offered, at most one for each room. A line on one of them needs no podman.
+type offers struct {
+	mu     sync.Mutex
+	conns  map[string]net.Conn // by room
+	closed bool
+}
+
+// Offer takes a connection on which the first process of a room's container waits for requests: see
+// [boxinit.AttendPath]. It replaces the one before.
+func (p *Podman) Offer(room string, conn net.Conn) {
+	p.offers.mu.Lock()
+	defer p.offers.mu.Unlock()
+	if p.offers.closed {
+		conn.Close()
+		return
+	}
+	if old := p.offers.conns[room]; old != nil {
+		old.Close()
+	}
+	if p.offers.conns == nil {
+		p.offers.conns = map[string]net.Conn{}
+	}
+	p.offers.conns[room] = conn
+}
+
+// take returns a room's connection, or nil.
+func (o *offers) take(room string) net.Conn {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	conn := o.conns[room]
+	delete(o.conns, room)
+	return conn
+}
+
+// close closes all connections, and those that will be offered.
+func (o *offers) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, conn := range o.conns {
+		conn.Close()
+	}
+	o.conns, o.closed = nil, true
+}
+
+// ensured is what an Ensure has returned, and for which spec.
+type ensured struct {
+	container Container
+	spec      string
+}
+
+// answering returns the container of the last Ensure if it still answers on a line that needs no podman: while podman's
+// service is away, it cannot have been replaced.
+func (e *ensuring) answering(ctx context.Context) *Container {
+	kept, _ := e.ensured.Load(e.spec.Name)
+	last, ok := kept.(ensured)
+	if !ok || last.spec != e.spec.identity() {
+		return nil
+	}
+	known := last.container
+	known.Created, known.Started = false, false
+	l := e.lines.take(ctx, known.ID)
+	if l == nil {
+		l = known.offeredLine(ctx)
+	}
+	if l == nil {
+		return nil
+	}
+	e.lines.give(known.ID, l)
+	return &known
+}
+
+// identity is what a container that was ensured for the spec can be used for.
+func (s Spec) identity() string {
+	return fmt.Sprintln(s.Room, s.Name, s.VolumesOf, s.Image, s.Memory, s.CPUs, s.PIDs, s.Runtime, s.Gateway, s.Inits)
+}
+
+// offeredLine returns a line on the connection that the container has offered, or nil if that does not work.
+func (c *Container) offeredLine(ctx context.Context) *line {
+	conn := c.podman.offers.take(c.Room)
+	if conn == nil {
+		return nil
+	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l := &line{in: conn, stop: stop, gone: make(chan struct{}), strength: c.strength, offered: true}
+	context.AfterFunc(life, func() { conn.Close() })
+	go func() {
+		defer close(l.gone)
+		defer stop()
+		l.err = fmt.Errorf("%w: %w", errLineGone, l.read(conn))
+	}()
+	ctx, cancel := context.WithTimeout(ctx, lineAnswers)
+	defer cancel()
+	if l.ping(ctx) != nil {
+		l.close()
+		return nil
+	}
+	return l
+}
+
+// read passes on frames until the connection ends, or something else comes.
+func (l *line) read(conn io.Reader) error {
+	stdout := stream{l, func(x *exchange) io.Writer { return x.stdout }}
+	stderr := stream{l, func(x *exchange) io.Writer { return &x.stderr }}
+	in := bufio.NewReaderSize(conn, 32<<10)
+	var head [boxinit.FrameHeader]byte
+	for {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return err
+		}
+		size := int64(binary.BigEndian.Uint32(head[1:]))
+		to := stdout
+		switch {
+		case size > maxOffered:
+			return errors.New("a frame is too long")
+		case head[0] == 2:
+			to = stderr
+		case head[0] != 1:
+			return fmt.Errorf("a frame of the unknown kind %d", head[0])
+		}
+		if _, err := io.CopyN(to, in, size); err != nil {
+			return err
+		}
+	}
+}
