@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/sandbox/boxinit"
+	"matrix-tui/sandbox/gateway"
+)
+
+// gatewayFor opens a gateway to which the containers of a Podman offer connections.
+func gatewayFor(t *testing.T, p *Podman, room string) (dir string) {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
+	g.Attend(boxinit.AttendPath, p.Offer)
+	t.Cleanup(func() { g.Close(context.Background()) })
+	if dir, err = g.Open(room); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func offered(p *Podman, room string) bool {
+	p.offers.mu.Lock()
+	defer p.offers.mu.Unlock()
+	return p.offers.conns[room] != nil
+}
+
+// While podman's service is away, runs start and end, as long as the container was used before.
+func TestWithoutPodman(t *testing.T) {
+	s := startService(t)
+	p := s.connect()
+	spec := testSpec(t)
+	spec.Gateway = gatewayFor(t, p, spec.Room)
+	if _, err := p.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the container offers a connection", func() bool { return offered(p, spec.Room) })
+	s.kill()
+	container, err := p.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if container.Created || container.Started {
+		t.Errorf("%+v", container)
+	}
+	var out strings.Builder
+	begun := 0
+	status, err := container.Run(t.Context(), RunSpec{ID: "r", Argv: []string{"sh", "-c", "seq 20000; echo oops >&2; exit 3"}}, &out, func(bool) { begun++ })
+	if err != nil || status.Code != 3 || status.Stderr != "oops\n" || begun != 1 || int64(out.Len()) != status.Size || !strings.HasSuffix(out.String(), "\n20000\n") {
+		t.Fatalf("%+v, %d bytes, begun %d, %v", status, out.Len(), begun, err)
+	}
+	if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	other := spec
+	other.Memory = 100 << 20
+	ctx, cancel := context.WithTimeout(t.Context(), 500*1e6)
+	defer cancel()
+	if _, err := p.Ensure(ctx, other); err == nil {
+		t.Error("another spec was ensured without podman")
+	}
+	s.start()
+}
+
+// A connection that does not answer as boxinit does is given up for podman.
+func TestOddOffers(t *testing.T) {
+	container := testContainer(t)
+	p := container.podman
+	for name, do := range map[string]func(c net.Conn){
+		"closed":  func(c net.Conn) { c.Close() },
+		"silent":  func(c net.Conn) { io.Copy(io.Discard, c) },
+		"garbage": func(c net.Conn) { go io.Copy(io.Discard, c); c.Write([]byte(strings.Repeat("no frame", 1000))) },
+		"a frame without end": func(c net.Conn) {
+			go io.Copy(io.Discard, c)
+			c.Write([]byte{1, 255, 255, 255, 255})
+			c.Write(make([]byte, 1<<20))
+		},
+		"not JSON": func(c net.Conn) { go io.Copy(io.Discard, c); c.Write([]byte{1, 0, 0, 0, 2, 'x', '\n'}) },
+	} {
+		ours, theirs := net.Pipe()
+		go do(theirs)
+		p.Offer(container.Room, ours)
+		for id := range p.lines.open { // so that a new one is needed
+			p.lines.drop(id, p.lines.open[id])
+		}
+		if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
+			t.Errorf("%s: %+v, %v", name, result, err)
+		}
+	}
+}
