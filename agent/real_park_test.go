@@ -37,7 +37,7 @@ rules:
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%d bytes, warm %v: the answer after %v, the end %v later", len(task.Prompt), o.Status.Warm, said.Sub(begun), time.Since(said))
+		t.Logf("%d bytes, warm %v: the answer after %v, the end %v later, known %v later", len(task.Prompt), o.Status.Warm, said.Sub(begun), o.Status.Ended.Sub(said), time.Since(o.Status.Ended))
 		if o.Ended != Completed || o.Status.Warm != warm || o.Session != session {
 			t.Errorf("%.30q: %+v, want warm %v", task.Prompt, o, warm)
 		}
