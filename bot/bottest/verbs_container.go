@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"matrix-tui/sandbox"
 
@@ -75,21 +76,32 @@ func doPodmanService(ctx context.Context, sc *script, _ bool, args []string) err
 	return fmt.Errorf("usage: podman-service stop|start")
 }
 
-func (sc *script) gemini(ctx context.Context, place string) (string, error) {
+// gemini lists the processes of Gemini that do a task in a room's container, or are parked there, without their processor
+// time.
+func (sc *script) gemini(ctx context.Context, place string, parked bool) (found string, err error) {
+	all, err := sc.geminiTimes(ctx, place, parked)
+	for line := range strings.Lines(all) {
+		fields := strings.Fields(line)
+		found += strings.Join(fields[:2], " ") + "\n"
+	}
+	return found, err
+}
+
+func (sc *script) geminiTimes(ctx context.Context, place string, parked bool) (string, error) {
 	id, err := sc.containerID(ctx, place)
 	if err != nil {
 		return "", err
 	}
 	if sc.suite.runtime != "" {
-		return host.GeminisInside(ctx, id)
+		return host.GeminisInside(ctx, id, parked)
 	}
-	return host.Geminis(id)
+	return host.Geminis(id, parked)
 }
 
 func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) error {
 	var last error
 	err := host.Poll(ctx, func() (bool, error) {
-		found, err := sc.gemini(ctx, args[0])
+		found, err := sc.gemini(ctx, args[0], false)
 		last = err
 		return err == nil && (found != "") != neg, nil
 	})
@@ -99,9 +111,30 @@ func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) e
 	return nil
 }
 
+// doParked waits until the processor time of a parked process does not grow any more.
+func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
+	last := ""
+	err := host.Poll(ctx, func() (bool, error) {
+		now, err := sc.geminiTimes(ctx, args[0], true)
+		if err != nil || neg {
+			return err == nil && now == "", nil
+		}
+		if same := now != "" && now == last; same {
+			return true, nil
+		}
+		last = now
+		time.Sleep(500 * time.Millisecond)
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("parked in the container of %s: %q: %w", args[0], last, err)
+	}
+	return nil
+}
+
 func doProcess(ctx context.Context, sc *script, _ bool, args []string) error {
 	err := host.Poll(ctx, func() (bool, error) {
-		found, err := sc.gemini(ctx, args[0])
+		found, err := sc.gemini(ctx, args[0], false)
 		sc.noted["process "+args[0]] = found
 		return err == nil && found != "", nil
 	})
@@ -116,7 +149,7 @@ func doSameProcess(ctx context.Context, sc *script, _ bool, args []string) error
 	if want == "" {
 		return fmt.Errorf("process %s comes first", args[0])
 	}
-	got, err := sc.gemini(ctx, args[0])
+	got, err := sc.gemini(ctx, args[0], false)
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,13 @@ import (
 	"strings"
 )
 
-// Geminis lists the Gemini processes of a container, one "pid start-time" per line: the PID is the host's, the start time
-// is field 22 of /proc/PID/stat, in clock ticks since boot. It reads the host's /proc, because a command in the container
-// takes a tenth of a second.
-func Geminis(containerID string) (string, error) {
+// parkedScore is the oom_score_adj of a parked process.
+const parkedScore = "1000"
+
+// Geminis lists the Gemini processes of a container that do a task or are parked, one "pid start-time processor-time" per
+// line: the PID is the host's, the start time is field 22 of /proc/PID/stat, in clock ticks since boot. It reads the
+// host's /proc, because a command in the container takes a tenth of a second.
+func Geminis(containerID string, parked bool) (string, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return "", fmt.Errorf("list processes: %w", err)
@@ -22,7 +25,10 @@ func Geminis(containerID string) (string, error) {
 			data, _ := os.ReadFile(filepath.Join(folder, name)) // it may have ended
 			return string(data)
 		}
-		if !isGemini(read("comm")) || !strings.Contains(read("cgroup"), containerID) || !strings.Contains(read("cmdline"), "--prompt") {
+		if !isGemini(read("comm")) || !strings.Contains(read("cgroup"), containerID) || !strings.Contains(read("cmdline"), geminiFlag) {
+			continue
+		}
+		if (strings.TrimSpace(read("oom_score_adj")) == parkedScore) != parked {
 			continue
 		}
 		found = append(found, started(filepath.Base(folder), read("stat"))...)
@@ -32,25 +38,29 @@ func Geminis(containerID string) (string, error) {
 
 // GeminisInside is Geminis for a container with a kernel of its own, which the host cannot look into: the PIDs are the
 // container's.
-func GeminisInside(ctx context.Context, containerID string) (string, error) {
-	const list = `cd /proc; for p in [0-9]*; do grep -qs -e --prompt $p/cmdline && echo "$p $(cat $p/comm)" && cat $p/stat; done; true`
+func GeminisInside(ctx context.Context, containerID string, parked bool) (string, error) {
+	const list = `cd /proc; for p in [0-9]*; do grep -qs -e ` + geminiFlag + ` $p/cmdline && echo "$p $(cat $p/oom_score_adj) $(cat $p/comm)" && cat $p/stat; done; true`
 	out, err := MustPodman(ctx, "exec", containerID, "sh", "-c", list)
 	if err != nil {
 		return "", err
 	}
 	var found []string
-	pid, name := "", ""
+	pid, score, name := "", "", ""
 	for line := range strings.Lines(out) {
 		if strings.Contains(line, ") ") {
-			if isGemini(name) {
+			if isGemini(name) && (score == parkedScore) == parked {
 				found = append(found, started(pid, line)...)
 			}
 			continue
 		}
 		pid, name, _ = strings.Cut(line, " ")
+		score, name, _ = strings.Cut(name, " ")
 	}
 	return strings.Join(found, "\n"), nil
 }
+
+// geminiFlag is on the command line of each.
+const geminiFlag = "--output-format=stream-json"
 
 func isGemini(comm string) bool {
 	return strings.HasPrefix(comm, "node") || strings.HasPrefix(comm, "gemini") || strings.HasPrefix(comm, "MainThread")
@@ -60,7 +70,7 @@ func isGemini(comm string) bool {
 func started(pid, stat string) []string {
 	_, rest, _ := strings.Cut(stat, ") ")
 	if fields := strings.Fields(rest); len(fields) > 19 {
-		return []string{pid + " " + fields[19]}
+		return []string{pid + " " + fields[19] + " " + fields[11] + "+" + fields[12]}
 	}
 	return nil
 }
