@@ -194,7 +194,7 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 		return true, nil
 	}
 	var of []memory.Unembedded
-	err = m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
+	err = m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) (err error) {
 		if of, err = x.Unembedded(ctx, e.model, batchSize); err == nil && len(of) == 0 {
 			err = x.DropUnused(ctx)
 		}
@@ -213,5 +213,5 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 	if vectors == nil {
 		return true, nil
 	}
-	return false, m.change(ctx, room, func(ctx context.Context, x *memory.Index) error { return x.Embed(ctx, e.model, of, vectors) })
+	return false, m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error { return x.Embed(ctx, e.model, of, vectors) })
 }

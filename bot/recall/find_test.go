@@ -164,7 +164,7 @@ func TestRedactCopies(t *testing.T) {
 	done.Calls = []Call{{Tool: "run_shell_command", Detail: "note", Output: "ok"}}
 	learn(t, m, done)
 	for range 2 { // as Sync does
-		err := m.change(t.Context(), "!r", func(ctx context.Context, x *memory.Index) error {
+		err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
 			unsettled, err := x.Unsettled(ctx)
 			for _, l := range unsettled {
 				source, _ := memory.SourceOf(l.Path)

@@ -15,7 +15,7 @@ import (
 // lines returns the lines that a room's files lack.
 func lines(tb testing.TB, m *Memory, room string) (texts []string) {
 	tb.Helper()
-	err := m.change(tb.Context(), room, func(ctx context.Context, x *memory.Index) error {
+	err := m.use(tb.Context(), room, writeTime, func(ctx context.Context, x *memory.Index) error {
 		unsettled, err := x.Unsettled(ctx)
 		for _, l := range unsettled {
 			texts = append(texts, l.Path+": "+l.Text)
@@ -84,7 +84,7 @@ func TestFindOwnLines(t *testing.T) {
 	done := task(1, 0, "paint the shed, remember that it is red", "Painted the shed")
 	done.Calls = []Call{{Tool: "run_shell_command", Detail: "paint", Output: "ok"}}
 	learn(t, m, done)
-	err := m.change(t.Context(), "!r", func(ctx context.Context, x *memory.Index) error {
+	err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
 		files := map[string]string{}
 		unsettled, err := x.Unsettled(ctx)
 		if err != nil {
