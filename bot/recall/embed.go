@@ -56,7 +56,7 @@ func (m *Memory) Account(allowed func(ctx context.Context, room string) error, s
 	m.embedder.allowed, m.embedder.spend = allowed, spend
 }
 
-// Vector returns the vector of what a room searches for: none if it cannot be had in time.
+// Vector returns the vector of what a room searches for, an empty one if the model does not answer in time.
 func (m *Memory) Vector(ctx context.Context, wait time.Duration, room, text string) memory.Vector {
 	if m == nil || m.embedder == nil {
 		return memory.Vector{}
