@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,34 @@ func TestLearnAtOnce(t *testing.T) {
 	k := m.Find(t.Context(), "!r", "", "count the doors and the windows")
 	if len(k.Commands) != 2 {
 		t.Errorf("found %q", k.Commands)
+	}
+}
+
+// A correction replaces the newest answer that it is about. Learned once more, as after a crash, it leaves alone those
+// that are older.
+func TestCorrectTwice(t *testing.T) {
+	m := newMemory(t)
+	older, newer := task(1, 0, "Copy a database", "Copied"), task(2, 1, "Back up a database", "Backed up")
+	older.Answers = []Answer{{"Which database should I copy?", "reporting", "alice", "$a1"}}
+	newer.Answers = []Answer{{"Which database should I back up?", "production", "alice", "$a2"}}
+	correction := task(3, 2, "No, use the staging database.", "Backed up staging")
+	correction.Before = "Back up a database"
+	learn(t, m, older, newer)
+	for range 3 {
+		learn(t, m, correction)
+		var answers []string
+		err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
+			hits, err := x.Newest(ctx, 20, memory.SourceAnswer)
+			for _, hit := range hits {
+				question, answer, _ := parseAnswer(hit.Text)
+				answers = append(answers, question+" "+answer)
+			}
+			return err
+		})
+		want := []string{"Which database should I back up? use the staging database", "Which database should I copy? reporting"}
+		if err != nil || !slices.Equal(answers, want) {
+			t.Errorf("answers %q, %v, want %q", answers, err, want)
+		}
 	}
 }
 
