@@ -66,7 +66,7 @@ var arrows = map[string][]string{
 	"state/clean":         {},
 	"state/damage":        {},
 	"state/event":         {},
-	"state/memory":        {"state/pages"},
+	"state/memory":        {"state/pages", "workspace"},
 	"state/pages":         {},
 	"state/retry":         {},
 	"state/sentence":      {},

@@ -114,7 +114,10 @@ func matching(ctx context.Context, tx *sql.Tx, is func(Entry) bool) (units map[i
 			break
 		}
 		if is(e) {
-			units[unit], hashes[string(hashOf(e.Text))] = true, true
+			for _, hash := range hashesOf(e.Text) {
+				hashes[string(hash)] = true
+			}
+			units[unit] = true
 			n++
 		}
 	}

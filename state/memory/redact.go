@@ -39,8 +39,11 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 			return err
 		}
 		for _, old := range said {
-			if len(old) >= leastHashed && old != text {
-				if err := w.forget(hashOf(old)); err != nil {
+			if len(old) < leastHashed || old == text {
+				continue
+			}
+			for _, hash := range hashesOf(old) {
+				if err := w.forget(hash); err != nil {
 					return err
 				}
 			}
