@@ -2,8 +2,8 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -158,15 +158,21 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 }
 
 // Redact removes what a message said from the memory of a room, also if its task has not been learned yet. A failure is
-// logged.
+// logged, and the index redacts the message when it is opened next, also by another process.
 func (m *Memory) Redact(ctx context.Context, room, event string) {
 	if m == nil || !m.knows(room) && m.store.Container(room) == "" {
 		return
 	}
-	m.changeLater(ctx, room, "cannot remove a redacted message from the memory of a room", func(ctx context.Context, x *memory.Index) error {
-		_, err := x.Redact(ctx, event)
+	limited, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	err := m.with(limited, room, func(x *memory.Index) error {
+		_, err := x.Redact(limited, event)
 		return err
 	})
+	if err != nil {
+		err = errors.Join(err, memory.Postpone(ctx, m.dir, room, event))
+	}
+	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room yet", err)
 }
 
 // Edit replaces what a message said in the memory of a room, if it is there. A failure is logged.
@@ -174,7 +180,9 @@ func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
 	if !m.knows(room) {
 		return
 	}
-	m.changeLater(ctx, room, "cannot replace an edited message in the memory of a room", func(ctx context.Context, x *memory.Index) error {
+	limited, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	err := m.apply(limited, room, func(ctx context.Context, x *memory.Index) error {
 		found, err := x.Edit(ctx, event, m.filter.keep(text))
 		if err != nil || !found {
 			return err
@@ -184,6 +192,7 @@ func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
 		_, err = x.Learn(ctx, nil, l.wishLines)
 		return err
 	})
+	m.warn(ctx, room, "cannot replace an edited message in the memory of a room yet", err)
 }
 
 // warn logs an error, unless the bot is stopping.
@@ -217,14 +226,6 @@ func (m *Memory) use(ctx context.Context, room string, most time.Duration, do ch
 	return m.with(ctx, room, func(x *memory.Index) error { return do(ctx, x) })
 }
 
-// changeLater changes the memory of a room, also if it has none yet. What failed is logged as what, and repeated when
-// the index is used next.
-func (m *Memory) changeLater(ctx context.Context, room, what string, do change) {
-	limited, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	m.warn(ctx, room, what, m.apply(limited, room, do))
-}
-
 func (m *Memory) files(room string) *roomFiles {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -234,18 +235,4 @@ func (m *Memory) files(room string) *roomFiles {
 		m.rooms[room] = f
 	}
 	return f
-}
-
-// sharesWord reports whether two texts have a word of more than two letters in common.
-func sharesWord(a, b string) bool {
-	words := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(a), notInWord) {
-		words[word] = len(word) > 2
-	}
-	for _, word := range strings.FieldsFunc(strings.ToLower(b), notInWord) {
-		if words[word] && !common[word] {
-			return true
-		}
-	}
-	return false
 }
