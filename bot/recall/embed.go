@@ -213,5 +213,7 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 	if vectors == nil {
 		return true, nil
 	}
-	return false, m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error { return x.Embed(ctx, e.model, of, vectors) })
+	return false, m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
+		return x.Embed(ctx, e.model, of, vectors)
+	})
 }

@@ -74,7 +74,8 @@ func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
 	if m == nil || len(k.ids) == 0 {
 		return
 	}
-	if err := m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error { return x.Give(ctx, session, k.ids) }); err != nil && ctx.Err() == nil {
+	err := m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error { return x.Give(ctx, session, k.ids) })
+	if err != nil && ctx.Err() == nil {
 		m.log.Warn().Err(err).Str("room", room).Msg("cannot note what a session was given")
 	}
 }

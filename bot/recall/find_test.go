@@ -202,13 +202,15 @@ func TestRedactBeforeLearn(t *testing.T) {
 // A long text that was forgotten is also recognized where status.md has only its beginning.
 func TestForgotInStatus(t *testing.T) {
 	m := newMemory(t)
-	redacted, removed := "the walrus is called Emil. "+strings.Repeat("It eats fish. ", 200), "the seal is called Otto. "+strings.Repeat("It plays ball. ", 20)
-	learn(t, m, task(1, 0, redacted, "Noted."), task(2, 0, removed, "Noted."), task(3, 0, "count the doors "+strings.Repeat("again ", 50), "Nine."))
+	redacted := "the walrus is called Emil. " + strings.Repeat("It eats fish. ", 200)
+	removed := "the seal is called Otto. " + strings.Repeat("It plays ball. ", 20)
+	learn(t, m, task(1, 0, redacted, "Noted."), task(2, 0, removed, "Noted."), task(3, 0, "count the doors", "Nine."))
 	m.Redact(t.Context(), "!r", "$1")
 	if _, err := m.Command(t.Context(), "!r", "$x", "forget seal"); err != nil {
 		t.Fatal(err)
 	}
-	status := workspace.StatusLines(noon, redacted, "Noted.") + workspace.StatusLines(noon, removed, "Noted.") + workspace.StatusLines(noon, "count the doors", "Nine.")
+	status := workspace.StatusLines(noon, redacted, "Noted.") + workspace.StatusLines(noon, removed, "Noted.") +
+		workspace.StatusLines(noon, "count the doors", "Nine.")
 	left := strip("status.md", status, nil, m.Find(t.Context(), "!r", "", "doors").Forgotten.Text)
 	if strings.Contains(left, "Emil") || strings.Contains(left, "Otto") || !strings.Contains(left, "count the doors") {
 		t.Errorf("status.md:%s", left)

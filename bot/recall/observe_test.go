@@ -48,7 +48,8 @@ func TestObserve(t *testing.T) {
 		}, nil},
 		{"a file that was written twice", func(t *Task) {
 			t.Said = []Said{{"$1", "alice", "Back up the database"}}
-			t.Calls = []Call{{Tool: "write_file", Detail: "/workspace/a.txt"}, {Tool: "replace", Detail: "/workspace/a.txt"}, {Tool: "replace", Detail: "a.txt"}}
+			t.Calls = []Call{{Tool: "write_file", Detail: "/workspace/a.txt"}, {Tool: "replace", Detail: "/workspace/a.txt"},
+				{Tool: "replace", Detail: "a.txt"}}
 		}, []string{"memory/2026-11-23.md  12:00:01 alice: Back up the database → Done. (1.5s, 3 steps; changed a.txt)"}, nil},
 		{"an answer", func(t *Task) {
 			t.Said = []Said{{"$1", "alice", "Back up the database"}}

@@ -76,7 +76,10 @@ func TestCorrectTwice(t *testing.T) {
 			}
 			return err
 		})
-		want := []string{"Which database should I back up? use the staging database", "Which database should I copy? reporting"}
+		want := []string{
+			"Which database should I back up? use the staging database",
+			"Which database should I copy? reporting",
+		}
 		if err != nil || !slices.Equal(answers, want) {
 			t.Errorf("answers %q, %v, want %q", answers, err, want)
 		}

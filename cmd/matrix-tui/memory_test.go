@@ -105,14 +105,17 @@ func TestMemoryKeepsNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	const shown = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	run := func(args ...string) played {
-		return play(t, t.Context(), []string{"STATE_DIR=" + dir, "GEMINI_API_KEY=" + hidden}, append([]string{"memory"}, args...)...)
+		settings := []string{"STATE_DIR=" + dir, "GEMINI_API_KEY=" + hidden}
+		return play(t, t.Context(), settings, append([]string{"memory"}, args...)...)
 	}
 	for _, text := range []string{"the key is " + hidden, "the token is " + shown} {
 		if got := run("add", "-room", "!a:x", text); got.code == 0 || !strings.Contains(got.stderr, "nothing was added") {
 			t.Errorf("add %q: %+v", text, got)
 		}
 	}
-	file := conversation(t, "talk.jsonl", `{"role":"user","content":"our ferry key is `+hidden+`"}`+"\n"+`{"role":"user","content":"the ferry token is `+shown+`"}`+"\n")
+	file := conversation(t, "talk.jsonl", `{"role":"user","content":"our ferry key is `+hidden+`"}
+{"role":"user","content":"the ferry token is `+shown+`"}
+`)
 	if got := run("import", "-room", "!a:x", file); got.code != 0 {
 		t.Fatalf("import: %+v", got)
 	}

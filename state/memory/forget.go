@@ -101,7 +101,9 @@ func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, e
 
 // matching returns the units that contain an entry to drop, the hashes of these entries, and their number. Of an entry,
 // only its text and its message are known.
-func matching(ctx context.Context, tx *sql.Tx, is func(Entry) bool) (units map[int64]bool, hashes map[string]bool, n int, err error) {
+func matching(ctx context.Context, tx *sql.Tx, is func(Entry) bool) (
+	units map[int64]bool, hashes map[string]bool, n int, err error,
+) {
 	units, hashes = map[int64]bool{}, map[string]bool{}
 	rows, err := tx.QueryContext(ctx, "SELECT unit, text, event FROM entry JOIN chunk ON chunk.id = entry.chunk")
 	if err != nil {
@@ -124,7 +126,7 @@ func matching(ctx context.Context, tx *sql.Tx, is func(Entry) bool) (units map[i
 	return units, hashes, n, errors.Join(err, rows.Err(), rows.Close())
 }
 
-// dropEntries removes entries, and returns their hashes and their number. If it is for good, their texts stay forgotten.
+// dropEntries removes entries, and returns their hashes and their number. If it is for good, they stay forgotten.
 func (w *writer) dropEntries(is func(Entry) bool, forGood bool) (hashes map[string]bool, n int, err error) {
 	units, hashes, n, err := matching(w.ctx, w.tx, is)
 	if err != nil {

@@ -101,7 +101,8 @@ func TestMoveForgets(t *testing.T) {
 		{From: 3, To: 3, Text: "the crane is yellow", Event: "$3"},
 	}}
 	learned := []Line{
-		{Event: "$1", Path: "MEMORY.md", Text: "the ferry is green"}, {Event: "$2", Path: "MEMORY.md", Text: "it is so"},
+		{Event: "$1", Path: "MEMORY.md", Text: "the ferry is green"},
+		{Event: "$2", Path: "MEMORY.md", Text: "it is so"},
 		{Event: "$3", Path: "MEMORY.md", Text: "crane: yellow"},
 	}
 	for _, room := range []string{"!old", "!new"} {

@@ -28,8 +28,8 @@ func Postpone(ctx context.Context, dir, room, event string) error {
 	return errors.Join(err, list.Sync(), list.Close())
 }
 
-// redactPostponed redacts these messages, unless another process is still writing. What fails is tried again by the next
-// Open.
+// redactPostponed redacts these messages, unless another process is still writing. The next Open tries again what
+// fails.
 func (x *Index) redactPostponed(ctx context.Context) {
 	list := x.path + postponedExt
 	if !exists(list) || x.Busy(ctx) {
