@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -49,16 +48,8 @@ func newRealWith(t *testing.T, memory int64) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 108 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	r := &real{podman: podman, model: model, agent: &Gemini{Key: gateway.Placeholder, Log: log},
-		config: gateway.Config{Dir: dir, Upstream: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
+		config: gateway.Config{Dir: sandboxtest.GatewayDir(t), Upstream: upstream, Key: testKey, Tools: []string{"url_context"}, Log: log},
 		spec:   sandbox.Spec{Room: sandboxtest.Room("agent"), Image: image, Memory: memory, Version: "test"}}
 	r.openDoor(t)
 	t.Cleanup(r.closeDoor)

@@ -25,7 +25,7 @@ const (
 // each text on one line.
 func StatusLines(now time.Time, task, outcome string) string {
 	stamp := now.Format("[2006-01-02 15:04] ")
-	return "\n" + stamp + "Task: " + oneLine(task) + "\n" + stamp + oneLine(outcome) + "\n"
+	return "\n" + stamp + "Task: " + StatusText(task) + "\n" + stamp + StatusText(outcome) + "\n"
 }
 
 // hasTask finds a line that names the task, with or without a time.
@@ -48,10 +48,10 @@ func StatusEntry(now time.Time, added, task, outcome string, always bool) string
 	}
 	out := strings.TrimRight(added, "\n") + "\n"
 	if !hasTask.MatchString(added) {
-		out = "\n" + stamp + "Task: " + oneLine(task) + "\n" + strings.TrimLeft(out, "\n")
+		out = "\n" + stamp + "Task: " + StatusText(task) + "\n" + strings.TrimLeft(out, "\n")
 	}
 	if lines == 0 || always {
-		out += stamp + oneLine(outcome) + "\n"
+		out += stamp + StatusText(outcome) + "\n"
 	}
 	return out
 }
@@ -63,9 +63,9 @@ func TaskFile(task string) []byte {
 	return []byte(text + "\n")
 }
 
-// oneLine puts a text on one line, cut to MaxStatusLine characters; an empty text
-// becomes a dash.
-func oneLine(text string) string {
+// StatusText returns a text as status.md has it: on one line, cut to MaxStatusLine characters. An empty text becomes a
+// dash.
+func StatusText(text string) string {
 	text = strings.Join(strings.Fields(unixText(text)), " ")
 	if text == "" {
 		return "–"

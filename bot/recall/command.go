@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 	"matrix-tui/state/sentence"
@@ -70,7 +71,8 @@ func newest(ctx context.Context, x *memory.Index, more string) (string, error) {
 	if len(hits) == 0 {
 		return strings.TrimSpace("I remember nothing in this room yet. " + more), nil
 	}
-	return fmt.Sprintf("I remember %d entries in this room. The newest:\n\n%s\n%s%s", status.Entries, shown(hits), more, Usage), nil
+	entries := text.Plural(status.Entries, "entry", "entries")
+	return fmt.Sprintf("I remember %s in this room. The newest:\n\n%s\n%s%s", entries, shown(hits), more, Usage), nil
 }
 
 func search(ctx context.Context, x *memory.Index, words string, vector memory.Vector) (string, error) {
@@ -115,10 +117,7 @@ func (m *Memory) forget(ctx context.Context, x *memory.Index, what string) (stri
 	if err != nil {
 		return "", err
 	}
-	entries := "1 entry"
-	if n != 1 {
-		entries = fmt.Sprintf("%d entries", n)
-	}
+	entries := strings.ToLower(text.Plural(n, "entry", "entries"))
 	return "I have forgotten " + entries + ". The next task starts a new session, because the current one may still know it. The files in `/workspace` follow after that task.", nil
 }
 

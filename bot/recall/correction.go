@@ -73,3 +73,17 @@ func afterWord(s string, re *pattern) string {
 	}
 	return s[m[1]:]
 }
+
+// sharesWord reports whether two texts have a word of more than two letters in common.
+func sharesWord(a, b string) bool {
+	words := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(a), notInWord) {
+		words[word] = len(word) > 2
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(b), notInWord) {
+		if words[word] && !common[word] {
+			return true
+		}
+	}
+	return false
+}

@@ -56,7 +56,7 @@ func (m *Memory) Account(allowed func(ctx context.Context, room string) error, s
 	m.embedder.allowed, m.embedder.spend = allowed, spend
 }
 
-// Vector returns the vector of what a room searches for: none if it cannot be had in time.
+// Vector returns the vector of what a room searches for, an empty one if the model does not answer in time.
 func (m *Memory) Vector(ctx context.Context, wait time.Duration, room, text string) memory.Vector {
 	if m == nil || m.embedder == nil {
 		return memory.Vector{}
@@ -194,7 +194,7 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 		return true, nil
 	}
 	var of []memory.Unembedded
-	err = m.change(ctx, room, func(ctx context.Context, x *memory.Index) (err error) {
+	err = m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) (err error) {
 		if of, err = x.Unembedded(ctx, e.model, batchSize); err == nil && len(of) == 0 {
 			err = x.DropUnused(ctx)
 		}
@@ -213,5 +213,7 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 	if vectors == nil {
 		return true, nil
 	}
-	return false, m.change(ctx, room, func(ctx context.Context, x *memory.Index) error { return x.Embed(ctx, e.model, of, vectors) })
+	return false, m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
+		return x.Embed(ctx, e.model, of, vectors)
+	})
 }

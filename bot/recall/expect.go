@@ -16,7 +16,7 @@ type expected struct {
 // Expect says that a room will search for a text soon. It returns what fetches the vector meanwhile, so that the search
 // need not wait for it; nil if there is nothing to fetch.
 func (m *Memory) Expect(room, text string) (fetch func(ctx context.Context)) {
-	if m == nil || m.embedder == nil || !memory.Exists(m.dir, room) {
+	if !m.knows(room) || m.embedder == nil {
 		return nil
 	}
 	e, one := m.embedder, &expected{text: text, done: make(chan struct{})}

@@ -53,7 +53,7 @@ func (m *Memory) Sync(ctx context.Context, room string, container Container) err
 	f := m.files(room)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return m.change(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	return m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
 		if f.later.behind() {
 			return nil // it is locked: after the next task
 		}

@@ -44,7 +44,7 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	if !memory.IsKnown(m.dir, room) && len(m.store.History(room)) == 0 { // its first task
+	if !m.knows(room) && len(m.store.History(room)) == 0 { // its first task
 		m.addOthers(ctx, &k, room, text, memory.Vector{}, others)
 		return k
 	}
@@ -74,7 +74,8 @@ func (m *Memory) Gave(ctx context.Context, room, session string, k Known) {
 	if m == nil || len(k.ids) == 0 {
 		return
 	}
-	if err := m.change(ctx, room, func(ctx context.Context, x *memory.Index) error { return x.Give(ctx, session, k.ids) }); err != nil && ctx.Err() == nil {
+	err := m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error { return x.Give(ctx, session, k.ids) })
+	if err != nil && ctx.Err() == nil {
 		m.log.Warn().Err(err).Str("room", room).Msg("cannot note what a session was given")
 	}
 }

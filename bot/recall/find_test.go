@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/memory"
+	"matrix-tui/workspace"
 )
 
 func newMemory(t testing.TB) *Memory {
@@ -164,7 +165,7 @@ func TestRedactCopies(t *testing.T) {
 	done.Calls = []Call{{Tool: "run_shell_command", Detail: "note", Output: "ok"}}
 	learn(t, m, done)
 	for range 2 { // as Sync does
-		err := m.change(t.Context(), "!r", func(ctx context.Context, x *memory.Index) error {
+		err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
 			unsettled, err := x.Unsettled(ctx)
 			for _, l := range unsettled {
 				source, _ := memory.SourceOf(l.Path)
@@ -195,6 +196,24 @@ func TestRedactBeforeLearn(t *testing.T) {
 	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."))
 	if k := m.Find(t.Context(), "!r", "", "what is my cat called?"); strings.Contains(fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved), "Pixel") {
 		t.Errorf("found %+v", k)
+	}
+}
+
+// A long text that was forgotten is also recognized where status.md has only its beginning.
+func TestForgotInStatus(t *testing.T) {
+	m := newMemory(t)
+	redacted := "the walrus is called Emil. " + strings.Repeat("It eats fish. ", 200)
+	removed := "the seal is called Otto. " + strings.Repeat("It plays ball. ", 20)
+	learn(t, m, task(1, 0, redacted, "Noted."), task(2, 0, removed, "Noted."), task(3, 0, "count the doors", "Nine."))
+	m.Redact(t.Context(), "!r", "$1")
+	if _, err := m.Command(t.Context(), "!r", "$x", "forget seal"); err != nil {
+		t.Fatal(err)
+	}
+	status := workspace.StatusLines(noon, redacted, "Noted.") + workspace.StatusLines(noon, removed, "Noted.") +
+		workspace.StatusLines(noon, "count the doors", "Nine.")
+	left := strip("status.md", status, nil, m.Find(t.Context(), "!r", "", "doors").Forgotten.Text)
+	if strings.Contains(left, "Emil") || strings.Contains(left, "Otto") || !strings.Contains(left, "count the doors") {
+		t.Errorf("status.md:%s", left)
 	}
 }
 

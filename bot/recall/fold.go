@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
@@ -135,7 +136,7 @@ var (
 
 // dayLine is the line that stands for a day, and the messages that it comes from: how many tasks there were, and those
 // for which the agent did most.
-func dayLine(day string, lines []memory.Line) (text, events string) {
+func dayLine(day string, lines []memory.Line) (line, events string) {
 	type task struct {
 		at, weight int
 		text       string
@@ -160,14 +161,14 @@ func dayLine(day string, lines []memory.Line) (text, events string) {
 	slices.SortStableFunc(tasks, func(a, b task) int { return cmp.Compare(b.weight, a.weight) })
 	tasks = tasks[:min(len(tasks), mostTelling)]
 	slices.SortFunc(tasks, func(a, b task) int { return cmp.Compare(a.at, b.at) })
-	text = fmt.Sprintf("%s: %d %s", day, len(lines), map[bool]string{true: "task", false: "tasks"}[len(lines) == 1])
+	line = day + ": " + text.Plural(len(lines), "task", "tasks")
 	for _, one := range tasks {
 		event := lines[one.at].Event
-		if len(text)+len(one.text) > maxEarlier-10 || len(events)+len(event) > maxEarlier {
+		if len(line)+len(one.text) > maxEarlier-10 || len(events)+len(event) > maxEarlier {
 			break
 		}
-		text += "; " + one.text
+		line += "; " + one.text
 		events = strings.TrimSpace(events + " " + event)
 	}
-	return text, events
+	return line, events
 }

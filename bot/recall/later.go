@@ -16,7 +16,7 @@ type change func(ctx context.Context, x *memory.Index) error
 
 // later are the changes of a room that its index did not take: another program had locked it, for example. They are
 // made when it is used next. They do not survive a restart of the bot; then the tasks that state.json still has are
-// learned again, without the calls of tools.
+// learned again, without the calls of tools. Redactions survive: see [memory.Postpone].
 type later struct {
 	mu      sync.Mutex
 	waiting []change

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,30 @@ func TestLockedIndex(t *testing.T) {
 	}
 	if got := strings.Join(lines(t, m, "!r"), "\n"); strings.Count(got, "Back up the database → Backed up production") != 1 {
 		t.Errorf("lines:\n%s", got)
+	}
+}
+
+// A redaction that the index does not take survives a restart of the bot.
+func TestRedactLockedIndex(t *testing.T) {
+	m := newMemory(t)
+	learn(t, m, task(1, 0, "remember that the cat is called Pixel", "Noted."))
+	learn(t, m, task(2, 0, "remember that the dog is called Rex", "Noted."))
+	unlock := lock(t, m, "!r")
+	m.Redact(t.Context(), "!r", "$1")
+	again := New(m.dir, m.store, m.log)
+	if k := again.Find(t.Context(), "!r", "", "what is the cat called?"); len(k.Preferences) == 0 {
+		t.Error("while it is locked, nothing can be found")
+	}
+	unlock()
+	for range 2 {
+		k := again.Find(t.Context(), "!r", "", "what are the cat and the dog called?")
+		all := fmt.Sprint(k)
+		if !k.Forgotten.Event("$1") || k.Forgotten.Event("$2") || strings.Contains(all, "Pixel") || !strings.Contains(all, "Rex") {
+			t.Errorf("found %+v", k)
+		}
+	}
+	if left, err := filepath.Glob(memory.Path(m.dir, "!r") + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("left %q, %v", left, err)
 	}
 }
 

@@ -14,13 +14,13 @@ const lookTime = 10 * time.Second
 // Search returns what a room's memory has that fits a query, best first, without what somebody planted to instruct a
 // model. A room without memory has nothing.
 func (m *Memory) Search(ctx context.Context, room string, q memory.Query) (hits []memory.Hit, err error) {
-	if m == nil || !memory.Exists(m.dir, room) {
+	if !m.knows(room) {
 		return nil, nil
 	}
 	q.Vector = m.Vector(ctx, askTime, room, q.Text) // while no index is open
 	most := q.Max
 	q.Max += maxPlanted
-	err = m.look(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	err = m.use(ctx, room, lookTime, func(ctx context.Context, x *memory.Index) error {
 		hits, err = x.Search(ctx, q)
 		return err
 	})
@@ -34,19 +34,9 @@ const maxPlanted = 20
 // Read returns the entries on some lines of a document in a room's memory, also without what was planted. It returns
 // [memory.ErrNotFound] if there are none.
 func (m *Memory) Read(ctx context.Context, room, path string, from, lines int) (entries []memory.Entry, err error) {
-	err = m.look(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	err = m.use(ctx, room, lookTime, func(ctx context.Context, x *memory.Index) error {
 		entries, err = x.Read(ctx, path, from, lines)
 		return err
 	})
 	return slices.DeleteFunc(entries, func(e memory.Entry) bool { return Instructs(e.Speaker + ": " + e.Text) }), err
-}
-
-// look reads the memory of a room if it has one.
-func (m *Memory) look(ctx context.Context, room string, do func(context.Context, *memory.Index) error) error {
-	if m == nil || !memory.Exists(m.dir, room) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	return m.with(ctx, room, func(x *memory.Index) error { return do(ctx, x) })
 }

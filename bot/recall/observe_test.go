@@ -46,6 +46,11 @@ func TestObserve(t *testing.T) {
 			"execution Command: read_file b | Outcome: no such file | Success: false | Duration: 0.0s",
 			"memory/2026-11-23.md  12:00:01 alice: Back up the database → Done. (1.5s, 3 steps; changed a.txt)",
 		}, nil},
+		{"a file that was written twice", func(t *Task) {
+			t.Said = []Said{{"$1", "alice", "Back up the database"}}
+			t.Calls = []Call{{Tool: "write_file", Detail: "/workspace/a.txt"}, {Tool: "replace", Detail: "/workspace/a.txt"},
+				{Tool: "replace", Detail: "a.txt"}}
+		}, []string{"memory/2026-11-23.md  12:00:01 alice: Back up the database → Done. (1.5s, 3 steps; changed a.txt)"}, nil},
 		{"an answer", func(t *Task) {
 			t.Said = []Said{{"$1", "alice", "Back up the database"}}
 			t.Answers = []Answer{{"Which one | all?", "production", "alice", "$2"}}

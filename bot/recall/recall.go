@@ -2,8 +2,8 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -158,22 +158,31 @@ func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learne
 }
 
 // Redact removes what a message said from the memory of a room, also if its task has not been learned yet. A failure is
-// logged.
+// logged, and the index redacts the message when it is opened next, also by another process.
 func (m *Memory) Redact(ctx context.Context, room, event string) {
-	if m == nil || !memory.IsKnown(m.dir, room) && m.store.Container(room) == "" {
+	if m == nil || !m.knows(room) && m.store.Container(room) == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	limited, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room", m.apply(ctx, room, func(ctx context.Context, x *memory.Index) error {
-		_, err := x.Redact(ctx, event)
+	err := m.with(limited, room, func(x *memory.Index) error {
+		_, err := x.Redact(limited, event)
 		return err
-	}))
+	})
+	if err != nil {
+		err = errors.Join(err, memory.Postpone(ctx, m.dir, room, event))
+	}
+	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room yet", err)
 }
 
 // Edit replaces what a message said in the memory of a room, if it is there. A failure is logged.
 func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
-	m.warn(ctx, room, "cannot replace an edited message in the memory of a room", m.changeLater(ctx, room, func(ctx context.Context, x *memory.Index) error {
+	if !m.knows(room) {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	err := m.apply(limited, room, func(ctx context.Context, x *memory.Index) error {
 		found, err := x.Edit(ctx, event, m.filter.keep(text))
 		if err != nil || !found {
 			return err
@@ -182,7 +191,8 @@ func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
 		l := m.filter.observe(now)
 		_, err = x.Learn(ctx, nil, l.wishLines)
 		return err
-	}))
+	})
+	m.warn(ctx, room, "cannot replace an edited message in the memory of a room yet", err)
 }
 
 // warn logs an error, unless the bot is stopping.
@@ -203,24 +213,17 @@ func (m *Memory) Move(ctx context.Context, from, to string) error {
 	return memory.Move(ctx, m.dir, from, to)
 }
 
-// change changes the memory of a room if it has one.
-func (m *Memory) change(ctx context.Context, room string, do func(context.Context, *memory.Index) error) error {
-	if m == nil || !memory.IsKnown(m.dir, room) {
+// knows reports whether a room has a memory.
+func (m *Memory) knows(room string) bool { return m != nil && memory.IsKnown(m.dir, room) }
+
+// use uses the memory of a room for a limited time, if it has one.
+func (m *Memory) use(ctx context.Context, room string, most time.Duration, do change) error {
+	if !m.knows(room) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	return m.with(ctx, room, func(x *memory.Index) error { return do(ctx, x) })
-}
-
-// changeLater is change, but repeats what failed when the index is used next.
-func (m *Memory) changeLater(ctx context.Context, room string, do change) error {
-	if m == nil || !memory.IsKnown(m.dir, room) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	return m.apply(ctx, room, do)
 }
 
 func (m *Memory) files(room string) *roomFiles {
@@ -232,18 +235,4 @@ func (m *Memory) files(room string) *roomFiles {
 		m.rooms[room] = f
 	}
 	return f
-}
-
-// sharesWord reports whether two texts have a word of more than two letters in common.
-func sharesWord(a, b string) bool {
-	words := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(a), notInWord) {
-		words[word] = len(word) > 2
-	}
-	for _, word := range strings.FieldsFunc(strings.ToLower(b), notInWord) {
-		if words[word] && !common[word] {
-			return true
-		}
-	}
-	return false
 }

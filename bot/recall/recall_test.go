@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // lines returns the lines that a room's files lack.
 func lines(tb testing.TB, m *Memory, room string) (texts []string) {
 	tb.Helper()
-	err := m.change(tb.Context(), room, func(ctx context.Context, x *memory.Index) error {
+	err := m.use(tb.Context(), room, writeTime, func(ctx context.Context, x *memory.Index) error {
 		unsettled, err := x.Unsettled(ctx)
 		for _, l := range unsettled {
 			texts = append(texts, l.Path+": "+l.Text)
@@ -54,6 +55,37 @@ func TestLearnAtOnce(t *testing.T) {
 	}
 }
 
+// A correction replaces the newest answer that it is about. Learned once more, as after a crash, it leaves alone those
+// that are older.
+func TestCorrectTwice(t *testing.T) {
+	m := newMemory(t)
+	older, newer := task(1, 0, "Copy a database", "Copied"), task(2, 1, "Back up a database", "Backed up")
+	older.Answers = []Answer{{"Which database should I copy?", "reporting", "alice", "$a1"}}
+	newer.Answers = []Answer{{"Which database should I back up?", "production", "alice", "$a2"}}
+	correction := task(3, 2, "No, use the staging database.", "Backed up staging")
+	correction.Before = "Back up a database"
+	learn(t, m, older, newer)
+	for range 3 {
+		learn(t, m, correction)
+		var answers []string
+		err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
+			hits, err := x.Newest(ctx, 20, memory.SourceAnswer)
+			for _, hit := range hits {
+				question, answer, _ := parseAnswer(hit.Text)
+				answers = append(answers, question+" "+answer)
+			}
+			return err
+		})
+		want := []string{
+			"Which database should I back up? use the staging database",
+			"Which database should I copy? reporting",
+		}
+		if err != nil || !slices.Equal(answers, want) {
+			t.Errorf("answers %q, %v, want %q", answers, err, want)
+		}
+	}
+}
+
 // context.md names the newest tasks that did something.
 func TestPriorTasks(t *testing.T) {
 	m := newMemory(t)
@@ -84,7 +116,7 @@ func TestFindOwnLines(t *testing.T) {
 	done := task(1, 0, "paint the shed, remember that it is red", "Painted the shed")
 	done.Calls = []Call{{Tool: "run_shell_command", Detail: "paint", Output: "ok"}}
 	learn(t, m, done)
-	err := m.change(t.Context(), "!r", func(ctx context.Context, x *memory.Index) error {
+	err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
 		files := map[string]string{}
 		unsettled, err := x.Unsettled(ctx)
 		if err != nil {

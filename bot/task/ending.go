@@ -132,17 +132,24 @@ func (e ending) enterStatus(waited bool) {
 		rec.StatusSize = -1
 		return
 	}
-	added := file.After - file.Before
-	if added <= 0 || file.Before <= 0 || added > int64(len(file.Tail)) || strings.Contains(file.Tail, "\uFFFD") {
-		return // the agent added nothing, or more than can be seen
+	added, ok := addedTo(file)
+	if !ok {
+		return
 	}
-	from := len(file.Tail) - int(added)
-	if file.Before > maxRewritten || from <= 0 || file.Tail[from-1] != '\n' && file.Tail[from] != '\n' {
-		return // the file is too large to be written again, or was not just continued
-	}
-	text := file.Tail[from:]
 	rec.StatusFrom = file.Before
-	if rec.StatusLine = workspace.StatusEntry(now, text, task, outcome, out.Ended == agent.Stopped); strings.TrimRight(rec.StatusLine, "\n") == strings.TrimRight(text, "\n") {
+	rec.StatusLine = workspace.StatusEntry(now, added, task, outcome, out.Ended == agent.Stopped)
+	if strings.TrimRight(rec.StatusLine, "\n") == strings.TrimRight(added, "\n") {
 		rec.StatusLine, rec.StatusFrom = "", 0
 	}
+}
+
+// addedTo returns what a run has added to a file. It returns false if that is nothing or more than can be seen, if the
+// file is too large to be written again, or if it was not just continued, on a new line.
+func addedTo(file sandbox.Watched) (added string, ok bool) {
+	n := file.After - file.Before
+	from := int64(len(file.Tail)) - n
+	if n <= 0 || file.Before <= 0 || file.Before > maxRewritten || from <= 0 || strings.Contains(file.Tail, "\uFFFD") {
+		return "", false
+	}
+	return file.Tail[from:], file.Tail[from-1] == '\n' || file.Tail[from] == '\n'
 }

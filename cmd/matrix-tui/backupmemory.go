@@ -15,9 +15,9 @@ import (
 
 // packMemory adds the rooms' memory. A damaged index stops no backup: the bot builds it again, without what was forgotten.
 func (b *backup) packMemory(ctx context.Context, to *packer, tmp string) error {
-	files, err := filepath.Glob(filepath.Join(b.dir, memory.Folder, "*.db"))
+	files, err := memory.Files(b.dir)
 	if err != nil {
-		return fmt.Errorf("list memory: %w", err)
+		return err
 	}
 	for _, file := range files {
 		copied := filepath.Join(tmp, filepath.Base(file))

@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
 	"bot/queue":           {},
 	"bot/recall/embed":    {"state/memory"},
-	"bot/recall":          {"agent", "sandbox", "state", "state/memory", "workspace"},
+	"bot/recall":          {"agent", "bot/text", "sandbox", "state", "state/memory", "workspace"},
 	"bot/recall/tools":    {"bot/recall", "state/memory"},
 	"bot/roster":          {},
 	"bot/text":            {},
@@ -66,7 +66,7 @@ var arrows = map[string][]string{
 	"state/clean":         {},
 	"state/damage":        {},
 	"state/event":         {},
-	"state/memory":        {"state/pages"},
+	"state/memory":        {"state/pages", "workspace"},
 	"state/pages":         {},
 	"state/retry":         {},
 	"state/sentence":      {},

@@ -8,26 +8,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/bot/alert"
-	"matrix-tui/sandbox"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/damage"
-	"matrix-tui/state/sentence"
 )
 
 const (
-	checkTime  = 15 * time.Second // of one check
-	podmanTime = time.Minute      // of all that podman is asked: on a slow host its first answer takes long
-	minPodman  = "4.3"
-	minSpace   = 512 << 20                                             // free bytes that a state folder needs
-	maxState   = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: it contains sockets
+	checkTime = 15 * time.Second                                      // of one check
+	minSpace  = 512 << 20                                             // free bytes that a state folder needs
+	maxState  = 107 - len("/"+gatewayFolder+"/0123456789abcdef/sock") // bytes of its path: it contains sockets
 )
 
 // finding is the result of one check; the zero values of bad and skipped mean "ok".
@@ -196,100 +189,6 @@ func checkState(dir string) finding {
 		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk", dir, amount(free), amount(minSpace))
 	}
 	return good("state folder %s is writable, %s free", dir, amount(free))
-}
-
-// checkPodman checks the socket, the service behind it, its version, the image and the isolation of a container, as far
-// as each is reachable. Offline it starts no container: an update asks that before the image is built that it needs.
-func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(finding)) {
-	ctx, cancel := context.WithTimeout(ctx, podmanTime)
-	defer cancel()
-	uri, socket := socketURI(cfg)
-	say(socket)
-	if socket.bad {
-		say(skipped("podman and image cannot be checked without the socket"))
-		return
-	}
-	podman, err := sandbox.Connect(ctx, uri, zerolog.Nop())
-	var have string
-	if err == nil {
-		defer podman.Close()
-		have, err = podman.Version(ctx)
-	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		say(bad("podman at %s does not answer: the host may be overloaded, or podman's service may be stuck; run this again once `podman info` works for the bot's user", uri))
-		return
-	case podman == nil:
-		say(bad("podman at %s: %s", uri, sentence.Text(err)))
-		return
-	case err != nil:
-		say(bad("podman at %s did not report its version: %s", uri, sentence.Text(err)))
-	case !atLeast(have, minPodman):
-		say(bad("podman %s at %s is too old: install %s or later (Debian 12 and Ubuntu 24.04 have it)", have, uri, minPodman))
-	default:
-		say(good("podman %s at %s", have, uri))
-	}
-	checkHost(ctx, cfg, podman, say)
-	say(checkRuntime(ctx, cfg, podman, "/dev/kvm"))
-	image := string(cfg.Image)
-	switch id, err := podman.ImageID(ctx, image); {
-	case errors.Is(err, sandbox.ErrImageMissing):
-		say(bad("image %s is missing: run ./deploy/image/build, or set SANDBOX_IMAGE to one that `podman images` shows", image))
-	case err != nil:
-		say(bad("image %s: %s", image, sentence.Text(err)))
-	default:
-		say(good("image %s (%s)", image, id[:min(len(id), 12)]))
-		if offline {
-			say(skipped("isolation is not checked offline"))
-		} else {
-			say(checkIsolation(ctx, cfg, podman))
-		}
-	}
-}
-
-// socketURI returns podman's socket, from the setting or podman's default.
-func socketURI(cfg *Config) (string, finding) {
-	uri := string(cfg.ContainerHost)
-	unit := "systemctl enable --now podman.socket"
-	if uid := os.Geteuid(); uid != 0 {
-		unit = "systemctl --user enable --now podman.socket"
-		if uri == "" {
-			folder := os.Getenv("XDG_RUNTIME_DIR")
-			if folder == "" {
-				folder = "/run/user/" + strconv.Itoa(uid)
-			}
-			uri = "unix://" + folder + "/podman/podman.sock"
-		}
-	} else if uri == "" {
-		uri = "unix:///run/podman/podman.sock"
-	}
-	path := strings.TrimPrefix(uri, "unix://")
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return uri, bad("socket %s: %v; start it with `%s`, or set CONTAINER_HOST", path, reason(err), unit)
-	case info.Mode()&fs.ModeSocket == 0:
-		return uri, bad("socket %s: this is not a socket; set CONTAINER_HOST to podman's socket, or start podman with `%s`", path, unit)
-	case unix.Access(path, unix.R_OK|unix.W_OK) != nil:
-		return uri, bad("socket %s: permission denied for this user; use rootless podman (`systemctl --user enable --now podman.socket`), or run as the socket's owner", path)
-	}
-	return uri, good("socket %s", path)
-}
-
-// atLeast compares version numbers; a suffix such as -dev is ignored.
-func atLeast(have, want string) bool {
-	h, w := strings.Split(have, "."), strings.Split(want, ".")
-	for i := range w {
-		var a, b int
-		if i < len(h) {
-			_, _ = fmt.Sscanf(h[i], "%d", &a) // no number counts as 0
-		}
-		_, _ = fmt.Sscanf(w[i], "%d", &b)
-		if a != b {
-			return a > b
-		}
-	}
-	return true
 }
 
 // amount formats a number of bytes for people.

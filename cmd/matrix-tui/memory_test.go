@@ -100,6 +100,34 @@ func TestMemoryNotesAndStatus(t *testing.T) {
 	}
 }
 
+// What the operator adds or imports goes through the same filter as what tasks teach.
+func TestMemoryKeepsNoSecrets(t *testing.T) {
+	dir := t.TempDir()
+	const shown = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	run := func(args ...string) played {
+		settings := []string{"STATE_DIR=" + dir, "GEMINI_API_KEY=" + hidden}
+		return play(t, t.Context(), settings, append([]string{"memory"}, args...)...)
+	}
+	for _, text := range []string{"the key is " + hidden, "the token is " + shown} {
+		if got := run("add", "-room", "!a:x", text); got.code == 0 || !strings.Contains(got.stderr, "nothing was added") {
+			t.Errorf("add %q: %+v", text, got)
+		}
+	}
+	file := conversation(t, "talk.jsonl", `{"role":"user","content":"our ferry key is `+hidden+`"}
+{"role":"user","content":"the ferry token is `+shown+`"}
+`)
+	if got := run("import", "-room", "!a:x", file); got.code != 0 {
+		t.Fatalf("import: %+v", got)
+	}
+	if got := run("search", "-room", "!a:x", "ferry"); !strings.Contains(got.stdout, "our ferry key is") {
+		t.Errorf("the rest is not there: %s", got.stdout)
+	}
+	data, err := os.ReadFile(memory.Path(dir, "!a:x"))
+	if err != nil || strings.Contains(string(data), hidden) || strings.Contains(string(data), shown) {
+		t.Errorf("a secret is in the index, %v", err)
+	}
+}
+
 // Reindexing reads what the state folder has, while the bot runs.
 func TestMemoryReindex(t *testing.T) {
 	dir := t.TempDir()

@@ -36,6 +36,21 @@ func Room(name string) string {
 	return "!test-" + name + "-" + strings.ToLower(rand.Text()[:10]) + ":localhost"
 }
 
+// GatewayDir returns a folder for the sockets of a gateway: its path is short, because that of a socket has at most 108
+// bytes, and users in a container may enter it. It is removed after the test.
+func GatewayDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Ensure creates a container that is removed, with its volumes, after the test.
 func Ensure(t *testing.T, podman *sandbox.Podman, spec sandbox.Spec) *sandbox.Container {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"matrix-tui/state/clean"
+	"matrix-tui/workspace"
 )
 
 // Source says where a document comes from.
@@ -202,6 +203,11 @@ func chunks(entries []Entry) [][]Entry {
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(plain(text)))
 	return sum[:16]
+}
+
+// hashesOf identifies a text that is forgotten: also as status.md has it, where a long one is cut.
+func hashesOf(text string) [2][]byte {
+	return [...][]byte{hashOf(text), hashOf(workspace.StatusText(text))}
 }
 
 // eventHash identifies a redacted message.

@@ -40,7 +40,7 @@ func TestTextsAreEmbeddedOnce(t *testing.T) {
 		t.Errorf("embedded %q twice", all)
 	}
 	wantVectors(t, x, 2, 4)
-	// Another model begins anew.
+	// With another model, all texts need new vectors.
 	some, err := x.Unembedded(t.Context(), "other", 50)
 	if must(t, err); len(some) != 2 {
 		t.Errorf("another model embeds %d texts, want 2", len(some))

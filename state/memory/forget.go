@@ -51,7 +51,7 @@ func (x *Index) Knows(ctx context.Context, what string) (bool, error) {
 	}
 	n := 0
 	err := x.inTx(ctx, func(tx *sql.Tx) (err error) {
-		_, _, n, err = matching(ctx, tx, func(text string) bool { return strings.Contains(plain(text), wanted) })
+		_, _, n, err = matching(ctx, tx, func(e Entry) bool { return strings.Contains(plain(e.Text), wanted) })
 		return err
 	})
 	return n > 0, x.failed("look up entry", err)
@@ -74,22 +74,12 @@ func notFound(format string, args ...any) error { return sentence.Newf(ErrNotFou
 
 func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, err error) {
 	err = x.inTx(ctx, func(tx *sql.Tx) error {
-		units, hashes, count, err := matching(ctx, tx, is)
+		w := newWriter(ctx, tx)
+		hashes, count, err := w.dropEntries(func(e Entry) bool { return is(e.Text) }, true)
 		if err != nil || count == 0 {
 			return err
 		}
 		n = count
-		w := newWriter(ctx, tx)
-		for hash := range hashes {
-			if err := w.forget([]byte(hash)); err != nil {
-				return err
-			}
-		}
-		for unit := range units {
-			if err := w.change(unit, func(e *Entry) bool { return !hashes[string(hashOf(e.Text))] }); err != nil {
-				return err
-			}
-		}
 		if err := w.dropLines(func(l Line) bool { return hashes[string(hashOf(l.Text))] || is(l.Text) }); err != nil {
 			return err
 		}
@@ -109,25 +99,52 @@ func (x *Index) forget(ctx context.Context, is func(text string) bool) (n int, e
 	return n, x.failed("forget", err)
 }
 
-// matching returns the units that contain an entry to forget, the hashes of these entries, and their number.
-func matching(ctx context.Context, tx *sql.Tx, is func(text string) bool) (units map[int64]bool, hashes map[string]bool, n int, err error) {
+// matching returns the units that contain an entry to drop, the hashes of these entries, and their number. Of an entry,
+// only its text and its message are known.
+func matching(ctx context.Context, tx *sql.Tx, is func(Entry) bool) (
+	units map[int64]bool, hashes map[string]bool, n int, err error,
+) {
 	units, hashes = map[int64]bool{}, map[string]bool{}
-	rows, err := tx.QueryContext(ctx, "SELECT unit, text FROM entry JOIN chunk ON chunk.id = entry.chunk")
+	rows, err := tx.QueryContext(ctx, "SELECT unit, text, event FROM entry JOIN chunk ON chunk.id = entry.chunk")
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	for rows.Next() {
 		var unit int64
-		var text string
-		if err = rows.Scan(&unit, &text); err != nil {
+		var e Entry
+		if err = rows.Scan(&unit, &e.Text, &e.Event); err != nil {
 			break
 		}
-		if is(text) {
-			units[unit], hashes[string(hashOf(text))] = true, true
+		if is(e) {
+			for _, hash := range hashesOf(e.Text) {
+				hashes[string(hash)] = true
+			}
+			units[unit] = true
 			n++
 		}
 	}
 	return units, hashes, n, errors.Join(err, rows.Err(), rows.Close())
+}
+
+// dropEntries removes entries, and returns their hashes and their number. If it is for good, they stay forgotten.
+func (w *writer) dropEntries(is func(Entry) bool, forGood bool) (hashes map[string]bool, n int, err error) {
+	units, hashes, n, err := matching(w.ctx, w.tx, is)
+	if err != nil {
+		return nil, 0, err
+	}
+	for hash := range hashes {
+		if forGood {
+			if err := w.forget([]byte(hash)); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	for unit := range units {
+		if err := w.change(unit, func(e *Entry) bool { return !is(*e) }); err != nil {
+			return nil, 0, err
+		}
+	}
+	return hashes, n, nil
 }
 
 // change removes the entries of a unit for which keep is false, and stores what it changes in the others.

@@ -26,7 +26,8 @@ var ErrImport = errors.New("not a conversation")
 
 // Import stores a conversation, from a file that is named origin, for good: reindexing keeps it. Each line is a JSON
 // object {"role", "name", "content", "time"}; only content is required. If any line is wrong, nothing is stored. The
-// same file again replaces what was imported before. clean removes what must not be stored. It returns how many messages the file has.
+// same file again replaces what was imported before. clean removes what must not be stored. Import returns how many
+// messages the file has.
 func (x *Index) Import(ctx context.Context, origin string, r io.Reader, clean func(text string) string) (messages int, err error) {
 	entries, err := ParseImport(r)
 	if err != nil {

@@ -71,6 +71,7 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 	if err != nil {
 		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
 	}
+	x.redactPostponed(ctx)
 	return x, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"matrix-tui/bot/crash"
@@ -108,10 +109,8 @@ func merge(ctx context.Context, dir, from, to string) error {
 	}
 	err = y.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
-		for _, hash := range hashes {
-			if err := w.forget(hash); err != nil {
-				return err
-			}
+		if err := w.forgetAll(hashes); err != nil {
+			return err
 		}
 		for _, doc := range docs {
 			if err := w.add(doc); err != nil {
@@ -127,6 +126,30 @@ func merge(ctx context.Context, dir, from, to string) error {
 		err = y.saveForgotten(ctx)
 	}
 	return errors.Join(err, y.Close())
+}
+
+// forgetAll removes what another index has forgotten.
+func (w *writer) forgetAll(hashes [][]byte) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	gone := Forgotten{}
+	for _, hash := range hashes {
+		gone[string(hash)] = true
+		if err := w.forget(hash); err != nil {
+			return err
+		}
+	}
+	is := func(e Entry) bool { return gone.Event(e.Event) || gone[string(hashOf(e.Text))] }
+	if _, _, err := w.dropEntries(is, false); err != nil {
+		return err
+	}
+	if err := w.dropLines(func(l Line) bool {
+		return gone[string(hashOf(l.Text))] || slices.ContainsFunc(strings.Fields(l.Event), gone.Event)
+	}); err != nil {
+		return err
+	}
+	return w.dropUnused()
 }
 
 // add stores a document that is not there yet, or the notes that are not.

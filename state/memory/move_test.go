@@ -92,3 +92,42 @@ func TestMove(t *testing.T) {
 		t.Errorf("lines %+v, %v", lines, err)
 	}
 }
+
+// What the old room has forgotten is forgotten by its successor, too.
+func TestMoveForgets(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	talk := Document{Source: SourceTranscript, Path: "conversation/1", Origin: OriginTask, Entries: []Entry{
+		{From: 1, To: 1, Text: "the ferry is green", Event: "$1"}, {From: 2, To: 2, Text: "yes", Event: "$2"},
+		{From: 3, To: 3, Text: "the crane is yellow", Event: "$3"},
+	}}
+	learned := []Line{
+		{Event: "$1", Path: "MEMORY.md", Text: "the ferry is green"},
+		{Event: "$2", Path: "MEMORY.md", Text: "it is so"},
+		{Event: "$3", Path: "MEMORY.md", Text: "crane: yellow"},
+	}
+	for _, room := range []string{"!old", "!new"} {
+		x, err := Open(ctx, dir, room)
+		must(t, err)
+		_, err = x.Learn(ctx, []Document{talk}, learned)
+		must(t, err)
+		if room == "!old" {
+			_, err = x.ForgetText(ctx, "ferry")
+			must(t, err)
+			_, err = x.Redact(ctx, "$2")
+			must(t, err)
+		}
+		must(t, x.Close())
+	}
+	must(t, Move(ctx, dir, "!old", "!new"))
+	x, err := Open(ctx, dir, "!new")
+	must(t, err)
+	defer x.Close()
+	entries, err := x.Read(ctx, "conversation/1", 1, 9)
+	if must(t, err); len(entries) != 1 || entries[0].Text != "the crane is yellow" {
+		t.Errorf("entries %+v", entries)
+	}
+	lines, err := x.Unsettled(ctx)
+	if must(t, err); len(lines) != 1 || lines[0].Text != "crane: yellow" {
+		t.Errorf("lines %+v", lines)
+	}
+}

@@ -39,8 +39,11 @@ func (x *Index) replace(ctx context.Context, event, text string) (found bool, er
 			return err
 		}
 		for _, old := range said {
-			if len(old) >= leastHashed && old != text {
-				if err := w.forget(hashOf(old)); err != nil {
+			if len(old) < leastHashed || old == text {
+				continue
+			}
+			for _, hash := range hashesOf(old) {
+				if err := w.forget(hash); err != nil {
 					return err
 				}
 			}
@@ -101,21 +104,6 @@ func (w *writer) dropCopies(event string, forGood bool) error {
 	if len(copies) == 0 {
 		return nil
 	}
-	units, hashes, _, err := matching(w.ctx, w.tx, func(text string) bool { return copies[string(hashOf(text))] })
-	if err != nil {
-		return err
-	}
-	for hash := range hashes {
-		if forGood {
-			if err := w.forget([]byte(hash)); err != nil {
-				return err
-			}
-		}
-	}
-	for unit := range units {
-		if err := w.change(unit, func(e *Entry) bool { return e.Event == event || !hashes[string(hashOf(e.Text))] }); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, _, err = w.dropEntries(func(e Entry) bool { return e.Event != event && copies[string(hashOf(e.Text))] }, forGood)
+	return err
 }

@@ -15,14 +15,14 @@ import (
 // Rooms lists the rooms that have an index in the state directory dir. An index that cannot be read is left out: Open
 // knows its room, and repairs it.
 func Rooms(dir string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, Folder, "*.db"))
+	files, err := Files(dir)
 	if err != nil {
-		return nil, fmt.Errorf("list memory: %w", err)
+		return nil, explain(err, filepath.Join(dir, Folder))
 	}
 	var rooms []string
 	for _, file := range files {
 		room, err := roomOf(file)
-		if err == nil && Path(dir, room) == filepath.Join(dir, Folder, filepath.Base(file)) {
+		if err == nil && Path(dir, room) == file {
 			rooms = append(rooms, room)
 		} else if err != nil && !damage.Is(err) && !isMissing(err) && !errors.Is(err, errEmpty) {
 			return nil, explain(fmt.Errorf("list memory: %w", err), file)

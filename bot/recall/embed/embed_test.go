@@ -110,3 +110,16 @@ func TestErrorsContainNoText(t *testing.T) {
 		t.Errorf("without an address: %v", err)
 	}
 }
+
+// A redirect is not followed: another server would get the key and the texts.
+func TestNoRedirect(t *testing.T) {
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	t.Cleanup(other.Close)
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		client := clientOf(t, http.RedirectHandler(other.URL, status))
+		if vectors, err := client.Fetch(t.Context(), false, []string{"my secret plan"}); err == nil || asked {
+			t.Errorf("%d: %d vectors, %v, the other server was asked: %v", status, len(vectors), err, asked)
+		}
+	}
+}

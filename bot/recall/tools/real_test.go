@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,20 +38,12 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 108 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	spec := sandbox.Spec{Room: sandboxtest.Room("tools"), Image: image, Version: "test"}
 	r := open(t)
 	r.learn(t, spec.Room, 1, "remember that the harbour's code word is pelican", "Noted.")
 
 	var requests atomic.Int64
-	door := gateway.New(gateway.Config{Dir: dir, Upstream: upstream, Key: "k", Log: zerolog.Nop()})
+	door := gateway.New(gateway.Config{Dir: sandboxtest.GatewayDir(t), Upstream: upstream, Key: "k", Log: zerolog.Nop()})
 	serve := Handler(r.memory, zerolog.Nop())
 	door.Mount(agent.MemoryPath, func(room string) http.Handler {
 		requests.Add(1)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
@@ -33,10 +32,24 @@ const (
 func Handler(m *recall.Memory, log zerolog.Logger) func(room string) http.Handler {
 	schemas := mcp.NewSchemaCache()
 	return func(room string) http.Handler {
-		s := newServer(tools{m, room, log, &sync.Mutex{}}, schemas)
-		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
-			&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest})
+		s := newServer(tools{m, room, log}, schemas)
+		return withoutBatches(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+			&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxRequest}))
 	}
+}
+
+// noBatches is the first version of MCP in which a request is one call.
+const noBatches = "2025-06-18"
+
+// withoutBatches makes a server refuse a request with several calls, which it would take from older clients.
+func withoutBatches(next http.Handler) http.Handler {
+	const header = "Mcp-Protocol-Version"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(header) < noBatches {
+			r.Header.Set(header, noBatches)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // List returns the tools in the form in which MCP lists them, for a client that need not ask.
@@ -100,17 +113,6 @@ type tools struct {
 	memory *recall.Memory
 	room   string
 	log    zerolog.Logger
-	turn   *sync.Mutex // of a request: it may contain several calls
-}
-
-// begin waits for the calls of the same request that came before.
-func (t tools) begin(ctx context.Context) (end func(), err error) {
-	t.turn.Lock()
-	if err := ctx.Err(); err != nil {
-		t.turn.Unlock()
-		return nil, err
-	}
-	return t.turn.Unlock, nil
 }
 
 func (t tools) search(ctx context.Context, _ *mcp.CallToolRequest, args searchArguments) (*mcp.CallToolResult, any, error) {
@@ -118,11 +120,6 @@ func (t tools) search(ctx context.Context, _ *mcp.CallToolRequest, args searchAr
 	if err != nil {
 		return nil, nil, err
 	}
-	end, err := t.begin(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer end()
 	hits, err := t.memory.Search(ctx, t.room, q)
 	if err != nil {
 		return nil, nil, t.failed(ctx, err)
@@ -135,11 +132,6 @@ func (t tools) get(ctx context.Context, _ *mcp.CallToolRequest, args getArgument
 	if err != nil {
 		return nil, nil, err
 	}
-	end, err := t.begin(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer end()
 	entries, err := t.memory.Read(ctx, t.room, args.Path, args.From, args.Lines)
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
 		return nil, nil, t.failed(ctx, err)
