@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"matrix-tui/sandbox"
 )
 
 func TestCommand(t *testing.T) {
 	nasty := "-x --yolo=false '\"$(id)\n@file /quit"
-	argv := command(Task{Session: "S", Prompt: nasty})
+	argv := runSpec(Task{Session: "S", Prompt: nasty}, "", Offers{}).Argv
 	for _, want := range []string{"--prompt=" + nasty, "--session-id=S", "--model=" + DefaultModel, "--skip-trust", "--approval-mode=yolo", "--output-format=stream-json"} {
 		if !slices.Contains(argv, want) {
 			t.Errorf("%q lacks %q", argv, want)
@@ -19,6 +21,39 @@ func TestCommand(t *testing.T) {
 	if !slices.Contains(argv, "--resume=S") || slices.Contains(argv, "--session-id=S") || !slices.Contains(argv, "--model=m") {
 		t.Errorf("resume: %q", argv)
 	}
+}
+
+// What a run is parked for is everything that it is started with but the prompt, and what only concerns its record.
+func TestWarmKey(t *testing.T) {
+	base := Task{Run: "R", Session: "S", Prompt: "p"}
+	key := func(t Task) string { return runSpec(t, "key", Offers{}).Warm.Key }
+	for name, c := range map[string]struct {
+		change func(*Task)
+		same   bool
+	}{
+		"run":         {func(t *Task) { t.Run = "other" }, true},
+		"prompt":      {func(t *Task) { t.Prompt = "other" }, true},
+		"long prompt": {func(t *Task) { t.Prompt = strings.Repeat("x", MaxPrompt) }, true},
+		"watch":       {func(t *Task) { t.Watch = []string{"/x"} }, true},
+		"files":       {func(t *Task) { t.Files = workspaceFile("x") }, true},
+		"session":     {func(t *Task) { t.Session = "other" }, false},
+		"resume":      {func(t *Task) { t.Resume = true }, false},
+		"model":       {func(t *Task) { t.Model = "other" }, false},
+		"approvals":   {func(t *Task) { t.Approvals = []string{"git push"} }, false},
+	} {
+		task := base
+		c.change(&task)
+		if (key(task) == key(base)) != c.same {
+			t.Errorf("%s: same %v", name, !c.same)
+		}
+	}
+	if runSpec(base, "key", Offers{}).Warm.Key == runSpec(base, "key", Offers{Search: true}).Warm.Key {
+		t.Error("other tools: the same")
+	}
+}
+
+func workspaceFile(text string) []sandbox.File {
+	return []sandbox.File{{Path: "/workspace/task.md", Data: []byte(text)}}
 }
 
 func TestRunSpec(t *testing.T) {
@@ -102,7 +137,7 @@ func TestCheck(t *testing.T) {
 		{"UUID", func(t *Task) { t.Session = "--help" }},
 		{"no prompt", func(t *Task) { t.Prompt = " \n" }},
 		{"NUL", func(t *Task) { t.Prompt = "a\x00b" }},
-		{"limit 131062", func(t *Task) { t.Prompt = strings.Repeat("x", MaxPrompt+1) }},
+		{"limit 4194304", func(t *Task) { t.Prompt = strings.Repeat("x", MaxPrompt+1) }},
 	} {
 		task := fine
 		c.change(&task)

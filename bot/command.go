@@ -119,7 +119,7 @@ func (c command) alone() bool { return c.text == "" || strings.HasPrefix(c.text,
 
 // doHelp lists the commands that the sender may use in this room.
 func (r *room) doHelp(ctx context.Context, row state.Event, _ string) error {
-	text := r.bot.policy.Room(r.id).Reply.Address(r.bot.mayBeAlone(r.id), r.bot.name()) + " Commands:\n"
+	text := r.address(r.bot.mayBeAlone(r.id)) + " Commands:\n"
 	for _, c := range commands {
 		if c.owners && !r.bot.isOwner(row.Sender) || c.direct && !r.bot.isDirect(r.id) {
 			continue

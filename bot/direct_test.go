@@ -45,7 +45,7 @@ func TestAddress(t *testing.T) {
 		{policy.All, false, "Tell me what you want done, in your own words."},
 		{policy.MentionOnly, true, "To give me a task, mention me (`bot`) or reply to me and say what you want done, in your own words."},
 	} {
-		if got := c.reply.Address(c.alone, "bot"); got != c.want {
+		if got := address(c.reply, c.alone, "bot"); got != c.want {
 			t.Errorf("%q, alone %v: %s", c.reply, c.alone, got)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
+	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -91,6 +93,15 @@ func (r *room) noteDirect(ctx context.Context, invite state.Event) error {
 	return err
 }
 
+// address explains how to give the bot a task in the room. alone says that it and one other person are the only members.
+func (r *room) address(alone bool) string {
+	return address(r.bot.policy.Room(r.id).Reply, alone, r.bot.name())
+}
+
+func address(reply policy.Reply, alone bool, name string) string {
+	return text.Address(reply.In(alone) == policy.MentionOnly, reply.In(false) == policy.MentionOnly, name)
+}
+
 // doGreeting greets a room that the bot has joined, or sends a pairing code if it is
 // a direct chat with an unknown user.
 func (r *room) doGreeting(ctx context.Context, row state.Event) error {
@@ -105,7 +116,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if err := r.env.AskAgain(ctx); err != nil { // questions that moved here from the predecessor
 		return err
 	}
-	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(r.bot.policy.Room(r.id).Reply.Greeting(alone, r.bot.name())))); err != nil {
+	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(text.Greeting(r.address(alone))))); err != nil {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })

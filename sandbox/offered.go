@@ -23,8 +23,11 @@ type offers struct {
 	closed bool
 }
 
-// Offer takes a connection on which the first process of a room's container waits for requests: see
-// [boxinit.AttendPath]. It replaces the one before.
+// OfferPath is the path of the gateway at which the first process of a container offers a connection.
+const OfferPath = boxinit.AttendPath
+
+// Offer takes a connection on which the first process of a room's container waits for requests. It
+// replaces the one before.
 func (p *Podman) Offer(room string, conn net.Conn) {
 	p.offers.mu.Lock()
 	defer p.offers.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/sandbox/gateway"
 )
 
@@ -27,7 +26,7 @@ func gatewayFor(t *testing.T, p *Podman, room string) (dir string) {
 		t.Fatal(err)
 	}
 	g := gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
-	g.Attend(boxinit.AttendPath, p.Offer)
+	g.Attend(OfferPath, p.Offer)
 	t.Cleanup(func() { g.Close(context.Background()) })
 	if dir, err = g.Open(room); err != nil {
 		t.Fatal(err)

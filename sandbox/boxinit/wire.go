@@ -129,7 +129,7 @@ type RunStatus struct {
 	Stderr string
 	Watch  []Watched
 	// Warm says that the run continues a parked one.
-	Warm bool
+	Warm bool `json:",omitempty"`
 	// Started and Ended are in the container's clock. Ended is zero until the run has ended.
 	Started, Ended time.Time
 }
