@@ -8,7 +8,8 @@
 //
 // Commands and runs in a container share a process there, `boxinit attend`, which
 // carries out one request after the other and ends 30 seconds after the last:
-// a podman exec for each would take longer than most commands.
+// a podman exec for each would take longer than most commands. It serves a
+// connection that the container offers ([Podman.Offer]), or else a podman exec.
 //
 // The package talks to podman's service over its unix socket, and is the only
 // importer of podman. It never runs the podman command, never touches a volume's

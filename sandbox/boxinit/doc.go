@@ -4,8 +4,12 @@
 //
 // As PID 1 it reaps orphans and forwards a loopback port to the gateway's socket.
 // Each run has its own supervisor, which outlives whoever started the run. The
-// run's output and exit status stay in files until they are removed.
+// run's output and exit status stay in files until they are removed. A run can be
+// parked: it is started, and gets its input later.
+//
+// PID 1 also keeps a connection to the gateway open, on which the bot can send
+// requests without podman.
 //
 // The package uses only the standard library and x/sys, and is linked statically.
-// It never opens a network connection, reads a task or stores a secret.
+// It opens no network connection and stores no secret.
 package boxinit
