@@ -162,6 +162,8 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 	switch {
 	case r.Run != nil:
 		crash.Count("boxinit run")
+	case r.Park != nil:
+		crash.Count("boxinit park")
 	case r.Exec != nil:
 		crash.Count("boxinit exec")
 	}

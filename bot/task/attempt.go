@@ -24,6 +24,7 @@ type attempt struct {
 	task  *Task
 	shown *progress
 	stop  *interrupt
+	works func()       // called at the agent's first sign of life
 	acted *atomic.Bool // set when the agent calls a tool
 
 	container *sandbox.Container
@@ -193,6 +194,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 // event shows a step of the run and adds it to the transcript, unless that was done
 // before a restart.
 func (a *attempt) event(e agent.Event) {
+	a.works()
 	a.gave.Do(a.noteKnown)
 	a.shown.event(a.task.rec.Run, e)
 	switch e.Kind {

@@ -14,6 +14,7 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -46,8 +47,13 @@ func (e *Env) SignOfLife(ctx context.Context) {
 			job.Session = uuid.NewString()
 			session = job.Session
 		}
+		e.Warm.turn.Lock()
+		defer e.Warm.turn.Unlock()
 		container, err := e.park(ctx, job)
 		e.Warm.end(e.ID, like, session, container)
+		if err == nil {
+			_ = retry.Sleep(ctx, initializing)
+		}
 		if err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
 			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")
 		}
@@ -77,6 +83,9 @@ func (e *Env) park(ctx context.Context, job agent.Task) (*sandbox.Container, err
 	case err == nil:
 		return nil, errBusy
 	case !errors.Is(err, state.ErrNotFound):
+		return nil, err
+	}
+	if err := e.Warm.quiet(ctx); err != nil {
 		return nil, err
 	}
 	if e.Keeper.Low(ctx) || capacity.Free() < leastFree {

@@ -81,6 +81,8 @@ func (w *Work) Do(ctx context.Context) (err error) {
 func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	t, env := w.task, w.task.env
 	defer env.Podman.Hold(env.Container())()
+	works := env.Warm.starts()
+	defer works()
 	hasSlot := t.rec.Container != "" // its run outlived the bot and continues without waiting
 	lacks := ""                      // what it waits for
 	switch {
@@ -113,7 +115,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		} // else it was stopped, which needs no slot
 	}
 	for lost := 0; ; {
-		out, err := (&attempt{task: t, shown: shown, stop: w.stop, acted: &w.acted}).do(ctx)
+		out, err := (&attempt{task: t, shown: shown, stop: w.stop, works: works, acted: &w.acted}).do(ctx)
 		var gone *lostRun
 		if errors.As(err, &gone) {
 			if lost++; lost < maxAttempts {

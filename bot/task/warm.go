@@ -2,10 +2,12 @@ package task
 
 import (
 	"cmp"
+	"context"
 	"sync"
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
 )
 
 // Warm knows the parked runs of all rooms: agents that have been started for the next task before there is one. It is
@@ -16,9 +18,21 @@ type Warm struct {
 	time time.Duration // that a run is parked for after the last sign of life
 	now  func() time.Time
 
-	mu    sync.Mutex
-	rooms map[string]*parked
+	turn sync.Mutex // held while a run is started and initializes
+
+	mu       sync.Mutex
+	rooms    map[string]*parked
+	starting int // tasks whose agent has not shown a sign of life
 }
+
+const (
+	// settled is how long a room keeps its parked run after its last sign of life, whoever else wants one. Otherwise many
+	// rooms at once would take it from each other again and again.
+	settled = 30 * time.Second
+	// initializing is about how long a parked run keeps a processor busy.
+	initializing = time.Second
+	quietPoll    = 50 * time.Millisecond
+)
 
 // parked is a room's parked run.
 type parked struct {
@@ -57,7 +71,7 @@ func (w *Warm) begin(room, like string) (start bool, victim *sandbox.Container) 
 	if own == nil {
 		if len(w.rooms) >= w.max {
 			oldest := w.oldest()
-			if oldest == "" {
+			if oldest == "" || now.Sub(w.rooms[oldest].used) < settled {
 				return false, nil
 			}
 			victim = w.rooms[oldest].in
@@ -107,6 +121,33 @@ func (w *Warm) forget(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.rooms, room)
+}
+
+// starts notes that a task is about to start its agent. The caller calls the result when the agent works, or later.
+func (w *Warm) starts() (works func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.starting++
+	return sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.starting--
+	})
+}
+
+// quiet waits until no task is about to start its agent: that comes first.
+func (w *Warm) quiet(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		busy := w.starting > 0
+		w.mu.Unlock()
+		if !busy {
+			return ctx.Err()
+		}
+		if err := retry.Sleep(ctx, quietPoll); err != nil {
+			return err
+		}
+	}
 }
 
 // Has reports whether a run is parked in a room.

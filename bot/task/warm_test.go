@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -40,6 +41,8 @@ func TestWarm(t *testing.T) {
 	check("a second room", "b", "x", true, "")
 	w.end("b", "x", "", in("b"))
 	check("a sign of life", "a", "y", false, "")
+	check("nobody takes it away soon", "c", "x", false, "")
+	now = now.Add(settled)
 	check("the one that was used least recently gives way", "c", "x", true, "b")
 	check("while that is being started", "d", "x", true, "a")
 	check("nothing can give way", "e", "x", false, "")
@@ -67,5 +70,20 @@ func TestWarm(t *testing.T) {
 	}
 	if start, _ := NewWarm(0, time.Hour).begin("a", ""); start {
 		t.Error("it is turned off")
+	}
+}
+
+func TestWarmQuiet(t *testing.T) {
+	w := NewWarm(1, time.Hour)
+	works := w.starts()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*quietPoll)
+	defer cancel()
+	if err := w.quiet(ctx); err == nil {
+		t.Error("it does not wait for a task that starts")
+	}
+	works()
+	works()
+	if err := w.quiet(t.Context()); err != nil || w.starting != 0 {
+		t.Errorf("%v, %d start", err, w.starting)
 	}
 }
