@@ -28,8 +28,7 @@ const (
 // there is one. Call it after a task, and when a person who may use the bot shows up in the room. It is cheap if the
 // agent is there already.
 func (e *Env) SignOfLife(ctx context.Context) {
-	job := e.nextTask()
-	like := fmt.Sprintf("%s %v %s %s", job.Session, job.Resume, job.Model, strings.Join(job.Approvals, "\n"))
+	_, like := e.nextTask()
 	start, victim := e.Warm.begin(e.ID, like)
 	if !start {
 		return
@@ -42,13 +41,14 @@ func (e *Env) SignOfLife(ctx context.Context) {
 				e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")
 			}
 		}
+		e.Warm.turn.Lock()
+		defer e.Warm.turn.Unlock()
+		job, like := e.nextTask() // it may have changed meanwhile
 		session := ""
 		if !job.Resume {
 			job.Session = uuid.NewString()
 			session = job.Session
 		}
-		e.Warm.turn.Lock()
-		defer e.Warm.turn.Unlock()
 		container, err := e.park(ctx, job)
 		e.Warm.end(e.ID, like, session, container)
 		if err == nil {
@@ -63,15 +63,15 @@ func (e *Env) SignOfLife(ctx context.Context) {
 	}
 }
 
-// nextTask is what is known about the room's next task. Session is "" if it begins a new one.
-func (e *Env) nextTask() agent.Task {
+// nextTask is what is known about the room's next task, and the same as text. Session is "" if it begins a new one.
+func (e *Env) nextTask() (job agent.Task, like string) {
 	rules, session := e.rules(), e.Store.Session(e.ID)
-	job := agent.Task{Session: session, Resume: session != "", Model: rules.Model, Approvals: rules.Approvals}
+	job = agent.Task{Session: session, Resume: session != "", Model: rules.Model, Approvals: rules.Approvals}
 	job.Files = workspaceFiles("")
 	for i := range job.Files {
 		job.Files[i].New = true
 	}
-	return job
+	return job, fmt.Sprintf("%s %s %s", session, rules.Model, strings.Join(rules.Approvals, "\n"))
 }
 
 // errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.

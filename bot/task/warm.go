@@ -99,9 +99,13 @@ func (w *Warm) end(room, like, session string, in *sandbox.Container) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	own := w.rooms[room]
-	if own == nil || in == nil {
+	if in == nil {
 		delete(w.rooms, room)
 		return
+	}
+	if own == nil { // a task has started meanwhile
+		own = &parked{used: w.now()}
+		w.rooms[room] = own
 	}
 	own.in, own.busy, own.like, own.session, own.until = in, false, like, session, w.now().Add(w.time)
 }
