@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"matrix-tui/sandbox"
+	"matrix-tui/state/retry"
 
 	"matrix-tui/bot/bottest/host"
 )
@@ -113,23 +114,42 @@ func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) e
 
 // doParked waits until the processor time of a parked process does not grow any more.
 func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
-	last := ""
-	err := host.Poll(ctx, func() (bool, error) {
-		now, err := sc.geminiTimes(ctx, args[0], true)
-		if err != nil || neg {
-			return err == nil && now == "", nil
-		}
-		if same := now != "" && now == last; same {
-			return true, nil
-		}
-		last = now
-		time.Sleep(500 * time.Millisecond)
-		return false, nil
-	})
+	list := func() (string, error) { return sc.geminiTimes(ctx, args[0], true) }
+	err := error(nil)
+	if neg {
+		err = host.Poll(ctx, func() (bool, error) {
+			found, err := list()
+			return err == nil && found == "", nil
+		})
+	} else {
+		err = settled(ctx, list)
+	}
 	if err != nil {
-		return fmt.Errorf("parked in the container of %s: %q: %w", args[0], last, err)
+		return fmt.Errorf("parked in the container of %s: %w", args[0], err)
 	}
 	return nil
+}
+
+// Parked waits until Gemini is parked in a container and has initialized.
+func Parked(ctx context.Context, container string) error {
+	id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
+	if err != nil {
+		return err
+	}
+	return settled(ctx, func() (string, error) { return host.Geminis(strings.TrimSpace(id), true) })
+}
+
+// settled waits until there is a process whose processor time does not grow any more.
+func settled(ctx context.Context, list func() (string, error)) error {
+	last := ""
+	return host.Poll(ctx, func() (bool, error) {
+		now, err := list()
+		if err != nil || now != "" && now == last {
+			return err == nil, nil
+		}
+		last = now
+		return false, retry.Sleep(ctx, 500*time.Millisecond)
+	})
 }
 
 func doProcess(ctx context.Context, sc *script, _ bool, args []string) error {

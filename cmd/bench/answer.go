@@ -44,6 +44,9 @@ func measureAnswer(ctx context.Context, b *bench) (err error) {
 		if err := s.settle(ctx); err != nil {
 			return err
 		}
+		if err := s.parked(ctx, room); err != nil {
+			return err
+		}
 		mark := s.mark()
 		begun, err := s.answer(ctx, room, task, "choice "+number, "chose "+number)
 		if err != nil {
@@ -69,11 +72,11 @@ func measureAnswer(ctx context.Context, b *bench) (err error) {
 		asked, bares, clis = append(asked, ms(answer)), append(bares, ms(alone)), append(clis, ms(cli))
 		ours, beyond = append(ours, ms(answer-alone)), append(beyond, ms(answer-cli))
 	}
-	b.table.add("answer sent → the model's next request", "ms", 0, asked...)
+	b.table.add("answer sent → the model's next request, the agent waits", "ms", 100, asked...)
 	b.table.add("the same argv by bare podman exec → model request", "ms", 0, bares...)
-	b.table.add("answer → next request minus bare podman exec (pair by pair)", "ms", 200, ours...)
+	b.table.add("answer → next request minus bare podman exec (pair by pair)", "ms", 0, ours...)
 	b.table.add("  the CLI alone: its start in the container → model request", "ms", 0, clis...)
-	b.table.add("  answer → next request minus the CLI alone", "ms", 200, beyond...)
+	b.table.add("  answer → next request minus the CLI alone", "ms", 0, beyond...)
 	return nil
 }
 

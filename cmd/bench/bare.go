@@ -72,8 +72,13 @@ func (r *bareRun) find(out []byte) {
 			continue
 		}
 		argv, env := words(fields[0]), words(fields[1])
-		prompt := slices.IndexFunc(argv, func(a string) bool { return strings.HasPrefix(a, "--prompt=") })
-		if prompt < 0 || strings.HasSuffix(argv[0], "boxinit") || !strings.Contains(argv[prompt], r.held) {
+		if !slices.Contains(argv, "--output-format=stream-json") || strings.HasSuffix(argv[0], "boxinit") {
+			continue
+		}
+		switch prompt := slices.IndexFunc(argv, func(a string) bool { return strings.HasPrefix(a, "--prompt=") }); {
+		case prompt < 0: // it was parked, and has read its prompt from stdin
+			argv = append(argv, "--prompt=[alice]: "+r.held)
+		case !strings.Contains(argv[prompt], r.held):
 			continue
 		}
 		r.argv = argv
