@@ -120,7 +120,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 		return err
 	}
 	r.bot.start(func() { r.describe(r.bot.ctx) })
-	r.env.SignOfLife(r.bot.ctx)
+	r.env.SignOfLife(r.bot.ctx, task.Calm)
 	return r.finish(ctx, row)
 }
 

@@ -10,7 +10,7 @@ func (b *Bot) expectTasks(batch *matrix.Sync) {
 	for name, joined := range batch.Joined {
 		for _, user := range joined.Present {
 			if !b.isSelf(user) && b.mayUse(name, user, b.isDirect(name)).Heard {
-				b.room(name).env.SignOfLife(b.ctx)
+				b.room(name).env.SignOfLife(b.ctx, 0)
 				break
 			}
 		}

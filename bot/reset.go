@@ -19,7 +19,7 @@ func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
 		return fmt.Errorf("forget session: %w", err)
 	}
-	r.env.SignOfLife(r.bot.ctx)
+	r.env.SignOfLife(r.bot.ctx, 0)
 	return r.tell(ctx, row, "The next task starts a new session. I keep this room's conversation, and the files are unchanged."+r.after())
 }
 

@@ -22,12 +22,14 @@ const (
 	parkTime = time.Minute
 	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes 235 MB.
 	leastFree = 512 << 20
+	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
+	Calm = 1500 * time.Millisecond
 )
 
 // SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
 // there is one. Call it after a task, and when a person who may use the bot shows up in the room. It is cheap if the
-// agent is there already.
-func (e *Env) SignOfLife(ctx context.Context) {
+// agent is there already. It does nothing if a task comes within the time that it waits first.
+func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) {
 	_, like := e.nextTask()
 	start, victim := e.Warm.begin(e.ID, like)
 	if !start {
@@ -36,6 +38,7 @@ func (e *Env) SignOfLife(ctx context.Context) {
 	started := e.Start(func() {
 		ctx, cancel := context.WithTimeout(ctx, parkTime)
 		defer cancel()
+		_ = retry.Sleep(ctx, wait)
 		if victim != nil {
 			if err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
 				e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")

@@ -38,7 +38,7 @@ func (w *Work) Do(ctx context.Context) (err error) {
 		if err == nil { // otherwise the run may continue
 			t.env.closeModel(t.rec.Key)
 			if !gone {
-				t.env.SignOfLife(w.life)
+				t.env.SignOfLife(w.life, Calm)
 			}
 		}
 	}()
