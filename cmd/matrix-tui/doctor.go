@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/bot/alert"
+	"matrix-tui/bot/capacity"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/damage"
 )
@@ -87,6 +88,7 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 	say(checkPolicy(string(cfg.StateDir)))
 	say(checkIndexes(ctx, cfg))
 	say(checkMemory(cfg, "/proc/meminfo"))
+	say(checkWarm(cfg.WarmAgents, capacity.WarmAgents()))
 	if cfg.APIListen != "" {
 		limited, cancel := context.WithTimeout(ctx, checkTime)
 		say(checkAPI(limited, cfg))

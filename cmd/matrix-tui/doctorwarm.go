@@ -1,0 +1,21 @@
+package main
+
+import "matrix-tui/bot/text"
+
+// warmMemory is what a waiting agent takes, in bytes.
+const warmMemory = 235 << 20
+
+// checkWarm says in how many rooms agents wait for the next task. Suits is how many the host's memory suits.
+func checkWarm(setting *Agents, suits int) finding {
+	most := setting.or(suits)
+	takes := text.Size(int64(most) * warmMemory)
+	switch {
+	case most == 0 && setting == nil:
+		return good("waiting agents: none, because the host has little memory: each task starts its agent, which takes a second or two")
+	case most == 0:
+		return good("waiting agents: none (WARM_AGENTS)")
+	case most > suits:
+		return good("waiting agents: in up to %d rooms (WARM_AGENTS), which takes up to %s of memory; the host's memory suits %d", most, takes, suits)
+	}
+	return good("waiting agents: in up to %d rooms, which takes up to %s of memory", most, takes)
+}
