@@ -1,0 +1,71 @@
+package boxinit
+
+import (
+	"os"
+	"time"
+)
+
+// await is the parked run's wait for its input. It ends the run when that was discarded, or its time is up.
+func (r *supervised) await() {
+	changes := newChanges(r.store.runs())
+	defer changes.close()
+	for r.isParked() {
+		var rec parkedRecord
+		if err := readIn(r.dir, "parked.json", &rec); err == nil && !time.Now().Before(rec.Until) {
+			r.expire()
+		}
+		changes.wait()
+	}
+	input, err := r.dir.ReadFile("input")
+	if err != nil { // it was discarded
+		r.record.kill(r.record.Mark, false)
+		return
+	}
+	r.killFirst(500)
+	first := min(len(input), 4096) // fits into the pipe
+	if _, err := r.stdin.Write(input[:first]); err == nil {
+		_ = r.dir.Remove("input")
+	}
+	feed(r.stdin, input[first:])
+}
+
+// expire removes the record, unless the run is just being used or has been given more time.
+func (r *supervised) expire() {
+	gate, err := r.store.gate()
+	if err != nil {
+		return
+	}
+	defer gate.Close()
+	var rec parkedRecord
+	if r.isParked() && readIn(r.dir, "parked.json", &rec) == nil && !time.Now().Before(rec.Until) {
+		r.record.kill(r.record.Mark, false)
+		_ = os.RemoveAll(r.store.run(parkedRun))
+	}
+}
+
+// isParked reports whether the run's folder is still that of a parked run.
+func (r *supervised) isParked() bool {
+	own, err := r.dir.Stat(".")
+	if err != nil {
+		return false
+	}
+	parked, err := os.Lstat(r.store.run(parkedRun))
+	return err == nil && os.SameFile(own, parked)
+}
+
+// unused reports whether the run, whose command has ended, was never used, and forgets it.
+func (r *supervised) unused() bool {
+	if r.isParked() { // otherwise who uses it may hold the gate, and wait for this process
+		gate, err := r.store.gate()
+		if err != nil {
+			return true
+		}
+		defer gate.Close()
+	}
+	if r.isParked() {
+		_ = os.RemoveAll(r.store.run(parkedRun))
+		return true
+	}
+	_, err := r.dir.Stat("begin.json")
+	return err != nil
+}
