@@ -95,8 +95,8 @@ func TestOddOffers(t *testing.T) {
 		ours, theirs := net.Pipe()
 		go do(theirs)
 		p.Offer(container.Room, ours)
-		for id := range p.lines.open { // so that a new one is needed
-			p.lines.drop(id, p.lines.open[id])
+		if l := p.lines.take(t.Context(), container.ID); l != nil { // so that a new one is needed
+			l.close()
 		}
 		if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
 			t.Errorf("%s: %+v, %v", name, result, err)
