@@ -119,8 +119,12 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if err := r.queue(ctx, r.out(state.KindGreeting, task.KeyOf(row.Room, row.ID)+"-g", matrix.Notice(text.Greeting(r.address(alone))))); err != nil {
 		return err
 	}
-	r.bot.start(func() { r.describe(r.bot.ctx) })
-	r.env.SignOfLife(r.bot.ctx, task.Calm)
+	r.bot.start(func() {
+		r.describe(r.bot.ctx)
+		if before, err := r.bot.predecessor(r.bot.ctx, r.id); err == nil && before == "" {
+			r.env.Welcome(r.bot.ctx)
+		}
+	})
 	return r.finish(ctx, row)
 }
 

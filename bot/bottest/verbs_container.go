@@ -132,11 +132,13 @@ func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
 
 // Parked waits until Gemini is parked in a container and has initialized.
 func Parked(ctx context.Context, container string) error {
-	id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
-	if err != nil {
-		return err
-	}
-	return settled(ctx, func() (string, error) { return host.Geminis(strings.TrimSpace(id), true) })
+	return settled(ctx, func() (string, error) {
+		id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
+		if err != nil {
+			return "", nil // not yet
+		}
+		return host.Geminis(strings.TrimSpace(id), true)
+	})
 }
 
 // settled waits until there is a process whose processor time does not grow any more.

@@ -28,8 +28,17 @@ const (
 
 // SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
 // there is one. Call it after a task, and when a person who may use the bot shows up in the room. It is cheap if the
-// agent is there already. It does nothing if a task comes within the time that it waits first.
-func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) {
+// agent is there already. It does nothing if a task comes within the time that it waits first, or if the room has no
+// container: that of an upgraded room may be about to move here.
+func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) { e.expect(ctx, wait, false) }
+
+// Welcome is SignOfLife in a new room that replaces no other. It creates the room's container.
+func (e *Env) Welcome(ctx context.Context) { e.expect(ctx, Calm, true) }
+
+func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
+	if !create && e.Store.Container(e.ID) == "" {
+		return
+	}
 	_, like := e.nextTask()
 	start, victim := e.Warm.begin(e.ID, like)
 	if !start {
@@ -52,7 +61,7 @@ func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) {
 			job.Session = uuid.NewString()
 			session = job.Session
 		}
-		container, err := e.park(ctx, job)
+		container, err := e.park(ctx, job, create)
 		e.Warm.end(e.ID, like, session, container)
 		if err == nil {
 			_ = retry.Sleep(ctx, initializing)
@@ -81,7 +90,7 @@ func (e *Env) nextTask() (job agent.Task, like string) {
 var errBusy = errors.New("the room or the host is busy")
 
 // park starts a run that waits for the task, and returns the container that it is in.
-func (e *Env) park(ctx context.Context, job agent.Task) (*sandbox.Container, error) {
+func (e *Env) park(ctx context.Context, job agent.Task, create bool) (*sandbox.Container, error) {
 	switch _, err := e.Journal.NextTask(ctx, e.ID); {
 	case err == nil:
 		return nil, errBusy
@@ -90,6 +99,9 @@ func (e *Env) park(ctx context.Context, job agent.Task) (*sandbox.Container, err
 	}
 	if err := e.Warm.quiet(ctx); err != nil {
 		return nil, err
+	}
+	if !create && e.Store.Container(e.ID) == "" {
+		return nil, errBusy // the bot has left the room, or moved to its successor
 	}
 	if e.Keeper.Low(ctx) || capacity.Free() < leastFree {
 		return nil, errBusy
