@@ -25,10 +25,11 @@ const AttendPath = "/boxinit"
 const FrameHeader = 5
 
 const (
-	callPause    = 250 * time.Millisecond // before a call is repeated
-	refusedPause = time.Minute            // the same if the gateway does not know the path
-	callTime     = 10 * time.Second       // for an answer
-	maxCallReply = 4 << 10                // bytes
+	callPause    = 250 * time.Millisecond // before a call is repeated; it doubles while nobody answers
+	callPauseMax = 8 * time.Second
+	refusedPause = time.Minute      // the same if the gateway does not know the path
+	callTime     = 10 * time.Second // for an answer
+	maxCallReply = 4 << 10          // bytes
 )
 
 var errRefused = errors.New("the gateway does not take the connection")
@@ -36,17 +37,21 @@ var errRefused = errors.New("the gateway does not take the connection")
 // callOut keeps a connection to the gateway open on which the bot can send requests, without podman. When one comes, a
 // child serves it, and the next connection is opened.
 func (p *Program) callOut(ctx context.Context) {
-	for ctx.Err() == nil {
+	for failed := callPause; ctx.Err() == nil; {
 		pause := callPause
 		conn, err := callGateway(ctx)
-		if err == nil {
+		switch {
+		case err == nil:
 			if asked(conn) {
 				p.serveOn(conn)
 				pause = 0
 			}
 			conn.Close()
-		} else if errors.Is(err, errRefused) {
+			failed = callPause
+		case errors.Is(err, errRefused):
 			pause = refusedPause
+		default:
+			pause, failed = failed, min(2*failed, callPauseMax)
 		}
 		select {
 		case <-time.After(pause):
