@@ -3,6 +3,8 @@ package boxinit
 import (
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // await is the parked run's wait for its input. It ends the run when that was discarded, or its time is up.
@@ -23,10 +25,28 @@ func (r *supervised) await() {
 	}
 	r.killFirst(500)
 	first := min(len(input), 4096) // fits into the pipe
-	if _, err := r.stdin.Write(input[:first]); err == nil {
+	if _, err := r.stdin.Write(input[:first]); err == nil && r.reads() {
 		_ = r.dir.Remove("input")
 	}
 	feed(r.stdin, input[first:])
+}
+
+// readTime is how long a command that has initialized takes at most to read its input. One that still initializes gets
+// it later.
+const readTime = 300 * time.Millisecond
+
+// reads reports whether the command has read the beginning of its input, or will. It returns false if the command dies:
+// a process that is being killed keeps its pipe open for a while.
+func (r *supervised) reads() bool {
+	for begun := time.Now(); time.Since(begun) < readTime; time.Sleep(handPoll) {
+		if left, err := unix.IoctlGetInt(int(r.stdin.Fd()), unix.TIOCINQ); err == nil && left == 0 {
+			return true
+		}
+		if p, err := processOf(r.main); err != nil || p.dead {
+			return false
+		}
+	}
+	return true
 }
 
 // expire removes the record, unless the run is just being used or has been given more time.
