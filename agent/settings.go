@@ -154,9 +154,10 @@ func command(t Task) []string {
 	if t.Resume {
 		session = "--resume=" + t.Session
 	}
+	// Without --prompt, it reads the prompt from stdin once it has initialized. Without --model, a router asks the model
+	// several times first.
 	return []string{"node", "--require=" + preloadFile, cliPath, "--output-format=stream-json", "--skip-trust", "--approval-mode=yolo",
-		"--model=" + t.model(), // else a router asks the model several times first
-		session}                // without --prompt, it reads the prompt from stdin when it has initialized
+		"--model=" + t.model(), session}
 }
 
 // model returns the name of the model.

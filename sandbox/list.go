@@ -87,6 +87,7 @@ func (p *Podman) Destroy(ctx context.Context, name string) error {
 		return explain(err, "destroy container", name)
 	}
 	defer p.uses.forget(name)
+	defer p.ensured.Delete(name)
 	return p.remove(ctx, data.ID)
 }
 

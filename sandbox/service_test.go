@@ -137,7 +137,7 @@ func followThroughRestart(t *testing.T, follow func(*Container, io.Writer) (RunS
 	}
 	text := lines.text.String()
 	if int64(len(text)) != got.status.Size || !strings.HasPrefix(text, "first\n1\n2\n") || !strings.HasSuffix(text, "\n19999\n20000\n") {
-		t.Errorf("%d bytes came, the run printed %d", len(text), got.status.Size)
+		t.Errorf("%d bytes came, the run printed %d: %+v", len(text), got.status.Size, got.status)
 	}
 }
 

@@ -84,6 +84,7 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 			return err
 		}
 		p.uses.forget(name)
+		p.ensured.Delete(name)
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}

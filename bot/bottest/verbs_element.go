@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 
 	"matrix-tui/bot/bottest/element"
 	"matrix-tui/bot/bottest/host"
@@ -274,71 +272,6 @@ func (sc *script) elementFile(ctx context.Context, e *elementUser, args []string
 	}
 	if ok, err := regexp.Match(args[2], text); err != nil || !ok {
 		return fmt.Errorf("%s (%d bytes) begins with %q", m.Body, len(text), cut(string(text), 200))
-	}
-	return nil
-}
-
-func (sc *script) elementVerify(ctx context.Context, e *elementUser, args []string) error {
-	request := map[string]any{"user": sc.bot.id}
-	if len(args) > 0 {
-		r, err := sc.room(args[0])
-		if err != nil {
-			return err
-		}
-		request["room"] = r.id
-	}
-	var emojis [][]string
-	if err := e.Do(ctx, "verify", request, &emojis); err != nil {
-		return err
-	}
-	var names []string
-	for _, emoji := range emojis {
-		names = append(names, strings.Join(emoji, " "))
-	}
-	return sc.emojisLogged(ctx, names)
-}
-
-func (sc *script) elementAgain(ctx context.Context, e *elementUser, _ []string) error {
-	return e.Do(ctx, "again", nil, nil)
-}
-
-// review is what the client says about its rooms.
-type review struct {
-	Problems []string
-	People   map[string]struct {
-		Verified bool
-		Approval bool // the identity has changed since it was first seen
-		Devices  map[string]struct{ Signed, Verified bool }
-	}
-}
-
-func (sc *script) elementTrusts(ctx context.Context, e *elementUser, args []string) error {
-	if !slices.Contains([]string{"signed", "verified"}, args[0]) {
-		return fmt.Errorf("signed or verified, not %s", args[0])
-	}
-	if err := sc.quiet(ctx); err != nil {
-		return err
-	}
-	var problems []string
-	err := host.Poll(ctx, func() (bool, error) {
-		var now review
-		if err := e.Do(ctx, "review", nil, &now); err != nil {
-			return false, err
-		}
-		problems = now.Problems
-		bot := now.People[sc.bot.id]
-		if bot.Approval || bot.Verified != (args[0] == "verified") || len(bot.Devices) == 0 {
-			problems = append(problems, fmt.Sprintf("the bot is %+v", bot))
-		}
-		for id, device := range bot.Devices {
-			if !device.Signed || device.Verified != bot.Verified {
-				problems = append(problems, fmt.Sprintf("the bot's device %s is %+v", id, device))
-			}
-		}
-		return len(problems) == 0, nil
-	})
-	if err != nil {
-		return fmt.Errorf("Element warns: %w: %s", err, strings.Join(problems, "\n"))
 	}
 	return nil
 }

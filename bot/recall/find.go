@@ -42,6 +42,7 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 	if m == nil {
 		return k
 	}
+	stopping := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if !m.knows(room) && len(m.store.History(room)) == 0 { // its first task
@@ -55,8 +56,10 @@ func (m *Memory) Find(ctx context.Context, room, session, text string, others ..
 		return err
 	})
 	if err != nil {
-		if ctx.Err() == nil {
-			m.log.Warn().Err(err).Str("room", room).Msg("cannot search the memory of a room")
+		m.warn(stopping, room, "cannot search the memory of a room", err)
+		if len(k.Forgotten) == 0 { // what was forgotten stays so, even if the index cannot be read now
+			k.Forgotten, err = memory.LoadForgotten(m.dir, room)
+			m.warn(stopping, room, "cannot read what a room has forgotten", err)
 		}
 		return Known{Forgotten: k.Forgotten}
 	}

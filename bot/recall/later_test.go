@@ -159,6 +159,37 @@ func TestMissedTasks(t *testing.T) {
 	}
 }
 
+// The lines of a redacted message stay forgotten, although no file with them has been read yet.
+func TestForgottenLines(t *testing.T) {
+	m := newMemory(t)
+	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."))
+	before := lines(t, m, "!r")
+	if len(before) < 2 {
+		t.Fatalf("lines: %q", before)
+	}
+	m.Redact(t.Context(), "!r", "$1")
+	k := m.Find(t.Context(), "!r", "", "what is my cat called?")
+	for _, line := range before {
+		_, text, _ := strings.Cut(line, ": ")
+		if !k.Forgotten.Text(line) && !k.Forgotten.Text(text) {
+			t.Errorf("%q is not forgotten", line)
+		}
+	}
+}
+
+// What was forgotten stays so if the index cannot be read in time.
+func TestForgottenWithoutTime(t *testing.T) {
+	m := newMemory(t)
+	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."))
+	m.Redact(t.Context(), "!r", "$1")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	k := m.Find(ctx, "!r", "", "what is my cat called?")
+	if !k.Forgotten.Event("$1") || !k.Forgotten.Text("remember that my cat is called Pixel") || len(k.Preferences) > 0 {
+		t.Errorf("found %+v", k)
+	}
+}
+
 // When the index is gone, the history that a new session gets must not contain what was redacted.
 func TestForgottenWithoutIndex(t *testing.T) {
 	m := newMemory(t)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -31,5 +32,17 @@ func (d *door) attend(w http.ResponseWriter, r *http.Request) {
 		conn.Close()
 		return
 	}
-	d.g.offered(d.room, conn)
+	d.g.offered(d.room, &given{conn, context.AfterFunc(d.live, func() { conn.Close() })})
+}
+
+// given is a connection that was given away. It is closed with its door at the latest.
+type given struct {
+	net.Conn
+	forget func() bool // that the door closes it
+}
+
+// Close closes it once and for all.
+func (c *given) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }

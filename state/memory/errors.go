@@ -22,6 +22,12 @@ var ErrFull = errors.New("memory is full")
 // ErrLocked means that another program keeps the index locked.
 var ErrLocked = errors.New("memory is locked")
 
+// isLocked reports whether another connection has locked the file.
+func isLocked(err error) bool {
+	code := sqlitefile.Code(err)
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+}
+
 // explain adds the operator's sentence to an error that involves an index.
 func explain(err error, path string) error {
 	if _, known := sentence.Of(err); known || err == nil {
@@ -31,7 +37,7 @@ func explain(err error, path string) error {
 	switch {
 	case code == sqlite3.SQLITE_FULL && !errors.Is(err, syscall.ENOSPC):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrFull, err), "The memory of this room is full (%d MiB in %s), or the disk is: forget imports, or free some space. Nothing was changed.", MaxIndex>>20, path)
-	case code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED:
+	case isLocked(err):
 		return sentence.Newf(fmt.Errorf("%w: %w", ErrLocked, err), "Another program keeps %s locked: try again, or stop it.", path)
 	case damage.Is(err):
 		return sentence.Newf(err, "%s is damaged: run `matrix-tui memory reindex`, which saves what can be read.", path)

@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sqlitefile"
 )
 
@@ -61,10 +63,7 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 	if err := os.MkdirAll(filepath.Dir(x.path), 0o700); err != nil {
 		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
 	}
-	err := x.finishRepair(ctx)
-	if err == nil {
-		err = x.open(ctx)
-	}
+	err := x.openUnlocked(ctx)
 	if damage.Is(err) || errors.Is(err, errOutdated) {
 		err = x.repair(ctx)
 	}
@@ -73,6 +72,20 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 	}
 	x.redactPostponed(ctx)
 	return x, nil
+}
+
+// openUnlocked opens the file, and tries again while it is locked: SQLite does not wait when two connections give a new
+// file its WAL.
+func (x *Index) openUnlocked(ctx context.Context) error {
+	for again := retry.New(5*time.Millisecond, 200*time.Millisecond).Until(time.Now().Add(busyTime * time.Millisecond)); ; {
+		err := x.finishRepair(ctx)
+		if err == nil {
+			err = x.open(ctx)
+		}
+		if !isLocked(err) || again.Wait(ctx, err) != nil {
+			return err
+		}
+	}
 }
 
 // errOutdated means that the index was written by another release.

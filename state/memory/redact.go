@@ -104,6 +104,14 @@ func (w *writer) dropCopies(event string, forGood bool) error {
 	if len(copies) == 0 {
 		return nil
 	}
+	for hash := range copies {
+		if !forGood {
+			break
+		}
+		if err := w.forget([]byte(hash)); err != nil { // a file that is being read may have it
+			return err
+		}
+	}
 	_, _, err = w.dropEntries(func(e Entry) bool { return e.Event != event && copies[string(hashOf(e.Text))] }, forGood)
 	return err
 }

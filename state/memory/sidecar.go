@@ -31,6 +31,23 @@ func IsKnown(dir, room string) bool { return Exists(dir, room) || exists(sidecar
 // too; the file is for a new index, which is filled from transcripts that still have the text.
 func sidecar(path string) string { return strings.TrimSuffix(path, ".db") + ForgottenExt }
 
+// LoadForgotten returns what a room has forgotten, without its index, and what it is still to forget: see Postpone.
+func LoadForgotten(dir, room string) (Forgotten, error) {
+	path, all := Path(dir, room), Forgotten{}
+	hashes, err := readSidecar(path)
+	for _, hash := range hashes {
+		all[string(hash)] = true
+	}
+	events, failed := os.ReadFile(path + postponedExt)
+	for event := range strings.FieldsSeq(string(events)) {
+		all[string(eventHash(event))] = true
+	}
+	if errors.Is(failed, fs.ErrNotExist) {
+		failed = nil
+	}
+	return all, errors.Join(err, failed)
+}
+
 // saveForgotten writes the list of what was forgotten.
 func (x *Index) saveForgotten(ctx context.Context) error {
 	hashes, err := column[[]byte](ctx, x.db, "SELECT hash FROM forgotten ORDER BY hash")
