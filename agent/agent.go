@@ -72,7 +72,7 @@ type Task struct {
 type EventKind string
 
 const (
-	// EventText is a piece of the assistant's text, as it arrives.
+	// EventText means that the assistant has said more.
 	EventText EventKind = "text"
 	// EventTool is a tool call.
 	EventTool EventKind = "tool"
@@ -95,7 +95,8 @@ type Event struct {
 	// Detail is the one argument that matters to a person (a command, a path), on one line of at most 200 characters;
 	// with EventToolResult the output or error, with EventError the message.
 	Detail string
-	// Text is the piece of text of EventText.
+	// Text is, with EventText, the end of what the assistant has said since its last tool call, without a question to a
+	// person: at most MaxDraft bytes. Of a longer text, it begins anywhere.
 	Text string
 	// Failed says that the tool or the run failed.
 	Failed bool

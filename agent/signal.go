@@ -10,6 +10,9 @@ const (
 // MaxQuestion bounds a question and its context, in bytes each.
 const MaxQuestion = 64 << 10
 
+// MaxDraft bounds the text of an EventText, in bytes.
+const MaxDraft = 2 << 10
+
 // Instruction tells the agent how to ask a person. It is part of every prompt.
 const Instruction = "When you lack a fact, a decision or a permission that only a person can give, do not guess and do not choose for them. " +
 	"Stop there: call no further tool, and end your answer with a question of exactly this form, each marker alone on its line, outside of any code block:\n\n" +

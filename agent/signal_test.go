@@ -224,3 +224,42 @@ func FuzzSignal(f *testing.F) {
 		}
 	})
 }
+
+// While a text arrives, people see all of it but the question, and no marker at any moment.
+func TestDraft(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"an answer", "I look.\n\nTwo files.", "I look.\n\nTwo files."},
+		{"a question", "So:\n" + whole + "I wait.", "So:"},
+		{"a question on one line", "So:\n<<<NEED_INPUT>>> q <<<CONTEXT>>> c <<<END_INPUT>>>", "So:"},
+		{"a question in a fence", "So:\n```\n" + whole + "```\nok", "So:"},
+		{"code", "So:\n```\nls\n```\nok", "So:\n```\nls\n```\nok"},
+		{"part of a marker", "So:\n  <<<NEED_", "So:"},
+		{"something like a marker", "So:\n<<<NEEDLE", "So:\n<<<NEEDLE"},
+		{"two characters", "So:\n<<", "So:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r SignalReader
+			for i := range len(c.text) {
+				r.Add(c.text[i : i+1])
+				if d := r.Draft(); strings.Contains(d, needInput) || strings.Contains(d, endInput) || !strings.HasPrefix(c.text, d) {
+					t.Fatalf("after %q: %q", c.text[:i+1], d)
+				}
+			}
+			if got := r.Draft(); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if s := r.End(); c.name == "a question" && s.Kind != Asked {
+				t.Errorf("Draft changed the signal: %+v", s)
+			}
+		})
+	}
+	var r SignalReader
+	r.Add(strings.Repeat("é", MaxDraft) + "\nend")
+	if d := r.Draft(); len(d) > MaxDraft || !utf8.ValidString(d) || !strings.HasSuffix(d, "é\nend") {
+		t.Errorf("%d bytes", len(d))
+	}
+	r.Add("\n" + strings.Repeat("x", 2*maxSignalLine))
+	if d := r.Draft(); d != strings.Repeat("x", MaxDraft) {
+		t.Errorf("%d bytes of a long line", len(d))
+	}
+}

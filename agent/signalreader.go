@@ -102,6 +102,24 @@ func (r *SignalReader) end() Signal {
 	return s
 }
 
+// Draft returns the end of the message so far, without a signal and without a line that may become one: at most MaxDraft
+// bytes, for people who wait for the rest.
+func (r *SignalReader) Draft() string {
+	said, line := r.said.b, r.line
+	switch r.at {
+	case atText, atQuoted:
+		if start := bytes.TrimLeft(line, " "); r.at == atText && !r.long &&
+			(bytes.HasPrefix([]byte(needInput), start) || bytes.HasPrefix(start, []byte(needInput))) {
+			line = nil
+		}
+	default:
+		said, line = said[:r.start], nil
+	}
+	line = line[max(0, len(line)-MaxDraft):]
+	said = said[max(0, min(len(said), len(said)+len(line)-MaxDraft)):]
+	return strings.TrimSpace(strings.ToValidUTF8(string(said)+string(line), ""))
+}
+
 // flush processes the current line as far as it has arrived; more means that the line
 // continues.
 func (r *SignalReader) flush(more bool) {

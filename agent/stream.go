@@ -172,7 +172,7 @@ func (s *stream) say(piece string) {
 	}
 	s.all.add(piece)
 	s.signal.Add(piece)
-	s.tell(Event{Kind: EventText, Text: piece})
+	s.tell(Event{Kind: EventText, Text: s.signal.Draft()})
 }
 
 // ask processes a request to the model. If the same request comes again with only text

@@ -37,7 +37,7 @@ func TestStreamEvents(t *testing.T) {
 		answer   string
 	}{
 		{"text comes in pieces", `{"type":"message","role":"assistant","content":"Hel"}
-{"type":"message","role":"assistant","content":"lo"}`, []Event{{Kind: EventText, Text: "Hel"}, {Kind: EventText, Text: "lo"}}, "Hello"},
+{"type":"message","role":"assistant","content":"lo"}`, []Event{{Kind: EventText, Text: "Hel"}, {Kind: EventText, Text: "Hello"}}, "Hello"},
 		{"a user's message does not count", `{"type":"message","role":"user","content":"hi"}`, nil, ""},
 		{"the answer is what follows the last tool", `{"type":"message","role":"assistant","content":"I look."}
 {"type":"tool_use","tool_name":"run_shell_command","tool_id":"a","parameters":{"description":"list","command":"ls\n-l"}}

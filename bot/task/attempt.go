@@ -205,8 +205,6 @@ func (a *attempt) event(e agent.Event) {
 			break
 		}
 		transcriptOf(a.task).add(state.Line{Kind: state.KindTool, Event: a.task.rec.Event, Tool: e.Tool, Text: e.Detail})
-	case agent.EventText:
-		a.shown.set("")
 	case agent.EventSlow:
 		a.shown.set(fmt.Sprintf("the model is slow: no output for %s", text.Duration(e.Quiet)))
 	}

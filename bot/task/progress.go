@@ -13,6 +13,8 @@ const (
 	editEvery  = 2 * time.Second  // minimum time between edits of the notice
 	idleEvery  = 10 * time.Second // if only the elapsed time has changed
 	lateEvery  = 30 * time.Second // the same, after the first minute
+	draftEvery = 5 * time.Second  // if only the answer has become longer, after freeDrafts edits: homeservers limit them
+	freeDrafts = 5
 	typingTime = 20 * time.Second // the typing indicator is renewed before this
 )
 
@@ -34,6 +36,8 @@ type progress struct {
 	note    string // about something unusual, or ""
 	waits   string // what it waits for before it starts, or "": no typing, and no edits but about that
 	changed bool
+	said    bool // the answer has become longer
+	drafts  int  // edits that showed nothing else
 }
 
 // Progress describes a task that a worker is processing.
@@ -102,6 +106,9 @@ func (p *progress) event(run string, e agent.Event) {
 	case agent.EventTool:
 		p.steps.Call(e.ID, e.Tool, e.Detail)
 		p.note, p.changed = "", true
+	case agent.EventText:
+		p.steps.Say(e.Text)
+		p.note, p.said = "", true
 	case agent.EventToolResult:
 		p.changed = p.steps.Result(e.ID, e.Tool, e.Detail, e.Failed) || p.changed
 	}
@@ -193,9 +200,13 @@ func (p *progress) due(edited time.Time) (string, bool) {
 	}
 	p.mu.Lock()
 	due := p.changed || p.waits == "" && time.Since(edited) >= every
+	if p.said && !due && (p.drafts < freeDrafts || time.Since(edited) >= draftEvery) {
+		due = true
+		p.drafts++
+	}
 	steps, note, waits := p.steps.Clone(), p.note, p.waits
 	if due {
-		p.changed = false
+		p.changed, p.said = false, false
 	}
 	p.mu.Unlock()
 	if !due {

@@ -87,6 +87,32 @@ func TestProgressDue(t *testing.T) {
 	due("idle for long", old, false)
 }
 
+// A growing answer is shown at once at first, then less often, and with everything else that is shown.
+func TestDraftDue(t *testing.T) {
+	p := &progress{since: time.Now(), fits: short}
+	say := func(edited time.Time) bool {
+		p.event("run", agent.Event{Kind: agent.EventText, Text: "So far"})
+		text, due := p.due(edited)
+		return due && strings.HasSuffix(text, "\n\n> So far")
+	}
+	for i := range freeDrafts {
+		if !say(time.Now()) {
+			t.Errorf("draft %d is not shown", i+1)
+		}
+	}
+	if say(time.Now()) || !say(time.Now().Add(-draftEvery)) {
+		t.Error("later ones do not wait")
+	}
+	p.set("slow")
+	if !say(time.Now().Add(-draftEvery)) || p.note != "" {
+		t.Error("the note stays while text arrives")
+	}
+	p.event("run", called("a", shell, "ls"))
+	if text, due := p.due(time.Now()); !due || strings.Contains(text, "So far") {
+		t.Errorf("%v, %q", due, text)
+	}
+}
+
 // now may be called while the run reports events.
 func TestProgressNowWhileRunning(t *testing.T) {
 	p := &progress{since: time.Now().Add(-time.Minute), fits: short}

@@ -11,8 +11,9 @@ import (
 const (
 	// shownSteps is how many steps are kept and shown in the notice.
 	shownSteps = 10
-	// detailSize and faultSize bound a step's argument and error, noteSize a note, in bytes.
-	detailSize, faultSize, noteSize = 200, 80, 200
+	// detailSize and faultSize bound a step's argument and error, noteSize a note, draftSize the shown end of an answer
+	// that is being written, in bytes.
+	detailSize, faultSize, noteSize, draftSize = 200, 80, 200, 1000
 )
 
 // stepState is the state of a step.
@@ -40,6 +41,7 @@ type Steps struct {
 	newest []step
 	total  int
 	failed int
+	draft  string // what the assistant is saying
 }
 
 // Begin says which run is active. If another run was active before, its steps are dropped, as a restart of the bot
@@ -74,8 +76,12 @@ func (l *Steps) Call(id, tool, detail string) {
 		l.newest = append(l.newest[:0], l.newest[1:]...)
 	}
 	l.total++
+	l.draft = ""
 	l.newest = append(l.newest, step{number: l.total, id: id, tool: OneLine(tool, 64), detail: OneLine(detail, detailSize)})
 }
+
+// Say shows what the assistant has said since the last step, or the end of it.
+func (l *Steps) Say(draft string) { l.draft = draft }
 
 // Result ends a step, with an error if it failed, and reports whether anything changed.
 func (l *Steps) Result(id, tool, fault string, failed bool) bool {
@@ -198,6 +204,11 @@ func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice st
 	if note = Cut(strings.TrimSpace(note), noteSize); note != "" {
 		note = "\n\n" + note
 	}
+	if draft := quote(ending(Visible(l.draft), draftSize)); draft != "" {
+		if notice := strings.Join(append([]string{head}, l.lines(shownSteps, detailSize)...), "\n") + note + "\n\n" + draft; fits(notice) {
+			return notice
+		}
+	}
 	for _, room := range []struct{ steps, width int }{{shownSteps, detailSize}, {shownSteps, 100}, {shownSteps, 40}, {shownSteps, 10}, {3, 10}} {
 		notice := strings.Join(append([]string{head}, l.lines(room.steps, room.width)...), "\n") + note
 		if fits(notice) {
@@ -205,4 +216,27 @@ func (l *Steps) Progress(elapsed time.Duration, note string, fits func(notice st
 		}
 	}
 	return head
+}
+
+// quote returns text as a block quote.
+func quote(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+// ending returns the end of a text, from the beginning of a line or a word, in at most size bytes.
+func ending(text string, size int) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= size {
+		return text
+	}
+	text = strings.ToValidUTF8(text[len(text)-size:], "")
+	for _, sep := range []string{"\n", " "} {
+		if _, rest, found := strings.Cut(text[:len(text)/2], sep); found {
+			return "… " + strings.TrimSpace(rest+text[len(text)/2:])
+		}
+	}
+	return "… " + text
 }

@@ -229,3 +229,28 @@ func BenchmarkProgressText(b *testing.B) {
 		HTML(p.Progress(time.Minute, "", fitsNotice))
 	}
 }
+
+// What the assistant is saying is quoted below the steps, and gives way first.
+func TestProgressDraft(t *testing.T) {
+	var l Steps
+	progress := func() string { return l.Progress(12*time.Second, "", fitsNotice) }
+	l.take("run", called("a", shell, "ls"))
+	l.take("run", returned("a", shell))
+	head := "⏳ Working on it · 12 s · step 1\n💻 step 1: run_shell_command `ls` ✓"
+	l.Say("Two files:\n\n- one\u202e")
+	if got, want := progress(), head+"\n\n> Two files:\n> \n> - one"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	l.Say(strings.Repeat("word ", 1000) + "end")
+	if got := progress(); len(got) > len(head)+draftSize+20 || !strings.HasPrefix(got, head+"\n\n> … word word ") || !strings.HasSuffix(got, " word end") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+	l.Say(strings.Repeat("<&>\"", draftSize/4)) // escaped, it no longer fits
+	if got := l.Progress(12*time.Second, "", func(notice string) bool { return len(notice) < 400 }); got != head {
+		t.Errorf("%q", got)
+	}
+	l.take("run", called("b", "glob", "*"))
+	if got := progress(); strings.Contains(got, "> ") {
+		t.Errorf("after the next step: %q", got)
+	}
+}
