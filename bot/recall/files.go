@@ -26,6 +26,7 @@ const (
 type roomFiles struct {
 	stale atomic.Bool // the index may lack what seen says
 	later later
+	early early
 
 	mu      sync.Mutex
 	seen    map[string]stamp // the files that the index has, by name

@@ -2,8 +2,10 @@ package recall
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,5 +218,50 @@ func TestSyncInHostileWorkspace(t *testing.T) {
 				t.Errorf("the index has %d bytes and %d documents", s.Bytes, s.Documents)
 			}
 		})
+	}
+}
+
+// interrupted is a container in which something happens while its files are written.
+type interrupted struct {
+	*sandbox.Container
+	happens func()
+}
+
+func (c interrupted) WriteFile(ctx context.Context, path string, data []byte) error {
+	c.happens()
+	return c.Container.WriteFile(ctx, path, data)
+}
+
+// A message that is edited or deleted while the files are written leaves nothing behind.
+func TestEditWhileSyncing(t *testing.T) {
+	d := newDen(t, "edit-while-syncing")
+	for i, text := range []string{"remember that my dog is called Rex", "remember that my cat is called Pixel"} {
+		one := task(i+1, 0, text, "Noted.")
+		one.Room = d.room
+		learn(t, d.Memory, one)
+	}
+	done := make(chan struct{})
+	happens := sync.OnceFunc(func() {
+		go func() {
+			defer close(done)
+			d.Edit(t.Context(), d.room, "$1", "alice", "remember that my dog is called Bruno")
+			d.Redact(t.Context(), d.room, "$2")
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Second): // it waits for the files
+		}
+	})
+	if err := d.Sync(t.Context(), d.room, interrupted{d.container, happens}); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	k := d.Find(t.Context(), d.room, "", "what are my cat and my dog called?")
+	if all := fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved); strings.Contains(all, "Rex") || strings.Contains(all, "Pixel") || !strings.Contains(all, "Bruno") {
+		t.Errorf("found %s", all)
+	}
+	d.sync()
+	if all := d.sh("cat MEMORY.md memory/*"); strings.Contains(all, "Rex") || strings.Contains(all, "Pixel") || !strings.Contains(all, "Bruno") {
+		t.Errorf("the files have %s", all)
 	}
 }

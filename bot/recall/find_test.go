@@ -199,6 +199,32 @@ func TestRedactBeforeLearn(t *testing.T) {
 	}
 }
 
+// A message may be edited before its task is learned.
+func TestEditBeforeLearn(t *testing.T) {
+	m := newMemory(t)
+	if err := m.store.SetContainer(t.Context(), "!r", "sandbox-r"); err != nil {
+		t.Fatal(err)
+	}
+	m.Edit(t.Context(), "!r", "$1", "alice", "remember that my dog is called Bruno") // there is no index yet
+	learn(t, m, task(1, 0, "remember that my dog is called Rex", "Noted."))
+	m.Edit(t.Context(), "!r", "$2", "alice", "remember that my cat is called Tom")
+	m.Edit(t.Context(), "!r", "$2", "alice", "remember that my cat is called Felix")
+	learn(t, m, task(2, 0, "remember that my cat is called Pixel", "Noted."))
+	k := m.Find(t.Context(), "!r", "", "what are my cat and my dog called?")
+	all := fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved)
+	for text, want := range map[string]bool{"Rex": false, "Pixel": false, "Tom": false, "Bruno": true, "Felix": true} {
+		if strings.Contains(all, text) != want {
+			t.Errorf("%s, want %v: %s", text, want, all)
+		}
+	}
+	for i := range 3 * maxEarly {
+		m.Edit(t.Context(), "!r", fmt.Sprint("$other", i), "alice", "x")
+	}
+	if n := len(m.files("!r").early.waiting); n != maxEarly {
+		t.Errorf("%d edits wait, want %d", n, maxEarly)
+	}
+}
+
 // A long text that was forgotten is also recognized where status.md has only its beginning.
 func TestForgotInStatus(t *testing.T) {
 	m := newMemory(t)

@@ -123,6 +123,11 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		for _, line := range l.lines {
 			known = append(known, lineKey(line.Text))
 		}
+		for _, one := range m.files(t.Room).early.of(t) { // edited meanwhile
+			if err := m.edit(ctx, x, one); err != nil {
+				return err
+			}
+		}
 		return x.Give(ctx, t.Session, known)
 	})
 }
@@ -163,6 +168,7 @@ func (m *Memory) Redact(ctx context.Context, room, event string) {
 	if m == nil || !m.knows(room) && m.store.Container(room) == "" {
 		return
 	}
+	defer m.afterSync(room)()
 	limited, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	err := m.with(limited, room, func(x *memory.Index) error {
@@ -175,24 +181,41 @@ func (m *Memory) Redact(ctx context.Context, room, event string) {
 	m.warn(ctx, room, "cannot remove a redacted message from the memory of a room yet", err)
 }
 
-// Edit replaces what a message said in the memory of a room, if it is there. A failure is logged.
+// afterSync waits for a Sync of the room, which would write lines to the files that are removed meanwhile. The caller
+// calls the result when it has changed the index.
+func (m *Memory) afterSync(room string) (done func()) {
+	f := m.files(room)
+	f.mu.Lock()
+	return f.mu.Unlock
+}
+
+// Edit replaces what a message said in the memory of a room, also if its task is learned only now. A failure is logged.
 func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
+	if m == nil || !m.knows(room) && m.store.Container(room) == "" {
+		return
+	}
+	one := edit{event, by, text}
+	m.files(room).early.add(one) // before the index is asked: it may learn the task right after that
 	if !m.knows(room) {
 		return
 	}
+	defer m.afterSync(room)()
 	limited, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	err := m.apply(limited, room, func(ctx context.Context, x *memory.Index) error {
-		found, err := x.Edit(ctx, event, m.filter.keep(text))
-		if err != nil || !found {
-			return err
-		}
-		now := Task{Said: []Said{{Event: event, By: by, Text: text}}, By: by, Began: time.Now(), Ended: time.Now()}
-		l := m.filter.observe(now)
-		_, err = x.Learn(ctx, nil, l.wishLines)
-		return err
-	})
+	err := m.apply(limited, room, func(ctx context.Context, x *memory.Index) error { return m.edit(ctx, x, one) })
 	m.warn(ctx, room, "cannot replace an edited message in the memory of a room yet", err)
+}
+
+func (m *Memory) edit(ctx context.Context, x *memory.Index, one edit) error {
+	found, err := x.Edit(ctx, one.event, m.filter.keep(one.text))
+	if err != nil || !found {
+		return err
+	}
+	m.files(x.Room()).early.remove(one.event)
+	now := Task{Said: []Said{{Event: one.event, By: one.by, Text: one.text}}, By: one.by, Began: time.Now(), Ended: time.Now()}
+	l := m.filter.observe(now)
+	_, err = x.Learn(ctx, nil, l.wishLines)
+	return err
 }
 
 // warn logs an error, unless the bot is stopping.
