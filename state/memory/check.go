@@ -12,8 +12,12 @@ import (
 	"time"
 
 	"matrix-tui/state/damage"
+	"matrix-tui/state/retry"
 	"matrix-tui/state/sqlitefile"
 )
+
+// creating is how long an index without content may be one that the bot is creating.
+const creating = time.Second
 
 // Health is what Examine finds out about an index.
 type Health struct {
@@ -40,7 +44,7 @@ func Files(dir string) ([]string, error) {
 }
 
 // Examine checks one index of the state directory dir. It reads the whole file (60 ms for 36 MB), hardly waits for other
-// processes, and neither changes nor creates a file: Open repairs what is damaged.
+// processes (a second for one that seems to be creating it), and neither changes nor creates a file: Open repairs what is damaged.
 func Examine(ctx context.Context, dir, file string) Health {
 	h := Health{File: file}
 	for _, name := range []string{file, file + "-wal"} {
@@ -52,10 +56,12 @@ func Examine(ctx context.Context, dir, file string) Health {
 		h.Err = fmt.Errorf("%w: the last run found that", damage.Err)
 		return h
 	}
-	still := !exists(file + "-wal")
-	err := h.examine(ctx, dir, still)
-	if still && err != nil && exists(file+"-wal") { // somebody has opened it meanwhile
-		err = h.examine(ctx, dir, false)
+	err := h.examine(ctx, dir)
+	for begun := time.Now(); (isMissing(err) || errors.Is(err, errEmpty)) && time.Since(begun) < creating; { // the bot may be creating it
+		if retry.Sleep(ctx, creating/4) != nil {
+			break
+		}
+		err = h.examine(ctx, dir)
 	}
 	switch {
 	case isMissing(err):
@@ -67,9 +73,19 @@ func Examine(ctx context.Context, dir, file string) Health {
 	return h
 }
 
-// examine reads the file. An index that nobody has open is opened as one that does not change: SQLite would create
+// examine reads the file.
+func (h *Health) examine(ctx context.Context, dir string) error {
+	still := !exists(h.File + "-wal")
+	err := h.read(ctx, dir, still)
+	if still && err != nil && exists(h.File+"-wal") { // somebody has opened it meanwhile
+		err = h.read(ctx, dir, false)
+	}
+	return err
+}
+
+// read reads the file. An index that nobody has open is opened as one that does not change: SQLite would create
 // files next to it otherwise.
-func (h *Health) examine(ctx context.Context, dir string, still bool) error {
+func (h *Health) read(ctx context.Context, dir string, still bool) error {
 	if info, err := os.Lstat(h.File); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(err, errors.New("not a regular file"))
 	}
