@@ -71,7 +71,7 @@ type Deps struct {
 	Waits       *Waits
 	Warm        *Warm
 	Count       Counter
-	Slots       *semaphore.Weighted // one for each running task
+	Slots       *Slots              // one for each running task
 	Transfers   *semaphore.Weighted // one for each task that transfers files
 	Start       func(func()) bool   // starts a goroutine, unless the bot is shutting down
 	Sentence    func(error) string  // the text of an error for people

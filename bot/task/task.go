@@ -89,9 +89,9 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	case hasSlot:
 	case env.Keeper.Low(ctx):
 		lacks = diskNote
-	case env.Slots.TryAcquire(1):
+	case env.Slots.TryAcquire():
 		hasSlot = true
-		defer env.Slots.Release(1)
+		defer env.Slots.Release()
 	default:
 		lacks = turnNote
 	}
@@ -106,7 +106,7 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 	if !hasSlot {
 		switch err := turn(stoppable, env, shown); {
 		case err == nil:
-			defer env.Slots.Release(1)
+			defer env.Slots.Release()
 			if err := shown.resume(ctx); err != nil {
 				return agent.Outcome{}, err
 			}
@@ -154,16 +154,16 @@ func turn(ctx context.Context, env *Env, shown *progress) error {
 		if err != nil {
 			return err
 		}
-		if !env.Slots.TryAcquire(1) {
+		if !env.Slots.TryAcquire() {
 			shown.wait(turnNote)
-			if err := env.Slots.Acquire(ctx, 1); err != nil {
+			if err := env.Slots.Acquire(ctx, env.Warm.Has(env.ID)); err != nil {
 				return err
 			}
 		}
 		if !env.Keeper.Low(ctx) {
 			return nil
 		}
-		env.Slots.Release(1)
+		env.Slots.Release()
 	}
 }
 
