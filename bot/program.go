@@ -146,6 +146,9 @@ const maxSilence = 2*syncTimeout + time.Minute
 // [matrix.Account.Waiting].
 func (b *Bot) Waiting() bool { return b.account.Waiting() }
 
+// Parked returns the rooms in which an agent waits for the next task.
+func (b *Bot) Parked() []string { return b.tasks.Warm.Rooms() }
+
 // Alive checks that the bot itself is not stuck: the journal answers, and the bot waits
 // for the homeserver or has worked on a batch recently. Only a batch that is being
 // stored may keep the journal busy.

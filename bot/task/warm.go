@@ -3,6 +3,7 @@ package task
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,13 +164,17 @@ func (w *Warm) Has(room string) bool {
 }
 
 // Count returns the number of rooms with a parked run.
-func (w *Warm) Count() (n int) {
+func (w *Warm) Count() int { return len(w.Rooms()) }
+
+// Rooms returns the rooms with a parked run, in order.
+func (w *Warm) Rooms() (rooms []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, p := range w.rooms {
+	for id, p := range w.rooms {
 		if !p.busy && w.now().Before(p.until) {
-			n++
+			rooms = append(rooms, id)
 		}
 	}
-	return n
+	slices.Sort(rooms)
+	return rooms
 }

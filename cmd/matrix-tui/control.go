@@ -22,27 +22,33 @@ import (
 )
 
 // controlName is the socket in STATE_DIR through which the command line asks the
-// running bot for an update. Access to it is limited to the bot's user.
+// running bot for an update, or in which rooms an agent waits. Access to it is limited
+// to the bot's user.
 const controlName = "control.sock"
 
-// updateRequest is what the command line sends, in one line of JSON.
+// parkedRequest asks in which rooms an agent waits. It is a JSON string, which a bot that does not know it cannot take
+// for an updateRequest.
+const parkedRequest = "parked"
+
+// updateRequest is what the command line sends for an update, in one line of JSON.
 type updateRequest struct {
 	Ref   string `json:"ref"`
 	Again bool   `json:"again"`
 	Back  bool   `json:"back,omitempty"`
 }
 
-// updateReply is a line of the bot's answer.
-type updateReply struct {
-	Say       string `json:"say,omitempty"`
-	Error     string `json:"error,omitempty"`
-	Switching bool   `json:"switching,omitempty"` // the new release takes over now
+// controlReply is a line of the bot's answer.
+type controlReply struct {
+	Say       string   `json:"say,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Switching bool     `json:"switching,omitempty"` // the new release takes over now
+	Parked    []string `json:"parked,omitempty"`    // rooms in which an agent waits
 }
 
 // control serves the socket.
 type control struct {
 	bot     *bot.Bot
-	updater *release.Updater
+	updater *release.Updater // nil if this program is not in a release folder
 }
 
 // serveControl serves callers until ctx ends.
@@ -84,24 +90,38 @@ func (c control) answer(ctx context.Context, conn net.Conn) error {
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
 	}
-	var w updateRequest
-	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&w); err != nil {
+	var request json.RawMessage
+	if err := json.NewDecoder(io.LimitReader(conn, 4<<10)).Decode(&request); err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
-	send := func(line updateReply) {
+	send := func(line controlReply) {
 		_ = conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
 		_ = json.NewEncoder(conn).Encode(line)
 	}
-	_, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again, Back: w.Back})
-	if err == nil {
-		err = c.bot.SelfUpdate(ctx, update.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}, func(text string) { send(updateReply{Say: text}) })
-	}
-	if err != nil {
-		send(updateReply{Error: saidOf(err)})
+	if string(request) == `"`+parkedRequest+`"` {
+		send(controlReply{Parked: c.bot.Parked()})
 		return nil
 	}
-	send(updateReply{Switching: true})
+	var w updateRequest
+	if err := json.Unmarshal(request, &w); err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	if err := c.update(ctx, w, func(text string) { send(controlReply{Say: text}) }); err != nil {
+		send(controlReply{Error: saidOf(err)})
+		return nil
+	}
+	send(controlReply{Switching: true})
 	return nil
+}
+
+func (c control) update(ctx context.Context, w updateRequest, say func(string)) error {
+	if c.updater == nil {
+		return errNotInstalled
+	}
+	if _, err := c.updater.Begin(release.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}); err != nil {
+		return err
+	}
+	return c.bot.SelfUpdate(ctx, update.Order{Ref: w.Ref, Again: w.Again, Back: w.Back}, say)
 }
 
 // saidOf is the command line's message for a failed update.
@@ -118,21 +138,16 @@ func saidOf(err error) string {
 
 const nothingNew = "already up to date"
 
-// callControl asks a running bot and prints its replies. ok is false if no bot is
-// running.
-func callControl(ctx context.Context, dir string, w updateRequest, out io.Writer) (ok bool, err error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
-	if err != nil {
-		return false, nil
+// callUpdate asks a running bot for an update and prints its replies. ok is false if no
+// bot is running.
+func callUpdate(ctx context.Context, dir string, w updateRequest, out io.Writer) (ok bool, err error) {
+	lines, hangUp, err := callControl(ctx, dir, w)
+	if lines == nil {
+		return err != nil, err
 	}
-	defer conn.Close()
-	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer unhook()
-	if err := json.NewEncoder(conn).Encode(w); err != nil {
-		return true, fmt.Errorf("ask the bot: %w", err)
-	}
-	for lines := json.NewDecoder(conn); ; {
-		var line updateReply
+	defer hangUp()
+	for {
+		var line controlReply
 		if err := lines.Decode(&line); err != nil {
 			return true, fmt.Errorf("lost the connection to the bot: %w", err)
 		}
@@ -144,4 +159,37 @@ func callControl(ctx context.Context, dir string, w updateRequest, out io.Writer
 		}
 		fmt.Fprintln(out, line.Say)
 	}
+}
+
+// callParked asks a running bot in which rooms an agent waits. There are none if no bot
+// is running.
+func callParked(ctx context.Context, dir string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	lines, hangUp, err := callControl(ctx, dir, parkedRequest)
+	if lines == nil {
+		return nil, err
+	}
+	defer hangUp()
+	var line controlReply
+	if err := lines.Decode(&line); err != nil {
+		return nil, fmt.Errorf("ask the bot in which rooms an agent waits: %w", err)
+	}
+	return line.Parked, nil
+}
+
+// callControl sends a request to a running bot. The caller reads the replies and hangs
+// up. If no bot is running, lines is nil.
+func callControl(ctx context.Context, dir string, request any) (lines *json.Decoder, hangUp func(), err error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, controlName))
+	if err != nil {
+		return nil, nil, nil
+	}
+	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	hangUp = func() { unhook(); _ = conn.Close() }
+	if err := json.NewEncoder(conn).Encode(request); err != nil {
+		hangUp()
+		return nil, nil, fmt.Errorf("ask the bot: %w", err)
+	}
+	return json.NewDecoder(conn), hangUp, nil
 }

@@ -26,6 +26,7 @@ const minute = "2006-01-02 15:04"
 // roomLine is one line of the table.
 type roomLine struct {
 	Room, Name, Container, State string
+	Agent                        string    // "waits" for the next task, or ""
 	Stray                        bool      // a container unknown to the state folder
 	Task                         time.Time // of the last task, zero if there was none
 	Doing, Text                  string    // its state, and its beginning
@@ -71,9 +72,9 @@ func roomsCommand(ctx context.Context, a *app, args []string) error {
 	return printLeft(a.stdout, left)
 }
 
-// readRooms combines state.json, the journal and one list of containers. It only reads,
-// and works while the bot is running. If podman does not answer, the states are
-// question marks and listErr says why.
+// readRooms combines state.json, the journal, one list of containers, and what a running
+// bot says. It only reads. If podman does not answer, the states are question marks and
+// listErr says why.
 func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, listErr, err error) {
 	dir := string(cfg.StateDir)
 	store, err := state.ReadStore(dir)
@@ -83,6 +84,15 @@ func readRooms(ctx context.Context, cfg *Config) (lines []roomLine, listErr, err
 	infos, listErr := listContainers(ctx, cfg)
 	lines = joinRooms(store, infos, listErr == nil)
 	nameRooms(ctx, cfg, lines)
+	parked, askErr := callParked(ctx, dir)
+	for i := range lines {
+		switch {
+		case askErr != nil:
+			lines[i].Agent = "?"
+		case slices.Contains(parked, lines[i].Room):
+			lines[i].Agent = "waits"
+		}
+	}
 
 	journal, err := state.ReadJournal(ctx, filepath.Join(dir, "journal.db"))
 	if errors.Is(err, state.ErrNotFound) {
@@ -214,9 +224,9 @@ func printRooms(w io.Writer, lines []roomLine) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tQUESTIONS\tLAST TASK")
+	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tAGENT\tQUESTIONS\tLAST TASK")
 	for _, l := range lines {
-		container, name, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), "-", "-"
+		container, name, agent, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), cmp.Or(l.Agent, "-"), "-", "-"
 		if l.Questions > 0 {
 			questions = fmt.Sprintf("%d since %s", l.Questions, l.Since.Local().Format(minute))
 		}
@@ -226,7 +236,7 @@ func printRooms(w io.Writer, lines []roomLine) error {
 		if !l.Task.IsZero() {
 			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, agent, questions, task)
 	}
 	return table.Flush()
 }

@@ -78,6 +78,7 @@ func TestRoomsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		if lines[i].Room == "!a:x" {
+			lines[i].Agent = "waits"
 			lines[i].Name = "the kitchen\n\x1b[2J"
 		}
 	}
@@ -91,12 +92,12 @@ func TestRoomsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-ROOM  NAME         CONTAINER  STATE    QUESTIONS                 LAST TASK
-!c:x  -            sandbox-c  gone     3 since 2026-01-02 03:07  2026-01-02 03:09  asks   the last that asks
-!a:x  the kitchen  sandbox-a  running  -                         2026-01-02 03:03  done   the newest
-!b:x  -            sandbox-b  exited   -                         2026-01-02 03:02  runs   make it red long long long long long lo…
-!d:x  -            -          none     -                         -
-!e:x  -            sandbox-e  running  -                         (not in this STATE_DIR)
+ROOM  NAME         CONTAINER  STATE    AGENT  QUESTIONS                 LAST TASK
+!c:x  -            sandbox-c  gone     -      3 since 2026-01-02 03:07  2026-01-02 03:09  asks   the last that asks
+!a:x  the kitchen  sandbox-a  running  waits  -                         2026-01-02 03:03  done   the newest
+!b:x  -            sandbox-b  exited   -      -                         2026-01-02 03:02  runs   make it red long long long long long lo…
+!d:x  -            -          none     -      -                         -
+!e:x  -            sandbox-e  running  -      -                         (not in this STATE_DIR)
 `
 	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
@@ -110,7 +111,7 @@ func TestRoomsWithoutPodman(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.stderr, "Podman does not answer") {
 		t.Errorf("code %d, stderr %s", got.code, got.stderr)
 	}
-	if want := "!c:x  -     sandbox-c  ?      3 since 2026-01-02 03:07  2026"; !strings.Contains(got.stdout, want) || !strings.Contains(got.stdout, "the newest") {
+	if want := "!c:x  -     sandbox-c  ?      -      3 since 2026-01-02 03:07  2026"; !strings.Contains(got.stdout, want) || !strings.Contains(got.stdout, "the newest") {
 		t.Errorf("the table lacks %q:\n%s", want, got.stdout)
 	}
 }

@@ -120,12 +120,10 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	services := []service{
 		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive); return nil },
 		func(ctx context.Context) error { parts.Recall.Embed(ctx); return nil },
+		func(ctx context.Context) error { return serveControl(ctx, dir, control{b, on.releases}, log) },
 	}
 	if on.starting() {
 		services = append(services, func(ctx context.Context) error { on.waits(ctx, ready, b.Waiting, log); return nil })
-	}
-	if on.releases != nil {
-		services = append(services, func(ctx context.Context) error { return serveControl(ctx, dir, control{b, on.releases}, log) })
 	}
 	if listener != nil {
 		services = append(services, func(ctx context.Context) error {

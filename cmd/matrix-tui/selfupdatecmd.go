@@ -14,6 +14,8 @@ import (
 // release has a minute, and a rollback takes some seconds.
 const outcomeTime = 90 * time.Second
 
+var errNotInstalled = errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
+
 // selfUpdateCommand asks the running bot to update itself, or updates the release if no
 // bot is running.
 func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
@@ -32,11 +34,11 @@ func selfUpdateCommand(ctx context.Context, a *app, args []string) error {
 	}
 	here := findInstalled()
 	if here == nil {
-		return errors.New("this program is not in a release folder: run BASE/current/matrix-tui (deploy/install sets one up)")
+		return errNotInstalled
 	}
 	w := updateRequest{flags.Arg(0), *again, *back}
 	asked := time.Now()
-	running, err := callControl(ctx, string(cfg.StateDir), w, a.stdout)
+	running, err := callUpdate(ctx, string(cfg.StateDir), w, a.stdout)
 	switch {
 	case err != nil && err.Error() == nothingNew:
 		fmt.Fprintln(a.stdout, "Already up to date.")
