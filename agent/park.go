@@ -20,6 +20,7 @@ var facts = sandbox.Facts{
 	Contents: []string{"GEMINI.md", ".geminiignore", ".gitignore", ".env"},
 	Imports:  "@",
 	Files: []string{
+		"/etc/localtime", // for today's date
 		workDir + "/.gemini", workDir + "/.agents", workDir + "/.git/info/exclude",
 		dotGemini + "/agents", dotGemini + "/commands", dotGemini + "/extensions", dotGemini + "/policies", dotGemini + "/skills",
 		dotGemini + "/settings.json", dotGemini + "/trustedFolders.json", dotGemini + "/trusted_hooks.json", dotGemini + "/.env",

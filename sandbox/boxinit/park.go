@@ -61,7 +61,7 @@ func (s store) park(order Parking, self []string) (existed bool, err error) {
 		return false, err
 	}
 	defer gate.Close()
-	rec := parkedRecord{Key: order.Key, Until: waitUntil(time.Now(), order.For), Facts: order.Facts}
+	rec := parkedRecord{Key: order.Key, Until: waitUntil(time.Now().In(zone()), order.For), Facts: order.Facts}
 	if old := (parkedRecord{}); s.usable(order.Key, &old) {
 		old.Until = rec.Until
 		return true, writeJSON(s.file(parkedRun, "parked.json"), old)
@@ -93,6 +93,16 @@ func waitUntil(now time.Time, d time.Duration) time.Time {
 		return end
 	}
 	return midnight
+}
+
+// zone returns the container's time zone. [time.Local] is what it was when this process began.
+func zone() *time.Location {
+	if data, err := os.ReadFile("/etc/localtime"); err == nil && os.Getenv("TZ") == "" {
+		if loc, err := time.LoadLocationFromTZData("", data); err == nil {
+			return loc
+		}
+	}
+	return time.Local
 }
 
 // usable reads the record of the parked run, and reports whether a run with this key may continue it.

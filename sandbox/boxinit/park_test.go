@@ -78,10 +78,13 @@ func TestParked(t *testing.T) {
 	}
 	signal := func(of func(supervisorRecord) int, sig unix.Signal) func() {
 		return func() {
-			if err := unix.Kill(of(supervisorOf(t, s)), sig); err != nil {
+			pid := of(supervisorOf(t, s))
+			if err := unix.Kill(pid, sig); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond)
+			for p, err := processOf(pid); err == nil && !p.dead && !p.stopped; p, err = processOf(pid) {
+				time.Sleep(time.Millisecond) // a signal arrives when the process has a processor
+			}
 		}
 	}
 	main, supervisor := func(r supervisorRecord) int { return r.Main }, func(r supervisorRecord) int { return r.PID }
