@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -129,5 +130,31 @@ func TestRunOutOfMemory(t *testing.T) {
 	start(t, container, "modest", "true")
 	if _, status := follow(t, container, "modest"); status.OOM {
 		t.Errorf("a run after it: %+v", status)
+	}
+}
+
+// If memory runs out, the kernel kills what is parked, nothing else, and the next run starts from the beginning.
+func TestParkedOutOfMemory(t *testing.T) {
+	if !hostOf(t).can("memory") {
+		skipHost(t, "this host has no memory controller")
+	}
+	spec := testSpec(t)
+	spec.Memory = 64 << 20
+	container := ensure(t, spec)
+	const hold = `held=$(head -c 25000000 /dev/zero | tr '\0' x); touch /tmp/holds; cat; exit 3`
+	run := RunSpec{ID: "warm", Dir: "/", Argv: []string{"sh", "-c", "echo cold; cat"}, Input: []byte("hello"), Warm: &Warm{Key: "key", Input: []byte("hello")}}
+	parked := run
+	parked.ID, parked.Argv, parked.Warm, parked.Input = "parked-1", []string{"sh", "-c", hold}, nil, nil
+	if err := container.ParkRun(t.Context(), Parking{Run: parked, Key: "key", For: time.Hour, Facts: Facts{Tree: "/workspace"}}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it holds the memory", func() bool { return sh(t, container, "ls /tmp/holds 2>/dev/null || true") != "" })
+	if got := sh(t, container, "dd if=/dev/zero of=/dev/null bs=50M count=1 2>/dev/null && echo done"); got != "done" {
+		t.Errorf("a command that needs the memory: %q", got)
+	}
+	var out bytes.Buffer
+	status, err := container.Run(t.Context(), run, &out, func(bool) {})
+	if err != nil || status.Warm || status.OOM || out.String() != "cold\nhello" {
+		t.Errorf("%q, %+v, %v", out.String(), status, err)
 	}
 }
