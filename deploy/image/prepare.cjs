@@ -23,7 +23,9 @@
 //   - Node keeps a module with one character outside Latin-1 as two bytes per character, and the largest has 16 million.
 //     Such characters become escapes.
 //   - V8 puts only functions into the compile cache that it compiles at once: those in parentheses. The functions of
-//     bundled CommonJS modules get them.
+//     bundled CommonJS modules get them. (fill.cjs adds the functions that a start calls.)
+//   - Each bundled CommonJS module is evaluated when the modules that import it are, telemetry, cloud logging and gRPC
+//     included, which no task uses. It is evaluated when it is used for the first time instead.
 const fs = require('node:fs');
 const path = require('node:path');
 const { execFileSync } = require('node:child_process');
@@ -32,6 +34,23 @@ const lifted = ['detectCommandSubstitution', 'hasBlockedPathSegment', 'isBuildFi
 const heading = new RegExp(`\\bfunction (${lifted.join('|')})\\([\\w$, ]*\\) \\{`, 'g');
 const waiting = /\bconst pipedInputShouldBeAvailableInMs = (500|2 \*\* 31 - 1);/g; // the latter is ours
 const wrapped = /(__commonJS\w*\(\{\n {2}"[^"\n]+")\(([\w$, ]*)\) \{\n([^]*?)\n {2}\}\n\}\);/g;
+const imported = /^var (import_\w+) = (?:__lazily\(\(\) => )?__toESM\((require_\w+\(\)), 1\)\)?;$/gm; // theirs, or ours
+// What an import was, except that its first use loads it. Modules only read it, or list what it has.
+const lazily = `
+function __lazily(load) {
+  let loaded;
+  const module = () => (loaded ??= load());
+  return new Proxy({}, {
+    get: (_, name) => module()[name],
+    has: (_, name) => name in module(),
+    ownKeys: () => Reflect.ownKeys(module()),
+    getOwnPropertyDescriptor: (_, name) => {
+      const property = Reflect.getOwnPropertyDescriptor(module(), name);
+      return property && { ...property, configurable: true };
+    },
+  });
+}
+`;
 // A backslash before a character makes an escape something else, and String.raw sees escapes.
 const unescapable = /\\[^\x00-\x7f]|String\.raw`[^`]*[^\x00-\x7f]/;
 const escaped = (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0');
@@ -44,10 +63,12 @@ for (const name of fs.readdirSync(folder).filter((n) => n.endsWith('.js'))) {
   let text = source.replace(heading, (head, fn) => (found.add(fn), `${head} return false;`));
   text = text.replace(waiting, () => (found.add('readStdin'), 'const pipedInputShouldBeAvailableInMs = 2 ** 31 - 1;'));
   text = text.replace(wrapped, '$1: (function($2) {\n$3\n  })\n});');
+  text = text.replace(imported, (_, module, load) => (found.add('import'), `var ${module} = __lazily(() => __toESM(${load}, 1));`));
+  if (text.includes(' = __lazily(') && !text.includes(lazily)) text += lazily;
   if (!unescapable.test(text)) text = text.replace(/[^\x00-\x7f]/g, escaped);
   if (text === source) continue;
   fs.writeFileSync(file, text);
   execFileSync(process.execPath, ['--check', file], { stdio: 'inherit' }); // it still is a program
 }
-const missing = [...lifted, 'readStdin'].filter((fn) => !found.has(fn));
-if (missing.length > 0) throw new Error(`the CLI has no function ${missing.join(', ')} in the known form`);
+const missing = [...lifted, 'readStdin', 'import'].filter((fn) => !found.has(fn));
+if (missing.length > 0) throw new Error(`the CLI has no ${missing.join(', ')} in the known form`);
