@@ -122,7 +122,7 @@ func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
 			return err == nil && found == "", nil
 		})
 	} else {
-		err = settled(ctx, list)
+		err = settled(ctx, 1, list)
 	}
 	if err != nil {
 		return fmt.Errorf("parked in the container of %s: %w", args[0], err)
@@ -130,23 +130,33 @@ func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
 	return nil
 }
 
-// Parked waits until Gemini is parked in a container and has initialized.
-func Parked(ctx context.Context, container string) error {
-	return settled(ctx, func() (string, error) {
-		id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
-		if err != nil {
-			return "", nil // not yet
+// Parked waits until Gemini is parked in n of the containers and has initialized.
+func Parked(ctx context.Context, n int, containers ...string) error {
+	return settled(ctx, n, func() (string, error) {
+		var all []string
+		for _, container := range containers {
+			id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
+			if err != nil {
+				continue // not yet
+			}
+			found, err := host.Geminis(strings.TrimSpace(id), true)
+			if err != nil {
+				return "", err
+			}
+			if found != "" {
+				all = append(all, found)
+			}
 		}
-		return host.Geminis(strings.TrimSpace(id), true)
+		return strings.Join(all, "\n"), nil
 	})
 }
 
-// settled waits until there is a process whose processor time does not grow any more.
-func settled(ctx context.Context, list func() (string, error)) error {
+// settled waits until there are n processes whose processor time does not grow any more.
+func settled(ctx context.Context, n int, list func() (string, error)) error {
 	last := ""
 	return host.Poll(ctx, func() (bool, error) {
 		now, err := list()
-		if err != nil || now != "" && now == last {
+		if err != nil || now != "" && now == last && strings.Count(now, "\n") >= n-1 {
 			return err == nil, nil
 		}
 		last = now

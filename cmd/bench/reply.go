@@ -89,11 +89,18 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 }
 
 // parked waits until an agent waits in the room and uses no processor time.
-func (s *scene) parked(ctx context.Context, room string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+func (s *scene) parked(ctx context.Context, room string) error { return s.parkedIn(ctx, 1, room) }
+
+// parkedIn waits until agents wait in n of the rooms and use no processor time.
+func (s *scene) parkedIn(ctx context.Context, n int, rooms ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if err := bottest.Parked(ctx, sandbox.NameFor(room)); err != nil {
-		return fmt.Errorf("no agent waits in the room: %w", err)
+	var containers []string
+	for _, room := range rooms {
+		containers = append(containers, sandbox.NameFor(room))
+	}
+	if err := bottest.Parked(ctx, n, containers...); err != nil {
+		return fmt.Errorf("agents do not wait in %d of the rooms: %w", n, err)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"bot/text":            {},
 	"bot/timeline":        {"bot/matrix", "state"},
 	"bot/update":          {"bot/text"},
-	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "sandbox", "sandbox/gateway", "state"},
+	"cmd/bench":           {"agent", "agent/agenttest", "bot/bottest", "bot/bottest/person", "bot/capacity", "sandbox", "sandbox/gateway", "state"},
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
