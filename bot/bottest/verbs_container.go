@@ -2,7 +2,9 @@ package bottest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,10 +95,15 @@ func (sc *script) geminiTimes(ctx context.Context, place string, parked bool) (s
 	if err != nil {
 		return "", err
 	}
-	if sc.suite.runtime != "" {
-		return host.GeminisInside(ctx, id, parked)
+	return sc.suite.geminis(ctx, id, parked)
+}
+
+// geminis lists the processes of Gemini in a container.
+func (s *suite) geminis(ctx context.Context, containerID string, parked bool) (string, error) {
+	if s.runtime != "" {
+		return host.GeminisInside(ctx, containerID, parked)
 	}
-	return host.Geminis(id, parked)
+	return host.Geminis(containerID, parked)
 }
 
 func doGeminiRunning(ctx context.Context, sc *script, neg bool, args []string) error {
@@ -131,24 +138,41 @@ func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
 }
 
 // Parked waits until Gemini is parked in n of the containers and has initialized.
-func Parked(ctx context.Context, n int, containers ...string) error {
+func (b *Bot) Parked(ctx context.Context, n int, containers ...string) error {
 	return settled(ctx, n, func() (string, error) {
-		var all []string
-		for _, container := range containers {
-			id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
-			if err != nil {
-				continue // not yet
-			}
-			found, err := host.Geminis(strings.TrimSpace(id), true)
-			if err != nil {
-				return "", err
-			}
-			if found != "" {
-				all = append(all, found)
-			}
-		}
-		return strings.Join(all, "\n"), nil
+		lines, err := b.parked(ctx, containers)
+		return strings.Join(lines, "\n"), err
 	})
+}
+
+// ParkedPIDs returns the process IDs of the Geminis that are parked in the containers: the host's, unless a container has
+// a kernel of its own.
+func (b *Bot) ParkedPIDs(ctx context.Context, containers ...string) (pids []int, err error) {
+	lines, err := b.parked(ctx, containers)
+	for _, line := range lines {
+		first, _, _ := strings.Cut(line, " ")
+		pid, wrong := strconv.Atoi(first)
+		pids, err = append(pids, pid), errors.Join(err, wrong)
+	}
+	return pids, err
+}
+
+// parked is a line for each Gemini that is parked in the containers.
+func (b *Bot) parked(ctx context.Context, containers []string) (lines []string, err error) {
+	for _, container := range containers {
+		id, err := host.MustPodman(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", container)
+		if err != nil {
+			continue // not yet
+		}
+		found, err := b.script.suite.geminis(ctx, strings.TrimSpace(id), true)
+		if err != nil {
+			return nil, err
+		}
+		if found != "" {
+			lines = append(lines, strings.Split(found, "\n")...)
+		}
+	}
+	return lines, nil
 }
 
 // settled waits until there are n processes whose processor time does not grow any more.

@@ -45,7 +45,9 @@ var sections = []section{
 	{name: "state", do: measureState},
 	{name: "message", do: measureMessage},
 	{name: "reply", do: measureReply},
+	{name: "first", do: measureFirst},
 	{name: "answer", do: measureAnswer},
+	{name: "parked", do: measureParked},
 	{name: "rooms", do: measureRooms},
 	{name: "crowd", do: measureCrowd},
 	{name: "burst", do: measureBurst},
@@ -62,7 +64,7 @@ func main() {
 		rounds     = flag.Int("rounds", 3, "samples of each slow measurement")
 		rooms      = flag.Int("rooms", 500, "rooms of the largest bot")
 		containers = flag.Int("containers", 200, "containers of the largest bot")
-		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply answer rooms crowd burst waiting update idle, or scale, which takes long")
+		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply first answer parked rooms crowd burst waiting update idle, or scale, which takes long")
 		scale      = flag.Int("scale", 1000, "rooms of section scale")
 		limit      = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/bottest"
 	"matrix-tui/sandbox"
 )
 
@@ -22,11 +21,7 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer s.close(&err)
-	if err := s.parked(ctx, room); err != nil { // it has waited since the bot joined
-		return err
-	}
-	cold, err := s.ask(ctx, room, "number 1000", "got 1000")
-	if err != nil {
+	if _, err := s.ask(ctx, room, "number 1000", "got 1000"); err != nil {
 		return fmt.Errorf("first answer: %w", err)
 	}
 	bare, err := s.capture(ctx, room, "hold 1000", func() error {
@@ -84,7 +79,6 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 	b.table.add("  podman exec → model request", "ms", 0, bareBefore...)
 	b.table.add("  the model has answered → reply", "ms", 0, after...)
 	b.table.add("  the model has answered → podman exec ends", "ms", 0, bareAfter...)
-	b.table.add("send → reply, first message of a room", "ms", 0, ms(cold))
 	return nil
 }
 
@@ -99,7 +93,7 @@ func (s *scene) parkedIn(ctx context.Context, n int, rooms ...string) error {
 	for _, room := range rooms {
 		containers = append(containers, sandbox.NameFor(room))
 	}
-	if err := bottest.Parked(ctx, n, containers...); err != nil {
+	if err := s.Bot.Parked(ctx, n, containers...); err != nil {
 		return fmt.Errorf("agents do not wait in %d of the rooms: %w", n, err)
 	}
 	return nil
