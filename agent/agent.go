@@ -28,6 +28,8 @@ type Container interface {
 	ParkRun(ctx context.Context, p sandbox.Parking) error
 	// StopRun stops everything that the run started and returns when it is gone.
 	StopRun(ctx context.Context, id string) error
+	// Restart stops everything in the container and starts it again.
+	Restart(ctx context.Context, why error) error
 }
 
 // Task is one prompt for the agent.

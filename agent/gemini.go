@@ -22,6 +22,9 @@ const (
 	stopGrace = 90 * time.Second
 	// lateGrace is how long a run found after its deadline is read before it is stopped: it may have ended long ago.
 	lateGrace = 10 * time.Second
+	// startGrace is how long a run that is being started may take to start when it is to be stopped. Until then, nobody
+	// knows what to stop.
+	startGrace = 5 * time.Second
 )
 
 // Gemini runs tasks with Gemini CLI. It has no state and is safe for concurrent use
@@ -84,10 +87,12 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 	defer cancel(nil)
 	w.onFlood(func() { cancel(errFlood) })
 	var limits sync.WaitGroup
-	begun := func(existed bool) { // not earlier: a run must not start after it was stopped
+	hasBegun := make(chan struct{})
+	begun := func(existed bool) {
 		g.Log.Debug().Str("run", t.Run).Bool("existed", existed).Bool("resume", t.Resume).Msg("following the agent's run")
-		limits.Go(func() { limit(reading, cancel, t) })
+		close(hasBegun)
 	}
+	limits.Go(func() { limit(reading, cancel, t, hasBegun) })
 	if t.Attached {
 		begun(true)
 		st, err = container.FollowRun(reading, t.Run, 0, w)
@@ -105,7 +110,12 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 	case !errors.Is(why, errDeadline) && !errors.Is(why, errStop) && !errors.Is(why, errFlood):
 		return st, cause{}, fmt.Errorf("do run %s: %w", t.Run, err)
 	}
-	st, err = stop(ctx, container, t, w)
+	select {
+	case <-hasBegun:
+		st, err = stop(ctx, container, t, w)
+	default: // it must not start after it was stopped
+		st, err = sandbox.RunStatus{}, container.Restart(ctx, why)
+	}
 	c = cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline), flooded: errors.Is(why, errFlood)}
 	if c.timedOut && !st.Started.IsZero() {
 		c.limit = t.Deadline.Sub(st.Started)
@@ -113,8 +123,8 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 	return st, c, err
 }
 
-// limit cancels at the task's deadline or on request, and returns when ctx is done.
-func limit(ctx context.Context, cancel context.CancelCauseFunc, t Task) {
+// limit cancels at the task's deadline or on request, as soon as the run has begun, and returns when ctx is done.
+func limit(ctx context.Context, cancel context.CancelCauseFunc, t Task, begun <-chan struct{}) {
 	var due <-chan time.Time // nil is never ready
 	if !t.Deadline.IsZero() {
 		left := time.Until(t.Deadline)
@@ -125,13 +135,22 @@ func limit(ctx context.Context, cancel context.CancelCauseFunc, t Task) {
 		defer timer.Stop()
 		due = timer.C
 	}
+	var why error
 	select {
 	case <-due:
-		cancel(errDeadline)
+		why = errDeadline
 	case <-t.Stop:
-		cancel(errStop)
+		why = errStop
 	case <-ctx.Done():
+		return
 	}
+	select {
+	case <-begun:
+	case <-time.After(startGrace):
+	case <-ctx.Done():
+		return
+	}
+	cancel(why)
 }
 
 // stop ends the run and reads the rest of its output.

@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,6 +49,30 @@ rules:
 	}
 	if got := r.sh(t, "ps -eo args | grep -o '^sleep 700.' | sort"); got != "sleep 7001\n" {
 		t.Errorf("left in the container: %q, want sleep 7001 alone", got)
+	}
+}
+
+// A task that is stopped while its run does not start never runs.
+func TestRealStopWhileStarting(t *testing.T) {
+	r := newReal(t)
+	ours, theirs := net.Pipe() // a process in the container that pretends to be boxinit, and starts nothing
+	r.podman.Offer(r.spec.Room, ours)
+	asked := make(chan struct{})
+	go func() {
+		requests := json.NewDecoder(theirs)
+		_ = requests.Decode(new(json.RawMessage))
+		theirs.Write([]byte("\x01\x00\x00\x00\x03{}\n"))
+		_ = requests.Decode(new(json.RawMessage))
+		close(asked)
+	}()
+	stop := make(chan struct{})
+	go func() { <-asked; close(stop) }()
+	o, events := r.do(t, Task{Run: "stuck", Prompt: "hello", Stop: stop})
+	if o.Ended != Stopped || len(events) != 0 || len(r.questions(0)) != 0 {
+		t.Errorf("%+v, %d events, %d requests", o, len(events), len(r.questions(0)))
+	}
+	if st, err := r.container.RunStatus(t.Context(), "stuck"); err != nil || st.State != sandbox.RunNone {
+		t.Errorf("%+v, %v", st, err)
 	}
 }
 

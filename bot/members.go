@@ -109,6 +109,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 		row.Sender = user
 		return r.doStranger(ctx, row)
 	}
+	r.env.Enter()
 	alone, err := r.bot.isAlone(ctx, r.id)
 	if err != nil {
 		return err
@@ -158,15 +159,8 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task starts
 		return err
 	}
-	if name := r.bot.Store.Container(r.id); name != "" {
-		call, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		if err := r.bot.Podman.Stop(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-			return fmt.Errorf("stop container %s: %w", name, err)
-		}
-		if err := r.bot.Store.DropContainer(ctx, r.id); err != nil {
-			return fmt.Errorf("drop container of %s: %w", r.id, err)
-		}
+	if err := r.env.Leave(func() error { return r.dropContainer(ctx) }); err != nil {
+		return err
 	}
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")
@@ -175,6 +169,23 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// dropContainer stops the room's container and drops its entry.
+func (r *room) dropContainer(ctx context.Context) error {
+	name := r.bot.Store.Container(r.id)
+	if name == "" {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := r.bot.Podman.Stop(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		return fmt.Errorf("stop container %s: %w", name, err)
+	}
+	if err := r.bot.Store.DropContainer(ctx, r.id); err != nil {
+		return fmt.Errorf("drop container of %s: %w", r.id, err)
+	}
+	return nil
 }
 
 // forget finishes all of the room's events and tasks before seq.

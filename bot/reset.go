@@ -72,7 +72,8 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		err := r.env.Vacate(func() error { return r.bot.Podman.Destroy(call, name) })
+		if err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -48,19 +48,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 			return err
 		}
 	}
-	if name := r.bot.Store.Container(r.id); name != "" {
-		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-			return fmt.Errorf("destroy container %s: %w", name, err)
-		}
-	}
-	if err := r.bot.Gateway.Shut(r.id); err != nil {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")
-	}
-	if err := r.bot.Recall.Move(ctx, r.id, successor); err != nil { // what it forgot must stay forgotten
+	if err := r.env.Leave(func() error { return r.moveContainer(ctx, call, successor) }); err != nil {
 		return err
-	}
-	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
-		return fmt.Errorf("move room: %w", err)
 	}
 	crash.At("moving")
 	if err := r.moveRows(ctx, row, successor); err != nil {
@@ -84,6 +73,25 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 		next.outbox.Wake()
 	}
 	next.wake()
+	return nil
+}
+
+// moveContainer removes the room's container, and gives its volumes, memory and history to the successor.
+func (r *room) moveContainer(ctx, call context.Context, successor string) error {
+	if name := r.bot.Store.Container(r.id); name != "" {
+		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+			return fmt.Errorf("destroy container %s: %w", name, err)
+		}
+	}
+	if err := r.bot.Gateway.Shut(r.id); err != nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")
+	}
+	if err := r.bot.Recall.Move(ctx, r.id, successor); err != nil { // what it forgot must stay forgotten
+		return err
+	}
+	if err := r.bot.Store.MoveRoom(ctx, r.id, successor); err != nil {
+		return fmt.Errorf("move room: %w", err)
+	}
 	return nil
 }
 

@@ -78,16 +78,21 @@ type ensuring struct {
 	container Container
 	unlimited bool // the host does not support limits
 	remade    bool // a broken container has been removed
+	waited    bool // podman did not answer in time
 }
 
 // step inspects the container and takes the next step. It reports true once the
 // container runs.
 func (e *ensuring) step(ctx context.Context) (done bool, err error) {
-	data, err := containers.Inspect(e.with(ctx), e.spec.Name, nil)
-	if err != nil {
-		if err = explain(err, "inspect container", e.spec.Name); errors.Is(err, ErrNotFound) {
-			return false, e.create(ctx)
-		}
+	var data *define.InspectContainerData
+	err = e.ask(ctx, func(ctx context.Context) error {
+		data, err = containers.Inspect(e.with(ctx), e.spec.Name, nil)
+		return explain(err, "inspect container", e.spec.Name)
+	})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return false, e.create(ctx)
+	case err != nil:
 		return false, err
 	}
 	if err := owned(data, e.spec.Room); err != nil {
@@ -133,7 +138,11 @@ func (e *ensuring) stale(ctx context.Context, data *define.InspectContainerData)
 	if !e.spec.Fresh {
 		return false, nil
 	}
-	now, err := e.ImageID(ctx, e.spec.Image)
+	now := ""
+	err := e.ask(ctx, func(ctx context.Context) (err error) {
+		now, err = e.ImageID(ctx, e.spec.Image)
+		return err
+	})
 	if errors.Is(err, ErrImageMissing) {
 		return false, nil
 	}

@@ -34,6 +34,8 @@ var (
 	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
 	// ErrNoKeys: the kernel's limit on keyrings, one per container of a user, is reached.
 	ErrNoKeys = sentence.New(errors.New("no kernel keyring left"), "The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both into a file in /etc/sysctl.d.")
+	// ErrStuck: the container has not started a run in time, and was restarted.
+	ErrStuck = sentence.New(errors.New("the container does not start a run"), "The room's container did not start the agent within a minute, so I restarted it. Processes that were running in it have ended; files are still there. Send the task again. If this happens again, an owner can replace the container with `!reset sandbox`.")
 	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.

@@ -8,12 +8,21 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"matrix-tui/sandbox/boxinit"
 )
 
+// startTime is how long a container may take to start a run, or to continue the parked one. Ending a parked one that does
+// not react takes 22 s.
+const startTime = time.Minute
+
+// restartTime bounds a restart of a container.
+const restartTime = time.Minute
+
 // Run is StartRun and FollowRun from the beginning, usually on a line to the container. It calls begun when the run has
-// been started or exists already.
+// been started or exists already. If the container does not start it in time, the container is restarted, and the error is
+// ErrStuck.
 func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
@@ -21,6 +30,22 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	if err := c.fit(); err != nil {
 		return RunStatus{}, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(c.podman.startTime, func() { cancel(ErrStuck) })
+	defer limit.Stop()
+	status, err := c.runWithin(within, spec, w, func(existed bool) {
+		limit.Stop()
+		begun(existed)
+	})
+	if ctx.Err() == nil && errors.Is(context.Cause(within), ErrStuck) {
+		err = fmt.Errorf("start run %s: %w", spec.ID, ErrStuck)
+		return RunStatus{}, errors.Join(err, c.Restart(ctx, err))
+	}
+	return status, err
+}
+
+func (c *Container) runWithin(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
 	out := &answered{id: spec.ID, begun: begun, counting: counting{to: w}}
 	status, err := c.runOnLine(ctx, spec, out)
 	switch {

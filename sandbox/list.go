@@ -129,14 +129,16 @@ func (p *Podman) remove(ctx context.Context, id string) error {
 	return err
 }
 
-// restart stops everything in the container and starts it again.
-func (c *Container) restart(ctx context.Context, why error) error {
+// Restart stops everything in the container and starts it again. The log says why.
+func (c *Container) Restart(ctx context.Context, why error) error {
+	ctx, cancel := context.WithTimeout(ctx, restartTime)
+	defer cancel()
 	unlock, err := c.podman.names.lock(ctx, c.Name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	c.podman.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("cannot execute anything in the container: restarting it")
+	c.podman.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("the container does not do what it must: restarting it")
 	err = containers.Restart(c.podman.with(ctx), c.ID, new(containers.RestartOptions).WithTimeout(1))
 	return explain(err, "restart container", c.Name)
 }

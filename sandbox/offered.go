@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"matrix-tui/sandbox/boxinit"
 )
@@ -69,8 +70,8 @@ type ensured struct {
 	spec      string
 }
 
-// answering returns the container of the last Ensure if it still answers on a line that needs no podman: while podman's
-// service is away, it cannot have been replaced.
+// answering returns the container of the last Ensure if it still answers on a line that needs no podman: then it has not
+// been replaced.
 func (e *ensuring) answering(ctx context.Context) *Container {
 	kept, _ := e.ensured.Load(e.spec.Name)
 	last, ok := kept.(ensured)
@@ -88,6 +89,25 @@ func (e *ensuring) answering(ctx context.Context) *Container {
 	}
 	e.lines.give(known.ID, l)
 	return &known
+}
+
+// podmanAnswers is how long podman may take to answer while there is another way to the container.
+const podmanAnswers = time.Second
+
+// ask lets podman answer a question about the container. If podman takes long, and the container is one that was ensured
+// before, the error is ErrUnreachable: the container may answer itself. It waits only once.
+func (e *ensuring) ask(ctx context.Context, question func(context.Context) error) error {
+	if _, known := e.ensured.Load(e.spec.Name); !known || e.waited {
+		return question(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, podmanAnswers)
+	defer cancel()
+	err := question(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		e.waited = true
+		return fmt.Errorf("%w within %s: %w", ErrUnreachable, podmanAnswers, err)
+	}
+	return err
 }
 
 // identity is what a container that was ensured for the spec can be used for.

@@ -2,12 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -50,6 +54,14 @@ func TestWithoutPodman(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the container offers a connection", func() bool { return offered(p, spec.Room) })
+	for _, signal := range []os.Signal{syscall.SIGSTOP, syscall.SIGCONT} { // it accepts connections, and does not answer
+		if err := s.cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Ensure(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.kill()
 	container, err := p.Ensure(t.Context(), spec)
 	if err != nil {
@@ -102,4 +114,52 @@ func TestOddOffers(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, result, err)
 		}
 	}
+}
+
+// A container in which something pretends to start runs, and does not, is restarted.
+func TestStuckStart(t *testing.T) {
+	service := startService(t)
+	p := service.connect()
+	p.startTime = time.Second
+	spec := testSpec(t)
+	container, err := p.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leftover := func() string {
+		return sh(t, container, `for p in /proc/[0-9]*; do tr '\0' ' ' < $p/cmdline | grep -x 'sleep 12345 ' || true; done`)
+	}
+	sh(t, container, "sleep 12345 >/dev/null 2>&1 &")
+	if leftover() == "" {
+		t.Fatal("the process that is left over does not run")
+	}
+	offerStuck(p, spec.Room)
+	run := RunSpec{ID: "r", Argv: []string{"echo", "hello"}}
+	_, err = container.Run(t.Context(), run, io.Discard, func(bool) { t.Error("it has begun") })
+	if !errors.Is(err, ErrStuck) {
+		t.Fatal(err)
+	}
+	if got := leftover(); got != "" {
+		t.Errorf("after the restart there is still %s", got)
+	}
+	p.startTime = startTime
+	var out strings.Builder
+	begun := 0
+	if status, err := container.Run(t.Context(), run, &out, func(bool) { begun++ }); err != nil || begun != 1 || out.String() != "hello\n" {
+		t.Errorf("%+v, %q, begun %d, %v", status, out.String(), begun, err)
+	}
+}
+
+// offerStuck offers a connection that answers the first request only.
+func offerStuck(p *Podman, room string) {
+	ours, theirs := net.Pipe()
+	p.Offer(room, ours)
+	go func() {
+		requests := json.NewDecoder(theirs)
+		for first := true; requests.Decode(new(json.RawMessage)) == nil; first = false {
+			if first {
+				theirs.Write([]byte("\x01\x00\x00\x00\x03{}\n"))
+			}
+		}
+	}()
 }

@@ -33,6 +33,7 @@ type Podman struct {
 	lines         lines // that nobody is using
 	offers        offers
 	ensured       sync.Map // by name: what the last Ensure of it returned
+	startTime     time.Duration
 
 	packages imagePackages
 
@@ -60,7 +61,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	if err != nil {
 		return nil, explain(err, "connect to podman at", uri)
 	}
-	p := &Podman{log: log, values: context.WithoutCancel(values)}
+	p := &Podman{log: log, values: context.WithoutCancel(values), startTime: startTime}
 	if p.client, err = bindings.GetClient(values); err != nil {
 		return nil, err
 	}

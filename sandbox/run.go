@@ -124,7 +124,7 @@ func (c *Container) StopRun(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	return c.restart(ctx, err)
+	return c.Restart(ctx, err)
 }
 
 // stopTries is how often a failing stop is retried before the container is restarted.

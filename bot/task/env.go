@@ -90,6 +90,7 @@ type Env struct {
 	Decisions *sync.Mutex
 
 	projecting sync.Mutex // see project
+	vacancy    vacancy
 
 	// bootstrap reports whether /workspace had bootstrap files when last checked. Most
 	// rooms have none, so attempt.run does not check before each run.

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ import (
 )
 
 const (
-	// parkTime bounds parking a run, with the start of the room's container.
-	parkTime = time.Minute
+	// parkTime bounds parking a run, with the start of the room's container. Other rooms wait for that.
+	parkTime = 20 * time.Second
 	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes 235 MB.
 	leastFree = 512 << 20
 	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
@@ -40,39 +41,48 @@ func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
 		return
 	}
 	_, like := e.nextTask()
-	start, victim := e.Warm.begin(e.ID, like)
-	if !start {
+	own := e.Warm.begin(e.ID, like)
+	if own == nil {
 		return
 	}
 	started := e.Start(func() {
-		ctx, cancel := context.WithTimeout(ctx, parkTime)
-		defer cancel()
 		_ = retry.Sleep(ctx, wait)
-		if victim != nil {
-			if err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
-				e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")
-			}
-		}
-		e.Warm.turn.Lock()
-		defer e.Warm.turn.Unlock()
-		job, like := e.nextTask() // it may have changed meanwhile
-		session := ""
-		if !job.Resume {
-			job.Session = uuid.NewString()
-			session = job.Session
-		}
-		container, err := e.park(ctx, job, create)
-		e.Warm.end(e.ID, like, session, container)
+		done, err := e.Warm.take(ctx)
 		if err == nil {
-			_ = retry.Sleep(ctx, initializing)
+			err = e.renew(ctx, own, create)
+			done()
+		} else {
+			e.Warm.leave(e.ID, own)
 		}
 		if err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
 			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")
 		}
 	})
 	if !started {
-		e.Warm.end(e.ID, "", "", nil)
+		e.Warm.leave(e.ID, own)
 	}
+}
+
+// renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized.
+func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
+	ctx, cancel := context.WithTimeout(ctx, parkTime)
+	defer cancel()
+	job, like := e.nextTask() // it may have changed meanwhile
+	session := ""
+	if !job.Resume {
+		job.Session = cmp.Or(e.Warm.sessionOf(e.ID), uuid.NewString())
+		session = job.Session
+	}
+	container, err := e.park(ctx, job, create)
+	if errors.Is(err, errBusy) {
+		e.Warm.leave(e.ID, own)
+		return err
+	}
+	e.Warm.end(e.ID, own, like, session, container)
+	if err == nil {
+		_ = retry.Sleep(ctx, initializing)
+	}
+	return err
 }
 
 // nextTask is what is known about the room's next task, and the same as text. Session is "" if it begins a new one.
@@ -91,16 +101,15 @@ var errBusy = errors.New("the room or the host is busy")
 
 // park starts a run that waits for the task, and returns the container that it is in.
 func (e *Env) park(ctx context.Context, job agent.Task, create bool) (*sandbox.Container, error) {
+	e.vacancy.mu.Lock()
+	defer e.vacancy.mu.Unlock()
 	switch _, err := e.Journal.NextTask(ctx, e.ID); {
 	case err == nil:
 		return nil, errBusy
 	case !errors.Is(err, state.ErrNotFound):
 		return nil, err
 	}
-	if err := e.Warm.quiet(ctx); err != nil {
-		return nil, err
-	}
-	if !create && e.Store.Container(e.ID) == "" {
+	if e.vacancy.left || !create && e.Store.Container(e.ID) == "" {
 		return nil, errBusy // the bot has left the room, or moved to its successor
 	}
 	if e.Keeper.Low(ctx) || capacity.Free() < leastFree {
@@ -112,6 +121,14 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (*sandbox.C
 	}
 	if container.Outdated {
 		return nil, errBusy // the next task replaces it
+	}
+	switch victim, ok := e.Warm.makeRoom(); {
+	case !ok:
+		return nil, errBusy
+	case victim != nil:
+		if err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
+			e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")
+		}
 	}
 	crash.At("parking")
 	job.Run = "parked-" + uuid.NewString()

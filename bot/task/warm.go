@@ -19,7 +19,7 @@ type Warm struct {
 	time time.Duration // that a run is parked for after the last sign of life
 	now  func() time.Time
 
-	turn sync.Mutex // held while a run is started and initializes
+	turn chan struct{} // has an element while a run is started and initializes
 
 	mu       sync.Mutex
 	rooms    map[string]*parked
@@ -33,6 +33,8 @@ const (
 	// initializing is about how long a parked run keeps a processor busy.
 	initializing = time.Second
 	quietPoll    = 50 * time.Millisecond
+	// rechecked is how often a sign of life makes sure that a parked run is still there: the kernel may have ended it.
+	rechecked = 30 * time.Second
 )
 
 // parked is a room's parked run.
@@ -40,19 +42,23 @@ type parked struct {
 	in      *sandbox.Container // nil while it is being started for the first time
 	like    string             // what it was started for
 	session string             // the session that it begins; "" if it resumes one
-	busy    bool               // it is being started
+	busy    bool               // it is being started, or looked after
 	used    time.Time
+	checked time.Time // when it was there
 	until   time.Time
 }
 
+// there reports whether the run waits for a task, as far as is known.
+func (p *parked) there(now time.Time) bool { return p.in != nil && now.Before(p.until) }
+
 // NewWarm returns a Warm for at most max rooms.
 func NewWarm(max int, d time.Duration) *Warm {
-	return &Warm{max: max, time: d, now: time.Now, rooms: map[string]*parked{}}
+	return &Warm{max: max, time: d, now: time.Now, turn: make(chan struct{}, 1), rooms: map[string]*parked{}}
 }
 
-// begin notes a sign of life in a room, and reports whether a run has to be parked for it, or parked for longer. The
-// caller then calls end. Victim is the container whose run has to give way first, or nil.
-func (w *Warm) begin(room, like string) (start bool, victim *sandbox.Container) {
+// begin notes a sign of life in a room. If it returns a parked run, that has to be started, or must be found waiting, and
+// waits longer then. The caller then calls end.
+func (w *Warm) begin(room, like string) *parked {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
@@ -64,51 +70,90 @@ func (w *Warm) begin(room, like string) (start bool, victim *sandbox.Container) 
 	own := w.rooms[room]
 	switch {
 	case w.max <= 0, own != nil && own.busy:
-		return false, nil
-	case own != nil && own.like == like && own.until.Sub(now) > w.time/2:
+		return nil
+	case own != nil && own.like == like && now.Sub(own.checked) < rechecked:
 		own.used = now
-		return false, nil
+		return nil
 	}
 	if own == nil {
-		if len(w.rooms) >= w.max {
-			oldest := w.oldest()
-			if oldest == "" || now.Sub(w.rooms[oldest].used) < settled {
-				return false, nil
-			}
-			victim = w.rooms[oldest].in
-			delete(w.rooms, oldest)
+		if len(w.rooms) >= w.max+len(w.victims(now)) {
+			return nil
 		}
 		own = &parked{}
 		w.rooms[room] = own
 	}
 	own.busy, own.used = true, now
-	return true, victim
+	return own
 }
 
-// oldest returns the room that was used least recently, of those whose run is not being started. The caller holds mu.
-func (w *Warm) oldest() (room string) {
+// victims lists the rooms whose runs may give way to another one, the one that was used least recently first. The caller
+// holds mu.
+func (w *Warm) victims(now time.Time) (rooms []string) {
 	for id, p := range w.rooms {
-		if !p.busy && (room == "" || cmp.Or(p.used.Compare(w.rooms[room].used), cmp.Compare(id, room)) < 0) {
-			room = id
+		if !p.busy && now.Sub(p.used) >= settled {
+			rooms = append(rooms, id)
 		}
 	}
-	return room
+	slices.SortFunc(rooms, func(a, b string) int { return cmp.Or(w.rooms[a].used.Compare(w.rooms[b].used), cmp.Compare(a, b)) })
+	return rooms
 }
 
-// end notes in which container a run was parked; nil if it was not.
-func (w *Warm) end(room, like, session string, in *sandbox.Container) {
+// makeRoom reports whether another run may be parked. If one has to give way for that, it returns its container, and the
+// caller ends it.
+func (w *Warm) makeRoom() (victim *sandbox.Container, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	own := w.rooms[room]
+	if len(w.rooms) <= w.max {
+		return nil, true
+	}
+	rooms := w.victims(w.now())
+	if len(rooms) == 0 {
+		return nil, false
+	}
+	victim = w.rooms[rooms[0]].in
+	delete(w.rooms, rooms[0])
+	return victim, true
+}
+
+// end notes what came of a parked run: it waits in a container, or (nil) it does not. If a task has used or discarded it
+// meanwhile, nothing is noted.
+func (w *Warm) end(room string, own *parked, like, session string, in *sandbox.Container) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rooms[room] != own {
+		return
+	}
 	if in == nil {
 		delete(w.rooms, room)
 		return
 	}
-	if own == nil { // a task has started meanwhile
-		own = &parked{used: w.now()}
-		w.rooms[room] = own
+	now := w.now()
+	own.in, own.busy, own.like, own.session, own.checked, own.until = in, false, like, session, now, now.Add(w.time)
+}
+
+// leave ends a look after a run without a change: the host or the room has better things to do.
+func (w *Warm) leave(room string, own *parked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if own.busy = false; w.rooms[room] == own && own.in == nil {
+		delete(w.rooms, room)
 	}
-	own.in, own.busy, own.like, own.session, own.until = in, false, like, session, w.now().Add(w.time)
+}
+
+// take waits for its turn to start a run, and until no task is about to start its agent: that comes first. The caller
+// calls the result when the run has initialized.
+func (w *Warm) take(ctx context.Context) (done func(), err error) {
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	done = func() { <-w.turn }
+	if err := w.quiet(ctx); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
 }
 
 // sessionOf returns the new session that a room's parked run begins, or "".
@@ -121,7 +166,7 @@ func (w *Warm) sessionOf(room string) string {
 	return ""
 }
 
-// forget notes that a room's parked run was used or discarded: a task does one of them.
+// forget notes that a room's parked run was used or discarded: a task does one of them, and the end of a container does.
 func (w *Warm) forget(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +205,7 @@ func (w *Warm) Has(room string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	own := w.rooms[room]
-	return own != nil && !own.busy && w.now().Before(own.until)
+	return own != nil && own.there(w.now())
 }
 
 // Count returns the number of rooms with a parked run.
@@ -171,7 +216,7 @@ func (w *Warm) Rooms() (rooms []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, p := range w.rooms {
-		if !p.busy && w.now().Before(p.until) {
+		if p.there(w.now()) {
 			rooms = append(rooms, id)
 		}
 	}

@@ -14,62 +14,118 @@ func TestWarm(t *testing.T) {
 	w := NewWarm(2, 20*time.Minute)
 	w.now = func() time.Time { return now }
 	in := func(room string) *sandbox.Container { return &sandbox.Container{Room: room} }
+	begun := map[string]*parked{}
 	check := func(what, room, like string, start bool, victim string) {
 		t.Helper()
-		got, gives := w.begin(room, like)
-		name := ""
-		if gives != nil {
-			name = gives.Room
+		got, name := w.begin(room, like), ""
+		if got != nil {
+			begun[room] = got
+			gives, ok := w.makeRoom()
+			if gives != nil {
+				name = gives.Room
+			}
+			if !ok {
+				t.Errorf("%s: nothing gives way", what)
+			}
 		}
-		if got != start || name != victim {
+		if (got != nil) != start || name != victim {
 			t.Errorf("%s: start %v, victim %q", what, got, name)
 		}
 		now = now.Add(time.Second)
 	}
+	end := func(room, like, session string) { w.end(room, begun[room], like, session, in(room)) }
 	check("the first", "a", "x", true, "")
 	check("while it is being started", "a", "x", false, "")
 	if w.Has("a") || w.Count() != 0 {
 		t.Error("it counts before it is parked")
 	}
-	w.end("a", "x", "session", in("a"))
+	end("a", "x", "session")
 	if !w.Has("a") || w.Count() != 1 || w.sessionOf("a") != "session" || w.sessionOf("b") != "" {
 		t.Errorf("%+v", w.rooms["a"])
 	}
 	check("it is there", "a", "x", false, "")
 	check("for another session", "a", "y", true, "")
-	w.end("a", "y", "", in("a"))
+	if !w.Has("a") {
+		t.Error("it is gone before another one is there")
+	}
+	end("a", "y", "")
 	check("a second room", "b", "x", true, "")
-	w.end("b", "x", "", in("b"))
+	end("b", "x", "")
 	check("a sign of life", "a", "y", false, "")
 	check("nobody takes it away soon", "c", "x", false, "")
 	now = now.Add(settled)
 	check("the one that was used least recently gives way", "c", "x", true, "b")
 	check("while that is being started", "d", "x", true, "a")
 	check("nothing can give way", "e", "x", false, "")
-	w.end("c", "x", "", in("c"))
-	w.end("d", "", "", nil) // it failed
+	end("c", "x", "")
+	w.end("d", begun["d"], "", "", nil) // it failed
 	if w.Count() != 1 || w.Has("d") {
 		t.Errorf("%d are parked", w.Count())
 	}
-	now = now.Add(11 * time.Minute)
-	check("more than half of its time is over", "c", "x", true, "")
-	w.end("c", "x", "", in("c"))
+	check("a sign of life soon after it was there", "c", "x", false, "")
+	now = now.Add(rechecked)
+	check("a sign of life later: is it still there?", "c", "x", true, "")
+	if w.leave("c", begun["c"]); !w.Has("c") {
+		t.Error("it is gone because nobody looked after it")
+	}
+	check("again", "c", "x", true, "")
+	end("c", "x", "")
 	now = now.Add(20 * time.Minute)
 	if w.Has("c") || w.Count() != 0 {
 		t.Error("its time is over")
 	}
-	check("again", "c", "x", true, "")
-	w.end("c", "x", "", in("c"))
+	check("after its time", "c", "x", true, "")
 	w.forget("c")
+	if end("c", "x", ""); w.Has("c") {
+		t.Error("it is there although a task has used it")
+	}
 	check("it was used", "c", "x", true, "")
+	if w.leave("c", begun["c"]); len(w.rooms) != 0 {
+		t.Error("one that was not started is still listed")
+	}
 	for i := range 100 {
 		w.begin(fmt.Sprint(i), "")
 	}
 	if len(w.rooms) > 2 {
 		t.Errorf("%d rooms", len(w.rooms))
 	}
-	if start, _ := NewWarm(0, time.Hour).begin("a", ""); start {
+	if NewWarm(0, time.Hour).begin("a", "") != nil {
 		t.Error("it is turned off")
+	}
+}
+
+// However many rooms want an agent at once, no more agents wait than may.
+func TestWarmAtOnce(t *testing.T) {
+	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	w := NewWarm(2, 20*time.Minute)
+	w.now = func() time.Time { return now }
+	for _, room := range []string{"a", "b"} {
+		w.end(room, w.begin(room, ""), "", "", &sandbox.Container{Room: room})
+	}
+	now = now.Add(settled)
+	begun := map[string]*parked{}
+	for i := range 100 {
+		if room := fmt.Sprint(i); begun[room] == nil {
+			if own := w.begin(room, ""); own != nil {
+				begun[room] = own
+			}
+		}
+	}
+	if len(begun) != 2 || len(w.rooms) != 4 {
+		t.Errorf("%d are to be started, %d are listed", len(begun), len(w.rooms))
+	}
+	w.begin("a", "another") // somebody shows up there, so that it does not give way
+	started := 0
+	for room, own := range begun {
+		if _, ok := w.makeRoom(); ok {
+			started++
+			w.end(room, own, "", "", &sandbox.Container{Room: room})
+		} else {
+			w.leave(room, own)
+		}
+	}
+	if started != 1 || len(w.rooms) != 2 {
+		t.Errorf("%d were started, %d are listed", started, len(w.rooms))
 	}
 }
 
@@ -78,12 +134,20 @@ func TestWarmQuiet(t *testing.T) {
 	works := w.starts()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*quietPoll)
 	defer cancel()
-	if err := w.quiet(ctx); err == nil {
+	if _, err := w.take(ctx); err == nil {
 		t.Error("it does not wait for a task that starts")
 	}
 	works()
 	works()
-	if err := w.quiet(t.Context()); err != nil || w.starting != 0 {
-		t.Errorf("%v, %d start", err, w.starting)
+	done, err := w.take(t.Context())
+	if err != nil || w.starting != 0 {
+		t.Fatalf("%v, %d start", err, w.starting)
+	}
+	if _, err := w.take(ctx); err == nil {
+		t.Error("two runs are started at once")
+	}
+	done()
+	if _, err := w.take(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
