@@ -168,6 +168,9 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 		crash.Count("boxinit exec")
 	}
 	_, _ = l.in.Write(append(data, '\n')) // if this fails, the line is about to go
+	if r.Run != nil {
+		crash.At("requested")
+	}
 	select {
 	case <-x.done:
 		return nil

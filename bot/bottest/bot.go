@@ -72,6 +72,9 @@ func (sc *script) environment() []string {
 		// By default the race detector delays every exit by a second.
 		"GORACE": "halt_on_error=0 atexit_sleep_ms=100",
 	}
+	if allCold() {
+		env["WARM_AGENTS"] = "0"
+	}
 	maps.Copy(env, sc.bot.set)
 	if sc.bot.killAt != "" {
 		env["MATRIX_TUI_KILL_AT"] = sc.bot.killAt

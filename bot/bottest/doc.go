@@ -25,7 +25,8 @@
 //
 // The homeserver is Dendrite, or what MATRIX_TUI_HOMESERVER names (synapse). The line `# also on Synapse` makes a script
 // of a Dendrite run play on Synapse, too, as NAME-on-synapse. `# only on Synapse: REASON` skips it on
-// Dendrite.
+// Dendrite. MATRIX_TUI_COLD=1 lets no agent wait for tasks in any script, except in those that say how many do, and skips
+// those with a line `# only where agents wait: REASON`.
 //
 // Every wait has a deadline (60 s, verb `deadline`) that starts again whenever the script makes progress, and nothing
 // sleeps for an effect. `expect` matches each message once, so the same words can be expected again. Verbs that mean

@@ -29,7 +29,12 @@ const (
 	synapseName = "-on-synapse"
 	// onlyMark begins a line that says why a script runs on Synapse only.
 	onlyMark = "# only on Synapse: "
+	// warmMark begins a line that says why a script runs only where agents wait for tasks.
+	warmMark = "# only where agents wait: "
 )
+
+// allCold reports whether no agent waits for tasks, in any script that does not say how many do.
+func allCold() bool { return os.Getenv("MATRIX_TUI_COLD") != "" }
 
 // allEncrypted reports whether every script runs in encrypted rooms, once.
 func allEncrypted() bool { return os.Getenv("MATRIX_TUI_ENCRYPTED") != "" }
@@ -55,6 +60,9 @@ func prepare(dir, to, software, noSynapse string) ([]string, error) {
 		for name, script := range versions(strings.TrimSuffix(filepath.Base(path), ".txtar"), string(script)) {
 			for _, suffix := range suffixes(script, software) {
 				dst, play := filepath.Join(to, name+suffix+".txtar"), rename(script)
+				if allCold() {
+					play = skip(play, warmMark, "")
+				}
 				switch {
 				case suffix == doubleName:
 					play = shorten(play)

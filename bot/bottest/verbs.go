@@ -114,6 +114,7 @@ var verbs = []verb{
 	{"reacted", "USER ROOM REGEXP KEY", 4, 4, false, doReacted},          // the bot has reacted with KEY to the newest matching message, now or earlier
 	{"read", "USER ROOM REGEXP", 3, 3, true, doRead},                     // the bot's read receipt covers the newest matching message; !read: it has never been on it
 	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},              // the bot is typing; !typing: it has stopped
+	{"begin-typing", "USER ROOM", 2, 2, false, doBeginTyping},            // USER begins to type
 	{"joined", "USER ROOM WHO [TIMEOUT]", 3, 4, true, doJoined},          // WHO is in the room; !joined: is not
 	{"mentioned", "USER ROOM REGEXP", 3, 3, true, doMentioned},           // a matching message mentions USER
 	{"html", "USER ROOM REGEXP", 3, 3, true, doHTML},                     // formatted body of any message of others

@@ -101,6 +101,14 @@ func doTyping(ctx context.Context, sc *script, neg bool, args []string) error {
 	return p.WaitTyping(ctx, room, sc.bot.id, !neg)
 }
 
+func doBeginTyping(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, room, err := sc.who(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return p.Type(ctx, room)
+}
+
 func doJoined(ctx context.Context, sc *script, neg bool, args []string) error {
 	p, room, err := sc.who(args[0], args[1])
 	if err != nil {

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
+
+	"maunium.net/go/mautrix/id"
 )
 
 // noteRead records the read receipts in an m.receipt.
@@ -47,4 +50,12 @@ func (p *Person) MarkedRead(room, user, event string) bool {
 	defer p.mu.Unlock()
 	t := p.rooms[room]
 	return t != nil && slices.Contains(t.read[user], event)
+}
+
+// Type shows others for half a minute that the person is typing.
+func (p *Person) Type(ctx context.Context, room string) error {
+	if _, err := p.cli.UserTyping(ctx, id.RoomID(room), true, 30*time.Second); err != nil {
+		return fmt.Errorf("type: %w", err)
+	}
+	return nil
 }
