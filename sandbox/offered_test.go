@@ -133,6 +133,9 @@ func TestStuckStart(t *testing.T) {
 	if leftover() == "" {
 		t.Fatal("the process that is left over does not run")
 	}
+	if l := p.lines.take(t.Context(), container.ID); l != nil { // so that a new one is needed
+		l.close()
+	}
 	offerStuck(p, spec.Room)
 	run := RunSpec{ID: "r", Argv: []string{"echo", "hello"}}
 	_, err = container.Run(t.Context(), run, io.Discard, func(bool) { t.Error("it has begun") })
