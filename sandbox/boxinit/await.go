@@ -51,7 +51,7 @@ func (r *supervised) reads() bool {
 
 // expire removes the record, unless the run is just being used or has been given more time.
 func (r *supervised) expire() {
-	gate, err := r.store.gate()
+	gate, err := lockFile(r.store.gateFile(), 0) // who has it may wait for this process
 	if err != nil {
 		return
 	}
