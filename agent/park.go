@@ -26,6 +26,7 @@ var facts = sandbox.Facts{
 		dotGemini + "/settings.json", dotGemini + "/trustedFolders.json", dotGemini + "/trusted_hooks.json", dotGemini + "/.env",
 		dotGemini + "/google_accounts.json", preloadFile, home + "/.agents", home + "/.env",
 	},
+	Sources: []string{".gemini-extension-install.json"}, // of an extension that `gemini extensions link` has added
 }
 
 // warmKey stands for everything that a run is started with: a run continues a parked one only if it would have been

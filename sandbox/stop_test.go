@@ -122,3 +122,16 @@ func TestStopRunWithoutProcesses(t *testing.T) {
 		t.Errorf("%+v, %v", status, err)
 	}
 }
+
+// What was parked ends with the container, and what is left of it does not count.
+func TestParkedEndsWithContainer(t *testing.T) {
+	spec := testSpec(t)
+	container := ensure(t, spec)
+	sh(t, container, "mkdir -p /var/lib/boxinit/runs/parked.run && printf x | tee /var/lib/boxinit/runs/parked.run/supervisor.json >/var/lib/boxinit/runs/parked.run/lock")
+	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, ensure(t, spec), "ls /var/lib/boxinit/runs"); got != "" {
+		t.Errorf("left: %q", got)
+	}
+}

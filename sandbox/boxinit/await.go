@@ -7,16 +7,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// parkedLook is how often a parked run looks whether it still is one, if it is told of no change: the clock may have been
+// set. Each look takes a tenth of a millisecond of processor time, and there may be eight of them on a host.
+const parkedLook = time.Second
+
 // await is the parked run's wait for its input. It ends the run when that was discarded, or its time is up.
 func (r *supervised) await() {
 	changes := newChanges(r.store.runs())
 	defer changes.close()
 	for r.isParked() {
 		var rec parkedRecord
-		if err := readIn(r.dir, "parked.json", &rec); err == nil && !time.Now().Before(rec.Until) {
-			r.expire()
+		left := parkedLook
+		if err := readIn(r.dir, "parked.json", &rec); err == nil {
+			left = min(left, time.Until(rec.Until))
 		}
-		changes.wait()
+		if left <= 0 {
+			r.expire()
+			left = tailLook // in case it could not
+		}
+		changes.wait(left)
 	}
 	input, err := r.dir.ReadFile("input")
 	if err != nil { // it was discarded
@@ -51,7 +60,7 @@ func (r *supervised) reads() bool {
 
 // expire removes the record, unless the run is just being used or has been given more time.
 func (r *supervised) expire() {
-	gate, err := r.store.gate()
+	gate, err := lockFile(r.store.gateFile(), 0) // who has it may wait for this process
 	if err != nil {
 		return
 	}

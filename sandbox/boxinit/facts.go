@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -30,14 +31,22 @@ type printing struct {
 	bytes   int64 // left
 	seek    string
 	imports bool // a file contains seek
+	sources []string
+	linked  []string // folders that links lead to, which have been looked at
 }
 
 // print returns a digest of what counts, and of today's date. It fails if that is too much to look at.
 func (f Facts) print() (string, error) {
-	p := &printing{hash: sha256.New(), names: maxNames, bytes: maxContents, seek: f.Imports}
+	p := &printing{hash: sha256.New(), names: maxNames, bytes: maxContents, seek: f.Imports, sources: f.Sources}
 	fmt.Fprintln(p.hash, time.Now().Format(time.DateOnly))
 	if f.Tree != "" {
-		err := p.walk(f.Tree, f.Skip, func(name string) bool { return slices.Contains(f.Contents, name) })
+		err := p.walk(f.Tree, f.Skip, func(path string, e fs.DirEntry) error {
+			if !slices.Contains(f.Contents, e.Name()) {
+				return nil
+			}
+			_, err := p.content(path)
+			return err
+		})
 		if err == nil && p.imports {
 			err = p.times(f.Tree)
 		}
@@ -46,15 +55,15 @@ func (f Facts) print() (string, error) {
 		}
 	}
 	for _, path := range f.Files {
-		if err := p.walk(path, nil, func(string) bool { return true }); err != nil {
+		if err := p.walk(path, nil, p.all); err != nil {
 			return "", err
 		}
 	}
 	return hex.EncodeToString(p.hash.Sum(nil)), nil
 }
 
-// walk adds the names of everything below path, and the contents of the files that count.
-func (p *printing) walk(path string, skip []string, counts func(name string) bool) error {
+// walk adds the names of everything below path, and calls file for what is no folder. It does not follow links.
+func (p *printing) walk(path string, skip []string, file func(path string, e fs.DirEntry) error) error {
 	return filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
 		if p.names--; p.names < 0 {
 			return errTooMuch
@@ -74,32 +83,65 @@ func (p *printing) walk(path string, skip []string, counts func(name string) boo
 			}
 			return nil
 		}
-		if counts(e.Name()) {
-			return p.content(path)
-		}
-		return nil
+		return file(path, e)
 	})
 }
 
-// content adds what a file contains, if it is a regular one.
-func (p *printing) content(path string) error {
+// all adds what a file contains, and everything in the folder that it leads to.
+func (p *printing) all(path string, e fs.DirEntry) error {
+	if e.Type() == fs.ModeSymlink {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return p.folder(path)
+		}
+	}
+	data, err := p.content(path)
+	if err != nil || !slices.Contains(p.sources, e.Name()) {
+		return err
+	}
+	var object map[string]json.RawMessage // exact keys
+	var kind, source string
+	if json.Unmarshal(data, &object) != nil || json.Unmarshal(object["type"], &kind) != nil || kind != "link" || json.Unmarshal(object["source"], &source) != nil {
+		return nil
+	}
+	if !filepath.IsAbs(source) {
+		return fmt.Errorf("%s leads to %q, which is no absolute path", path, source)
+	}
+	return p.folder(source)
+}
+
+// folder adds everything in a folder that a link leads to.
+func (p *printing) folder(link string) error {
+	path, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		fmt.Fprintf(p.hash, "%q missing\n", link)
+		return nil
+	}
+	if slices.Contains(p.linked, path) {
+		return nil
+	}
+	p.linked = append(p.linked, path)
+	return p.walk(path, nil, p.all)
+}
+
+// content adds what a file contains, and returns it, if it is a regular one.
+func (p *printing) content(path string) ([]byte, error) {
 	file, _, err := openRegular(path)
 	if err != nil {
 		fmt.Fprintln(p.hash, "unreadable")
-		return nil
+		return nil, nil
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, p.bytes+1))
 	if p.bytes -= int64(len(data)); p.bytes < 0 {
-		return errTooMuch
+		return nil, errTooMuch
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.imports = p.imports || p.seek != "" && bytes.Contains(data, []byte(p.seek))
 	fmt.Fprintf(p.hash, "%d bytes\n", len(data))
 	p.hash.Write(data)
-	return nil
+	return data, nil
 }
 
 // times adds size and time of every file below path.

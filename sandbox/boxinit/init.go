@@ -25,6 +25,8 @@ const (
 func (p *Program) serve() int {
 	reserveThreads()
 	debug.SetGCPercent(25)
+	// What was parked ended with the container. The rest of it, which a power failure may have damaged, is of no use.
+	_ = os.RemoveAll(store{p.Dir}.run(parkedRun))
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
 	if err := raiseLoopback(); err != nil {

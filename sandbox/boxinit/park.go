@@ -166,19 +166,23 @@ func (s store) discard() error {
 	if _, err := os.Lstat(s.run(parkedRun)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err := s.kill(parkedRun); err != nil {
+	// If the record is damaged while the supervisor lives, that notices that its folder is gone, and ends the run.
+	if err := s.kill(parkedRun); err != nil && !errors.Is(err, errDamaged) {
 		return err
 	}
 	return os.RemoveAll(s.run(parkedRun))
 }
 
+var errDamaged = errors.New("the record of its supervisor is damaged")
+
 // kill kills a run and its supervisor at once, without a record of its end, and returns when they are gone.
 func (s store) kill(id string) error {
 	var sup supervisorRecord
-	if err := readJSON(s.file(id, "supervisor.json"), &sup); errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("kill run %s: %w", id, err)
+	if err := readJSON(s.file(id, "supervisor.json"), &sup); err != nil {
+		if errors.Is(err, os.ErrNotExist) || !held(s.file(id, "lock")) { // a power failure, for example
+			return nil
+		}
+		return fmt.Errorf("kill run %s: %w: %w", id, errDamaged, err)
 	}
 	if !sup.kill(cmp.Or(sup.Mark, id), true) {
 		return fmt.Errorf("kill run %s: processes are still running after %s", id, stopLimit)

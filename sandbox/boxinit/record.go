@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // store is the folder of all runs. Each run has a folder of its own in it:
@@ -141,18 +140,13 @@ func (s store) alive() []string {
 	return ids
 }
 
-// held reports whether a living process has locked the file.
-func held(path string) bool {
-	f, err := os.Open(path)
+func readJSON(path string, v any) error {
+	f, _, err := openRegular(path)
 	if err != nil {
-		return false
+		return err
 	}
 	defer f.Close()
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-}
-
-func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}

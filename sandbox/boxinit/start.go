@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxRequest bounds the request on stdin, in bytes.
@@ -69,8 +67,10 @@ func (s store) gate() (*os.File, error) {
 	if err := os.MkdirAll(s.runs(), 0o700); err != nil {
 		return nil, err
 	}
-	return lockFile(s.dir + "/lock")
+	return lockFile(s.gateFile(), lockTime)
 }
+
+func (s store) gateFile() string { return s.dir + "/lock" }
 
 // start starts a run, unless it already exists. It continues the parked one if it may.
 func (s store) start(spec RunSpec, self []string) (existed bool, err error) {
@@ -138,7 +138,7 @@ func (s store) launch(order Parking, parked *parkedRecord, self []string) (unkno
 	if err := writeFiles(spec.Files); err != nil {
 		return false, err
 	}
-	lock, err := lockFile(s.file(id, "lock"))
+	lock, err := lockFile(s.file(id, "lock"), lockTime)
 	if err != nil {
 		return false, err
 	}
@@ -212,23 +212,4 @@ func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err
 	}
 	go func() { _ = cmd.Wait() }() // it may end before this process
 	return false, nil
-}
-
-// lockFile opens path and locks it until the file is closed, in whichever process.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return f, nil
 }

@@ -35,9 +35,8 @@ func supervise(s store, id string) error {
 	if err != nil {
 		answer.Error = err.Error()
 	}
-	if err := json.NewEncoder(ready).Encode(answer); err != nil {
-		return err
-	}
+	// If the caller is gone, the command has been executed all the same.
+	_ = json.NewEncoder(ready).Encode(answer)
 	ready.Close()
 	if run == nil {
 		return nil

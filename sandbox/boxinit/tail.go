@@ -70,7 +70,7 @@ func follow(s store, id string, out io.Reader, to io.Writer, changes *changes) (
 		if _, err := io.Copy(to, out); err != nil {
 			return RunStatus{}, err
 		}
-		changes.wait()
+		changes.wait(tailLook)
 	}
 }
 
@@ -89,13 +89,13 @@ func newChanges(dir string) *changes {
 	return &changes{fd}
 }
 
-// wait returns soon after a change, and after tailLook at the latest.
-func (c *changes) wait() {
+// wait returns soon after a change, and after limit at the latest.
+func (c *changes) wait(limit time.Duration) {
 	if c.fd < 0 {
-		time.Sleep(tailPoll)
+		time.Sleep(min(tailPoll, limit))
 		return
 	}
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(tailLook.Milliseconds()))
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(limit.Milliseconds())+1)
 	var events [4096]byte
 	for {
 		if n, err := unix.Read(c.fd, events[:]); err != nil || n <= 0 {

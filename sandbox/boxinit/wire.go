@@ -87,7 +87,8 @@ type Parking struct {
 	Facts Facts
 }
 
-// Facts select what of a container's files counts, with their names and contents. A link counts with its target.
+// Facts select what of a container's files counts, with their names and contents. A link counts with its target: in Tree
+// its name, or the content of the file that it leads to; in Files everything in a folder, too.
 type Facts struct {
 	// Tree is a folder in which all names count, at every depth.
 	Tree string
@@ -100,6 +101,9 @@ type Facts struct {
 	Imports string
 	// Files are paths of files whose content counts, or of folders in which the contents of all files count.
 	Files []string
+	// Sources are names of files in Files that may be links of another kind: JSON objects with the type "link" and the
+	// absolute path of a folder as source. That folder counts like one in Files.
+	Sources []string
 }
 
 // Watched says how a file of RunSpec.Watch changed during the run.

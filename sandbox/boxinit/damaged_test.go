@@ -1,0 +1,103 @@
+package boxinit
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A record of a parked run's supervisor that nobody can read does not keep tasks from starting.
+func TestDamagedSupervisor(t *testing.T) {
+	s := testStore(t)
+	damage := func(text string) {
+		t.Helper()
+		if err := os.MkdirAll(s.run(parkedRun), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.file(parkedRun, "supervisor.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := RunSpec{ID: "one", Dir: "/", Argv: []string{"sh", "-c", "echo cold"}, Warm: &Warm{Key: "key"}}
+	damage("") // by a power failure
+	if answer := startRun(t, s, spec); answer != (Answer{}) {
+		t.Errorf("an empty record: %+v", answer)
+	}
+	call(t, s, "", "tail", "one", "0")
+	for _, end := range []string{"run", "park", "discard"} {
+		if answer := parkRun(t, s, Parking{Key: "key", For: time.Hour}); answer != (Answer{}) {
+			t.Fatalf("%s: %+v", end, answer)
+		}
+		sup := supervisorOf(t, s)
+		damage("garbage") // by the agent
+		var answer Answer
+		switch spec.ID = end; end {
+		case "run":
+			answer = startRun(t, s, spec)
+			if out, status := outputOf(t, s, end); out != "cold\n" || status.State != RunExited {
+				t.Errorf("%q, %+v", out, status)
+			}
+		case "park":
+			answer = parkRun(t, s, Parking{Key: "other", For: time.Hour})
+		case "discard":
+			answer = parkRun(t, s, Parking{})
+		}
+		if answer != (Answer{}) {
+			t.Errorf("%s: %+v", end, answer)
+		}
+		ended(t, end, sup.Main)
+		ended(t, end, sup.PID)
+		if answer := parkRun(t, s, Parking{}); answer != (Answer{}) {
+			t.Errorf("%s: %+v", end, answer)
+		}
+	}
+}
+
+// The caller dies after the command was executed, and before it hears of that: the run has a supervisor all the same.
+func TestCallerDies(t *testing.T) {
+	s := testStore(t)
+	spec := RunSpec{ID: "r", Dir: "/", Argv: []string{"sh", "-c", "echo out; exit 3"}}
+	if err := os.MkdirAll(s.run("r"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := lockFile(s.file("r", "lock"), lockTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.file("r", "out"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeJSON(s.file("r", "begin.json"), beginOf(spec)); err != nil {
+		t.Fatal(err)
+	}
+	request, requestIn, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readyOut, ready, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe", "supervise", "r")
+	cmd.ExtraFiles = []*os.File{lock, request, ready}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*os.File{lock, request, ready, readyOut} {
+		f.Close()
+	}
+	if err := json.NewEncoder(requestIn).Encode(Parking{Run: spec}); err != nil {
+		t.Fatal(err)
+	}
+	requestIn.Close()
+	if out, status := outputOf(t, s, "r"); out != "out\n" || status.State != RunExited || status.Code != 3 {
+		t.Errorf("%q, %+v", out, status)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("its supervisor: %v", err)
+	}
+}
