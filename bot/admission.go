@@ -51,29 +51,37 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 }
 
 // settle marks our messages whose echoes are among the events as sent, and archives
-// what was answered before. Call it before the events are committed: echoes arrive only
+// what was answered before. An event that panics here does not stop the others. Call it before the events are committed: echoes arrive only
 // once.
 func (a *admission) settle(ctx context.Context) error {
 	for _, e := range a.echoes {
-		err := a.bot.Journal.MarkSent(ctx, e.Transaction, e.ID)
-		if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
-			err = a.bot.noteAnswered(ctx, e)
-		}
-		if err != nil {
+		err := a.bot.guarded(e.Room, "reading an echo", func() error {
+			err := a.bot.Journal.MarkSent(ctx, e.Transaction, e.ID)
+			if errors.Is(err, state.ErrNotFound) { // edits of a progress notice have no row
+				err = a.bot.noteAnswered(ctx, e)
+			}
+			if err == nil {
+				a.bot.pinEchoed(ctx, e.Transaction)
+			}
+			return err
+		})
+		if err != nil && !isPanic(err) {
 			return fmt.Errorf("mark echoed message: %w", err)
 		}
-		a.bot.pinEchoed(ctx, e.Transaction)
 	}
 	for i, row := range a.rows {
 		if row.Status != state.Pending {
 			continue
 		}
-		answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
-		if err != nil {
+		err := a.bot.guarded(row.Room, "comparing an event with the journal", func() error {
+			answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
+			if answered {
+				a.rows[i].Status = state.Archived
+			}
 			return err
-		}
-		if answered {
-			a.rows[i].Status = state.Archived
+		})
+		if err != nil && !isPanic(err) {
+			return err
 		}
 	}
 	return nil
@@ -82,10 +90,13 @@ func (a *admission) settle(ctx context.Context) error {
 // finish acts on the committed events.
 func (a *admission) finish(ctx context.Context, fresh []state.Event) {
 	for _, row := range fresh {
-		if a.ignored[row.ID] {
-			a.bot.room(row.Room).tellCleartext(ctx, row)
-		}
-		a.bot.verify(ctx, row.Event)
+		_ = a.bot.guarded(row.Room, "acting on a new event", func() error {
+			if a.ignored[row.ID] {
+				a.bot.room(row.Room).tellCleartext(ctx, row)
+			}
+			a.bot.verify(ctx, row.Event)
+			return nil
+		})
 		a.bot.dispatch(row)
 	}
 }

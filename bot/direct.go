@@ -14,23 +14,29 @@ import (
 // isDirect reports whether a room is a direct chat.
 func (b *Bot) isDirect(room string) bool { return b.direct.User(room) != "" }
 
-// loadDirects fetches the list of direct chats and retries until the homeserver
-// answers. Afterwards /sync reports changes.
+// loadDirects fetches the list of direct chats and retries until the homeserver returns
+// it, or says that there is none. Afterwards /sync reports changes only. A list that makes
+// no sense counts as none.
 func (b *Bot) loadDirects(ctx context.Context) error {
 	for again := retry.New(time.Second, 30*time.Second); ; {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		users, err := b.account.Direct(call)
 		cancel()
-		if err == nil {
+		switch {
+		case err == nil:
 			b.direct.Take(users)
 			return nil
-		}
-		if !matrix.Transient(err) {
-			if !matrix.IsNotFound(err) {
-				b.log.Warn().Err(err).Msg("cannot read direct chats")
+		case matrix.IsNotFound(err):
+			return nil
+		case matrix.IsUnknownToken(err):
+			if err := b.account.Login(ctx); err != nil {
+				return err
 			}
+		case !matrix.Transient(err) && !matrix.IsAnswer(err):
+			b.log.Warn().Err(err).Msg("cannot read direct chats")
 			return nil
 		}
+		b.log.Warn().Err(err).Msg("cannot read direct chats, retrying")
 		if err := again.Wait(ctx, err); err != nil {
 			return err
 		}

@@ -23,7 +23,9 @@ import (
 // marks its row. It also waits for a gap that may contain such an echo.
 type outbox struct {
 	queue.Worker
-	room *room
+	room     *room
+	panicked string // transaction ID of the message whose sending has panicked most recently
+	panics   int    // how often
 }
 
 func (o *outbox) init(r *room) {
@@ -42,7 +44,7 @@ func (o *outbox) drain() {
 		}
 		if err == nil {
 			coming := b.synced.Coming()
-			err = o.send(ctx, row)
+			err = o.attempt(ctx, row)
 			if err != nil && matrix.Ambiguous(err) {
 				o.afterSync(ctx, coming, again.Next())
 				continue
@@ -73,6 +75,22 @@ func (o *outbox) afterSync(ctx context.Context, coming <-chan struct{}, pause ti
 		return
 	}
 	_ = retry.Sleep(ctx, pause)
+}
+
+// attempt is send. If that panics, it is tried again as after any error; the second time
+// a sentence takes the message's place.
+func (o *outbox) attempt(ctx context.Context, row state.Message) error {
+	err := o.room.bot.guarded(row.Room, "sending a message", func() error { return o.send(ctx, row) })
+	if !isPanic(err) {
+		return err
+	}
+	if o.panicked != row.Txn {
+		o.panicked, o.panics = row.Txn, 0
+	}
+	if o.panics++; o.panics < maxPanics {
+		return err
+	}
+	return o.rejected(ctx, row, err)
 }
 
 // send sends one row and marks it. An error means that the message was not sent,
@@ -165,33 +183,48 @@ func (b *Bot) put(ctx context.Context, row state.Message, content json.RawMessag
 	return b.account.Redact(ctx, row.Room, row.Txn, c.Redacts)
 }
 
-// rejected queues a sentence in place of a result or a question that the homeserver
-// will never accept: a task never ends in silence.
+// rejected queues a sentence in place of a result, a question or a reply that can never
+// be sent: nobody waits in vain.
 func (o *outbox) rejected(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
-	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the homeserver rejected the message")
-	kind, said := state.KindReply, ""
-	switch {
-	case row.Kind == state.KindFinal && matrix.IsTooLarge(err):
-		kind, said = state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts."
-	case row.Kind == state.KindFinal:
-		kind, said = state.KindTooLarge, "⚠️ The homeserver rejects my answer. The task itself is done: ask me for the result in other words, or as a file."
-	case row.Kind == state.KindQuestion:
-		said = "⚠️ I have a question, but the homeserver rejects it. Cancel the task with `!stop`, or tell me with `!answer` how to go on."
-	}
-	if said != "" {
+	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
+	if kind, said := substitute(row, err); said != "" {
 		m := matrix.Text(said)
 		var told message
 		if json.Unmarshal(row.Content, &told) == nil {
 			m.RelatesTo = told.RelatesTo
 		}
-		instead := o.room.out(kind, row.Txn+"-s", m)
-		instead.Task, instead.Number = row.Task, row.Number
-		if err := b.Journal.Queue(ctx, instead); err != nil {
+		sentence := o.room.out(kind, row.Txn+instead, m)
+		sentence.Task, sentence.Number = row.Task, row.Number
+		if err := b.Journal.Queue(ctx, sentence); err != nil {
 			return err
 		}
 	}
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+}
+
+// instead ends the transaction IDs of substitutes. They have no substitute themselves.
+const instead = "-s"
+
+// substitute returns what is said in place of a message that can never be sent because
+// of err; "" for nothing.
+func substitute(row state.Message, err error) (kind state.Kind, said string) {
+	why := "the homeserver rejects it"
+	if isPanic(err) {
+		why = "an internal error stops it"
+	}
+	switch {
+	case strings.HasSuffix(row.Txn, instead):
+	case row.Kind == state.KindFinal && matrix.IsTooLarge(err):
+		return state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts."
+	case row.Kind == state.KindFinal:
+		return state.KindTooLarge, "⚠️ I have an answer, but " + why + ". The task itself is done: ask me for the result in other words, or as a file."
+	case row.Kind == state.KindQuestion:
+		return state.KindReply, "⚠️ I have a question, but " + why + ". Cancel the task with `!stop`, or tell me with `!answer` how to go on."
+	case row.Kind == state.KindReply && row.Type == event.TypeMessage:
+		return state.KindReply, "⚠️ I have a reply to this, but " + why + "."
+	}
+	return "", ""
 }
 
 // resolve returns the row's content with the event ID of the message that the row

@@ -1,7 +1,9 @@
 package bot
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"matrix-tui/bot/task"
@@ -32,5 +34,30 @@ func TestAnsweredBefore(t *testing.T) {
 	later := &admission{bot: d.bot, rows: []state.Event{{Event: event.Event{Room: d.id, ID: "$0"}, Status: state.Pending}}}
 	if err := later.settle(t.Context()); err != nil || later.rows[0].Status != state.Archived {
 		t.Errorf("on a later page it has status %d, %v", later.rows[0].Status, err)
+	}
+}
+
+// Who waits for a message that cannot be sent is told so, once.
+func TestSubstitute(t *testing.T) {
+	refused := errors.New("refused")
+	for _, c := range []struct {
+		txn  string
+		kind state.Kind
+		kept string // the type of the event
+		err  error
+		want string
+	}{
+		{"0-f0", state.KindFinal, event.TypeMessage, refused, "an answer, but the homeserver rejects it"},
+		{"0-f0", state.KindFinal, event.TypeMessage, &panicError{}, "an answer, but an internal error stops it"},
+		{"0-q0", state.KindQuestion, event.TypeMessage, refused, "a question, but the homeserver rejects it"},
+		{"0-a", state.KindReply, event.TypeMessage, refused, "a reply to this, but the homeserver rejects it"},
+		{"0-a-s", state.KindReply, event.TypeMessage, refused, ""},
+		{"0-f0-s", state.KindTooLarge, event.TypeMessage, refused, ""},
+		{"0-n", state.KindNotice, event.TypeMessage, refused, ""},
+		{"0-eyes", state.KindReaction, "m.reaction", refused, ""},
+	} {
+		if _, said := substitute(state.Message{Txn: c.txn, Kind: c.kind, Type: c.kept}, c.err); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
+			t.Errorf("%s, %v: %q, want %q", c.txn, c.err, said, c.want)
+		}
 	}
 }

@@ -32,6 +32,23 @@ func recovered(do func() error) (err error) {
 	return do()
 }
 
+// guarded is recovered with a log entry: what is not an event must not end the process either, because the next one would
+// find the same.
+func (b *Bot) guarded(room, what string, do func() error) error {
+	var failed error
+	err := recovered(func() error {
+		failed = do()
+		return nil
+	})
+	if panicked := (*panicError)(nil); errors.As(err, &panicked) {
+		b.log.Error().Str("room", room).Bytes("stack", panicked.stack).Msg("panic while " + what)
+		return err
+	}
+	return failed
+}
+
+func isPanic(err error) bool { return errors.As(err, new(*panicError)) }
+
 // attempt does what an event asks for. If that panics, it is tried again as any error
 // is; the second time give is called with a sentence for the room instead.
 func (r *room) attempt(ctx context.Context, eventID string, do func() error, give func(said string) error) error {

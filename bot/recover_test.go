@@ -8,7 +8,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // An event that panics stops nothing: the room is told, and the next one is handled.
@@ -68,5 +70,62 @@ func TestPanicOfATask(t *testing.T) {
 	}
 	if next, err := d.bot.Journal.NextTask(t.Context(), d.id); err != nil || next.Event != "$2" {
 		t.Errorf("next is %s, %v", next.Event, err)
+	}
+}
+
+// A message that panics when it is sent does not end the process. It is given up, with a sentence in its place that
+// panics here as well, and the next one is sent.
+func TestPanicOfAMessage(t *testing.T) {
+	d := newDeciding(t, everything)
+	var log strings.Builder
+	d.bot.log, d.bot.account = zerolog.New(&log), nil
+	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", matrix.Text("secret words"))); err != nil {
+		t.Fatal(err)
+	}
+	d.outbox.drain()
+	if unsent, err := d.bot.Journal.Unsent(t.Context(), d.id); err != nil || len(unsent) != 0 {
+		t.Errorf("%d messages are still to be sent, %v", len(unsent), err)
+	}
+	instead, err := d.bot.Journal.Message(t.Context(), "0-f0-s")
+	if err != nil || !strings.Contains(string(instead.Content), "an internal error stops it") {
+		t.Errorf("in its place: %s, %v", instead.Content, err)
+	}
+	if log := log.String(); strings.Contains(log, "secret words") || strings.Count(log, "panic while sending a message") != 2*maxPanics {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// Neither does a page of a gap, nor an event of a batch, nor what chooses the next work.
+func TestPanicElsewhere(t *testing.T) {
+	d := newDeciding(t, everything)
+	var log strings.Builder
+	d.bot.log = zerolog.New(&log)
+	if _, err := d.bot.Journal.CommitBatch(t.Context(), state.Batch{Next: "s1", Gaps: []state.Gap{{Room: d.id, Token: "t"}}}); err != nil {
+		t.Fatal(err)
+	}
+	d.bot.timeline = nil
+	for _, work := range []func(){
+		d.fillGaps,
+		func() { d.drain(func(context.Context) (func() error, error) { panic("x") }) },
+		func() {
+			d.drain(func(context.Context) (func() error, error) { return func() error { panic("x") }, nil })
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		d.bot.ctx = ctx
+		work()
+		cancel()
+	}
+	d.bot.Journal = nil
+	in := &admission{bot: d.bot}
+	in.echoes = []event.Event{{Room: d.id, ID: "$1", Transaction: "0-a"}}
+	in.rows = []state.Event{{Event: event.Event{Room: d.id, ID: "$2"}, Status: state.Pending}}
+	if err := in.settle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"filling a gap", "choosing the next work", "working", "reading an echo", "comparing an event with the journal"} {
+		if !strings.Contains(log.String(), "panic while "+want) {
+			t.Errorf("no panic while %s: %s", want, log.String())
+		}
 	}
 }

@@ -49,7 +49,7 @@ func newRoom(b *Bot, id string) *room {
 	r.tasks = queue.Worker{Start: b.startWorker, Work: func() { r.drain(r.nextTask) }}
 	r.control = queue.Worker{Start: b.startWorker, Work: func() {
 		r.drain(r.undecided())
-		r.overdue(b.ctx)
+		_ = b.guarded(id, "checking deadlines", func() error { r.overdue(b.ctx); return nil })
 	}}
 	r.gaps = queue.Worker{Start: b.startWorker, Work: r.fillGaps}
 	r.outbox.init(r)
@@ -75,12 +75,16 @@ func (r *room) abandon() {
 func (r *room) drain(next func(context.Context) (func() error, error)) {
 	ctx := r.bot.ctx
 	for again := retry.New(time.Second, 30*time.Second); ctx.Err() == nil; {
-		do, err := next(ctx)
+		do := func() error { return nil }
+		err := r.bot.guarded(r.id, "choosing the next work", func() (err error) {
+			do, err = next(ctx)
+			return err
+		})
 		if err == nil && do == nil {
 			return
 		}
 		if err == nil {
-			err = do()
+			err = r.bot.guarded(r.id, "working", do)
 		}
 		if err == nil {
 			again.Reset()

@@ -39,6 +39,7 @@ type reading struct {
 	now       string // the level, such as "2.1 GB free"
 	mend      string // what to do if it is low
 	disk      bool
+	stops     bool // no task starts: owners are told, even if no room is set
 }
 
 // diskReading reads a disk's free bytes. Below reserve, no task starts.
@@ -49,7 +50,7 @@ func diskReading(kind alertKind, what, path string, free, reserve uint64) readin
 		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free))),
 		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on the host help most.",
 	}
-	if free < reserve {
+	if r.stops = free < reserve; r.stops {
 		r.mend = "No task starts until " + text.Size(int64(reserve)) + " are free (DISK_RESERVE): `podman system df` and `podman image prune` on the host help most."
 	}
 	return r

@@ -145,6 +145,53 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// Without a room for alerts, owners are told in their direct chats that no task starts, and when that is over. They are
+// not told of what is only low, nor if alerts are off.
+func TestReserveWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	w := &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() int { return 9 }, Log: zerolog.Nop()}
+	var told []string
+	taking := ""
+	look := func(what string, want ...string) {
+		t.Helper()
+		told = nil
+		w.Look(t.Context(), func(room, text string, short bool) (bool, bool) {
+			before, _, _ := strings.Cut(text, ":")
+			told = append(told, room+" "+before)
+			if short != strings.HasPrefix(before, "⚠️") || strings.Contains(text, "quota") != (what == "the room refuses it") {
+				t.Errorf("%s: short is %v: %s", what, short, text)
+			}
+			return room == taking, room == "!here" || room == "!gone"
+		})
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("%s (-want +told):\n%s", what, diff)
+		}
+	}
+	w.Reserve = 1 << 60
+	look("nobody is there")
+	w.Direct = func() []string { return []string{"!gone", "!direct"} }
+	look("nobody gets it", "!gone ⚠️ Running short", "!direct ⚠️ Running short")
+	taking = "!direct"
+	look("again", "!gone ⚠️ Running short", "!direct ⚠️ Running short")
+	look("once is enough")
+	w.kept.Told[alertState] = toldAlert{At: time.Now(), Open: true}
+	w.Reserve = 0
+	if free, _, err := FreeSpace(dir); err == nil && free > 2*lowDisk {
+		look("over", "!gone ✅ Back to normal", "!direct ✅ Back to normal")
+	}
+	w.Reserve = 1 << 60
+	if err := w.Tell(""); err != nil {
+		t.Fatal(err)
+	}
+	w.kept.Told = nil
+	look("off")
+	if err := w.Tell("!here"); err != nil {
+		t.Fatal(err)
+	}
+	w.Direct = func() []string { return []string{"!direct"} }
+	look("the room refuses it", "!here ⚠️ Running short", "!direct ⚠️ Running short")
+}
+
 // The reserve moves the limit up, and the alert says what it means. It never moves the limit down.
 func TestReserve(t *testing.T) {
 	for _, c := range []struct {

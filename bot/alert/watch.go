@@ -32,7 +32,7 @@ type Watch struct {
 	StateDir string
 	Room     string // where alerts go unless somebody changes it; "" for nowhere
 	Storage  func(context.Context) (path string, err error)
-	Direct   func() []string                                // the owners' direct chats: notes go there if no room is set; nil for none
+	Direct   func() []string                                // the owners' direct chats, for notes and what stops every task if no room is set; nil for none
 	Reserve  uint64                                         // free bytes of disk without which no task starts
 	Largest  func(context.Context) (said string, err error) // which rooms take the most space; nil for unknown
 	Limited  func() int                                     // how many consecutive requests the model's server has refused
@@ -43,26 +43,58 @@ type Watch struct {
 }
 
 // Look sends the notes, checks the host, and sends what is new to a room; short reports whether anything is low, or this
-// is a note. If send fails, the next Look tries again, unless the room refuses what is sent to it.
+// is a note. Without a room, the owners' direct chats are told of what stops every task, and of nothing else. If send
+// fails, the next Look tries again, unless the room refuses what is sent to it.
 func (w *Watch) Look(ctx context.Context, send func(room, text string, short bool) (taken, refused bool)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sendNotes(send)
 	a := w.load()
-	room := w.room(a)
-	if room == "" {
+	room, direct := w.room(a), w.direct()
+	if a.Off || room == "" && len(direct) == 0 {
 		return
 	}
-	short, over, next := a.decide(time.Now(), w.read(ctx))
+	readings := w.read(ctx)
+	if room == "" {
+		readings = slices.DeleteFunc(readings, func(r reading) bool { return r.low && !r.stops })
+	}
+	short, over, next := a.decide(time.Now(), readings)
 	if len(short)+len(over) == 0 {
 		return
 	}
-	if taken, refused := send(room, alertText(short, over)+w.largest(ctx, short), len(short) > 0); !taken && !refused {
+	if !slices.ContainsFunc(short, func(r reading) bool { return r.stops }) && room != "" {
+		direct = nil
+	}
+	if taken, refused := deliver(room, direct, alertText(short, over)+w.largest(ctx, short), len(short) > 0, send); !taken && !refused {
 		return
 	}
 	if err := w.keep(next); err != nil {
 		w.Log.Warn().Err(err).Msg("cannot store alerts")
 	}
+}
+
+// deliver sends a text to a room, and to the direct chats if there is none or it refuses; it is enough if one takes it.
+// refused means that nobody will.
+func deliver(room string, direct []string, said string, short bool, send func(room, text string, short bool) (taken, refused bool)) (taken, refused bool) {
+	if refused = true; room != "" {
+		taken, refused = send(room, said, short)
+	}
+	if !refused {
+		return taken, false
+	}
+	for _, room := range direct {
+		to, never := send(room, said, short)
+		taken, refused = taken || to, refused && never
+	}
+	return taken, refused
+}
+
+// direct returns the owners' direct chats.
+func (w *Watch) direct() []string {
+	if w.Direct == nil {
+		return nil
+	}
+	return w.Direct()
 }
 
 // largest says which rooms take the most space, if a disk is short. Only then it is worth the time it takes.
@@ -89,20 +121,7 @@ func (w *Watch) sendNotes(send func(room, text string, short bool) (taken, refus
 	if len(a.Notes) == 0 || a.Off {
 		return
 	}
-	said := strings.Join(a.Notes, "\n\n")
-	room := w.room(a)
-	taken, refused := false, room == ""
-	if room != "" {
-		taken, refused = send(room, said, true)
-	}
-	if refused && w.Direct != nil {
-		for _, room := range w.Direct() {
-			if to, _ := send(room, said, true); to {
-				taken = true
-			}
-		}
-	}
-	if !taken {
+	if taken, _ := deliver(w.room(a), w.direct(), strings.Join(a.Notes, "\n\n"), true, send); !taken {
 		return
 	}
 	next := *a

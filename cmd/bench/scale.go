@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"matrix-tui/bot/bottest/person"
 )
 
 const (
@@ -71,11 +73,12 @@ func measureScale(ctx context.Context, b *bench) (err error) {
 	b.table.add("start → ready, "+rooms(b.scale)+" known", "ms", 5000, ready...)
 	b.table.add("  resident memory, idle", "MB", 0, idle...)
 	b.table.add("  resident memory at most", "MB", 0, peak...)
-	return s.catchUp(ctx, b, all[:min(busyRooms, len(all))])
+	return s.catchUp(ctx, b, all[:min(busyRooms, len(all))], all[len(all)-1])
 }
 
-// catchUp measures the start after messages were missed in these rooms.
-func (s *scene) catchUp(ctx context.Context, b *bench, busy []string) error {
+// catchUp measures the start after messages were missed in these rooms, how long a command in a quiet one waits meanwhile,
+// and whether the watchdog would have ended the bot.
+func (s *scene) catchUp(ctx context.Context, b *bench, busy []string, quiet string) error {
 	var talk errgroup.Group
 	talk.SetLimit(8)
 	tasks := make([]string, asking)
@@ -101,11 +104,20 @@ func (s *scene) catchUp(ctx context.Context, b *bench, busy []string) error {
 		return err
 	}
 	b.say("%d messages sent in each of %s", missed, rooms(len(busy)))
+	s.Set(map[string]string{"WATCHDOG_USEC": "3000000"}) // it is asked whether it is alive once a second
 	begun := time.Now()
 	ready, err := s.start(ctx)
 	if err != nil {
 		return err
 	}
+	probing, stop := context.WithCancel(ctx)
+	defer stop()
+	var lag []float64
+	var probe errgroup.Group
+	probe.Go(func() (err error) {
+		lag, err = s.lag(probing, quiet)
+		return err
+	})
 	busyAtReady, err := processorTime(s.PID())
 	if err != nil {
 		return err
@@ -126,6 +138,11 @@ func (s *scene) catchUp(ctx context.Context, b *bench, busy []string) error {
 		}
 	}
 	filled := time.Since(begun)
+	stop()
+	if err := probe.Wait(); err != nil {
+		return err
+	}
+	stuck := strings.Count(s.Log(), "health check failed")
 	most, err := memory(s.PID(), "VmHWM")
 	busyAtEnd, failed := processorTime(s.PID())
 	if err := errors.Join(err, failed, s.Stop(ctx)); err != nil {
@@ -137,6 +154,29 @@ func (s *scene) catchUp(ctx context.Context, b *bench, busy []string) error {
 	b.table.add("  start → every gap filled", "s", 0, filled.Seconds())
 	b.table.add("    processor time of the bot until then", "ms", 0, ms(busyAtEnd))
 	b.table.add(fmt.Sprintf("  start → answer, %d tasks among them", asking), "s", 0, answered...)
+	b.table.add("  command in a quiet room → reply, meanwhile", "ms", 0, lag...)
+	b.table.add("  seconds at which the watchdog was not told that the bot is alive", "", 0, float64(stuck))
 	b.table.add("  resident memory at most", "MB", 0, most)
 	return nil
+}
+
+// lag returns how long commands take from the message to the reply, one after the other until ctx ends.
+func (s *scene) lag(ctx context.Context, room string) (took []float64, err error) {
+	for {
+		begun := time.Now()
+		event, err := s.alice.Say(ctx, room, "!status")
+		if err == nil {
+			_, err = s.alice.Wait(ctx, room, func(m person.Msg) bool { return m.Sender == s.ID() && m.ReplyTo == event })
+		}
+		if err == nil {
+			took = append(took, ms(time.Since(begun)))
+			err = pause(ctx, time.Second)
+		}
+		if ctx.Err() != nil {
+			return took, nil
+		}
+		if err != nil {
+			return took, err
+		}
+	}
 }

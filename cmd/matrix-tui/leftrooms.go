@@ -235,14 +235,29 @@ func checkLeft(ctx context.Context, cfg *Config) finding {
 	if err != nil {
 		return skipped("left rooms: %s", sentence.Text(err))
 	}
+	return good("left rooms: %s", sayLeft(left))
+}
+
+// namedLeft is how many of the rooms that the bot has left doctor names: those that take the most space.
+const namedLeft = 3
+
+func sayLeft(left []leftRoom) string {
 	if len(left) == 0 {
-		return good("left rooms: nothing is kept of any")
+		return "nothing is kept of any"
 	}
 	var bytes int64
 	for _, l := range left {
 		bytes += l.Bytes
 	}
-	return good("left rooms: %d use %s: `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is kept of them", len(left), amount(uint64(bytes)))
+	largest := slices.SortedFunc(slices.Values(left), func(a, b leftRoom) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	var names []string
+	for _, l := range largest[:min(namedLeft, len(largest))] {
+		names = append(names, fmt.Sprintf("%s (%s)", clean.Short(l.Room, 80), amount(uint64(l.Bytes))))
+	}
+	if n := len(left) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return fmt.Sprintf("%d use %s: %s. `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is kept of them", len(left), amount(uint64(bytes)), strings.Join(names, ", "))
 }
 
 // age is a flag: a duration, also in days.

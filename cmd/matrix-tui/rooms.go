@@ -32,11 +32,13 @@ type roomLine struct {
 	Doing, Text                  string    // its state, and its beginning
 	Questions                    int       // number of waiting questions
 	Since                        time.Time // when the oldest of them was asked
+	Space                        string    // that container and volumes take, "" if nobody has asked
 }
 
 func roomsCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("rooms")
 	remove := flags.Bool("remove-left", false, "remove container, files, history and transcript of the rooms that the bot has left")
+	space := flags.Bool("space", false, "show the space that each room's container and volumes take; it may take a while")
 	older := age(30 * 24 * time.Hour)
 	flags.Var(&older, "older", "with -remove-left: only rooms that have not been active for this `time`")
 	if err := a.parse(flags, args); err != nil {
@@ -52,6 +54,11 @@ func roomsCommand(ctx context.Context, a *app, args []string) error {
 	lines, listErr, err := readRooms(ctx, cfg)
 	if err != nil {
 		return err
+	}
+	if *space && listErr == nil {
+		if err := measureRooms(ctx, cfg, lines); err != nil {
+			return err
+		}
 	}
 	if err := printRooms(a.stdout, lines); err != nil {
 		return err
@@ -224,7 +231,8 @@ func printRooms(w io.Writer, lines []roomLine) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tAGENT\tQUESTIONS\tLAST TASK")
+	measured := slices.ContainsFunc(lines, func(l roomLine) bool { return l.Space != "" })
+	fmt.Fprintln(table, "ROOM\tNAME\tCONTAINER\tSTATE\tAGENT\t"+column(measured, "SPACE")+"QUESTIONS\tLAST TASK")
 	for _, l := range lines {
 		container, name, agent, questions, task := cmp.Or(l.Container, "-"), cmp.Or(l.Name, "-"), cmp.Or(l.Agent, "-"), "-", "-"
 		if l.Questions > 0 {
@@ -236,7 +244,7 @@ func printRooms(w io.Writer, lines []roomLine) error {
 		if !l.Task.IsZero() {
 			task = fmt.Sprintf("%s  %-5s  %s", l.Task.Local().Format(minute), l.Doing, clean.Short(l.Text, 40))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, agent, questions, task)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s%s\t%s\n", clean.Short(l.Room, 80), clean.Short(name, 30), container, l.State, agent, column(measured, l.Space), questions, task)
 	}
 	return table.Flush()
 }

@@ -104,6 +104,36 @@ ROOM  NAME         CONTAINER  STATE    AGENT  QUESTIONS                 LAST TAS
 	}
 }
 
+// The space is that of the room's container and volumes, which may be labelled with the room that it replaces.
+func TestRoomsSpace(t *testing.T) {
+	store, err := state.OpenStore(t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room, name := range map[string]string{"!old:x": "sandbox-o", "!empty:x": "sandbox-e"} {
+		if err := store.SetContainer(t.Context(), room, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.MoveRoom(t.Context(), "!old:x", "!new:x"); err != nil {
+		t.Fatal(err)
+	}
+	lines := []roomLine{{Room: "!empty:x", State: "gone"}, {Room: "!new:x", State: "none"}}
+	fillSpace(lines, store, map[string]int64{"!old:x": 5 << 30, "!new:x": 1 << 29, "!another:x": 7})
+	var out strings.Builder
+	if err := printRooms(&out, lines); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+ROOM      NAME  CONTAINER  STATE  AGENT  SPACE    QUESTIONS  LAST TASK
+!empty:x  -     -          gone   -      0 MiB    -          -
+!new:x    -     -          none   -      5.5 GiB  -          -
+`
+	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
 func TestRoomsWithoutPodman(t *testing.T) {
 	dir := t.TempDir()
 	keepRooms(t, dir)

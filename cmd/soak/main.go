@@ -76,7 +76,7 @@ func (s *soak) run(ctx context.Context, program string, rooms int) (err error) {
 	if err := s.phase(ctx, "the bot lives", s.length/3, []victim{theHomeserver, thePodman}); err != nil {
 		return err
 	}
-	return errors.Join(s.check(ctx), s.flat())
+	return errors.Join(s.check(ctx), flat(s.samples))
 }
 
 // say prints progress on stderr.

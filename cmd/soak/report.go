@@ -19,6 +19,13 @@ const (
 	moreGoroutines = 10
 )
 
+// What the last phase may add: messages and tasks are kept for a time, so that rows and disk grow with what people do. In
+// two hours, an action took 19 rows and 17 KB. The constant parts are for what grows in steps, such as SQLite's log.
+const (
+	moreRows, rowsPerAction = 200, 40
+	moreDisk, diskPerAction = 8.0, 0.04 // MB
+)
+
 // check compares, room by room, what the homeserver has with what was asked: exactly one answer each, the right one.
 func (s *soak) check(ctx context.Context) error {
 	histories := map[string][]person.Msg{}
@@ -54,14 +61,20 @@ func (s *soak) check(ctx context.Context) error {
 }
 
 // flat compares the samples of the last phase, in which the bot was not killed: its first one with the last, idle one.
-func (s *soak) flat() error {
-	last := s.samples[len(s.samples)-1]
-	end := slices.IndexFunc(s.samples, func(x sample) bool { return x.idle })
-	if end < 0 || end+2 >= len(s.samples) {
+func flat(samples []sample) error {
+	end := slices.IndexFunc(samples, func(x sample) bool { return x.idle })
+	if end < 0 || end+2 >= len(samples) {
 		return errors.New("too few samples to compare: run longer")
 	}
-	first := s.samples[end+1]
+	first, last := samples[end+1], samples[len(samples)-1]
+	acts := last.acts - first.acts
 	var errs []error
+	if most := first.rows + moreRows + acts*rowsPerAction; last.rows > most {
+		errs = append(errs, fmt.Errorf("rows grew from %d to %d with %d actions, more than to %d", first.rows, last.rows, acts, most))
+	}
+	if most := first.disk + moreDisk + float64(acts)*diskPerAction; last.disk > most {
+		errs = append(errs, fmt.Errorf("the state folder grew from %.1f to %.1f MB with %d actions, more than to %.1f", first.disk, last.disk, acts, most))
+	}
 	if last.memory > first.memory+moreMemory {
 		errs = append(errs, fmt.Errorf("memory grew from %.1f to %.1f MB", first.memory, last.memory))
 	}

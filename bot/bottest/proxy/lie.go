@@ -29,6 +29,7 @@ type lie struct {
 var truths = map[string]*regexp.Regexp{
 	"empty":    regexp.MustCompile(`/sendToDevice/`),
 	"soft-401": regexp.MustCompile(`/login$`),
+	"404":      regexp.MustCompile(`/join`), // the invite is then to a room that does not exist
 }
 
 // lies are the faults of Lie by name.
@@ -51,6 +52,7 @@ var lies = map[string]Fault{
 	"cut":           {Cut: true},
 	"response-lost": {Lose: true},
 	"truncated":     {Truncate: true},
+	"stale":         {Stale: true},
 }
 
 // Lie makes the first requests of each kind that match go wrong, in the way that has this name.
@@ -92,6 +94,22 @@ func (p *Proxy) tell(request string) *Fault {
 		}
 	}
 	return nil
+}
+
+// stale returns a /sync request with the oldest position that the bot has asked for, as if a homeserver had forgotten what
+// came since.
+func (p *Proxy) stale(r *http.Request) *http.Request {
+	p.mu.Lock()
+	oldest := p.oldest
+	p.mu.Unlock()
+	query := r.URL.Query()
+	if oldest == "" || !query.Has("since") {
+		return r
+	}
+	query.Set("since", oldest)
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = query.Encode()
+	return r
 }
 
 // errLost means that the homeserver's answer must not arrive.

@@ -32,13 +32,14 @@ type Proxy struct {
 	mu         sync.Mutex
 	faults     []*Fault
 	lies       []*lie
+	oldest     string // position that the bot has asked /sync for
 	deviceless string // the user of a token, if the bot must not learn its device
 	hold       *hold
 	pending    []insert // for the next answer to /sync
 	wake       context.CancelFunc
 }
 
-// Fault is what goes wrong with some requests. One of Status, Delay, Cut, Lose, Truncate and Rewrite is set.
+// Fault is what goes wrong with some requests. One of Status, Delay, Cut, Lose, Truncate, Stale and Rewrite is set.
 type Fault struct {
 	Fits *regexp.Regexp // method and path
 	Left int            // how many more times it happens
@@ -49,6 +50,7 @@ type Fault struct {
 	Cut      bool           // the connection is closed without an answer
 	Lose     bool           // the same, after the homeserver has done what it was asked for
 	Truncate bool           // half of the homeserver's answer arrives
+	Stale    bool           // a sync begins at the oldest position that the bot has asked for
 	Rewrite  *regexp.Regexp // what in the answer becomes To, literally; an answer without a match does not count
 	To       string
 }
@@ -122,6 +124,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, through http.Handl
 			return
 		case f.Lose, f.Truncate:
 			r = r.WithContext(context.WithValue(r.Context(), faulty{}, f))
+		case f.Stale:
+			r = p.stale(r)
 		}
 		select {
 		case <-time.After(f.Delay):
@@ -154,6 +158,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, through http.Handl
 func (p *Proxy) take(r *http.Request) *Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, "/sync") && p.oldest == "" {
+		p.oldest = r.URL.Query().Get("since")
+	}
 	for _, f := range p.faults {
 		if f.Left > 0 && f.Rewrite == nil && f.Fits.MatchString(r.Method+" "+r.URL.Path) {
 			f.Left--
