@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/text"
@@ -73,7 +75,7 @@ func (b budget) settle(ctx context.Context) (agent.Outcome, error) {
 	if t.rec.Budget == 0 || t.rec.Budget != len(t.exec.Answers) {
 		return agent.Outcome{}, nil
 	}
-	if answer := t.Given().Answer; !IsYes(answer) && !strings.HasPrefix(answer, "1") && !strings.HasPrefix(strings.ToLower(answer), "yes") {
+	if !allowsMore(t.Given().Answer) {
 		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}, nil
 	}
 	if err := t.env.Journal.Spend(ctx, t.env.ID, state.Spending{Day: time.Now(), Extra: t.env.TokenLimit(t.env.ID)}); err != nil {
@@ -81,4 +83,16 @@ func (b budget) settle(ctx context.Context) (agent.Outcome, error) {
 	}
 	t.rec.Budget = 0 // stored with the next run: a crash before that allows the tokens twice
 	return agent.Outcome{}, nil
+}
+
+// allowsMore reports whether an answer to that question lets the task go on: a yes in any of the words that the question
+// and other messages of the bot suggest.
+func allowsMore(answer string) bool {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	if IsYes(answer) || strings.HasPrefix(answer, "1") || strings.HasPrefix(answer, "yes") {
+		return true
+	}
+	words := strings.FieldsFunc(answer, func(c rune) bool { return !unicode.IsLetter(c) })
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "please" || word == "just" })
+	return slices.Contains([]string{"continue", "go on", "go ahead", "keep going", "carry on", "sure"}, strings.Join(words, " "))
 }

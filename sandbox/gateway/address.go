@@ -23,17 +23,19 @@ var registry = ssrf.New(ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// public reports whether an address is on the public internet. Addresses that embed an
-// IPv4 address (mapped, NAT64) are judged by that address.
-func public(a netip.Addr) bool {
-	if !a.IsValid() || a.Zone() != "" {
-		return false
-	}
+// plain returns the IPv4 address that an address embeds (mapped, NAT64), or else the address itself: every rule judges
+// where a connection really goes.
+func plain(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); nat64.Contains(a) {
 		b := a.As16()
 		a = netip.AddrFrom4([4]byte(b[12:16]))
 	}
-	return registry.SafeAddr(a) == nil
+	return a
+}
+
+// public reports whether an address is on the public internet.
+func public(a netip.Addr) bool {
+	return a.IsValid() && a.Zone() == "" && registry.SafeAddr(plain(a)) == nil
 }
 
 // foreign reports whether an address is public and in none of the networks that this
@@ -44,21 +46,23 @@ func foreign(a netip.Addr) bool {
 		return false
 	}
 	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	for _, o := range own {
-		if n, ok := o.(*net.IPNet); ok && n.Contains(a.Unmap().AsSlice()) {
-			return false
+	return err == nil && !within(a, own)
+}
+
+// within reports whether an address is in one of the networks.
+func within(a netip.Addr, networks []net.Addr) bool {
+	for _, o := range networks {
+		if n, ok := o.(*net.IPNet); ok && (n.Contains(a.AsSlice()) || n.Contains(plain(a).AsSlice())) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // allowed reports whether the proxy may connect to an address and a port.
 func (c *Config) allowed(to netip.AddrPort) bool {
 	for _, denied := range c.Deny {
-		if denied.Contains(to.Addr().Unmap()) {
+		if denied.Contains(to.Addr()) || denied.Contains(plain(to.Addr())) {
 			return false
 		}
 	}

@@ -64,15 +64,29 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// An address that embeds one of a neighbour's leads to the neighbour.
+func TestWithin(t *testing.T) {
+	_, v4, _ := net.ParseCIDR("8.8.8.0/24")
+	_, v6, _ := net.ParseCIDR("2606:4700::/64")
+	for address, want := range map[string]bool{
+		"8.8.8.8": true, "::ffff:8.8.8.8": true, "64:ff9b::808:808": true, "2606:4700::1": true,
+		"8.8.4.4": false, "64:ff9b::808:404": false, "2606:4700:0:1::1": false, "64:ff9b:1::808:808": false,
+	} {
+		if got := within(netip.MustParseAddr(address), []net.Addr{v4, v6}); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}
+
 func ones(n *net.IPNet) int {
 	bits, _ := n.Mask.Size()
 	return bits
 }
 
 func TestAllowed(t *testing.T) {
-	c := New(Config{Dir: t.TempDir(), Deny: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("2606:4700::/32")}}).cfg
+	c := New(Config{Dir: t.TempDir(), Deny: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("2606:4700::/32"), netip.MustParsePrefix("64:ff9b::900:0/104")}}).cfg
 	for address, want := range map[string]bool{
-		"8.8.8.8:443": false, "[::ffff:8.8.8.8]:443": false, "8.8.4.4:443": true, "[2606:4700::1]:443": false, "[2001:4860:4860::8888]:443": true, "10.0.0.1:443": false,
+		"8.8.8.8:443": false, "[::ffff:8.8.8.8]:443": false, "[64:ff9b::808:808]:443": false, "8.8.4.4:443": true, "[64:ff9b::808:404]:443": true, "[64:ff9b::909:909]:443": false, "9.9.9.9:443": true, "[2606:4700::1]:443": false, "[2001:4860:4860::8888]:443": true, "10.0.0.1:443": false,
 	} {
 		if got := c.allowed(netip.MustParseAddrPort(address)); got != want {
 			t.Errorf("%s: %v", address, got)
