@@ -16,8 +16,8 @@ func (r *room) doNew(ctx context.Context, row state.Event, _ string) error {
 	if err := r.waitForEnd(ctx); err != nil {
 		return err
 	}
-	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
-		return fmt.Errorf("forget session: %w", err)
+	if err := r.bot.Store.EndSession(ctx, r.id); err != nil {
+		return fmt.Errorf("end session: %w", err)
 	}
 	r.env.SignOfLife(r.bot.ctx, 0)
 	return r.tell(ctx, row, "The next task starts a new session. I keep this room's conversation, and the files are unchanged."+r.after())
@@ -51,8 +51,8 @@ func (r *room) doReset(ctx context.Context, row state.Event, what string) error 
 	} else if folder != "" {
 		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) + ". To restore them, ask me to move them back."
 	}
-	if err := r.bot.Store.SetSession(ctx, r.id, ""); err != nil {
-		return fmt.Errorf("forget session: %w", err)
+	if err := r.bot.Store.EndSession(ctx, r.id); err != nil {
+		return fmt.Errorf("end session: %w", err)
 	}
 	if err := r.bot.Store.SetHistory(ctx, r.id, nil); err != nil {
 		return fmt.Errorf("forget history: %w", err)

@@ -218,3 +218,8 @@ func queryAll[T any](ctx context.Context, db querier, scan func(scanner) (T, err
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
+
+// rower makes a query for one row.
+type rower interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}

@@ -33,6 +33,9 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 		if err := moveMessages(ctx, tx, from, adapt.Message); err != nil {
 			return err
 		}
+		if err := moveActive(ctx, tx, from, to); err != nil { // while the tasks are there
+			return err
+		}
 		if err := moveTasks(ctx, tx, from, to, adapt.Key); err != nil {
 			return err
 		}
@@ -56,6 +59,18 @@ func moveEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE event SET status = ? WHERE room = ? AND "+pending, Archived, from)
+	return err
+}
+
+// moveActive notes when the room was last active for its successor, which continues its session: the tasks that are done
+// stay behind.
+func moveActive(ctx context.Context, tx *sql.Tx, from, to string) error {
+	at, err := lastActive(ctx, tx, from)
+	if err != nil || at == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('active ' || ?1, ?2)
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < ?2`, to, at)
 	return err
 }
 

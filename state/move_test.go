@@ -5,10 +5,57 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
+
+// A successor was last active when its predecessors were, until it has a task of its own.
+func TestLastActiveMoves(t *testing.T) {
+	j := newJournal(t)
+	active := func(room string) time.Time {
+		t.Helper()
+		at, err := j.LastActive(ctx, room)
+		must(t, err)
+		return at
+	}
+	finished := func(room, event string, at time.Time) {
+		t.Helper()
+		task := queueTask(t, j, room, event)
+		task.Updated = at
+		must(t, j.Claim(ctx, task))
+		must(t, j.FinishTask(ctx, task.Key))
+	}
+	move := func(from, to string) {
+		t.Helper()
+		must(t, j.MoveRoom(ctx, from, to, Adapter{Key: func(event string) string { return to + event }}))
+	}
+	move("!never", "!first")
+	if at := active("!first"); !at.IsZero() {
+		t.Errorf("a room without tasks was active at %v", at)
+	}
+	before := time.Date(2026, 3, 1, 10, 0, 0, 1, time.UTC)
+	finished("!first", "$1", before)
+	queueTask(t, j, "!first", "$2") // has not begun
+	move("!first", "!second")
+	move("!second", "!third")
+	move("!second", "!third")
+	for _, room := range []string{"!second", "!third"} {
+		if at := active(room); !at.Equal(before) {
+			t.Errorf("%s was active at %v, want %v", room, at, before)
+		}
+	}
+	finished("!third", "$3", before.Add(time.Hour))
+	move("!first", "!third") // an older one comes late
+	if at := active("!third"); !at.Equal(before.Add(time.Hour)) {
+		t.Errorf("after a task of its own, it was active at %v", at)
+	}
+	move("!third", "!fourth")
+	if at := active("!fourth"); !at.Equal(before.Add(time.Hour)) {
+		t.Errorf("!fourth was active at %v", at)
+	}
+}
 
 func TestJournalMoveRoom(t *testing.T) {
 	j := newJournal(t)

@@ -16,6 +16,7 @@ type contents struct {
 	containers map[string]string
 	history    map[string]turns
 	sessions   map[string]string
+	resets     map[string]string // room: stands for the last end of its session
 	volumes    map[string]string // room: the room whose volumes it uses
 	packages   map[string][]string
 	executions map[string]executions
@@ -35,6 +36,7 @@ func newContents() *contents {
 		containers: map[string]string{},
 		history:    map[string]turns{},
 		sessions:   map[string]string{},
+		resets:     map[string]string{},
 		volumes:    map[string]string{},
 		packages:   map[string][]string{},
 		executions: map[string]executions{},
@@ -103,6 +105,8 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 		return decodeMap(dec, &c.containers)
 	case "sessions":
 		return decodeMap(dec, &c.sessions)
+	case "resets":
+		return decodeMap(dec, &c.resets)
 	case "volumes":
 		return decodeMap(dec, &c.volumes)
 	case "packages":
@@ -173,6 +177,7 @@ func (c *contents) snapshot() *contents {
 	copied.containers = cloneMap(c.containers)
 	copied.history = cloneMap(c.history)
 	copied.sessions = cloneMap(c.sessions)
+	copied.resets = cloneMap(c.resets)
 	copied.volumes = cloneMap(c.volumes)
 	copied.packages = cloneMap(c.packages)
 	copied.executions = cloneMap(c.executions)

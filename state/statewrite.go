@@ -19,6 +19,10 @@ func (c *contents) writeTo(w io.Writer) error {
 	writeObject(buf, c.history, func(ts turns) { writeList(buf, ts) })
 	buf.WriteString(",\n  \"sessions\": ")
 	writeObject(buf, c.sessions, func(id string) { buf.Write(encodeJSON(id)) })
+	if len(c.resets) > 0 {
+		buf.WriteString(",\n  \"resets\": ")
+		writeObject(buf, c.resets, func(token string) { buf.Write(encodeJSON(token)) })
+	}
 	if len(c.volumes) > 0 {
 		buf.WriteString(",\n  \"volumes\": ")
 		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })

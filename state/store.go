@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -63,6 +64,28 @@ func (s *Store) Session(room string) string {
 // SetSession stores the agent's session of the room; "" removes it.
 func (s *Store) SetSession(ctx context.Context, room, id string) error {
 	return s.update(ctx, func(c *contents) bool { return put(c.sessions, room, id) })
+}
+
+// EndSession removes the agent's session of the room for somebody who wants a new one. A task that began earlier sees that
+// in SessionMark.
+func (s *Store) EndSession(ctx context.Context, room string) error {
+	return s.update(ctx, func(c *contents) bool {
+		delete(c.sessions, room)
+		c.resets[room] = rand.Text()
+		return true
+	})
+}
+
+// SessionMark returns the agent's session of the room. If it has none, it returns what distinguishes the time since the
+// last EndSession from the time before: "" if there was none.
+func (s *Store) SessionMark(room string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	session, reset := s.now.sessions[room], s.now.resets[room]
+	if session == "" && reset != "" {
+		return "none " + reset
+	}
+	return session
 }
 
 // VolumesOf returns the room whose volumes this room uses: itself, unless it is the successor of another.
@@ -143,6 +166,7 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 			changed = put(c.volumes, to, c.volumesOf(from)) || changed
 			changed = put(c.volumes, from, "") || changed
 			changed = moveKey(c.sessions, from, to) || changed
+			changed = moveKey(c.resets, from, to) || changed
 			changed = c.addPackages(to, c.packages[from]) || changed
 		}
 		delete(c.packages, from)

@@ -203,6 +203,49 @@ func TestStoreMoveRoom(t *testing.T) {
 	}
 }
 
+// Whoever remembers the mark sees that somebody has ended the session since then, also after a restart and in the room's
+// successor.
+func TestSessionMark(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	must(t, s.SetContainer(ctx, "!r", "box"))
+	seen := map[string]bool{}
+	isNew := func(what, mark string) {
+		t.Helper()
+		if seen[mark] {
+			t.Errorf("%s: %q was the mark before", what, mark)
+		}
+		seen[mark] = true
+	}
+	isNew("at first", s.SessionMark("!r"))
+	for range 2 {
+		must(t, s.EndSession(ctx, "!r"))
+		isNew("after a reset", s.SessionMark("!r"))
+	}
+	before := s.SessionMark("!r")
+	must(t, s.SetSession(ctx, "!r", "session"))
+	if got := s.SessionMark("!r"); got != "session" {
+		t.Errorf("the mark of a session is %q", got)
+	}
+	must(t, s.SetSession(ctx, "!r", ""))
+	if s = openStore(t, dir); s.SessionMark("!r") != before {
+		t.Errorf("the mark became %q", s.SessionMark("!r"))
+	}
+	must(t, s.MoveRoom(ctx, "!r", "!new"))
+	if got := s.SessionMark("!new"); got != before {
+		t.Errorf("in the successor, the mark is %q, want %q", got, before)
+	}
+	must(t, s.RemoveRoom(ctx, "!new"))
+	if got := s.SessionMark("!new"); got != "" || strings.Contains(readState(t, dir), "resets") {
+		t.Errorf("a removed room has the mark %q", got)
+	}
+	must(t, s.SetSession(ctx, "!r", "session"))
+	must(t, s.EndSession(ctx, "!r"))
+	if s.Session("!r") != "" {
+		t.Error("the session has not ended")
+	}
+}
+
 func TestStoreKeepsUnknownKeys(t *testing.T) {
 	unknown := map[string]string{
 		"surprises": `{"!r": {"id":  "x1",  "n": 1.50e3, "<&>": "é\u00e9"}}`,

@@ -52,7 +52,7 @@ type Task struct {
 	Container   string    // ID of the container of the current run, "" until it is chosen
 	Session     string    // the agent's session
 	Resume      bool      // the session existed before the current run
-	BaseSession string    // the room's session when the task started
+	BaseSession string    // the room's SessionMark when the task started
 	Interrupted bool      // an earlier run was interrupted
 	Begun       time.Time // start of the first run, or of the first after the newest answer
 	Deadline    time.Time // of the current run

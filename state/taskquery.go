@@ -32,6 +32,7 @@ const (
 	queryExecution   = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
 	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT 1"
 	queryLastActive  = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
+	queryOnceActive  = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?" // see moveActive
 	queryNextTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
 	queryTasks       = "SELECT " + taskColumns + " FROM task WHERE room = ? AND state = ? AND " + open + " ORDER BY seq LIMIT ?"
 	queryCountTasks  = "SELECT count(*) FROM task WHERE room = ? AND state = ? AND " + open
@@ -118,10 +119,21 @@ func (j *Journal) LastTask(ctx context.Context, room string) (Task, error) {
 	return j.oneTask(ctx, queryLastTask, room)
 }
 
-// LastActive returns when a task of the room was last changed after its start, or the zero time if none has started.
+// LastActive returns when a task of the room or of its predecessors was last changed after its start, or the zero time if
+// none has started.
 func (j *Journal) LastActive(ctx context.Context, room string) (at time.Time, err error) {
-	err = j.db.QueryRowContext(ctx, queryLastActive, room).Scan(nanos{&at})
+	ns, err := lastActive(ctx, j.db, room)
+	if ns != 0 {
+		at = time.Unix(0, ns).UTC()
+	}
 	return at, j.failed("look up newest task", err)
+}
+
+// lastActive is LastActive as nanoseconds since 1970.
+func lastActive(ctx context.Context, db rower, room string) (ns int64, err error) {
+	var once int64
+	err = errors.Join(db.QueryRowContext(ctx, queryLastActive, room).Scan(&ns), db.QueryRowContext(ctx, queryOnceActive, room).Scan(&once))
+	return max(ns, once), err
 }
 
 // NextTask returns the next task for the room's worker: the oldest one that is queued, running or answered; ErrNotFound

@@ -26,7 +26,7 @@
 //	  - when: 'too much'
 //	    say: 'now it worked'
 //	default: {say: 'scripted answer'}          # if no rule matches
-//	embeddings: {same: ['car automobile']}     # words that mean the same; or status: 503, or delay: 2s
+//	embeddings: {same: ['car automobile']}     # words that mean the same; or status: 503, or delay: 2s, or refuse: walrus (400)
 //
 // Conditions are Go regular expressions. All conditions of a rule must match:
 //

@@ -26,6 +26,7 @@ const common = 0.8
 type Embeddings struct {
 	Same   []string      `yaml:"same"`   // words that mean the same, separated by white space
 	Status int           `yaml:"status"` // an HTTP error instead
+	Refuse string        `yaml:"refuse"` // a request with a text that contains this gets status 400
 	Delay  time.Duration `yaml:"delay"`  // before the answer
 }
 
@@ -109,6 +110,9 @@ func (e *Embeddings) embedOne(w http.ResponseWriter, body []byte) (text string, 
 		return "", http.StatusBadRequest
 	}
 	text = r.Content.text()
+	if e.refuses(w, text) {
+		return text, http.StatusBadRequest
+	}
 	sendJSON(w, map[string]any{"embedding": values{e.Vector(text, r.OutputDimensionality)}})
 	return text, http.StatusOK
 }
@@ -126,8 +130,23 @@ func (e *Embeddings) embedBatch(w http.ResponseWriter, body []byte) (text string
 		texts[i] = one.Content.text()
 		out[i] = values{e.Vector(texts[i], one.OutputDimensionality)}
 	}
+	if e.refuses(w, texts...) {
+		return strings.Join(texts, "\n"), http.StatusBadRequest
+	}
 	sendJSON(w, map[string]any{"embeddings": out})
 	return strings.Join(texts, "\n"), http.StatusOK
+}
+
+// refuses answers with an error if a text is one of those that the script refuses. Like Google's, it names the text.
+func (e *Embeddings) refuses(w http.ResponseWriter, texts ...string) bool {
+	if e == nil || e.Refuse == "" {
+		return false
+	}
+	i := slices.IndexFunc(texts, func(text string) bool { return strings.Contains(text, e.Refuse) })
+	if i >= 0 {
+		sendError(w, http.StatusBadRequest, "cannot embed "+texts[i], 0)
+	}
+	return i >= 0
 }
 
 func sendJSON(w http.ResponseWriter, v any) {

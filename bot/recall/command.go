@@ -105,7 +105,7 @@ func (m *Memory) add(ctx context.Context, x *memory.Index, event, text string) (
 func (m *Memory) forget(ctx context.Context, x *memory.Index, what string) (string, error) {
 	known, err := x.Knows(ctx, what)
 	if err == nil && known { // first: the command may be repeated after a crash, and then finds nothing any more
-		err = m.store.SetSession(ctx, x.Room(), "")
+		err = m.store.EndSession(ctx, x.Room())
 	}
 	if err != nil {
 		return "", err

@@ -78,34 +78,37 @@ func (m *Memory) Vector(ctx context.Context, wait time.Duration, room, text stri
 // ask fetches the vector of a query.
 func (m *Memory) ask(ctx context.Context, room, text string) memory.Vector {
 	e := m.embedder
-	vectors := m.fetch(ctx, &e.asks, room, true, []string{clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked)})
-	if vectors == nil {
+	vectors, err := m.fetch(ctx, &e.asks, room, true, clean.Clip(m.filter.Clean(clean.Clip(text, 4*maxAsked)), maxAsked))
+	if err != nil {
 		return memory.Vector{}
 	}
 	return memory.Vector{Model: e.model, Values: vectors[0]}
 }
 
-// fetch makes one request, and returns nil if it fails or must not be made.
-func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool, texts []string) [][]float32 {
+// errNotNow means that a request must not be made, or that nobody waits for it any more.
+var errNotNow = errors.New("no request now")
+
+// fetch makes one request. That texts which are kept are refused says nothing about the API: see embedEach.
+func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool, texts ...string) ([][]float32, error) {
 	e := m.embedder
 	e.mu.Lock()
 	allowed, spend := e.allowed, e.spend
 	e.mu.Unlock()
 	if !b.on(time.Now()) || allowed != nil && allowed(ctx, room) != nil {
-		return nil
+		return nil, errNotNow
 	}
 	vectors, err := e.fetch(ctx, query, texts)
 	if err == nil && len(vectors) != len(texts) {
 		err = fmt.Errorf("there are %d embeddings of %d texts", len(vectors), len(texts))
 	}
 	if errors.Is(ctx.Err(), context.Canceled) { // the bot stops, or the task
-		return nil
+		return nil, errNotNow
 	}
-	if off := b.done(time.Now(), err); off > 0 {
-		m.log.Warn().Err(err).Str("off", off.String()).Bool("query", query).Msg("embeddings fail: memory is searched by words alone")
+	if query || !errors.Is(err, memory.ErrRefused) {
+		m.count(b, query, err)
 	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if spend != nil {
 		tokens := int64(0)
@@ -114,7 +117,14 @@ func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool,
 		}
 		spend(room, tokens)
 	}
-	return vectors
+	return vectors, nil
+}
+
+// count records the result of a request.
+func (m *Memory) count(b *breaker, query bool, err error) {
+	if off := b.done(time.Now(), err); off > 0 {
+		m.log.Warn().Err(err).Str("off", off.String()).Bool("query", query).Msg("embeddings fail: memory is searched by words alone")
+	}
 }
 
 // embedSoon makes Embed look at a room. It never waits.
@@ -187,7 +197,7 @@ func (m *Memory) embedTurn(ctx context.Context, room string) (more bool, err err
 	return true, nil
 }
 
-// embedBatch makes one request. No index is open during it. Done says whether there is nothing left to do, for now.
+// embedBatch makes one request, or one for each text if that is refused. No index is open during it. Done says whether there is nothing left to do, for now.
 func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err error) {
 	e := m.embedder
 	if !e.batches.on(time.Now()) {
@@ -207,10 +217,11 @@ func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err er
 	for i, one := range of {
 		texts[i] = one.Text
 	}
-	fetching, cancel := context.WithTimeout(ctx, batchTime)
-	defer cancel()
-	vectors := m.fetch(fetching, &e.batches, room, false, texts)
-	if vectors == nil {
+	vectors, err := m.fetchKept(ctx, room, texts...)
+	if errors.Is(err, memory.ErrRefused) {
+		return m.embedEach(ctx, room, of)
+	}
+	if err != nil {
 		return true, nil
 	}
 	return false, m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {

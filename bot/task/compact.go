@@ -62,7 +62,7 @@ func (c compaction) refuse(ctx context.Context) (out agent.Outcome, err error) {
 		return out, err
 	case open:
 		out = agent.Outcome{Ended: agent.Stopped, Detail: "I cannot compact the session while a question is open: its answer continues this session. Answer it or cancel it with `!stop`, then send `!compact` again."}
-	case c.t.rec.BaseSession == "":
+	case c.t.env.Store.Session(c.t.env.ID) == "":
 		out = agent.Outcome{Ended: agent.Stopped, Detail: "There is nothing to compact: the next task starts a new session."}
 	}
 	return out, nil

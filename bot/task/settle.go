@@ -80,7 +80,7 @@ func (s settlement) remember(ctx context.Context) error {
 // since the task began.
 func (s settlement) keepSession(ctx context.Context) error {
 	rec, env := &s.t.rec, s.t.env
-	now := env.Store.Session(env.ID)
+	now := env.Store.SessionMark(env.ID)
 	if rec.Ended == string(agent.Overflow) && now == rec.BaseSession {
 		return env.Store.SetSession(ctx, env.ID, "") // nobody can continue it
 	}

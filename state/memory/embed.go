@@ -98,6 +98,28 @@ func (x *Index) Embed(ctx context.Context, model string, of []Unembedded, vector
 	return x.failed("store vectors", err)
 }
 
+// Refuse notes that a model makes no vector of texts that Unembedded has returned: it does not return them again. It
+// ignores those whose chunk has gone or changed since then.
+func (x *Index) Refuse(ctx context.Context, model string, of []Unembedded) error {
+	err := x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		if now, err := w.model(); err != nil || now != model {
+			return err
+		}
+		for _, one := range of {
+			text, err := w.chunkText(one.chunk)
+			if err == nil && text == one.Text {
+				_, err = w.exec("INSERT OR REPLACE INTO embedded (chunk, vector) VALUES (?, ?)", one.chunk, noVector)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return x.failed("note texts without vectors", err)
+}
+
 // embed stores one vector.
 func (w *writer) embed(of Unembedded, value []byte) error {
 	text, err := w.chunkText(of.chunk)

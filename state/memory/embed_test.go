@@ -48,6 +48,36 @@ func TestTextsAreEmbeddedOnce(t *testing.T) {
 	wantVectors(t, x, 0, 0)
 }
 
+// A text of which the model makes no vector is not asked for again, until it changes or the model does.
+func TestRefusedTexts(t *testing.T) {
+	x := openIn(t, t.TempDir())
+	model := &agenttest.Embeddings{}
+	unembedded := func(model string, want int) []Unembedded {
+		t.Helper()
+		some, err := x.Unembedded(t.Context(), model, 50)
+		if must(t, err); len(some) != want {
+			t.Errorf("%s: %d texts have no vector, want %d", model, len(some), want)
+		}
+		return some
+	}
+	const file = "## A\n\n- one about ferrets\n\n## B\n\n- another about otters\n"
+	put(t, x, SourceMemory, "MEMORY.md", file)
+	some := unembedded("scripted", 2)
+	must(t, x.Refuse(t.Context(), "another", some))
+	must(t, x.Refuse(t.Context(), "scripted", some[:1]))
+	unembedded("scripted", 1)
+	embedAll(t, x, model)
+	unembedded("scripted", 0)
+	must(t, x.DropUnused(t.Context()))
+	put(t, x, SourceMemory, "MEMORY.md", strings.ReplaceAll(file, "one about ferrets", "two about otters")+"\n## C\n\n- owls\n")
+	must(t, x.Refuse(t.Context(), "scripted", some[:1])) // it has gone
+	hits, err := x.Search(t.Context(), Query{Text: "otters", Vector: vectorOf(model, "otters"), Max: 5})
+	if must(t, err); len(hits) == 0 {
+		t.Error("nothing is found")
+	}
+	unembedded("other", 3)
+}
+
 func TestForgottenTextLosesItsVector(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	model := &agenttest.Embeddings{}

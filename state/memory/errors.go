@@ -22,6 +22,9 @@ var ErrFull = errors.New("memory is full")
 // ErrLocked means that another program keeps the index locked.
 var ErrLocked = errors.New("memory is locked")
 
+// ErrRefused means that a model makes no embedding of a text.
+var ErrRefused = errors.New("the model refuses the text")
+
 // isLocked reports whether another connection has locked the file.
 func isLocked(err error) bool {
 	code := sqlitefile.Code(err)

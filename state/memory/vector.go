@@ -18,6 +18,9 @@ type Vector struct {
 	Values []float32 // Dimensions of them; their length as a vector does not count
 }
 
+// noVector is the vector of a chunk whose text the model refuses.
+const noVector = 0
+
 // vectorSchema is what embeddings need. An index that is older gets it when it is opened. Vectors can be fetched again, so
 // nothing of this is ever salvaged.
 const vectorSchema = `
@@ -27,7 +30,7 @@ CREATE TABLE IF NOT EXISTS vector (
 	value BLOB NOT NULL         -- a signed byte for each dimension
 );
 
--- The chunks that have a vector. Chunks with the same text share one.
+-- The chunks that have a vector, and those of which the model makes none (0). Chunks with the same text share one.
 CREATE TABLE IF NOT EXISTS embedded (
 	chunk  INTEGER PRIMARY KEY,
 	vector INTEGER NOT NULL

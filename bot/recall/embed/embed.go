@@ -74,10 +74,13 @@ func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]flo
 	return vectors, nil
 }
 
-// withoutText leaves of an error of the API only its code: its message may repeat what was sent.
+// withoutText leaves of an error of the API only its code: its message may repeat what was sent. It is a
+// memory.ErrRefused if the API does not take the request as it is.
 func withoutText(err error) error {
 	var api genai.APIError
 	switch {
+	case errors.As(err, &api) && api.Code == http.StatusBadRequest:
+		return fmt.Errorf("the Gemini API answers with status %d: %w", api.Code, memory.ErrRefused)
 	case errors.As(err, &api):
 		return fmt.Errorf("the Gemini API answers with status %d", api.Code)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -69,6 +69,23 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// Only a refusal of what was sent is one.
+func TestRefused(t *testing.T) {
+	_, refusing := serve(t, "embeddings: {refuse: walrus}")
+	if _, err := refusing.Fetch(t.Context(), false, []string{"a ferret", "a walrus"}); !errors.Is(err, memory.ErrRefused) {
+		t.Errorf("a refused text is %v", err)
+	}
+	if _, err := refusing.Fetch(t.Context(), false, []string{"a ferret"}); err != nil {
+		t.Error(err)
+	}
+	for _, status := range []string{"403", "404", "429", "500", "503"} {
+		_, failing := serve(t, "embeddings: {status: "+status+"}")
+		if _, err := failing.Fetch(t.Context(), false, []string{"a walrus"}); err == nil || errors.Is(err, memory.ErrRefused) {
+			t.Errorf("status %s is %v", status, err)
+		}
+	}
+}
+
 func TestErrorsContainNoText(t *testing.T) {
 	const text = "my secret plan"
 	answer := func(body string, status int) *Gemini {
