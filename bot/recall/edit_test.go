@@ -169,3 +169,40 @@ func TestForgetAndAddAgain(t *testing.T) {
 		t.Errorf("the files have %q", all)
 	}
 }
+
+// A correction can be taken back, and what was forgotten can be said again, but not by the message that was redacted.
+func TestSaidAgain(t *testing.T) {
+	m := newMemory(t)
+	backup := task(1, 0, "Back up the database", "Backed up production")
+	backup.Answers = []Answer{{"Which database - production or staging?", "production", "alice", "$a"}}
+	learn(t, m, backup)
+	for n, correction := range []string{"no, staging", "no, production", "no, staging"} {
+		no := task(2+n, 0, correction, "Sorry")
+		no.Before = "Back up the database"
+		learn(t, m, no)
+		want := strings.TrimPrefix(correction, "no, ")
+		if k := m.Find(t.Context(), "!r", "", "Back up the database"); len(k.Answers) != 1 || !strings.Contains(k.Answers[0], "A: "+want+" |") {
+			t.Errorf("after %q: %q", correction, k.Answers)
+		}
+	}
+
+	pixel := "remember that my cat is called Pixel"
+	learn(t, m, task(10, 0, pixel, "Noted."))
+	settle(t, m)
+	if _, err := m.Command(t.Context(), "!r", "$c", "forget Pixel"); err != nil {
+		t.Fatal(err)
+	}
+	learn(t, m, task(10, 0, pixel, "Noted.")) // once more, after a crash
+	if k := m.Find(t.Context(), "!r", "", "my cat"); strings.Contains(fmt.Sprint(k.Preferences), "Pixel") {
+		t.Errorf("it came back: %q", k.Preferences)
+	}
+	learn(t, m, task(11, 0, pixel, "Noted."))
+	if k := m.Find(t.Context(), "!r", "", "my cat"); !strings.Contains(fmt.Sprint(k.Preferences), "Pixel") || !strings.Contains(kept(t, m), "Pixel") {
+		t.Errorf("it was said again: %q", k.Preferences)
+	}
+	m.Redact(t.Context(), "!r", "$11")
+	learn(t, m, task(11, 0, pixel, "Noted."))
+	if k := m.Find(t.Context(), "!r", "", "my cat"); strings.Contains(fmt.Sprint(k.Preferences, kept(t, m)), "Pixel") {
+		t.Errorf("it was redacted: %q", k.Preferences)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,6 +115,9 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		if err != nil {
 			return err
 		}
+		if err := m.welcome(ctx, x, t, l); err != nil {
+			return err
+		}
 		if _, err := x.Learn(ctx, l.docs, l.lines); err != nil {
 			return err
 		}
@@ -140,6 +144,19 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		}
 		return x.Give(ctx, t.Session, known)
 	})
+}
+
+// welcome lets a task teach what was forgotten before people said it again. A task that is learned once more, as after a
+// crash, teaches nothing that was forgotten since then.
+func (m *Memory) welcome(ctx context.Context, x *memory.Index, t Task, l learned) error {
+	known, err := x.Has(ctx, memory.SourceExecution, executionPath(t.ID))
+	if err != nil || known {
+		return err
+	}
+	docs := slices.DeleteFunc(slices.Clone(l.docs), func(doc memory.Document) bool {
+		return doc.Source != memory.SourceAnswer && doc.Source != memory.SourceNote
+	})
+	return x.Welcome(ctx, docs, l.lines)
 }
 
 // Redact removes what a message said from the memory of a room, also if its task has not been learned yet. A failure is

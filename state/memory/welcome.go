@@ -9,6 +9,27 @@ import (
 	"matrix-tui/state/clean"
 )
 
+// Welcome lets documents and lines be stored again that were forgotten: a person has just said them. What comes from a
+// message that was redacted stays forgotten.
+func (x *Index) Welcome(ctx context.Context, docs []Document, lines []Line) error {
+	var before, after int
+	count := "SELECT count(*) FROM forgotten"
+	err := x.inTx(ctx, func(tx *sql.Tx) error {
+		w := newWriter(ctx, tx)
+		if err := tx.QueryRowContext(ctx, count).Scan(&before); err != nil || before == 0 {
+			return err
+		}
+		if err := w.welcomeAll(docs, lines); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, count).Scan(&after)
+	})
+	if err == nil && after != before {
+		err = x.saveForgotten(ctx)
+	}
+	return x.failed("remember again", err)
+}
+
 func (w *writer) welcomeAll(docs []Document, lines []Line) error {
 	for _, doc := range docs {
 		for _, e := range doc.Entries {
