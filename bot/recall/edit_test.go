@@ -206,3 +206,36 @@ func TestSaidAgain(t *testing.T) {
 		t.Errorf("it was redacted: %q", k.Preferences)
 	}
 }
+
+// When most lines of MEMORY.md are gone at once, an agent has written it anew: they come back. Of a few, a person has
+// taken care.
+func TestRewrittenFile(t *testing.T) {
+	m := newMemory(t)
+	facts := []string{"the barn is red", "the shed is blue", "the door is black", "the roof is grey", "the wall is white", "the gate is green"}
+	file := ""
+	for n, fact := range facts {
+		learn(t, m, task(n, 0, "remember that "+fact, "Noted."))
+		file += "- " + strings.TrimPrefix(lines(t, m, "!r")[2*n], "MEMORY.md: ") + "\n"
+	}
+	settle(t, m)
+	for _, one := range []struct {
+		reworded, left int
+	}{{6, 6}, {4, 6}, {3, 3}} {
+		text := strings.Replace(file, " is ", " was ", one.reworded)
+		err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
+			own, err := x.Written(ctx, mainFile)
+			if err != nil {
+				return err
+			}
+			s := sync1{Memory: m, roomFiles: m.files("!r"), x: x}
+			return s.checkEdited(ctx, mainFile, text, own)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(kept(t, m), "MEMORY.md: fact: "); n != one.left {
+			t.Errorf("after %d lines were reworded, %d are left, want %d", one.reworded, n, one.left)
+		}
+		settle(t, m)
+	}
+}

@@ -212,8 +212,12 @@ func (s *sync1) file(ctx context.Context, name string, read content, lines []mem
 	return doc, changed, nil
 }
 
+// maxLost is how many lines a file may lose at once, or half of them, before that counts as a rewrite of the file.
+const maxLost = 3
+
 // checkEdited finds the lines that somebody has removed from a file or changed: they are
-// forgotten. If the whole file is gone, they are written again.
+// forgotten. If the whole file is gone, or most of it is (an agent has reworded it, perhaps because a page asked for
+// that), they are written again.
 func (s *sync1) checkEdited(ctx context.Context, name, text string, written []memory.Line) (err error) {
 	if name != mainFile {
 		return nil
@@ -226,7 +230,7 @@ func (s *sync1) checkEdited(ctx context.Context, name, text string, written []me
 	switch {
 	case len(lost) == 0 || len(text) > maxFile:
 		return nil
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(text) == "", len(lost) > maxLost && 2*len(lost) > len(written):
 		return s.x.Rewrite(ctx, name)
 	}
 	for _, l := range lost {
