@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 
+	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 )
@@ -20,10 +21,16 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 	return r.tell(ctx, row, answer) // an error if the bot is stopping
 }
 
-// relearn replaces what a message said in the room's memory, if its sender has edited it.
+// relearn replaces what a message said in the room's memory, if its sender has edited it. A command that was carried out
+// stays as it was.
 func (r *room) relearn(ctx context.Context, row state.Event) {
-	m, _ := row.Message()
-	if one, err := r.bot.Journal.Event(ctx, r.id, m.RelatesTo.EventID); err == nil && one.Sender == row.Sender {
-		r.bot.Recall.Edit(ctx, r.id, one.ID, task.Localpart(row.Sender), m.NewWords())
+	one, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
+	first, _ := one.Message()
+	c, _, command := parseCommand(taskText(first))
+	if err != nil || one.Sender != row.Sender || command && task.Spoken("!"+c.name) != "" {
+		return
+	}
+	if words := task.EditedWords(row.Event); words != "" {
+		r.bot.Recall.Edit(ctx, r.id, recall.Edit{Event: one.ID, By: task.Localpart(row.Sender), Text: words})
 	}
 }

@@ -26,6 +26,7 @@ const (
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
+	queryEdits        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
 	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
 	queryCountKeyless = "SELECT count(*) FROM event WHERE room = ? AND " + pending + " AND encryption IN ('missing key', 'untrusted') AND seq <= ?"
@@ -133,6 +134,12 @@ func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Even
 func (j *Journal) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
 	return e, j.failed("look up pending edit", err)
+}
+
+// Edits returns the edits in a room that arrived after seq, oldest first, without those that are only archived.
+func (j *Journal) Edits(ctx context.Context, room string, seq int64) ([]Event, error) {
+	all, err := queryAll(ctx, j.db, scanEvent, queryEdits, room, seq)
+	return all, j.failed("look up edits", err)
 }
 
 // Undecrypted returns at most n events that wait for their key or for trust in their

@@ -1,8 +1,11 @@
 package recall
 
 import (
+	"context"
 	"strings"
 	"unicode"
+
+	"matrix-tui/state/memory"
 )
 
 const maxCorrectionBytes = 200
@@ -63,6 +66,36 @@ func Correction(message string) (value string, ok bool) {
 		return "", false
 	}
 	return value, true
+}
+
+// correct adds the answer with which a person has just corrected another one, and returns that one's ID, or "".
+func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learned) (wrong string, err error) {
+	if l.correction == "" {
+		return "", nil
+	}
+	hits, err := x.Newest(ctx, 20, memory.SourceAnswer)
+	if err != nil {
+		return "", err
+	}
+	for _, hit := range hits {
+		question, answer, ok := parseAnswer(hit.Text)
+		if !ok || !sharesWord(question, l.correction) {
+			continue
+		}
+		if sharesWord(answer, l.correction) { // done before a crash, or right already
+			return "", nil
+		}
+		about := t
+		about.ID += "/correction"
+		if t.Before != "" {
+			about.Said = []Said{{Event: t.Event, By: t.By, Text: t.Before}}
+		}
+		about.Answers = []Answer{{Question: question, Answer: l.correction, By: t.By, Event: t.Event}}
+		more := m.filter.observe(about)
+		l.docs, l.lines = append(l.docs, more.answers...), append(l.lines, more.answerLines...)
+		return hit.ID, nil
+	}
+	return "", nil
 }
 
 // afterWord returns what follows the first words of a text. The group of the expression belongs to the rest.

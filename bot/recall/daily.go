@@ -12,6 +12,12 @@ import (
 	"matrix-tui/workspace"
 )
 
+// How much of a task's text a line has, in bytes.
+const (
+	maxLogTask   = 160
+	maxPriorTask = 120
+)
+
 // log is the entry of the daily log.
 func (o observer) log() []memory.Line {
 	t := o.task
@@ -20,7 +26,7 @@ func (o observer) log() []memory.Line {
 		return nil
 	}
 	entry := fmt.Sprintf("%s %s: %s → %s (%s", t.Ended.Format("15:04:05"), whom(t.By),
-		clean.Line(task, 160), clean.Line(o.outcome(), 200), t.Ended.Sub(t.Began).Round(100*time.Millisecond))
+		clean.Line(task, maxLogTask), clean.Line(o.outcome(), 200), t.Ended.Sub(t.Began).Round(100*time.Millisecond))
 	if n := len(t.Calls); n > 0 {
 		entry += ", " + text.Plural(n, "step", "steps")
 	}
@@ -38,7 +44,7 @@ func (o observer) prior() []memory.Line {
 	if task == "" || !t.Success || len(t.Calls) == 0 {
 		return nil
 	}
-	line := fmt.Sprintf("[%s] %s → %s", t.Ended.Format(time.DateOnly), clean.Line(task, 120), clean.Line(o.outcome(), 160))
+	line := fmt.Sprintf("[%s] %s → %s", t.Ended.Format(time.DateOnly), clean.Line(task, maxPriorTask), clean.Line(o.outcome(), 160))
 	return []memory.Line{{Event: t.Event, Path: contextFile, Section: workspace.PriorTasks, Text: line}}
 }
 

@@ -25,6 +25,14 @@
 // [Instructs] is a list of phrases, not a guarantee: what the agent is given is marked as notes, and nothing in it can
 // do more than the agent itself.
 //
+// # What people change
+//
+// A message that was edited counts as it is now. A task is learned with the edits of its messages (Task.Edits), and an
+// edit that comes later ([Memory.Edit]) changes what the message has left: the note that it no longer implies goes, and
+// the history of commands, the logs, and answers have the new text. A message that was deleted leaves nothing
+// ([Memory.Redact]). What was forgotten does not come back from a file, a transcript or state.json; it does if a person
+// says it again.
+//
 // # Embeddings
 //
 // With [Memory.Embeddings], searches also use vectors of a model, so that they find what is said in other words.

@@ -26,12 +26,13 @@ const (
 type roomFiles struct {
 	stale atomic.Bool // the index may lack what seen says
 	later later
-	early early
+	// learning is held while the index learns a task or an edit.
+	learning sync.Mutex
 
 	mu      sync.Mutex
 	seen    map[string]stamp // the files that the index has, by name
 	edited  map[string]stamp // daily logs that somebody has changed
-	scanned int              // how many texts were forgotten when all files were last searched for them
+	scanned string           // what was forgotten when all files were last searched for it
 	full    bool             // a file was too large for a line
 }
 
@@ -79,15 +80,12 @@ func (s *sync1) run(ctx context.Context) (err error) {
 	if s.forgotten, err = s.x.Forgotten(ctx); err != nil {
 		return err
 	}
-	status, err := s.x.Status(ctx)
-	if err != nil {
-		return err
-	}
+	forgotten := s.forgotten.Sum()
 	found, err := s.list(ctx)
 	if err != nil {
 		return err
 	}
-	if s.stale.Swap(false) || status.Forgotten != s.scanned {
+	if s.stale.Swap(false) || forgotten != s.scanned {
 		s.seen = nil
 	}
 	folded, err := s.fold(ctx, found)
@@ -163,7 +161,7 @@ func (s *sync1) run(ctx context.Context) (err error) {
 	if err := s.x.Settle(ctx, slices.DeleteFunc(lines, func(l memory.Line) bool { return slices.Contains(s.unwritten, l) })); err != nil {
 		return err
 	}
-	s.seen, s.scanned = next, status.Forgotten
+	s.seen, s.scanned = next, forgotten
 	s.noteFull()
 	return s.unlink(ctx, folded)
 }
@@ -214,8 +212,12 @@ func (s *sync1) file(ctx context.Context, name string, read content, lines []mem
 	return doc, changed, nil
 }
 
+// maxLost is how many lines a file may lose at once, or half of them, before that counts as a rewrite of the file.
+const maxLost = 3
+
 // checkEdited finds the lines that somebody has removed from a file or changed: they are
-// forgotten. If the whole file is gone, they are written again.
+// forgotten. If the whole file is gone, or most of it is (an agent has reworded it, perhaps because a page asked for
+// that), they are written again.
 func (s *sync1) checkEdited(ctx context.Context, name, text string, written []memory.Line) (err error) {
 	if name != mainFile {
 		return nil
@@ -228,7 +230,7 @@ func (s *sync1) checkEdited(ctx context.Context, name, text string, written []me
 	switch {
 	case len(lost) == 0 || len(text) > maxFile:
 		return nil
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(text) == "", len(lost) > maxLost && 2*len(lost) > len(written):
 		return s.x.Rewrite(ctx, name)
 	}
 	for _, l := range lost {

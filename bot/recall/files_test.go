@@ -244,7 +244,7 @@ func TestEditWhileSyncing(t *testing.T) {
 	happens := sync.OnceFunc(func() {
 		go func() {
 			defer close(done)
-			d.Edit(t.Context(), d.room, "$1", "alice", "remember that my dog is called Bruno")
+			d.Edit(t.Context(), d.room, Edit{"$1", "alice", "remember that my dog is called Bruno"})
 			d.Redact(t.Context(), d.room, "$2")
 		}()
 		select {

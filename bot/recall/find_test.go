@@ -105,7 +105,7 @@ func TestRedactAndEdit(t *testing.T) {
 	m := newMemory(t)
 	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."), task(2, 0, "remember that my dog is called Rex", "Noted."))
 	m.Redact(t.Context(), "!r", "$1")
-	m.Edit(t.Context(), "!r", "$2", "alice", "remember that my dog is called Bruno")
+	m.Edit(t.Context(), "!r", Edit{"$2", "alice", "remember that my dog is called Bruno"})
 	k := m.Find(t.Context(), "!r", "", "what are my cat and my dog called?")
 	all := fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved)
 	if strings.Contains(all, "Pixel") || strings.Contains(all, "Rex") || !strings.Contains(all, "Bruno") {
@@ -196,32 +196,6 @@ func TestRedactBeforeLearn(t *testing.T) {
 	learn(t, m, task(1, 0, "remember that my cat is called Pixel", "Noted."))
 	if k := m.Find(t.Context(), "!r", "", "what is my cat called?"); strings.Contains(fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved), "Pixel") {
 		t.Errorf("found %+v", k)
-	}
-}
-
-// A message may be edited before its task is learned.
-func TestEditBeforeLearn(t *testing.T) {
-	m := newMemory(t)
-	if err := m.store.SetContainer(t.Context(), "!r", "sandbox-r"); err != nil {
-		t.Fatal(err)
-	}
-	m.Edit(t.Context(), "!r", "$1", "alice", "remember that my dog is called Bruno") // there is no index yet
-	learn(t, m, task(1, 0, "remember that my dog is called Rex", "Noted."))
-	m.Edit(t.Context(), "!r", "$2", "alice", "remember that my cat is called Tom")
-	m.Edit(t.Context(), "!r", "$2", "alice", "remember that my cat is called Felix")
-	learn(t, m, task(2, 0, "remember that my cat is called Pixel", "Noted."))
-	k := m.Find(t.Context(), "!r", "", "what are my cat and my dog called?")
-	all := fmt.Sprint(k.Commands, k.Preferences, k.Answers, k.Retrieved)
-	for text, want := range map[string]bool{"Rex": false, "Pixel": false, "Tom": false, "Bruno": true, "Felix": true} {
-		if strings.Contains(all, text) != want {
-			t.Errorf("%s, want %v: %s", text, want, all)
-		}
-	}
-	for i := range 3 * maxEarly {
-		m.Edit(t.Context(), "!r", fmt.Sprint("$other", i), "alice", "x")
-	}
-	if n := len(m.files("!r").early.waiting); n != maxEarly {
-		t.Errorf("%d edits wait, want %d", n, maxEarly)
 	}
 }
 

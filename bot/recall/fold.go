@@ -24,6 +24,8 @@ const (
 	maxEarlier = 300
 	// mostTelling is how many tasks of a day it names.
 	mostTelling = 5
+	// maxDayTask bounds the text of each, in bytes.
+	maxDayTask = 60
 )
 
 // folded is a daily log that is to be removed as soon as its line is in MEMORY.md.
@@ -153,7 +155,7 @@ func dayLine(day string, lines []memory.Line) (line, events string) {
 				one.weight += 10
 			}
 		}
-		one.text = clean.Line(one.text, 60)
+		one.text = clean.Line(one.text, maxDayTask)
 		if !slices.ContainsFunc(tasks, func(t task) bool { return t.text == one.text }) {
 			tasks = append(tasks, one)
 		}

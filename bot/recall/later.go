@@ -16,11 +16,12 @@ type change func(ctx context.Context, x *memory.Index) error
 
 // later are the changes of a room that its index did not take: another program had locked it, for example. They are
 // made when it is used next. They do not survive a restart of the bot; then the tasks that state.json still has are
-// learned again, without the calls of tools. Redactions survive: see [memory.Postpone].
+// learned again, without the calls of tools. Redactions and edits survive: see [memory.Postpone].
 type later struct {
 	mu      sync.Mutex
 	waiting []change
-	checked bool // this process has looked for tasks that the index lacks
+	checked bool   // this process has looked for tasks that the index lacks
+	ending  string // the task that is being learned: it is not missed
 }
 
 // keep lets changes wait, the first first.
@@ -46,6 +47,20 @@ func (l *later) take() (waiting []change, first bool) {
 	waiting, first = l.waiting, !l.checked
 	l.waiting, l.checked = nil, true
 	return waiting, first
+}
+
+// expect says that a task is about to be learned.
+func (l *later) expect(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ending = id
+}
+
+// expected returns the task that is about to be learned, or "".
+func (l *later) expected() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ending
 }
 
 // behind reports whether changes wait.
@@ -94,7 +109,7 @@ func (m *Memory) catchUp(ctx context.Context, x *memory.Index) {
 func (m *Memory) missed(ctx context.Context, x *memory.Index) (out []change, err error) {
 	for _, raw := range m.store.Executions(x.Room()) {
 		e, ok := finished(raw)
-		if !ok {
+		if !ok || e.ID == m.files(x.Room()).later.expected() {
 			continue
 		}
 		known, err := x.Has(ctx, memory.SourceExecution, executionPath(e.ID))

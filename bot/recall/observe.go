@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type Task struct {
 	Calls   []Call
 	Success bool
 	Result  string // as the room was told
+	// Edits returns what messages of the task say now, the oldest first; nil if that is what Said and Answers have.
+	Edits func(ctx context.Context) ([]Edit, error)
 }
 
 // Said is a message of a person.

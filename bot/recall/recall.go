@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,6 +66,7 @@ func (m *Memory) with(ctx context.Context, room string, do func(*memory.Index) e
 		m.files(room).stale.Store(true)
 	}
 	m.catchUp(ctx, x)
+	m.editPostponed(ctx, x)
 	return do(x)
 }
 
@@ -99,13 +101,30 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 	defer m.embedSoon(t.Room)
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
+	m.files(t.Room).later.expect(t.ID)
 	return m.apply(ctx, t.Room, func(ctx context.Context, x *memory.Index) error {
+		f := m.files(t.Room)
+		f.learning.Lock()
+		defer f.learning.Unlock()
+		t, replaced, err := t.edited(ctx)
+		if err != nil {
+			return err
+		}
 		l := m.filter.observe(t)
 		wrong, err := m.correct(ctx, x, t, &l)
 		if err != nil {
 			return err
 		}
+		if err := m.welcome(ctx, x, t, l); err != nil {
+			return err
+		}
 		if _, err := x.Learn(ctx, l.docs, l.lines); err != nil {
+			return err
+		}
+		for i, text := range replaced {
+			replaced[i] = m.filter.keep(text)
+		}
+		if err := x.Replaced(ctx, replaced...); err != nil {
 			return err
 		}
 		if wrong != "" {
@@ -123,43 +142,21 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		for _, line := range l.lines {
 			known = append(known, lineKey(line.Text))
 		}
-		for _, one := range m.files(t.Room).early.of(t) { // edited meanwhile
-			if err := m.edit(ctx, x, one); err != nil {
-				return err
-			}
-		}
 		return x.Give(ctx, t.Session, known)
 	})
 }
 
-// correct adds the answer with which a person has just corrected another one, and returns that one's ID, or "".
-func (m *Memory) correct(ctx context.Context, x *memory.Index, t Task, l *learned) (wrong string, err error) {
-	if l.correction == "" {
-		return "", nil
+// welcome lets a task teach what was forgotten before people said it again. A task that is learned once more, as after a
+// crash, teaches nothing that was forgotten since then.
+func (m *Memory) welcome(ctx context.Context, x *memory.Index, t Task, l learned) error {
+	known, err := x.Has(ctx, memory.SourceExecution, executionPath(t.ID))
+	if err != nil || known {
+		return err
 	}
-	hits, err := x.Newest(ctx, 20, memory.SourceAnswer)
-	if err != nil {
-		return "", err
-	}
-	for _, hit := range hits {
-		question, answer, ok := parseAnswer(hit.Text)
-		if !ok || !sharesWord(question, l.correction) {
-			continue
-		}
-		if sharesWord(answer, l.correction) { // done before a crash, or right already
-			return "", nil
-		}
-		about := t
-		about.ID += "/correction"
-		if t.Before != "" {
-			about.Said = []Said{{Event: t.Event, By: t.By, Text: t.Before}}
-		}
-		about.Answers = []Answer{{Question: question, Answer: l.correction, By: t.By, Event: t.Event}}
-		more := m.filter.observe(about)
-		l.docs, l.lines = append(l.docs, more.answers...), append(l.lines, more.answerLines...)
-		return hit.ID, nil
-	}
-	return "", nil
+	docs := slices.DeleteFunc(slices.Clone(l.docs), func(doc memory.Document) bool {
+		return doc.Source != memory.SourceAnswer && doc.Source != memory.SourceNote
+	})
+	return x.Welcome(ctx, docs, l.lines)
 }
 
 // Redact removes what a message said from the memory of a room, also if its task has not been learned yet. A failure is
@@ -187,35 +184,6 @@ func (m *Memory) afterSync(room string) (done func()) {
 	f := m.files(room)
 	f.mu.Lock()
 	return f.mu.Unlock
-}
-
-// Edit replaces what a message said in the memory of a room, also if its task is learned only now. A failure is logged.
-func (m *Memory) Edit(ctx context.Context, room, event, by, text string) {
-	if m == nil || !m.knows(room) && m.store.Container(room) == "" {
-		return
-	}
-	one := edit{event, by, text}
-	m.files(room).early.add(one) // before the index is asked: it may learn the task right after that
-	if !m.knows(room) {
-		return
-	}
-	defer m.afterSync(room)()
-	limited, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	err := m.apply(limited, room, func(ctx context.Context, x *memory.Index) error { return m.edit(ctx, x, one) })
-	m.warn(ctx, room, "cannot replace an edited message in the memory of a room yet", err)
-}
-
-func (m *Memory) edit(ctx context.Context, x *memory.Index, one edit) error {
-	found, err := x.Edit(ctx, one.event, m.filter.keep(one.text))
-	if err != nil || !found {
-		return err
-	}
-	m.files(x.Room()).early.remove(one.event)
-	now := Task{Said: []Said{{Event: one.event, By: one.by, Text: one.text}}, By: one.by, Began: time.Now(), Ended: time.Now()}
-	l := m.filter.observe(now)
-	_, err = x.Learn(ctx, nil, l.wishLines)
-	return err
 }
 
 // warn logs an error, unless the bot is stopping.

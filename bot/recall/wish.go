@@ -9,6 +9,9 @@ import (
 	"matrix-tui/state/memory"
 )
 
+// maxAbout bounds the text of the task that a correction is about, in bytes.
+const maxAbout = 120
+
 // wishes are the preferences, facts and decisions that people stated, and a correction of the task before.
 func (o observer) wishes() (docs []memory.Document, lines []memory.Line, correction string) {
 	t := o.task
@@ -34,7 +37,7 @@ func (o observer) wishes() (docs []memory.Document, lines []memory.Line, correct
 			about = t.Said[0].Text
 		}
 		if about = o.short(withoutQuotes(about)); about != "" {
-			about = ", about: " + clean.Line(about, 120)
+			about = ", about: " + clean.Line(about, maxAbout)
 		}
 		add("correction", value, said, about)
 		correction = o.short(value)

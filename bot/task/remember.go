@@ -2,11 +2,16 @@ package task
 
 import (
 	"context"
+	"fmt"
+	"path"
+	"regexp"
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/media"
 	"matrix-tui/bot/recall"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // maxCalls bounds the calls of tools in a record: the newest are kept.
@@ -99,7 +104,60 @@ func observed(t *Task) recall.Task {
 	for _, c := range rec.Calls {
 		out.Calls = append(out.Calls, recall.Call(c))
 	}
+	out.Edits = func(ctx context.Context) ([]recall.Edit, error) { return editsOf(ctx, t) }
 	return out
+}
+
+// editsOf returns what the messages of a task say now, if their senders have edited them since, the newest of each. The
+// task itself only has the edits that came in time.
+func editsOf(ctx context.Context, t *Task) (edits []recall.Edit, err error) {
+	rows, err := t.env.Journal.Edits(ctx, t.env.ID, t.rec.Seq)
+	if err != nil {
+		return nil, fmt.Errorf("read edits: %w", err)
+	}
+	words := map[string]string{} // by message and sender
+	for _, row := range rows {
+		if now := EditedWords(row.Event); now != "" {
+			words[row.Relation().EventID+" "+row.Sender] = now
+		}
+	}
+	add := func(event, by string, withFile func(words string) string) {
+		if now := words[event+" "+by]; now != "" {
+			edits = append(edits, recall.Edit{Event: event, By: Localpart(by), Text: withFile(now)})
+		}
+	}
+	add(t.rec.Event, AskerOf(t.rec), func(words string) string {
+		if came, _, _ := strings.Cut(t.text, "\n"); t.rec.HasFile {
+			return came + "\n" + words // see WithFile
+		}
+		return words
+	})
+	for _, said := range t.rec.Said {
+		add(said.Event, said.By, func(words string) string { return words })
+	}
+	for _, a := range t.exec.Answers {
+		add(a.Event, a.By, func(words string) string {
+			if last := a.Answer[strings.LastIndex(a.Answer, "\n")+1:]; path.Dir(last) == media.InboxDir {
+				return words + "\n" + last // see FileAnswer
+			}
+			return words
+		})
+	}
+	return edits, nil
+}
+
+// spokenWord is a command whose argument is a message to the agent.
+var spokenWord = regexp.MustCompile(`(?i)^\s*!(?:task|answer|steer)(?:\s+|$)`)
+
+// Spoken returns a message without such a command.
+func Spoken(text string) string {
+	return strings.TrimSpace(text[len(spokenWord.FindString(text)):])
+}
+
+// EditedWords returns what a message says by its edit, or "".
+func EditedWords(edit event.Event) string {
+	m, _ := edit.Message()
+	return Spoken(m.NewWords())
 }
 
 // answersOf returns people's answers.

@@ -89,7 +89,7 @@ func TestForgottenTextLosesItsVector(t *testing.T) {
 	_, err = x.ForgetText(t.Context(), "swordfish")
 	must(t, err)
 	wantVectors(t, x, 2, 2)
-	_, err = x.Edit(t.Context(), "$e", "my birthday is in June")
+	_, err = x.Edit(t.Context(), Edit{Event: "$e", Text: "my birthday is in June"})
 	must(t, err)
 	wantVectors(t, x, 1, 1)
 	embedAll(t, x, model)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/subtle"
 	"database/sql"
 	"slices"
 	"strings"
@@ -54,6 +55,15 @@ func (f Forgotten) Text(text string) bool {
 	}
 	parts := split(strings.TrimSpace(clean.Text(text)))
 	return len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool { return f[string(hashOf(part))] })
+}
+
+// Sum changes with what was forgotten.
+func (f Forgotten) Sum() string {
+	sum := make([]byte, len(hashOf("")))
+	for hash := range f {
+		subtle.XORBytes(sum, sum, []byte(hash))
+	}
+	return string(sum)
 }
 
 // Event reports whether a message was redacted.

@@ -32,8 +32,8 @@ const (
 	lineGone    = 2
 )
 
-// addLines stores lines that are to be written. A line that is there already stays as it is, and one that was forgotten
-// is not stored.
+// addLines stores lines that are to be written. One that is there already then comes from the new message, and stays if it
+// was to be removed. A line that was forgotten is not stored.
 func (w *writer) addLines(lines []Line) error {
 	if len(lines) == 0 {
 		return nil
@@ -47,7 +47,8 @@ func (w *writer) addLines(lines []Line) error {
 		if l.Text = clean.Line(l.Text, maxNote); l.Text == "" || forgotten(hashOf(l.Text)) || slices.ContainsFunc(strings.Fields(l.Event), isForgotten) {
 			continue
 		}
-		if _, err := w.exec("INSERT INTO line (event, path, section, text, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		if _, err := w.exec(`INSERT INTO line (event, path, section, text, state) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (path, text) DO UPDATE SET state = CASE state WHEN 2 THEN 1 ELSE state END, event = excluded.event`,
 			clean.Clip(l.Event, maxPath), clean.Line(l.Path, maxPath), clean.Line(l.Section, maxSpeaker), l.Text, linePending); err != nil {
 			return err
 		}
