@@ -25,7 +25,7 @@ type Container interface {
 	// FollowRun writes the run's output from offset on to w, and returns when the run has ended.
 	FollowRun(ctx context.Context, id string, offset int64, w io.Writer) (sandbox.RunStatus, error)
 	// ParkRun starts a run that waits for its input.
-	ParkRun(ctx context.Context, p sandbox.Parking) error
+	ParkRun(ctx context.Context, p sandbox.Parking) (until time.Time, err error)
 	// StopRun stops everything that the run started and returns when it is gone.
 	StopRun(ctx context.Context, id string) error
 	// Restart stops everything in the container and starts it again.

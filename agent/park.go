@@ -42,12 +42,14 @@ func warmKey(spec sandbox.RunSpec) string {
 
 // Park starts the CLI for t without its prompt. A Run within the time d with the same session, model and approvals
 // continues from there, if nothing has changed that the CLI reads while it starts; otherwise the parked run is discarded.
-// If such a run is parked already, it waits longer. Park fails while a run is active in the container.
-func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.Duration) error {
+// If such a run is parked already, it waits longer. It ends at midnight at the latest: Park returns when. Park fails while
+// a run is active in the container.
+func (g *Gemini) Park(ctx context.Context, container Container, t Task, d time.Duration) (until time.Time, err error) {
 	spec := runSpec(t, g.Key, g.Offers)
 	spec.Argv = command(t)
-	if err := container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm.Key, For: d, Facts: facts}); err != nil {
-		return fmt.Errorf("park run %s: %w", t.Run, err)
+	until, err = container.ParkRun(ctx, sandbox.Parking{Run: spec, Key: spec.Warm.Key, For: d, Facts: facts})
+	if err != nil {
+		return until, fmt.Errorf("park run %s: %w", t.Run, err)
 	}
-	return nil
+	return until, nil
 }

@@ -21,7 +21,7 @@ rules:
 		t.Helper()
 		task.Run, task.Session = "parked-"+uuid(), session
 		task.Files = []sandbox.File{{Path: "/workspace/task.md", Data: []byte("none"), New: true}}
-		if err := r.agent.Park(t.Context(), r.container, task, time.Hour); err != nil {
+		if _, err := r.agent.Park(t.Context(), r.container, task, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		r.ready(t)

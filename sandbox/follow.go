@@ -121,13 +121,13 @@ func (w *answered) Write(b []byte) (int, error) {
 		return w.line.Write(b)
 	}
 	w.line.Write(b[:end])
-	existed, err := started(w.id, w.line.Bytes())
+	answer, err := started(w.id, w.line.Bytes())
 	if err != nil {
 		w.failed = err
 		return len(b), nil
 	}
 	w.isBegun = true
-	w.begun(existed)
+	w.begun(answer.Existed)
 	n, err := w.counting.Write(b[end+1:])
 	return end + 1 + n, err
 }

@@ -2,31 +2,30 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"time"
 
 	"matrix-tui/sandbox/boxinit"
 )
 
 // ParkRun starts a run that waits for its input; see [Parking]. A run that is parked with the same key already waits
-// longer. Without a key, it discards the parked run. It fails while a run is active, and if the container is weaker than
-// its spec: ErrWeak.
-func (c *Container) ParkRun(ctx context.Context, p Parking) error {
+// longer. Without a key, it discards the parked run. It returns when the run ends on its own, by the container's clock. It
+// fails while a run is active, and if the container is weaker than its spec: ErrWeak.
+func (c *Container) ParkRun(ctx context.Context, p Parking) (until time.Time, err error) {
 	if err := c.fit(); err != nil {
-		return fmt.Errorf("park run %s: %w", p.Run.ID, err)
+		return until, fmt.Errorf("park run %s: %w", p.Run.ID, err)
 	}
 	defer c.podman.Hold(c.Name)()
 	l, err := c.line(ctx)
 	if err != nil {
-		return explain(err, "open line to container", c.Name)
+		return until, explain(err, "open line to container", c.Name)
 	}
 	reply, err := l.ask(ctx, boxinit.Request{Park: &p})
 	if err != nil {
 		l.close()
-		return explain(err, "park run in container", c.Name)
+		return until, explain(err, "park run in container", c.Name)
 	}
 	c.podman.lines.give(c.ID, l)
-	var answer json.RawMessage = reply.Stdout
-	_, err = started(p.Run.ID, answer)
-	return err
+	answer, err := started(p.Run.ID, reply.Stdout)
+	return answer.Until, err
 }

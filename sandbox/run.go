@@ -67,25 +67,25 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 	if err != nil {
 		return false, err
 	}
-	return started(spec.ID, result.Stdout)
+	answer, err := started(spec.ID, result.Stdout)
+	return answer.Existed, err
 }
 
 // started reads boxinit's answer to a request to start a run.
-func started(id string, line []byte) (existed bool, err error) {
-	var answer boxinit.Answer
+func started(id string, line []byte) (answer boxinit.Answer, err error) {
 	switch err := json.Unmarshal(line, &answer); {
 	case err != nil:
-		return false, fmt.Errorf("start run %s: read answer: %w", id, err)
+		return answer, fmt.Errorf("start run %s: read answer: %w", id, err)
 	case answer.Weak != "":
-		return false, fmt.Errorf("start run %s: %w: %s", id, ErrWeak, answer.Weak)
+		return answer, fmt.Errorf("start run %s: %w: %s", id, ErrWeak, answer.Weak)
 	case answer.Present != "":
-		return false, fmt.Errorf("start run %s: %w: %s", id, ErrFileExists, answer.Present)
+		return answer, fmt.Errorf("start run %s: %w: %s", id, ErrFileExists, answer.Present)
 	case strings.Contains(answer.Error, "no space left on device"):
-		return false, fmt.Errorf("start run %s: %w: %s", id, ErrNoSpace, answer.Error)
+		return answer, fmt.Errorf("start run %s: %w: %s", id, ErrNoSpace, answer.Error)
 	case answer.Error != "":
-		return false, fmt.Errorf("start run %s: %s", id, answer.Error)
+		return answer, fmt.Errorf("start run %s: %s", id, answer.Error)
 	}
-	return answer.Existed, nil
+	return answer, nil
 }
 
 // RunStatus returns what the container knows about the run; State RunNone is not an error.

@@ -145,7 +145,7 @@ func TestParkedOutOfMemory(t *testing.T) {
 	run := RunSpec{ID: "warm", Dir: "/", Argv: []string{"sh", "-c", "echo cold; cat"}, Input: []byte("hello"), Warm: &Warm{Key: "key", Input: []byte("hello")}}
 	parked := run
 	parked.ID, parked.Argv, parked.Warm, parked.Input = "parked-1", []string{"sh", "-c", hold}, nil, nil
-	if err := container.ParkRun(t.Context(), Parking{Run: parked, Key: "key", For: time.Hour, Facts: Facts{Tree: "/workspace"}}); err != nil {
+	if _, err := container.ParkRun(t.Context(), Parking{Run: parked, Key: "key", For: time.Hour, Facts: Facts{Tree: "/workspace"}}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "it holds the memory", func() bool { return sh(t, container, "ls /tmp/holds 2>/dev/null || true") != "" })

@@ -22,7 +22,7 @@ import (
 // Agent runs one task in a container. [agent.Gemini] is the only implementation.
 type Agent interface {
 	Run(ctx context.Context, container agent.Container, task agent.Task, emit func(agent.Event)) (agent.Outcome, error)
-	Park(ctx context.Context, container agent.Container, task agent.Task, d time.Duration) error
+	Park(ctx context.Context, container agent.Container, task agent.Task, d time.Duration) (until time.Time, err error)
 }
 
 // Counter counts questions, answers and finished tasks for the metrics.

@@ -73,12 +73,13 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
 		job.Session = cmp.Or(e.Warm.sessionOf(e.ID), uuid.NewString())
 		session = job.Session
 	}
-	container, err := e.park(ctx, job, create)
+	is, err := e.park(ctx, job, create)
 	if errors.Is(err, errBusy) {
 		e.Warm.leave(e.ID, own)
 		return err
 	}
-	e.Warm.end(e.ID, own, like, session, container)
+	is.like, is.session = like, session
+	e.Warm.end(e.ID, own, is)
 	if err == nil {
 		_ = retry.Sleep(ctx, initializing)
 	}
@@ -99,42 +100,47 @@ func (e *Env) nextTask() (job agent.Task, like string) {
 // errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.
 var errBusy = errors.New("the room or the host is busy")
 
-// park starts a run that waits for the task, and returns the container that it is in.
-func (e *Env) park(ctx context.Context, job agent.Task, create bool) (*sandbox.Container, error) {
+// park starts a run that waits for the task, and returns in which container, until when.
+func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked, err error) {
 	e.vacancy.mu.Lock()
 	defer e.vacancy.mu.Unlock()
 	switch _, err := e.Journal.NextTask(ctx, e.ID); {
 	case err == nil:
-		return nil, errBusy
+		return is, errBusy
 	case !errors.Is(err, state.ErrNotFound):
-		return nil, err
+		return is, err
 	}
 	if e.vacancy.left || !create && e.Store.Container(e.ID) == "" {
-		return nil, errBusy // the bot has left the room, or moved to its successor
+		return is, errBusy // the bot has left the room, or moved to its successor
 	}
 	if e.Keeper.Low(ctx) || capacity.Free() < leastFree {
-		return nil, errBusy
+		return is, errBusy
 	}
 	container, err := e.Ensure(ctx, false)
 	if err != nil {
-		return nil, err
+		return is, err
 	}
 	if container.Outdated {
-		return nil, errBusy // the next task replaces it
+		return is, errBusy // the next task replaces it
 	}
 	switch victim, ok := e.Warm.makeRoom(); {
 	case !ok:
-		return nil, errBusy
+		return is, errBusy
 	case victim != nil:
-		if err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
+		if _, err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
 			e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")
 		}
 	}
 	crash.At("parking")
 	job.Run = "parked-" + uuid.NewString()
-	if err := e.Agent.Park(ctx, container, job, e.Warm.time); err != nil {
-		return nil, err
+	until, err := e.Agent.Park(ctx, container, job, e.Warm.time)
+	if err != nil {
+		return is, err
 	}
 	crash.At("parked")
-	return container, nil
+	limit := time.Now().Add(e.Warm.time)
+	if until.IsZero() || until.After(limit) { // an older boxinit, or something that pretends to be one
+		until = limit
+	}
+	return parked{in: container, until: until}, nil
 }

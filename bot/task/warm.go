@@ -115,20 +115,20 @@ func (w *Warm) makeRoom() (victim *sandbox.Container, ok bool) {
 	return victim, true
 }
 
-// end notes what came of a parked run: it waits in a container, or (nil) it does not. If a task has used or discarded it
+// end notes what came of a parked run: it waits in a container, or it does not. If a task has used or discarded it
 // meanwhile, nothing is noted.
-func (w *Warm) end(room string, own *parked, like, session string, in *sandbox.Container) {
+func (w *Warm) end(room string, own *parked, is parked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.rooms[room] != own {
 		return
 	}
-	if in == nil {
+	if is.in == nil {
 		delete(w.rooms, room)
 		return
 	}
-	now := w.now()
-	own.in, own.busy, own.like, own.session, own.checked, own.until = in, false, like, session, now, now.Add(w.time)
+	is.used, is.checked = own.used, w.now()
+	*own = is
 }
 
 // leave ends a look after a run without a change: the host or the room has better things to do.

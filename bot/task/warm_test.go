@@ -33,7 +33,9 @@ func TestWarm(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 	}
-	end := func(room, like, session string) { w.end(room, begun[room], like, session, in(room)) }
+	end := func(room, like, session string) {
+		w.end(room, begun[room], parked{in: in(room), like: like, session: session, until: now.Add(20 * time.Minute)})
+	}
 	check("the first", "a", "x", true, "")
 	check("while it is being started", "a", "x", false, "")
 	if w.Has("a") || w.Count() != 0 {
@@ -58,7 +60,7 @@ func TestWarm(t *testing.T) {
 	check("while that is being started", "d", "x", true, "a")
 	check("nothing can give way", "e", "x", false, "")
 	end("c", "x", "")
-	w.end("d", begun["d"], "", "", nil) // it failed
+	w.end("d", begun["d"], parked{}) // it failed
 	if w.Count() != 1 || w.Has("d") {
 		t.Errorf("%d are parked", w.Count())
 	}
@@ -100,7 +102,7 @@ func TestWarmAtOnce(t *testing.T) {
 	w := NewWarm(2, 20*time.Minute)
 	w.now = func() time.Time { return now }
 	for _, room := range []string{"a", "b"} {
-		w.end(room, w.begin(room, ""), "", "", &sandbox.Container{Room: room})
+		w.end(room, w.begin(room, ""), parked{in: &sandbox.Container{Room: room}, until: now.Add(time.Hour)})
 	}
 	now = now.Add(settled)
 	begun := map[string]*parked{}
@@ -119,7 +121,7 @@ func TestWarmAtOnce(t *testing.T) {
 	for room, own := range begun {
 		if _, ok := w.makeRoom(); ok {
 			started++
-			w.end(room, own, "", "", &sandbox.Container{Room: room})
+			w.end(room, own, parked{in: &sandbox.Container{Room: room}})
 		} else {
 			w.leave(room, own)
 		}

@@ -28,7 +28,7 @@ func TestDamagedSupervisor(t *testing.T) {
 	}
 	call(t, s, "", "tail", "one", "0")
 	for _, end := range []string{"run", "park", "discard"} {
-		if answer := parkRun(t, s, Parking{Key: "key", For: time.Hour}); answer != (Answer{}) {
+		if answer := parkRun(t, s, Parking{Key: "key", For: time.Hour}); !answer.started() || answer.Existed {
 			t.Fatalf("%s: %+v", end, answer)
 		}
 		sup := supervisorOf(t, s)
@@ -50,7 +50,7 @@ func TestDamagedSupervisor(t *testing.T) {
 		}
 		ended(t, end, sup.Main)
 		ended(t, end, sup.PID)
-		if answer := parkRun(t, s, Parking{}); answer != (Answer{}) {
+		if answer := parkRun(t, s, Parking{}); !answer.started() || answer.Existed {
 			t.Errorf("%s: %+v", end, answer)
 		}
 	}

@@ -32,57 +32,58 @@ func (p *Program) park(s store, order Parking) Answer {
 	if p.weak != "" {
 		return Answer{Weak: p.weak}
 	}
-	existed, err := s.park(order, p.Self)
+	answer, err := s.park(order, p.Self)
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
-	return Answer{Existed: existed}
+	return answer
 }
 
 // park parks a run, or lets the one that is parked with the same key wait longer. Without a key, it discards the parked
 // run. It fails if a run is active.
-func (s store) park(order Parking, self []string) (existed bool, err error) {
+func (s store) park(order Parking, self []string) (answer Answer, err error) {
 	if order.Key == "" {
 		gate, err := s.gate()
 		if err != nil {
-			return false, err
+			return answer, err
 		}
 		defer gate.Close()
-		return false, s.discard()
+		return answer, s.discard()
 	}
 	if err := order.Run.Check(); err != nil {
-		return false, err
+		return answer, err
 	}
 	if order.For <= 0 {
-		return false, fmt.Errorf("park run %s: no time", order.Run.ID)
+		return answer, fmt.Errorf("park run %s: no time", order.Run.ID)
 	}
 	gate, err := s.gate()
 	if err != nil {
-		return false, err
+		return answer, err
 	}
 	defer gate.Close()
 	rec := parkedRecord{Key: order.Key, Until: waitUntil(time.Now().In(zone()), order.For), Facts: order.Facts}
+	answer.Until = rec.Until
 	if old := (parkedRecord{}); s.usable(order.Key, &old) {
-		old.Until = rec.Until
-		return true, writeJSON(s.file(parkedRun, "parked.json"), old)
+		old.Until, answer.Existed = rec.Until, true
+		return answer, writeJSON(s.file(parkedRun, "parked.json"), old)
 	}
 	if err := s.discard(); err != nil {
-		return false, err
+		return answer, err
 	}
 	if active := s.alive(); len(active) > 0 {
-		return false, fmt.Errorf("park run: run %s is active", active[0])
+		return answer, fmt.Errorf("park run: run %s is active", active[0])
 	}
 	if err := absent(order.Run.Without); err != nil {
-		return false, err
+		return answer, err
 	}
 	s.prune(keepRuns-1, keepBytes)
 	if err := os.Mkdir(s.run(parkedRun), 0o700); err != nil {
-		return false, err
+		return answer, err
 	}
 	if _, err := s.launch(order, &rec, self); err != nil {
-		return false, errors.Join(err, s.discard())
+		return answer, errors.Join(err, s.discard())
 	}
-	return false, nil
+	return answer, nil
 }
 
 // waitUntil returns when a parked run is discarded: after d, or at midnight.

@@ -111,10 +111,10 @@ func TestParked(t *testing.T) {
 		write("imported.md", "one")()
 		write("GEMINI.md", "one @imported.md")()
 		id := strings.ReplaceAll(name, " ", "-")
-		if answer := parkRun(t, s, order); answer != (Answer{}) {
+		if answer := parkRun(t, s, order); !answer.started() || answer.Existed {
 			t.Fatalf("%s: %+v", name, answer)
 		}
-		if answer := parkRun(t, s, order); answer != (Answer{Existed: true}) {
+		if answer := parkRun(t, s, order); !answer.started() || !answer.Existed || answer.Until.Before(time.Now()) {
 			t.Fatalf("%s: again: %+v", name, answer)
 		}
 		sup := supervisorOf(t, s)
@@ -143,7 +143,7 @@ func TestParked(t *testing.T) {
 		if _, err := os.Lstat(s.run(parkedRun)); err == nil {
 			t.Errorf("%s: a parked run is left", name)
 		}
-		if answer := startRun(t, s, spec); answer != (Answer{Existed: true}) {
+		if answer := startRun(t, s, spec); !answer.started() || !answer.Existed || answer.Until.Before(time.Now()) {
 			t.Errorf("%s: once more: %+v", name, answer)
 		}
 	}
@@ -160,7 +160,7 @@ func TestParkedEnds(t *testing.T) {
 		"killed":    {time.Hour, func(sup supervisorRecord) { unix.Kill(sup.Main, unix.SIGKILL) }},
 		"discarded": {time.Hour, func(supervisorRecord) { parkRun(t, s, Parking{}) }},
 	} {
-		if answer := parkRun(t, s, Parking{Key: "key", For: c.wait}); answer != (Answer{}) {
+		if answer := parkRun(t, s, Parking{Key: "key", For: c.wait}); !answer.started() || answer.Existed {
 			t.Fatalf("%s: %+v", name, answer)
 		}
 		sup := supervisorOf(t, s)

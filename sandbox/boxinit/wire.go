@@ -148,6 +148,8 @@ type Answer struct {
 	Weak string
 	// Error says why the run could not be started; "" if it was.
 	Error string
+	// Until is when a run that was parked ends.
+	Until time.Time
 }
 
 func (a Answer) started() bool { return a.Weak == "" && a.Present == "" && a.Error == "" }
