@@ -143,7 +143,7 @@ func TestParked(t *testing.T) {
 		if _, err := os.Lstat(s.run(parkedRun)); err == nil {
 			t.Errorf("%s: a parked run is left", name)
 		}
-		if answer := startRun(t, s, spec); !answer.started() || !answer.Existed || answer.Until.Before(time.Now()) {
+		if answer := startRun(t, s, spec); answer != (Answer{Existed: true}) {
 			t.Errorf("%s: once more: %+v", name, answer)
 		}
 	}
