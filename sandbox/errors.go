@@ -34,6 +34,8 @@ var (
 	ErrNoSpace = sentence.New(errors.New("no space left on the disk"), "The host's disk is full. The operator can check with `podman system df` and free space with `podman image prune`.")
 	// ErrNoKeys: the kernel's limit on keyrings, one per container of a user, is reached.
 	ErrNoKeys = sentence.New(errors.New("no kernel keyring left"), "The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both into a file in /etc/sysctl.d.")
+	// ErrLocked: a process in the container keeps runs from starting.
+	ErrLocked = sentence.New(errors.New("runs are locked"), "A program that still runs in the room's container keeps me from starting the agent there. `!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
 	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.

@@ -80,6 +80,8 @@ func started(id string, line []byte) (existed bool, err error) {
 		return false, fmt.Errorf("start run %s: %w: %s", id, ErrWeak, answer.Weak)
 	case answer.Present != "":
 		return false, fmt.Errorf("start run %s: %w: %s", id, ErrFileExists, answer.Present)
+	case strings.Contains(answer.Error, boxinit.Locked):
+		return false, fmt.Errorf("start run %s: %w: %s", id, ErrLocked, answer.Error)
 	case strings.Contains(answer.Error, "no space left on device"):
 		return false, fmt.Errorf("start run %s: %w: %s", id, ErrNoSpace, answer.Error)
 	case answer.Error != "":
