@@ -6,7 +6,8 @@ import (
 )
 
 // preloadScript adds seven things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
-// the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs.
+// the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs. The build also tests all of
+// this on its version of the CLI: see deploy/image/selftest.cjs.
 //
 // Node does not wait when it writes to a pipe, and at exit drops what did not fit into the pipe: the end of a long
 // answer and the result, with exit code 0. The script makes these writes blocking.

@@ -73,8 +73,10 @@ func TestRealPrepare(t *testing.T) {
 	}
 	put("/tmp/prepare.cjs", string(script))
 	const toESM = "var __toESM = (m) => m;\n"
+	const commonJS = "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n" +
+		"var require_a = __commonJS({\n  \"node_modules/a/index.js\"(exports, module) {\n    module.exports = { a: 1 };\n  }\n});\n"
 	all := "function detectCommandSubstitution(a) {\n  return 1;\n}\nfunction hasBlockedPathSegment() {\n}\nfunction isBuildFile($, _2) {\n}\nfunction isPrivateIp(a) {\n}\nasync function readStdin() {\n  const pipedInputShouldBeAvailableInMs = 500;\n  return pipedInputShouldBeAvailableInMs;\n}\n" +
-		toESM + "var require_z = () => 1;\nvar import_z = __toESM(require_z(), 1);\n"
+		toESM + "var require_z = () => 1;\nvar import_z = __toESM(require_z(), 1);\n" + commonJS
 	put("/tmp/some/package.json", `{"type":"module"}`)
 	put("/tmp/some/all.js", all)
 	for _, c := range []struct{ name, text, want, kept string }{
@@ -90,8 +92,7 @@ func TestRealPrepare(t *testing.T) {
 		{"an import of a CommonJS module", toESM + "var require_a = () => (console.log('loaded'), { a: 1, f: () => 2 });\nvar import_a = __toESM(require_a(), 1);\n" +
 			"console.log('begin');\nconsole.log(import_a.a, (0, import_a.f)(), 'a' in import_a, 'b' in import_a, { ...import_a }.a, Object.keys(import_a).length);",
 			"begin\nloaded\n1 2 true false 1 2", "var import_a = __lazily(() => __toESM(require_a(), 1));"},
-		{"a CommonJS module", "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n" +
-			"var require_a = __commonJS({\n  \"node_modules/a/index.js\"(exports, module) {\n    module.exports = { a: 1 };\n  }\n});\nconsole.log(require_a().a)", "1", `"node_modules/a/index.js": (function(exports, module) {`},
+		{"a CommonJS module", commonJS + "console.log(require_a().a)", "1", `"node_modules/a/index.js": (function(exports, module) {`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			put("/tmp/some/x.js", c.text)
@@ -108,7 +109,7 @@ func TestRealPrepare(t *testing.T) {
 		})
 	}
 	r.sh(t, "mkdir /tmp/other && head -n 5 /tmp/some/all.js > /tmp/other/a.js")
-	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no isBuildFile, isPrivateIp, readStdin, import in the known form") || !strings.HasSuffix(said, "code 1\n") {
+	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no isBuildFile, isPrivateIp, readStdin, import, __commonJS in the known form") || !strings.HasSuffix(said, "code 1\n") {
 		t.Errorf("functions are missing: %s", said)
 	}
 }

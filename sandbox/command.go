@@ -47,9 +47,9 @@ func failure(r Result, verb string) error {
 	case r.Code == 0:
 		return nil
 	case r.Code == exitNotFound:
-		return fmt.Errorf("%s: %w: %s", verb, ErrNotFound, text)
+		return fmt.Errorf("%s: %w: %.500s", verb, ErrNotFound, text)
 	case strings.Contains(text, "no space left on device"):
-		return fmt.Errorf("%s: %w: %s", verb, ErrNoSpace, text)
+		return fmt.Errorf("%s: %w: %.500s", verb, ErrNoSpace, text)
 	}
-	return fmt.Errorf("%s: exit code %d: %s", verb, r.Code, text)
+	return fmt.Errorf("%s: exit code %d: %.500s", verb, r.Code, text)
 }

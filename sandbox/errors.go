@@ -36,6 +36,8 @@ var (
 	ErrNoKeys = sentence.New(errors.New("no kernel keyring left"), "The host allows its user no more containers. Each needs a kernel keyring, and kernel.keys.maxkeys limits them. The operator can raise it: run `sysctl kernel.keys.maxkeys=20000 kernel.keys.maxbytes=2000000`, and write both into a file in /etc/sysctl.d.")
 	// ErrStuck: the container has not started a run in time, and was restarted.
 	ErrStuck = sentence.New(errors.New("the container does not start a run"), "The room's container did not start the agent within a minute, so I restarted it. Processes that were running in it have ended; files are still there. Send the task again. If this happens again, an owner can replace the container with `!reset sandbox`.")
+	// ErrLocked: a process in the container keeps runs from starting.
+	ErrLocked = sentence.New(errors.New("runs are locked"), "A program that still runs in the room's container keeps me from starting the agent there. `!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
 	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.

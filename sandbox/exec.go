@@ -97,7 +97,14 @@ func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, don
 		return result, true, explain(fmt.Errorf("%w: %w", errLost, err), "exec in container", c.Name)
 	}
 	c.podman.lines.give(c.ID, l)
-	return Result{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code, Truncated: reply.Truncated}, reply.Error == "", nil
+	// A process in the container may have answered in boxinit's place.
+	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
+	_, _ = stdout.Write(reply.Stdout)
+	_, _ = stderr.Write(reply.Stderr)
+	return Result{
+		Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Code: reply.Code,
+		Truncated: reply.Truncated || stdout.cut || stderr.cut,
+	}, reply.Error == "", nil
 }
 
 // bounded keeps the first bytes of a stream and drops the rest.

@@ -21,8 +21,8 @@ const startTime = time.Minute
 const restartTime = time.Minute
 
 // Run is StartRun and FollowRun from the beginning, usually on a line to the container. It calls begun when the run has
-// been started or exists already. If the container does not start it in time, the container is restarted, and the error is
-// ErrStuck.
+// been started or exists already. If the container does not start it in time, or something in it prevents that, the
+// container is restarted, and the error is ErrStuck or ErrLocked.
 func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
@@ -40,6 +40,8 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	})
 	if ctx.Err() == nil && errors.Is(context.Cause(within), ErrStuck) {
 		err = fmt.Errorf("start run %s: %w", spec.ID, ErrStuck)
+	}
+	if errors.Is(err, ErrStuck) || errors.Is(err, ErrLocked) {
 		return RunStatus{}, errors.Join(err, c.Restart(ctx, err))
 	}
 	return status, err
@@ -74,26 +76,54 @@ func (c *Container) runOnLine(ctx context.Context, spec RunSpec, out *answered) 
 	if err != nil {
 		return RunStatus{}, explain(err, "open line to container", c.Name)
 	}
+	said := firstLine{left: maxStatus}
+	x := &exchange{stdout: out, stderr: &said}
 	var end *boxinit.Ended
-	x := &exchange{stdout: out, stderr: bounded{left: maxStatus}}
+	var odd error
 	x.over = func() bool {
-		if said := x.stderr.kept.Bytes(); end == nil && bytes.HasSuffix(said, []byte("\n")) {
+		if said.complete && end == nil && odd == nil { // it is read once
 			end = new(boxinit.Ended)
-			if err := json.Unmarshal(said, end); err != nil {
-				end = nil
-			}
+			odd = json.Unmarshal(said.kept.Bytes(), end)
 		}
-		return out.failed != nil || end != nil && out.n >= end.Sent
+		return out.failed != nil || odd != nil || end != nil && out.n >= end.Sent
 	}
 	if err := l.do(ctx, boxinit.Request{Run: &spec}, x); err != nil {
 		l.close()
 		return RunStatus{}, explain(err, "follow run in container", c.Name)
 	}
+	if odd != nil && out.failed == nil {
+		l.close()
+		return RunStatus{}, fmt.Errorf("follow run in container %s: no status at the end: %w", c.Name, odd)
+	}
 	c.podman.lines.give(c.ID, l)
 	if out.failed != nil {
 		return RunStatus{}, out.failed
 	}
-	return end.Status, nil
+	return end.Status.Bounded(), nil
+}
+
+// firstLine keeps the first line of a stream, up to a bound, and drops the rest.
+type firstLine struct {
+	kept     bytes.Buffer
+	left     int
+	complete bool // it has ended, or is too long
+}
+
+// Write always accepts all of b.
+func (w *firstLine) Write(b []byte) (int, error) {
+	if w.complete {
+		return len(b), nil
+	}
+	keep := b
+	if end := bytes.IndexByte(b, '\n'); end >= 0 {
+		keep, w.complete = b[:end], true
+	}
+	if len(keep) > w.left {
+		keep, w.complete = keep[:w.left], true
+	}
+	w.left -= len(keep)
+	w.kept.Write(keep)
+	return len(b), nil
 }
 
 // maxAnswer bounds the answer to a request to start a run, in bytes.
@@ -199,7 +229,7 @@ func (c *Container) followOnce(ctx context.Context, id string, out *counting) (R
 	if err := json.Unmarshal(stderr.kept.Bytes(), &status); err != nil {
 		return RunStatus{}, fmt.Errorf("follow run %s: no status at the end: %w", id, err)
 	}
-	return status, nil
+	return status.Bounded(), nil
 }
 
 // counting counts the bytes it passes on and remembers its writer's error.

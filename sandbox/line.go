@@ -54,10 +54,9 @@ type line struct {
 
 // exchange is a request that is being carried out.
 type exchange struct {
-	stdout io.Writer
-	stderr bounded
-	over   func() bool // whether everything has arrived
-	done   chan struct{}
+	stdout, stderr io.Writer
+	over           func() bool // whether everything has arrived
+	done           chan struct{}
 }
 
 // stream passes on what arrives on stdout or stderr.
@@ -108,7 +107,7 @@ func (c *Container) openLine(ctx context.Context) (*line, error) {
 		code, err := c.podman.attach(life, c.ID, process{
 			argv: argv, dir: "/", stdin: input, hold: true,
 			stdout: stream{l, func(x *exchange) io.Writer { return x.stdout }},
-			stderr: io.MultiWriter(&said, stream{l, func(x *exchange) io.Writer { return &x.stderr }}),
+			stderr: io.MultiWriter(&said, stream{l, func(x *exchange) io.Writer { return x.stderr }}),
 		})
 		input.CloseWithError(errLineGone)
 		l.err = unattended(code, strings.TrimSpace(said.kept.String()), err)
@@ -185,7 +184,7 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 // ask is do for a request with a reply in one line.
 func (l *line) ask(ctx context.Context, r boxinit.Request) (reply boxinit.Reply, err error) {
 	out := bounded{left: maxReply}
-	x := &exchange{stdout: &out, stderr: bounded{left: maxReply}, over: func() bool { return out.cut || bytes.HasSuffix(out.kept.Bytes(), []byte("\n")) }}
+	x := &exchange{stdout: &out, stderr: io.Discard, over: func() bool { return out.cut || bytes.HasSuffix(out.kept.Bytes(), []byte("\n")) }}
 	if err := l.do(ctx, r, x); err != nil {
 		return reply, err
 	}

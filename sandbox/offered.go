@@ -141,7 +141,7 @@ func (c *Container) offeredLine(ctx context.Context) *line {
 // read passes on frames until the connection ends, or something else comes.
 func (l *line) read(conn io.Reader) error {
 	stdout := stream{l, func(x *exchange) io.Writer { return x.stdout }}
-	stderr := stream{l, func(x *exchange) io.Writer { return &x.stderr }}
+	stderr := stream{l, func(x *exchange) io.Writer { return x.stderr }}
 	in := bufio.NewReaderSize(conn, 32<<10)
 	var head [boxinit.FrameHeader]byte
 	for {

@@ -77,13 +77,15 @@ func started(id string, line []byte) (answer boxinit.Answer, err error) {
 	case err != nil:
 		return answer, fmt.Errorf("start run %s: read answer: %w", id, err)
 	case answer.Weak != "":
-		return answer, fmt.Errorf("start run %s: %w: %s", id, ErrWeak, answer.Weak)
+		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrWeak, answer.Weak)
 	case answer.Present != "":
-		return answer, fmt.Errorf("start run %s: %w: %s", id, ErrFileExists, answer.Present)
+		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrFileExists, answer.Present)
+	case strings.Contains(answer.Error, boxinit.Locked):
+		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrLocked, answer.Error)
 	case strings.Contains(answer.Error, "no space left on device"):
-		return answer, fmt.Errorf("start run %s: %w: %s", id, ErrNoSpace, answer.Error)
+		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrNoSpace, answer.Error)
 	case answer.Error != "":
-		return answer, fmt.Errorf("start run %s: %s", id, answer.Error)
+		return answer, fmt.Errorf("start run %s: %.500s", id, answer.Error)
 	}
 	return answer, nil
 }
@@ -98,7 +100,7 @@ func (c *Container) RunStatus(ctx context.Context, id string) (RunStatus, error)
 	if err := json.Unmarshal(result.Stdout, &status); err != nil {
 		return RunStatus{}, fmt.Errorf("status of run %s: %w", id, err)
 	}
-	return status, nil
+	return status.Bounded(), nil
 }
 
 // StopRun ends everything the run started, and nothing older, and returns when all of it is gone. It returns no error

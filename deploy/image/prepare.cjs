@@ -34,6 +34,7 @@ const lifted = ['detectCommandSubstitution', 'hasBlockedPathSegment', 'isBuildFi
 const heading = new RegExp(`\\bfunction (${lifted.join('|')})\\([\\w$, ]*\\) \\{`, 'g');
 const waiting = /\bconst pipedInputShouldBeAvailableInMs = (500|2 \*\* 31 - 1);/g; // the latter is ours
 const wrapped = /(__commonJS\w*\(\{\n {2}"[^"\n]+")\(([\w$, ]*)\) \{\n([^]*?)\n {2}\}\n\}\);/g;
+const parenthesized = /__commonJS\w*\(\{\n {2}"[^"\n]+": \(function\(/; // ours
 const imported = /^var (import_\w+) = (?:__lazily\(\(\) => )?__toESM\((require_\w+\(\)), 1\)\)?;$/gm; // theirs, or ours
 // What an import was, except that its first use loads it. Modules only read it, or list what it has.
 const lazily = `
@@ -63,6 +64,7 @@ for (const name of fs.readdirSync(folder).filter((n) => n.endsWith('.js'))) {
   let text = source.replace(heading, (head, fn) => (found.add(fn), `${head} return false;`));
   text = text.replace(waiting, () => (found.add('readStdin'), 'const pipedInputShouldBeAvailableInMs = 2 ** 31 - 1;'));
   text = text.replace(wrapped, '$1: (function($2) {\n$3\n  })\n});');
+  if (parenthesized.test(text)) found.add('__commonJS');
   text = text.replace(imported, (_, module, load) => (found.add('import'), `var ${module} = __lazily(() => __toESM(${load}, 1));`));
   if (text.includes(' = __lazily(') && !text.includes(lazily)) text += lazily;
   if (!unescapable.test(text)) text = text.replace(/[^\x00-\x7f]/g, escaped);
@@ -70,5 +72,5 @@ for (const name of fs.readdirSync(folder).filter((n) => n.endsWith('.js'))) {
   fs.writeFileSync(file, text);
   execFileSync(process.execPath, ['--check', file], { stdio: 'inherit' }); // it still is a program
 }
-const missing = [...lifted, 'readStdin', 'import'].filter((fn) => !found.has(fn));
+const missing = [...lifted, 'readStdin', 'import', '__commonJS'].filter((fn) => !found.has(fn));
 if (missing.length > 0) throw new Error(`the CLI has no ${missing.join(', ')} in the known form`);

@@ -17,7 +17,24 @@ const (
 	watchShown = 4 << 10
 	// stderrShown bounds the end of stderr in a status, in bytes.
 	stderrShown = 4 << 10
+
+	// Bounds of what else is in a status. Nothing asks for more.
+	maxWatched = 16
+	maxPath    = 4 << 10 // bytes
+	maxWord    = 64
 )
+
+// Bounded returns the status with nothing longer than boxinit makes it: a process of the container may have written it.
+func (s RunStatus) Bounded() RunStatus {
+	s.State, s.Signal, s.Stderr = RunState(clip(string(s.State), maxWord)), clip(s.Signal, maxWord), clip(s.Stderr, stderrShown)
+	var list []Watched
+	for _, w := range s.Watch[:min(len(s.Watch), maxWatched)] {
+		w.Path, w.Tail = clip(w.Path, maxPath), clip(w.Tail, watchShown)
+		list = append(list, w)
+	}
+	s.Watch = list
+	return s
+}
 
 // measure records the sizes of the files before a run.
 func measure(paths []string) []Watched {
