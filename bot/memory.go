@@ -20,10 +20,11 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 	return r.tell(ctx, row, answer) // an error if the bot is stopping
 }
 
-// relearn replaces what a message said in the room's memory, if its sender has edited it.
+// relearn replaces what a message said in the room's memory, if its sender has edited it. After an upgrade, the memory is
+// in the successor.
 func (r *room) relearn(ctx context.Context, row state.Event) {
 	m, _ := row.Message()
 	if one, err := r.bot.Journal.Event(ctx, r.id, m.RelatesTo.EventID); err == nil && one.Sender == row.Sender {
-		r.bot.Recall.Edit(ctx, r.id, one.ID, task.Localpart(row.Sender), m.NewWords())
+		r.bot.Recall.Edit(ctx, r.bot.Store.SuccessorOf(r.id), one.ID, task.Localpart(row.Sender), m.NewWords())
 	}
 }
