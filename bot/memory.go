@@ -22,7 +22,7 @@ func (r *room) doMemory(ctx context.Context, row state.Event, text string) error
 }
 
 // relearn replaces what a message said in the room's memory, if its sender has edited it. A command that was carried out
-// stays as it was.
+// stays as it was. After an upgrade, the memory is in the successor.
 func (r *room) relearn(ctx context.Context, row state.Event) {
 	one, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
 	first, _ := one.Message()
@@ -31,6 +31,6 @@ func (r *room) relearn(ctx context.Context, row state.Event) {
 		return
 	}
 	if words := task.EditedWords(row.Event); words != "" {
-		r.bot.Recall.Edit(ctx, r.id, recall.Edit{Event: one.ID, By: task.Localpart(row.Sender), Text: words})
+		r.bot.Recall.Edit(ctx, r.bot.Store.SuccessorOf(r.id), recall.Edit{Event: one.ID, By: task.Localpart(row.Sender), Text: words})
 	}
 }

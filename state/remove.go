@@ -24,7 +24,7 @@ func (s *Store) RemoveRoom(ctx context.Context, room string) error {
 		changed = changed || had
 		delete(c.history, room)
 		delete(c.packages, room)
-		for _, m := range []map[string]string{c.containers, c.sessions, c.resets, c.volumes} {
+		for _, m := range []map[string]string{c.containers, c.sessions, c.resets, c.volumes, c.successors} {
 			changed = put(m, room, "") || changed
 		}
 		if _, had := c.executions[room]; had {

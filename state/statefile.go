@@ -18,6 +18,7 @@ type contents struct {
 	sessions   map[string]string
 	resets     map[string]string // room: stands for the last end of its session
 	volumes    map[string]string // room: the room whose volumes it uses
+	successors map[string]string // room: the room that replaced it
 	packages   map[string][]string
 	executions map[string]executions
 	roomOf     map[string]string // ID of an execution: its room; derived from executions
@@ -38,6 +39,7 @@ func newContents() *contents {
 		sessions:   map[string]string{},
 		resets:     map[string]string{},
 		volumes:    map[string]string{},
+		successors: map[string]string{},
 		packages:   map[string][]string{},
 		executions: map[string]executions{},
 		roomOf:     map[string]string{},
@@ -109,6 +111,8 @@ func (c *contents) set(key string, dec *json.Decoder) error {
 		return decodeMap(dec, &c.resets)
 	case "volumes":
 		return decodeMap(dec, &c.volumes)
+	case "successors":
+		return decodeMap(dec, &c.successors)
 	case "packages":
 		return decodeMap(dec, &c.packages)
 	case "executions":
@@ -179,6 +183,7 @@ func (c *contents) snapshot() *contents {
 	copied.sessions = cloneMap(c.sessions)
 	copied.resets = cloneMap(c.resets)
 	copied.volumes = cloneMap(c.volumes)
+	copied.successors = cloneMap(c.successors)
 	copied.packages = cloneMap(c.packages)
 	copied.executions = cloneMap(c.executions)
 	copied.roomOf = nil // not written

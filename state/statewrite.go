@@ -27,6 +27,10 @@ func (c *contents) writeTo(w io.Writer) error {
 		buf.WriteString(",\n  \"volumes\": ")
 		writeObject(buf, c.volumes, func(room string) { buf.Write(encodeJSON(room)) })
 	}
+	if len(c.successors) > 0 {
+		buf.WriteString(",\n  \"successors\": ")
+		writeObject(buf, c.successors, func(room string) { buf.Write(encodeJSON(room)) })
+	}
 	if len(c.packages) > 0 {
 		buf.WriteString(",\n  \"packages\": ")
 		writeObject(buf, c.packages, func(names []string) { buf.Write(encodeJSON(names)) })

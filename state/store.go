@@ -169,6 +169,7 @@ func (s *Store) MoveRoom(ctx context.Context, from, to string) error {
 			changed = moveKey(c.resets, from, to) || changed
 			changed = c.addPackages(to, c.packages[from]) || changed
 		}
+		changed = put(c.successors, from, to) || changed
 		delete(c.packages, from)
 		changed = c.moveExecutions(from, to) || changed
 		old, had := c.history[from]

@@ -87,19 +87,15 @@ func search(ctx context.Context, x *memory.Index, words string, vector memory.Ve
 }
 
 func (m *Memory) add(ctx context.Context, x *memory.Index, event, text string) (string, error) {
-	fact := clean.Line(text, maxSaid)
-	if m.filter.keep(fact) != fact {
+	switch added, err := m.Note(ctx, x, event, "fact", clean.Line(text, maxSaid)); {
+	case errors.Is(err, ErrNotKept):
 		return "I do not keep that: it looks like a secret, or like instructions for the agent. Nothing was added.", nil
-	}
-	added, err := x.Add(ctx, "fact", fact)
-	if err != nil {
+	case err != nil:
 		return "", err
-	}
-	_, err = x.Learn(ctx, nil, []memory.Line{{Event: event, Path: mainFile, Section: sections["fact"], Text: fact}})
-	if err == nil && !added {
+	case !added:
 		return "I remember that already.", nil
 	}
-	return "I will remember that in this room. After the next task it is also in `/workspace/MEMORY.md`.", err
+	return "I will remember that in this room. After the next task it is also in `/workspace/MEMORY.md`.", nil
 }
 
 func (m *Memory) forget(ctx context.Context, x *memory.Index, what string) (string, error) {

@@ -11,7 +11,7 @@ import (
 	"matrix-tui/state/memory"
 )
 
-// maxRefill bounds what is read of a transcript, the newest, in bytes: a task waits for it.
+// maxRefill bounds what is read of transcripts, the newest, in bytes: a task waits for it.
 const maxRefill = 2 << 20
 
 // Refill stores what the transcripts and state.json have and the index lacks. Its text
@@ -29,10 +29,6 @@ func (m *Memory) LacksFiles(room string) bool { return m != nil && m.files(room)
 
 func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 	room := x.Room()
-	name := m.store.Container(room)
-	if name == "" {
-		name = sandbox.NameFor(room)
-	}
 	known := map[string]bool{}
 	for _, source := range []memory.Source{memory.SourceTranscript, memory.SourceExecution, memory.SourceAnswer} {
 		paths, err := x.Paths(ctx, source)
@@ -43,11 +39,10 @@ func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 			known[path] = true
 		}
 	}
-	lines, err := state.ReadTranscript(m.dir, name, maxRefill)
+	docs, err := m.transcribed(room)
 	if err != nil {
 		return err
 	}
-	docs := m.filter.conversations(room, lines)
 	for _, raw := range m.store.Executions(room) {
 		if e, ok := finished(raw); ok {
 			l := m.filter.observe(taskOf(e))
@@ -62,6 +57,29 @@ func (m *Memory) refill(ctx context.Context, x *memory.Index) error {
 	}
 	_, err = x.Put(ctx, missing...)
 	return err
+}
+
+// transcribed reads what was said from the transcripts of a room and of those that it replaces.
+func (m *Memory) transcribed(room string) (docs []memory.Document, err error) {
+	left := int64(maxRefill)
+	for _, one := range append([]string{room}, m.store.Predecessors(room)...) {
+		name := m.store.Container(one)
+		if name == "" {
+			name = sandbox.NameFor(one)
+		}
+		lines, err := state.ReadTranscript(m.dir, name, left)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(m.filter.conversations(one, lines), docs...) // the oldest first
+		for _, line := range lines {
+			left -= int64(len(line.Text))
+		}
+		if left <= 0 {
+			break
+		}
+	}
+	return docs, nil
 }
 
 // conversations reads what was said from a transcript, task by task.

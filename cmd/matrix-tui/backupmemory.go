@@ -15,6 +15,7 @@ import (
 
 // packMemory adds the rooms' memory. A damaged index stops no backup: the bot builds it again, without what was forgotten.
 func (b *backup) packMemory(ctx context.Context, to *packer, tmp string) error {
+	var lists []string
 	files, err := memory.Files(b.dir)
 	if err != nil {
 		return err
@@ -37,10 +38,14 @@ func (b *backup) packMemory(ctx context.Context, to *packer, tmp string) error {
 			return err
 		}
 	}
-	if files, err = filepath.Glob(filepath.Join(b.dir, memory.Folder, "*"+memory.ForgottenExt)); err != nil {
-		return fmt.Errorf("list memory: %w", err)
+	for _, ext := range []string{memory.ForgottenExt, memory.PostponedExt, memory.EditsExt} {
+		more, err := filepath.Glob(filepath.Join(b.dir, memory.Folder, "*"+ext))
+		if err != nil {
+			return fmt.Errorf("list memory: %w", err)
+		}
+		lists = append(lists, more...)
 	}
-	for _, file := range files {
+	for _, file := range lists {
 		if err := b.pack(to, file, filepath.Join(memory.Folder, filepath.Base(file))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

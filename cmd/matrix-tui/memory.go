@@ -92,9 +92,9 @@ func (a *app) memoryFlags(action memoryAction, args []string) (*memoryCall, erro
 		flags.IntVar(&m.n, "n", 5, "number of results")
 		flags.StringVar(&m.query, "query", "", "what to search for, instead of an argument")
 		flags.Float64Var(&m.least, "min-score", 0, "only results with at least this score")
-		flags.StringVar(&m.scope, "scope", "room", "room: only -room; all: all rooms, one after the other")
 	}
 	if has("search", "add") {
+		flags.StringVar(&m.scope, "scope", "room", "room: only -room; all, for search: all rooms, one after the other")
 		flags.StringVar(&m.kind, "kind", "", "kind of the note, such as fact or preference; search: also a source such as memory, transcript or import")
 	}
 	if has("add", "forget") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/recall"
 	"matrix-tui/state/clean"
 	"matrix-tui/state/memory"
 )
@@ -41,7 +42,7 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 	}
 	var rooms []string
 	switch m.scope {
-	case "room":
+	case "room", "chat":
 		room, err := m.chosen()
 		if err != nil {
 			return err
@@ -54,11 +55,11 @@ func memorySearch(ctx context.Context, m *memoryCall) error {
 	default:
 		return &usageError{fmt.Sprintf("-scope is %q; expected room or all", clean.Short(m.scope, 80))}
 	}
-	recall, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
+	memories, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
 	if err != nil {
 		return err
 	}
-	vector := recall.Vector(ctx, vectorTime, m.room, query)
+	vector := memories.Vector(ctx, vectorTime, m.room, query)
 	hits := []memoryHit{}
 	for _, room := range rooms {
 		if !memory.Exists(m.dir, room) {
@@ -119,23 +120,25 @@ func memoryAdd(ctx context.Context, m *memoryCall) error {
 	if err != nil {
 		return err
 	}
-	recall, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
+	if m.scope != "room" && m.scope != "chat" {
+		return &usageError{fmt.Sprintf("-scope is %q; expected room: a note belongs to one", clean.Short(m.scope, 80))}
+	}
+	memories, err := openMemory(ctx, m.cfg, nil, zerolog.Nop())
 	if err != nil {
 		return err
 	}
-	if recall.Clean(text) != clean.Text(text) {
-		return errors.New("nothing was added: the text looks like a secret, which memory does not keep")
-	}
 	kind := cmp.Or(m.kind, "fact")
 	return m.with(ctx, room, func(x *memory.Index) error {
-		added, err := x.Add(ctx, kind, text)
+		added, err := memories.Note(ctx, x, "", kind, text)
 		switch {
+		case errors.Is(err, recall.ErrNotKept):
+			return fmt.Errorf("nothing was added: the text looks like a secret, or like instructions for the agent: %w", err)
 		case err != nil:
 			return err
 		case m.json:
 			return m.print(map[string]any{"added": added, "kind": kind})
 		case added:
-			fmt.Fprintf(m.app.stdout, "Added as a %s.\n", kind)
+			fmt.Fprintf(m.app.stdout, "Added as a %s. After the room's next task it is also in MEMORY.md there.\n", kind)
 		default:
 			fmt.Fprintln(m.app.stdout, "This is remembered already.")
 		}
@@ -164,7 +167,7 @@ func memoryForget(ctx context.Context, m *memoryCall) error {
 		case m.json:
 			return m.print(map[string]int{"forgotten": n})
 		}
-		fmt.Fprintf(m.app.stdout, "Forgotten: %s. What is forgotten stays so when its file is indexed again.\n", countOf(n, "entry", "entries"))
+		fmt.Fprintf(m.app.stdout, "Forgotten: %s. What is forgotten stays so when its file is indexed again.\nThe room's current session may still know it: send `!new` in the room to start another one.\n", countOf(n, "entry", "entries"))
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -98,6 +99,11 @@ func openMemory(ctx context.Context, cfg *Config, store *state.Store, log zerolo
 	var secrets []string
 	for _, secret := range []Secret{cfg.Password, cfg.AccessToken, cfg.GeminiKey, cfg.APIToken, loadLogin(cfg).Token} {
 		secrets = append(secrets, secret.Reveal())
+	}
+	for _, name := range []string{"recovery-key", "crypto.key"} { // missing before the first login
+		key, _ := os.ReadFile(filepath.Join(string(cfg.StateDir), name))
+		written := strings.TrimSpace(string(key))
+		secrets = append(secrets, written, strings.Join(strings.Fields(written), ""))
 	}
 	m := recall.New(string(cfg.StateDir), store, log, secrets...)
 	if cfg.Embeddings != geminiEmbeddings || !cfg.GeminiKey.Set() { // `memory search` needs no key

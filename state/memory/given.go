@@ -69,12 +69,15 @@ func (f Forgotten) Sum() string {
 // Event reports whether a message was redacted.
 func (f Forgotten) Event(event string) bool { return event != "" && f[string(eventHash(event))] }
 
-// Forgotten returns what was forgotten.
+// Forgotten returns what was forgotten, and what is still to be: see Postpone.
 func (x *Index) Forgotten(ctx context.Context) (Forgotten, error) {
 	hashes, err := column[[]byte](ctx, x.db, "SELECT hash FROM forgotten")
 	all := Forgotten{}
 	for _, hash := range hashes {
 		all[string(hash)] = true
+	}
+	for event := range x.hidden.events {
+		all[string(eventHash(event))] = true
 	}
 	return all, x.failed("read what was forgotten", err)
 }

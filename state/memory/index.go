@@ -40,6 +40,7 @@ type Index struct {
 	room     string
 	salvaged *Salvage
 	unfilled bool
+	hidden   hidden
 }
 
 // Path returns the file of a room's index in the state directory dir.
@@ -71,6 +72,9 @@ func Open(ctx context.Context, dir, room string) (*Index, error) {
 		return nil, explain(fmt.Errorf("open memory: %w", err), x.path)
 	}
 	x.redactPostponed(ctx)
+	if err := x.hidePostponed(ctx); err != nil {
+		return nil, errors.Join(explain(fmt.Errorf("open memory: %w", err), x.path), x.db.Close())
+	}
 	return x, nil
 }
 

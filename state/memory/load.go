@@ -54,7 +54,7 @@ func (x *Index) load(ctx context.Context, q Query, ids []int64) ([]foundUnit, er
 
 func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit, error) {
 	where, args := q.where()
-	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, key, first, last, entry.time, speaker, text
+	rows, err := x.db.QueryContext(ctx, `SELECT unit.id, source, path, weight, unit.time, unit.document, session, chunk.id, key, first, last, entry.time, speaker, text, entry.event
 		FROM unit JOIN document ON document.id = unit.document JOIN chunk ON chunk.unit = unit.id JOIN entry ON entry.chunk = chunk.id
 		WHERE unit.id IN (`+marks(len(ids))+")"+where+" ORDER BY unit.id, chunk.id, entry.id", append(anys(ids), args...)...)
 	if err != nil {
@@ -68,8 +68,11 @@ func (x *Index) loadSome(ctx context.Context, q Query, ids []int64) ([]foundUnit
 		var c foundChunk
 		var e Entry
 		var unitID, began, at int64
-		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &c.id, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+		if err := rows.Scan(&unitID, &u.source, &u.path, &u.weight, &began, &u.talk.document, &u.talk.began, &c.id, &c.key, &e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event); err != nil {
 			return nil, err
+		}
+		if x.hidden.has(e) {
+			continue
 		}
 		if unitID != lastUnit {
 			u.time = timeOf(began)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -20,7 +21,15 @@ func Move(ctx context.Context, dir, from, to string) error {
 	if from == to {
 		return nil
 	}
+	if err := copyPostponed(ctx, dir, from, to); err != nil { // before anybody can read the text there
+		return err
+	}
 	if !Exists(dir, from) {
+		for _, ext := range []string{PostponedExt, EditsExt} {
+			if err := os.Remove(Path(dir, from) + ext); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return explain(fmt.Errorf("move memory: %w", err), Path(dir, to))
+			}
+		}
 		list := sidecar(Path(dir, from))
 		if !exists(list) || IsKnown(dir, to) {
 			return nil
@@ -33,7 +42,7 @@ func Move(ctx context.Context, dir, from, to string) error {
 				return explain(fmt.Errorf("move memory: %w", err), Path(dir, to))
 			}
 		}
-		return Remove(dir, from)
+		return removeMoved(ctx, dir, from, to)
 	}
 	x, err := Open(ctx, dir, from)
 	if err != nil {
@@ -50,6 +59,14 @@ func Move(ctx context.Context, dir, from, to string) error {
 		return explain(fmt.Errorf("move memory: %w", errors.Join(err, removeDatabase(building))), target)
 	}
 	crash.Count("remove moved memory")
+	return removeMoved(ctx, dir, from, to)
+}
+
+// removeMoved removes an index that another one continues.
+func removeMoved(ctx context.Context, dir, from, to string) error {
+	if err := copyPostponed(ctx, dir, from, to); err != nil { // what came meanwhile
+		return err
+	}
 	return Remove(dir, from)
 }
 

@@ -5,21 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 const (
-	// postponedExt is how the names of the lists of messages end that are still to be redacted.
-	postponedExt = ".redactions"
-	// editsExt is how those of the lists of edits end that are still to be made.
-	editsExt = ".edits"
+	// PostponedExt is how the names of the lists of messages end that are still to be redacted.
+	PostponedExt = ".redactions"
+	// EditsExt is how those of the lists of edits end that are still to be made.
+	EditsExt = ".edits"
 )
 
 // Postpone makes the next Open redact a message, because the index of its room cannot be changed now.
 func Postpone(ctx context.Context, dir, room, event string) error {
-	if err := postpone(ctx, Path(dir, room)+postponedExt, event); err != nil {
+	if err := postpone(ctx, Path(dir, room)+PostponedExt, event); err != nil {
 		return fmt.Errorf("postpone redaction: %w", err)
 	}
 	return nil
@@ -29,7 +31,7 @@ func Postpone(ctx context.Context, dir, room, event string) error {
 func PostponeEdit(ctx context.Context, dir, room string, edit any) error {
 	line, err := json.Marshal(edit)
 	if err == nil {
-		err = postpone(ctx, Path(dir, room)+editsExt, string(line))
+		err = postpone(ctx, Path(dir, room)+EditsExt, string(line))
 	}
 	if err != nil {
 		return fmt.Errorf("postpone edit: %w", err)
@@ -54,7 +56,7 @@ func postpone(ctx context.Context, path, line string) error {
 
 // redactPostponed redacts these messages.
 func (x *Index) redactPostponed(ctx context.Context) {
-	x.catchUp(ctx, postponedExt, func(event string) error {
+	x.catchUp(ctx, PostponedExt, func(event string) error {
 		_, err := x.Redact(ctx, event)
 		return err
 	})
@@ -62,7 +64,7 @@ func (x *Index) redactPostponed(ctx context.Context) {
 
 // PostponedEdits makes the edits that were kept, the oldest first.
 func (x *Index) PostponedEdits(ctx context.Context, do func(edit []byte) error) {
-	x.catchUp(ctx, editsExt, func(line string) error { return do([]byte(line)) })
+	x.catchUp(ctx, EditsExt, func(line string) error { return do([]byte(line)) })
 }
 
 // catchUp does what is on a list, unless another process is still writing. The next Open tries again what fails, all of
@@ -77,13 +79,81 @@ func (x *Index) catchUp(ctx context.Context, ext string, do func(line string) er
 		return
 	}
 	defer unlock()
-	lines, err := os.ReadFile(list)
-	for line := range strings.Lines(string(lines)) {
-		if line = strings.TrimSpace(line); err == nil && line != "" {
+	lines, err := waiting(list)
+	for _, line := range lines {
+		if err == nil {
 			err = do(line)
 		}
 	}
 	if err == nil {
 		_ = os.Remove(list) // otherwise it is done twice
 	}
+}
+
+// postponed returns the messages that are still to be redacted in the index with this path.
+func postponed(path string) ([]string, error) { return waiting(path + PostponedExt) }
+
+// waiting returns the lines of a list.
+func waiting(list string) (lines []string, err error) {
+	data, err := os.ReadFile(list)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read what was postponed: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// copyPostponed lets what is still to be redacted or edited in one index be so also in another, which gets its content.
+func copyPostponed(ctx context.Context, dir, from, to string) (err error) {
+	for _, ext := range []string{PostponedExt, EditsExt} {
+		lines, failed := waiting(Path(dir, from) + ext)
+		known, unknown := waiting(Path(dir, to) + ext)
+		err = errors.Join(err, failed, unknown)
+		for _, line := range lines {
+			if err == nil && !slices.Contains(known, line) {
+				err = postpone(ctx, Path(dir, to)+ext, line)
+			}
+		}
+	}
+	if err != nil {
+		return explain(fmt.Errorf("move memory: %w", err), Path(dir, to))
+	}
+	return nil
+}
+
+// hidden is what nobody may be shown, although the index still has it: messages that are to be redacted, and the lines
+// that come from them.
+type hidden struct {
+	events map[string]bool
+	texts  map[string]bool // by hash
+}
+
+func (h hidden) has(e Entry) bool {
+	return len(h.events) > 0 && (h.events[e.Event] || h.texts[string(hashOf(e.Text))])
+}
+
+// hidePostponed hides what redactPostponed has left.
+func (x *Index) hidePostponed(ctx context.Context) error {
+	events, err := postponed(x.path)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	lines, err := readLines(ctx, x.db, "event <> ''")
+	if err != nil {
+		return err
+	}
+	x.hidden = hidden{map[string]bool{}, map[string]bool{}}
+	for _, event := range events {
+		x.hidden.events[event] = true
+	}
+	for _, l := range lines {
+		if slices.ContainsFunc(strings.Fields(l.Event), func(event string) bool { return x.hidden.events[event] }) {
+			x.hidden.texts[string(hashOf(l.Text))] = true
+		}
+	}
+	return nil
 }

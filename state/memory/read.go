@@ -74,7 +74,7 @@ func (x *Index) Newest(ctx context.Context, most int, sources ...Source) ([]Hit,
 // Read returns the entries of a document that are on some lines, in their order: at most 1,000. It returns ErrNotFound if
 // there are none.
 func (x *Index) Read(ctx context.Context, path string, from, lines int) (entries []Entry, err error) {
-	rows, err := x.db.QueryContext(ctx, `SELECT first, last, time, speaker, text FROM entry WHERE document = (SELECT id FROM document WHERE path = ? LIMIT 1)
+	rows, err := x.db.QueryContext(ctx, `SELECT first, last, time, speaker, text, event FROM entry WHERE document = (SELECT id FROM document WHERE path = ? LIMIT 1)
 		AND last >= ? AND first < ? ORDER BY first, entry.id LIMIT 1000`, path, from, from+max(lines, 1))
 	if err != nil {
 		return nil, x.failed("read memory", err)
@@ -82,11 +82,12 @@ func (x *Index) Read(ctx context.Context, path string, from, lines int) (entries
 	for rows.Next() {
 		var e Entry
 		var at int64
-		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text); err != nil {
+		if err = rows.Scan(&e.From, &e.To, &at, &e.Speaker, &e.Text, &e.Event); err != nil {
 			break
 		}
-		e.Time = timeOf(at)
-		entries = append(entries, e)
+		if e.Time = timeOf(at); !x.hidden.has(e) {
+			entries = append(entries, e)
+		}
 	}
 	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
 		return nil, x.failed("read memory", err)

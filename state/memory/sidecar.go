@@ -38,12 +38,9 @@ func LoadForgotten(dir, room string) (Forgotten, error) {
 	for _, hash := range hashes {
 		all[string(hash)] = true
 	}
-	events, failed := os.ReadFile(path + postponedExt)
-	for event := range strings.FieldsSeq(string(events)) {
+	events, failed := postponed(path)
+	for _, event := range events {
 		all[string(eventHash(event))] = true
-	}
-	if errors.Is(failed, fs.ErrNotExist) {
-		failed = nil
 	}
 	return all, errors.Join(err, failed)
 }
