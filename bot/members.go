@@ -164,6 +164,7 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 		if err := r.bot.Podman.Stop(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 			return fmt.Errorf("stop container %s: %w", name, err)
 		}
+		r.env.Warm.Forget(r.id)
 		if err := r.bot.Store.DropContainer(ctx, r.id); err != nil {
 			return fmt.Errorf("drop container of %s: %w", r.id, err)
 		}

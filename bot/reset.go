@@ -78,6 +78,7 @@ func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 			}
 			return r.tell(ctx, row, "I could not remove the container. "+r.bot.sentence(err))
 		}
+		r.env.Warm.Forget(r.id)
 	}
 	return r.tell(ctx, row, "The next task gets a new container. `/workspace` and `/root` are kept; everything else that was installed or changed in the container is gone.")
 }

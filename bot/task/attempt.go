@@ -178,7 +178,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 	if !env.bootstrap.Load() {
 		job.Without = bootstrapPaths()
 	}
-	env.Warm.forget(env.ID)
+	env.Warm.Forget(env.ID)
 	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
 	if errors.Is(err, sandbox.ErrFileExists) {
 		env.bootstrap.Store(true)

@@ -60,7 +60,7 @@ func TestWarm(t *testing.T) {
 	}
 	check("again", "c", "x", true, "")
 	w.end("c", "x", "", in("c"))
-	w.forget("c")
+	w.Forget("c")
 	check("it was used", "c", "x", true, "")
 	for i := range 100 {
 		w.begin(fmt.Sprint(i), "")
