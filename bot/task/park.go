@@ -114,7 +114,7 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (*sandbox.C
 		return nil, errBusy // the next task replaces it
 	}
 	crash.At("parking")
-	job.Run = "parked-" + uuid.NewString()
+	job.Run, job.Needed = "parked-"+uuid.NewString(), e.neededSessions(ctx)
 	if err := e.Agent.Park(ctx, container, job, e.Warm.time); err != nil {
 		return nil, err
 	}
