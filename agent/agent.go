@@ -41,6 +41,9 @@ type Task struct {
 	Session string
 	// Resume continues that session; otherwise a new session starts.
 	Resume bool
+	// Needed are the other sessions that the room will continue. Of all the others, the CLI keeps the newest 20. With
+	// nil it keeps all.
+	Needed []string
 	// Prompt is the whole text for the model, at most MaxPrompt bytes, no NUL.
 	Prompt string
 	// Model is the model's name; "" is DefaultModel.

@@ -15,6 +15,31 @@ files.access = (file, ...mode) => memories.test(file) ? Promise.reject(Object.as
 
 const fs = require('node:fs');
 const sessions = /\/chats\/session-[^/]*\.jsonl$/;
+const kept = 20; // sessions, besides those that are needed
+const most = 200; // that one start removes
+const removeSessions = (needed) => {
+  const root = '/root/.gemini/tmp';
+  const all = [];
+  for (const project of fs.readdirSync(root)) {
+    const chats = `${root}/${project}/chats`;
+    if (!fs.existsSync(chats)) continue;
+    for (const name of fs.readdirSync(chats)) {
+      const file = `${chats}/${name}`;
+      if (sessions.test(file)) all.push({ file, chats, project: `${root}/${project}`, time: fs.lstatSync(file).mtimeMs });
+    }
+  }
+  const old = all.sort((a, b) => b.time - a.time).slice(kept)
+    .filter(({ file }) => !needed.some((id) => file.endsWith(`-${id.slice(0, 8)}.jsonl`)));
+  for (const { file, chats, project } of old.slice(-most)) {
+    const id = /"sessionId":"([0-9a-f-]{36})"/.exec(fs.readFileSync(file, 'utf8'))?.[1];
+    const others = id ? [`${chats}/${id}`, `${project}/${id}`, `${project}/tool-outputs/session-${id}`, `${project}/logs/session-${id}.jsonl`] : [];
+    for (const path of [...others, file]) fs.rmSync(path, { recursive: true, force: true });
+  }
+};
+try {
+  const needed = JSON.parse(fs.readFileSync('/root/.gemini/sessions.json', 'utf8'));
+  if (needed) removeSessions(needed);
+} catch {}
 let unwritten = []; // until the first request to the model
 for (const name of ['appendFileSync', 'writeFileSync']) {
   const put = fs[name];

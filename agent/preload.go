@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// preloadScript adds seven things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
+// preloadScript adds eight things that Gemini CLI (0.61.0) lacks, removes a restriction and moves its memory. What is
 // the same in every run is changed once, when the image is built: see deploy/image/prepare.cjs. The build also tests all of
 // this on its version of the CLI: see deploy/image/selftest.cjs.
 //
@@ -33,6 +33,10 @@ import (
 //
 // The CLI opens its session's file while it starts, and thereby empties a session that it resumes: a parked run that is
 // never used would leave that behind. The script lets it write nothing of a session before it asks the model.
+//
+// The CLI's own retention would remove sessions that are still needed, so it is off. The script removes the oldest
+// sessions instead, with what belongs to them, when the CLI starts: a parked run has done that before its task comes.
+// sessionsFile names those that are needed.
 //
 // After the result, the CLI takes a tenth of a second to end, and nothing of that matters here. The script ends it at once.
 //

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,12 +62,16 @@ const (
 // preloadFile is loaded before the CLI. See preload.
 const preloadFile = dotGemini + "/preload.cjs"
 
+// sessionsFile lists the sessions that preloadScript must keep, null = all. It may differ between a parked run and the
+// task that continues it.
+const sessionsFile = dotGemini + "/sessions.json"
+
 // settings are Gemini CLI's own, in its settings schema (0.61.0), without tools.
 var settings = map[string]any{
 	"general": map[string]any{
 		// Ten silent attempts take over three minutes; the room should know.
 		"maxAttempts": 3,
-		// The default retention deletes sessions that are still needed.
+		// The default retention deletes sessions that are still needed: see preloadScript.
 		"sessionRetention":             map[string]any{"enabled": false},
 		"checkpointing":                map[string]any{"enabled": false},
 		"enableAutoUpdate":             false,
@@ -163,6 +168,19 @@ func command(t Task) []string {
 // model returns the name of the model.
 func (t Task) model() string { return cmp.Or(strings.TrimPrefix(t.Model, "models/"), DefaultModel) }
 
+// needed returns the content of sessionsFile.
+func (t Task) needed() []byte {
+	var all []string
+	if t.Needed != nil {
+		all = append(slices.Clone(t.Needed), t.Session)
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // strings
+	}
+	return data
+}
+
 // runSpec returns everything the container needs to start t.
 func runSpec(t Task, key string, o Offers) sandbox.RunSpec {
 	spec := sandbox.RunSpec{
@@ -173,6 +191,7 @@ func runSpec(t Task, key string, o Offers) sandbox.RunSpec {
 		Without: t.Without, Watch: t.Watch, Forget: t.Forget,
 	}
 	spec.Warm = &sandbox.Warm{Key: warmKey(spec), Input: []byte(t.Prompt)}
+	spec.Files = append(spec.Files, sandbox.File{Path: sessionsFile, Data: t.needed(), Mode: 0o600})
 	spec.Files = append(spec.Files, t.Files...)
 	if len(t.Prompt) <= maxArgument { // the boxinit of an older image knows no input
 		spec.Argv = append(spec.Argv, "--prompt="+t.Prompt)

@@ -34,6 +34,7 @@ func TestWarmKey(t *testing.T) {
 		"run":         {func(t *Task) { t.Run = "other" }, true},
 		"prompt":      {func(t *Task) { t.Prompt = "other" }, true},
 		"long prompt": {func(t *Task) { t.Prompt = strings.Repeat("x", MaxPrompt) }, true},
+		"needed":      {func(t *Task) { t.Needed = []string{"other"} }, true},
 		"watch":       {func(t *Task) { t.Watch = []string{"/x"} }, true},
 		"files":       {func(t *Task) { t.Files = workspaceFile("x") }, true},
 		"session":     {func(t *Task) { t.Session = "other" }, false},

@@ -164,7 +164,8 @@ const maxTransfers = 2
 
 // deps returns the dependencies of the tasks in all rooms.
 func (b *Bot) deps() *task.Deps {
-	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
+	warm := task.NewWarm(b.WarmAgents, b.WarmTime)
+	keeper := &capacity.Keeper{Podman: b.Podman, Store: b.Store, Journal: b.Parts.Journal, Asks: func(room string) bool { return b.waits.Count(room) > 0 }, Stopped: warm.Forget, Idle: b.Idle, Max: b.MaxContainers, StateDir: b.StateDir, Reserve: b.DiskReserve, Log: b.log}
 	return &task.Deps{
 		Config: task.Config{
 			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,
@@ -173,7 +174,7 @@ func (b *Bot) deps() *task.Deps {
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Agent: b.Agent,
-		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: task.NewWarm(b.WarmAgents, b.WarmTime), Count: b.count,
+		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: warm, Count: b.count,
 		Slots: task.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
 		Start: b.start, Sentence: b.sentence, Now: func() time.Time { return b.account.Now() }, Log: b.log,
 	}

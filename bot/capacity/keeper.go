@@ -35,6 +35,7 @@ type Keeper struct {
 	Journal  *state.Journal
 	StateDir string
 	Asks     func(room string) bool // whether a question of the room waits for an answer
+	Stopped  func(room string)      // called when the room's container has been stopped
 	Idle     time.Duration          // a container that has not been used for this long is stopped; 0 = never
 	Max      int                    // how many containers may run; 0 = as many as suit the host
 	Reserve  int64                  // bytes of disk without which no task starts; 0 = none
@@ -111,6 +112,7 @@ func (k *Keeper) stop(ctx context.Context, one container, why string) bool {
 		k.Log.Warn().Err(err).Str("room", one.room).Str("container", one.name).Msg("cannot stop a container")
 	}
 	if stopped {
+		k.Stopped(one.room)
 		k.Log.Info().Str("room", one.room).Str("container", one.name).Time("used", one.used).Msg(why)
 	}
 	return stopped

@@ -174,16 +174,19 @@ func (a *attempt) claim(ctx context.Context) error {
 // fails, and run reads them and starts again.
 func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error) {
 	env, job := a.task.env, a.agentTask(attached)
+	job.Needed = env.neededSessions(ctx)
 	env.OpenModel(a.task.rec)
 	if !env.bootstrap.Load() {
 		job.Without = bootstrapPaths()
 	}
-	env.Warm.forget(env.ID)
+	env.Warm.Forget(env.ID)
 	out, err := env.Agent.Run(ctx, crashing{a.container}, job, a.event)
 	if errors.Is(err, sandbox.ErrFileExists) {
 		env.bootstrap.Store(true)
 		a.who = persona(ctx, env, a.container)
-		out, err = env.Agent.Run(ctx, crashing{a.container}, a.agentTask(attached), a.event)
+		again := a.agentTask(attached)
+		again.Needed = job.Needed
+		out, err = env.Agent.Run(ctx, crashing{a.container}, again, a.event)
 	}
 	if err == nil { // otherwise it may continue
 		env.closeModel(a.task.rec.Key)

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -49,6 +51,24 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	}
 	job.Prompt, job.Files, job.Watch = workspace.Prompt(in), workspaceFiles(text), []string{workspace.StatusPath, workspace.OutboxPath}
 	return job
+}
+
+// neededSessions returns the sessions that the room will continue: its own, and those of tasks that wait for an answer
+// or have one. It returns nil if that is unknown.
+func (e *Env) neededSessions(ctx context.Context) []string {
+	open, err := e.Journal.WaitingIn(ctx, e.ID)
+	for _, s := range []state.TaskState{state.TaskRunning, state.TaskQueued} {
+		more, failed := e.Journal.Tasks(ctx, e.ID, s)
+		open, err = append(open, more...), cmp.Or(err, failed)
+	}
+	if err != nil {
+		return nil
+	}
+	needed := []string{e.Store.Session(e.ID)}
+	for _, rec := range open {
+		needed = append(needed, rec.Session)
+	}
+	return slices.DeleteFunc(needed, func(session string) bool { return session == "" })
 }
 
 // workspaceFiles returns the files that the run needs: a new task.md, and the two memory

@@ -132,7 +132,7 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked,
 		}
 	}
 	crash.At("parking")
-	job.Run = "parked-" + uuid.NewString()
+	job.Run, job.Needed = "parked-"+uuid.NewString(), e.neededSessions(ctx)
 	until, err := e.Agent.Park(ctx, container, job, e.Warm.time)
 	if err != nil {
 		return is, err

@@ -14,7 +14,7 @@ type vacancy struct {
 func (e *Env) Vacate(remove func() error) error {
 	e.vacancy.mu.Lock()
 	defer e.vacancy.mu.Unlock()
-	e.Warm.forget(e.ID)
+	e.Warm.Forget(e.ID)
 	return remove()
 }
 

@@ -166,8 +166,8 @@ func (w *Warm) sessionOf(room string) string {
 	return ""
 }
 
-// forget notes that a room's parked run was used or discarded: a task does one of them, and the end of a container does.
-func (w *Warm) forget(room string) {
+// Forget notes that a room's parked run is gone: a task uses or discards it, and it ends with its container.
+func (w *Warm) Forget(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.rooms, room)

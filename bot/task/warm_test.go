@@ -77,7 +77,7 @@ func TestWarm(t *testing.T) {
 		t.Error("its time is over")
 	}
 	check("after its time", "c", "x", true, "")
-	w.forget("c")
+	w.Forget("c")
 	if end("c", "x", ""); w.Has("c") {
 		t.Error("it is there although a task has used it")
 	}

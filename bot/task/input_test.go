@@ -1,0 +1,63 @@
+package task
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+// The CLI must keep what a waiting task or the next one continues, and nothing of a task that is over.
+func TestNeededSessions(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal, err := state.OpenJournal(ctx, filepath.Join(dir, "journal.db"), zerolog.Nop())
+	must(err)
+	defer journal.Close()
+	store, err := state.OpenStore(dir, zerolog.Nop())
+	must(err)
+	env := &Env{Deps: &Deps{Journal: journal, Store: store}, ID: "!den:x"}
+	check := func(want ...string) {
+		t.Helper()
+		got := env.neededSessions(ctx)
+		slices.Sort(got)
+		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check()
+	must(store.SetSession(ctx, env.ID, "own"))
+	task := func(key, room string) state.Task {
+		t.Helper()
+		rows, err := journal.Commit(ctx, "", []state.Event{{Status: state.Pending, Event: event.Event{ID: "$" + key, Room: room, Type: event.TypeMessage, Sender: "@ann:x", Time: time.Now()}}})
+		must(err)
+		rec, err := New(state.Task{Source: state.FromRoom, Home: room, Execution: key, Text: key}, rows[0])
+		must(err)
+		rec.Session = key
+		must(journal.Enqueue(ctx, rec))
+		return rec
+	}
+	must(journal.Wait(ctx, task("asks", env.ID), nil))
+	must(journal.Claim(ctx, task("runs", env.ID)))
+	task("queued", env.ID)
+	task("elsewhere", "!attic:x")
+	over := task("over", env.ID)
+	must(journal.Answer(ctx, over, nil))
+	must(journal.FinishTask(ctx, over.Key))
+	check("asks", "own", "queued", "runs")
+	must(journal.Close())
+	if got := env.neededSessions(ctx); got != nil {
+		t.Errorf("without the journal: %q", got)
+	}
+}
