@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +33,7 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	}
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := time.AfterFunc(c.podman.startTime, func() { cancel(ErrStuck) })
+	limit := time.AfterFunc(cmp.Or(c.podman.startTime, startTime), func() { cancel(ErrStuck) })
 	defer limit.Stop()
 	status, err := c.runWithin(within, spec, w, func(existed bool) {
 		limit.Stop()

@@ -32,8 +32,8 @@ type Podman struct {
 	uses          uses  // when each container was last used
 	lines         lines // that nobody is using
 	offers        offers
-	ensured       sync.Map // by name: what the last Ensure of it returned
-	startTime     time.Duration
+	ensured       sync.Map      // by name: what the last Ensure of it returned
+	startTime     time.Duration // see Run; 0 = startTime
 
 	packages imagePackages
 
@@ -61,7 +61,7 @@ func Connect(ctx context.Context, uri string, log zerolog.Logger) (*Podman, erro
 	if err != nil {
 		return nil, explain(err, "connect to podman at", uri)
 	}
-	p := &Podman{log: log, values: context.WithoutCancel(values), startTime: startTime}
+	p := &Podman{log: log, values: context.WithoutCancel(values)}
 	if p.client, err = bindings.GetClient(values); err != nil {
 		return nil, err
 	}
