@@ -145,7 +145,7 @@ const (
 	// NeedsInput: the answer contains a question, see Outcome.Signal. The answer to it
 	// continues the session.
 	NeedsInput Ended = "needs_input"
-	// QuestionCut: the answer broke off in the middle of a question; Text contains all of it.
+	// QuestionCut: the answer broke off in the middle of a question; Text contains all words of it.
 	QuestionCut Ended = "question_cut"
 	// NeedsApproval: a command is waiting for approval, see Outcome.Held. The session
 	// continues after the decision.
@@ -168,7 +168,7 @@ type Held struct {
 // Outcome is the result of a task, including a failed one. Run returns an error only if the outcome is unknown.
 type Outcome struct {
 	// Text is the final answer: what the assistant said after its last tool call, or everything it said if there was no
-	// text after that. At most MaxText bytes.
+	// text after that. At most MaxText bytes, without markers of a question: see Unmark.
 	Text string
 	// Session is the CLI's session, to be resumed by the next task; "" if there is nothing to resume, because the
 	// session's first turn failed.

@@ -38,7 +38,8 @@ type Signal struct {
 	Kind              SignalKind
 	Question, Context string // with Asked; Context may be ""
 	// With Asked, Before is the text before the signal in its message, and After
-	// everything after it. Otherwise Before is the last message, unchanged.
+	// everything after it; like the other two, they contain no marker outside of code
+	// and quotations. Otherwise Before is the last message, unchanged.
 	Before, After string
 	// Truncated reports that one of the four was cut.
 	Truncated bool

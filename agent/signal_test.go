@@ -50,10 +50,12 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"code in a fenced question", "```\n<<<NEED_INPUT>>>\nThis?\n```sh\nrm x\n```\n<<<END_INPUT>>>\n```", func(string) Signal { return asked("This?\n```sh\nrm x\n```", "", "", "") }},
 		{"after other code", "```\nls\n```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "```\nls\n```", "") }},
 		{"two", whole + strings.ReplaceAll(whole, "Which", "What"), func(string) Signal {
-			return asked("Which?", "Two found.", "", strings.TrimSpace(strings.ReplaceAll(whole, "Which", "What")))
+			return asked("Which?", "Two found.", "", "What?\nTwo found.")
 		}},
-		{"begun anew", "<<<NEED_INPUT>>>\nWhi\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "<<<NEED_INPUT>>>\nWhi", "") }},
-		{"two contexts", "<<<NEED_INPUT>>>\nq\n<<<CONTEXT>>>\na\n<<<CONTEXT>>>\nb\n<<<END_INPUT>>>", func(string) Signal { return asked("q", "a\n<<<CONTEXT>>>\nb", "", "") }},
+		{"begun anew", "<<<NEED_INPUT>>>\nWhi\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "Whi", "") }},
+		{"two contexts", "<<<NEED_INPUT>>>\nq\n<<<CONTEXT>>>\na\n<<<CONTEXT>>>\nb\n<<<END_INPUT>>>", func(string) Signal { return asked("q", "a\nb", "", "") }},
+		{"a marker in the question's words", "<<<NEED_INPUT>>>\nis <<<NEED_INPUT>>> right?\n<<<END_INPUT>>>", func(string) Signal { return asked("is right?", "", "", "") }},
+		{"a marker for a question", "<<<NEED_INPUT>>>\n\\ <<<NEED_INPUT>>>\n<<<END_INPUT>>>", func(string) Signal { return asked("\\", "", "", "") }},
 		{"after an empty fence", "```\n\n```\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "```\n\n```", "") }},
 		{"quoted, then real", "```\nIt says:\n" + whole + "```\n" + whole, func(string) Signal {
 			return asked("Which?", "Two found.", "```\nIt says:\n"+whole+"```", "")
@@ -194,7 +196,7 @@ func TestInstruction(t *testing.T) {
 }
 
 func FuzzSignal(f *testing.F) {
-	for _, text := range []string{whole, "x\n```\n" + whole + "```\ny", "> " + whole, "<<<NEED_INPUT>>>\n<<<NEED_IN", "  \n ", "~~~\n" + whole + whole, strings.Repeat("é", 3000) + "\n" + whole} {
+	for _, text := range []string{whole, "x\n```\n" + whole + "```\ny", "> " + whole, "<<<NEED_INPUT>>>\n<<<NEED_IN", "  \n ", "~~~\n" + whole + whole, whole + whole, "<<<NEED_<<<END_INPUT>>>INPUT>>>\n", "<<<END_INPUT>>>```\n```\n<<<CONTEXT>>>\n```", "a `<<<CONTEXT>>>` b <<<CONTEXT>>> `", strings.Repeat("é", 3000) + "\n" + whole} {
 		f.Add(text, uint(7), uint(20))
 	}
 	f.Fuzz(func(t *testing.T, text string, i, j uint) {
@@ -203,6 +205,15 @@ func FuzzSignal(f *testing.F) {
 		want := readSignal(text)
 		if diff := cmp.Diff(want, readSignal(text[:i], text[i:j], text[j:])); diff != "" {
 			t.Fatal(diff)
+		}
+		texts := []string{Unmark(text)}
+		if want.Kind == Asked {
+			texts = append(texts, want.Question, want.Context, want.Before, want.After)
+		}
+		for _, s := range texts {
+			if line := rawMarker(s); line != "" || Unmark(s) != s {
+				t.Fatalf("%q, of %q: %q", line, s, Unmark(s))
+			}
 		}
 		for _, s := range []string{want.Question, want.Context, want.Before, want.After} {
 			if !utf8.ValidString(s) {
@@ -236,12 +247,14 @@ func TestDraft(t *testing.T) {
 		{"part of a marker", "So:\n  <<<NEED_", "So:"},
 		{"something like a marker", "So:\n<<<NEEDLE", "So:\n<<<NEEDLE"},
 		{"two characters", "So:\n<<", "So:"},
+		{"no question", "<<<NEED_INPUT>>>\n<<<END_INPUT>>>\nSo:", "So:"},
+		{"in a sentence", "So: <<<NEED_INP", "So:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r SignalReader
 			for i := range len(c.text) {
 				r.Add(c.text[i : i+1])
-				if d := r.Draft(); strings.Contains(d, needInput) || strings.Contains(d, endInput) || !strings.HasPrefix(c.text, d) {
+				if d := r.Draft(); strings.Contains(d, needInput) || strings.Contains(d, endInput) || !strings.HasPrefix(c.text, d) && c.name != "no question" {
 					t.Fatalf("after %q: %q", c.text[:i+1], d)
 				}
 			}

@@ -88,8 +88,8 @@ func (r *SignalReader) end() Signal {
 	switch r.at {
 	case atClose, atAfter:
 		return Signal{
-			Kind: Asked, Question: r.question.trimmed(), Context: r.context.trimmed(),
-			Before: bounded{b: r.said.b[:r.start]}.trimmed(), After: r.after.trimmed(),
+			Kind: Asked, Question: r.question.unmarked(), Context: r.context.unmarked(),
+			Before: bounded{b: r.said.b[:r.start]}.unmarked(), After: r.after.unmarked(),
 			Truncated: r.question.full || r.context.full || r.said.full || r.after.full,
 		}
 	case atQuestion, atContext:
@@ -117,7 +117,7 @@ func (r *SignalReader) Draft() string {
 	}
 	line = line[max(0, len(line)-MaxDraft):]
 	said = said[max(0, min(len(said), len(said)+len(line)-MaxDraft)):]
-	return strings.TrimSpace(strings.ToValidUTF8(string(said)+string(line), ""))
+	return strings.TrimSpace(unmarkDraft(strings.ToValidUTF8(string(said)+string(line), "")))
 }
 
 // flush processes the current line as far as it has arrived; more means that the line
@@ -228,7 +228,7 @@ func (r *SignalReader) body(raw []byte, mark string, f fence, begin int) {
 		r.open(begin, false)
 	case mark == inContext && r.at == atQuestion:
 		r.at = atContext
-	case mark == endInput && r.question.trimmed() == "":
+	case mark == endInput && r.question.unmarked() == "":
 		r.at = atText
 		if r.fenced {
 			r.at = atQuoted
@@ -291,6 +291,7 @@ func (t *bounded) add(raw []byte, limit int) {
 	t.b = append(t.b, raw...)
 }
 
-func (t bounded) trimmed() string {
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.b), "\uFFFD"))
+// unmarked is the text for people.
+func (t bounded) unmarked() string {
+	return strings.TrimSpace(Unmark(strings.TrimSpace(strings.ToValidUTF8(string(t.b), "\uFFFD"))))
 }

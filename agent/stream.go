@@ -267,10 +267,11 @@ func (s *stream) unasked() bool {
 
 // answer returns the text for the room.
 func (s *stream) answer() string {
-	if t := strings.TrimSpace(s.last.String()); t != "" {
+	unmarked := func(t text) string { return strings.TrimSpace(Unmark(strings.TrimSpace(t.String()))) }
+	if t := unmarked(s.last); t != "" {
 		return t
 	}
-	return strings.TrimSpace(s.all.String())
+	return unmarked(s.all)
 }
 
 func (s *stream) tell(e Event) {

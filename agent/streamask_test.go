@@ -58,7 +58,7 @@ func TestStreamSignal(t *testing.T) {
 	}{
 		{"in pieces", []string{a, say("So:\n<<<NEED"), say(whole[len("<<<NEED"):])}, asked("Which?", "So:", "")},
 		{"after a tool", []string{a, say("I look."), tool, b, say("So:\n" + whole)}, asked("Which?", "So:", "")},
-		{"ahead of a tool", []string{a, say(whole), tool, b, say("I went on."), tool, say(other)}, asked("Which?", "", "I went on.\n\n"+strings.TrimSpace(other))},
+		{"ahead of a tool", []string{a, say(whole), tool, b, say("I went on."), tool, say(other)}, asked("Which?", "", "I went on.\n\nWhat?\nTwo found.")},
 		{"printed by a tool", []string{a, tool, fmt.Sprintf(`{"type":"tool_result","tool_id":"1","status":"success","output":%q}`, whole), b, say("Done.")}, Signal{Before: "Done."}},
 		{"said by the user", []string{fmt.Sprintf(`{"type":"message","role":"user","content":%q}`, whole), a, say("Done.")}, Signal{Before: "Done."}},
 		{"in an answer that was cut", []string{a, say(other + "I w"), a, say("Done.")}, Signal{Before: "Done."}},
@@ -77,6 +77,21 @@ func TestStreamSignal(t *testing.T) {
 				t.Errorf("once more: %s", diff)
 			}
 		})
+	}
+}
+
+// What is not a question reaches the room without markers, and markers alone are no answer.
+func TestStreamAnswerHasNoMarkers(t *testing.T) {
+	for said, want := range map[string]string{
+		"So:\n<<<NEED_INPUT>>>\n<<<CONTEXT>>>\nnothing to ask\n<<<END_INPUT>>>": "So:\nnothing to ask",
+		"<<<NEED_INPUT>>>\n<<<END_INPUT>>>":                                     "",
+		"So:\n<<<NEED_INPUT>>>\nWhich da":                                       "So:\nWhich da",
+		"Ask with `<<<NEED_INPUT>>>`.":                                          "Ask with `<<<NEED_INPUT>>>`.",
+	} {
+		s, _ := read(t, fmt.Sprintf(`{"type":"message","role":"assistant","content":%q}`, said), 0)
+		if got := s.answer(); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/text"
-	"matrix-tui/sandbox"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
@@ -78,10 +77,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 
 // moveContainer removes the room's container, and gives its volumes, memory and history to the successor.
 func (r *room) moveContainer(ctx, call context.Context, successor string) error {
-	if name := r.bot.Store.Container(r.id); name != "" {
-		if err := r.bot.Podman.Destroy(call, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-			return fmt.Errorf("destroy container %s: %w", name, err)
-		}
+	if err := r.env.Retire(call); err != nil {
+		return err
 	}
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")

@@ -129,7 +129,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	case actStart:
 		return false, e.start(ctx, data)
 	}
-	return false, e.remake(ctx, data.ID, "state "+data.State.Status)
+	return false, e.remake(ctx, data, "state "+data.State.Status)
 }
 
 // stale reports whether the container must be recreated from a newer image, with a newer seccomp profile, or under another
@@ -269,12 +269,15 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 	case !e.unlimited && refusesLimits(err):
 		e.unlimited = true
 		e.warnOnce("any", "this host cannot start containers with limits: starting without ("+err.Error()+")")
+		if err := e.keepPackages(ctx, data); err != nil {
+			return err
+		}
 		return e.remove(ctx, data.ID)
 	}
 	if e.remade {
 		return err
 	}
-	return e.remake(ctx, data.ID, err.Error())
+	return e.remake(ctx, data, err.Error())
 }
 
 // refusesLimits reports whether a start failed because of cgroup limits.
@@ -285,11 +288,14 @@ func refusesLimits(err error) bool {
 }
 
 // remake removes an unusable container; the next step creates a new one on its volumes.
-func (e *ensuring) remake(ctx context.Context, id, why string) error {
+func (e *ensuring) remake(ctx context.Context, data *define.InspectContainerData, why string) error {
 	if e.remade {
 		return fmt.Errorf("the container was recreated and still cannot be used: %s", why)
 	}
+	if err := e.keepPackages(ctx, data); err != nil {
+		return err
+	}
 	e.remade = true
 	e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
-	return e.remove(ctx, id)
+	return e.remove(ctx, data.ID)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,11 +17,14 @@ import (
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/errorhandling"
 )
 
 const (
-	// MaxPackages bounds the packages that move from a container to its replacement.
-	MaxPackages = 100
+	// maxPackages bounds what is passed on from a container to its replacement: packages, and a note about the others.
+	maxPackages = 300
+	// unread is passed on in place of packages that cannot be read. Like other notes, it is in parentheses.
+	unread = "(unknown packages: their list could not be read)"
 	// maxPackageFile bounds a file of dpkg or apt, in bytes.
 	maxPackageFile = 32 << 20
 	// packageTime bounds the time for reading the packages of a container.
@@ -33,27 +37,58 @@ const (
 // packageName is what a package may be called. apt-get would remove a package for an argument that ends in "-".
 var packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{0,99}[a-z0-9+.]$`)
 
-// keepPackages passes on the packages that were installed in a container that is to be replaced. A container whose
-// packages cannot be read is replaced all the same: it may be damaged, or hostile.
+// keepPackages passes on the packages that were installed in a container that is to be replaced.
 func (e *ensuring) keepPackages(ctx context.Context, data *define.InspectContainerData) error {
-	if e.spec.Replacing == nil {
+	if e.spec.Replacing == nil || e.container.Created { // nothing was installed in a container that never ran
 		return nil
 	}
+	names, err := e.left(ctx, data)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return e.spec.Replacing(ctx, names)
+}
+
+// Packages returns the packages that were installed in a room's container, for another one that Reinstall is called
+// for. It stops the container. If there is none, nothing was installed.
+func (p *Podman) Packages(ctx context.Context, room, name string) ([]string, error) {
+	unlock, err := p.names.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	data, err := p.inspect(ctx, name)
+	if err != nil {
+		if err = explain(err, "inspect container", name); errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return nil, err
+	}
+	if err := owned(data, room); err != nil {
+		return nil, err
+	}
+	e := ensuring{Podman: p, spec: Spec{Room: room, Name: name}}
+	return e.left(ctx, data)
+}
+
+// left is installed with a note in place of packages that cannot be read. Nothing waits for those: the container may be
+// damaged, or hostile.
+func (e *ensuring) left(ctx context.Context, data *define.InspectContainerData) ([]string, error) {
 	names, err := e.installed(ctx, data)
 	switch {
 	case errors.Is(err, ErrUnreachable), ctx.Err() != nil:
-		return err
+		return nil, err
 	case err != nil:
 		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("cannot read which packages were installed in the container")
-	case len(names) > 0:
-		return e.spec.Replacing(ctx, names)
+		return []string{unread}, nil
+	case len(names) > maxPackages:
+		return append(names[:maxPackages-1:maxPackages-1], fmt.Sprintf("(%d more)", len(names)-maxPackages+1)), nil
 	}
-	return nil
+	return names, nil
 }
 
-// installed returns the packages that were installed in a container on request, and that its image does not have: at
-// most MaxPackages, in order. It stops the container, because podman reads files reliably only while nothing changes
-// them.
+// installed returns the packages that were installed in a container on request, and that its image does not have, in
+// order. It stops the container, because podman reads files reliably only while nothing changes them.
 func (e *ensuring) installed(ctx context.Context, data *define.InspectContainerData) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, packageTime)
 	defer cancel()
@@ -75,12 +110,7 @@ func (e *ensuring) installed(ctx context.Context, data *define.InspectContainerD
 	if err != nil {
 		return nil, err
 	}
-	there = slices.DeleteFunc(there, func(name string) bool { return slices.Contains(before, name) })
-	if len(there) > MaxPackages {
-		e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Int("packages", len(there)).Int("kept", MaxPackages).Msg("too many packages were installed in the container")
-		there = there[:MaxPackages]
-	}
-	return there, nil
+	return slices.DeleteFunc(there, func(name string) bool { _, had := slices.BinarySearch(before, name); return had }), nil
 }
 
 // imagePackages are the packages of the image that was asked about last: all rooms leave the same one.
@@ -179,6 +209,10 @@ func (p *Podman) copyOut(ctx context.Context, id, path string) ([]byte, error) {
 		do, err := containers.CopyToArchive(p.with(ctx), id, path, w)
 		if err == nil {
 			err = do()
+		}
+		var model *errorhandling.ErrorModel
+		if errors.As(err, &model) && model.ResponseCode == http.StatusNotFound {
+			err = fmt.Errorf("%w: %w", ErrNotFound, err) // of a file, podman only says so by the code
 		}
 		w.CloseWithError(explain(err, "copy "+path+" from container", id))
 	}()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -39,7 +41,7 @@ func TestRequestedIn(t *testing.T) {
 	}
 }
 
-// A container whose package database is hostile is replaced like any other.
+// A container whose package database is hostile is replaced like any other, and somebody hears that packages may be lost.
 func TestReplaceHostilePackages(t *testing.T) {
 	t.Parallel()
 	spec := testSpec(t)
@@ -53,15 +55,77 @@ func TestReplaceHostilePackages(t *testing.T) {
 	} {
 		sh(t, container, "rm -rf /var/lib/dpkg/status; mkdir -p /var/lib/dpkg; "+prepare)
 		spec.Fresh, spec.Image, other = true, other, spec.Image
+		var passed []string
 		spec.Replacing = func(_ context.Context, names []string) error {
-			t.Errorf("%s: replaced with packages %q", prepare, names)
+			passed = names
 			return nil
 		}
 		again := ensure(t, spec)
 		if again.ID == container.ID {
 			t.Error(prepare, ": the container was not replaced")
 		}
+		if diff := gocmp.Diff([]string{unread}, passed); diff != "" {
+			t.Errorf("%s: %s", prepare, diff)
+		}
 		container = again
+	}
+}
+
+// installs makes a container look as if packages had been installed in it.
+func installs(t *testing.T, container *Container, count int) {
+	t.Helper()
+	sh(t, container, fmt.Sprintf(`mkdir -p /var/lib/dpkg; for i in $(seq 1001 %d); do printf 'Package: p%%s\nStatus: install ok installed\n\n' $i; done > /var/lib/dpkg/status`, 1000+count))
+}
+
+// The packages are passed on whatever the reason for a new container is, and as many as there are.
+func TestPackagesOfRemadeContainer(t *testing.T) {
+	t.Parallel()
+	spec := testSpec(t)
+	container := ensure(t, spec)
+	installs(t, container, 2)
+	var passed []string
+	spec.Replacing = func(_ context.Context, names []string) error { passed = names; return nil }
+	spec.Gateway = filepath.Join(t.TempDir(), "elsewhere")
+	again := ensure(t, spec)
+	if diff := gocmp.Diff([]string{"p1001", "p1002"}, passed); diff != "" || again.ID == container.ID {
+		t.Fatal(diff, again)
+	}
+	installs(t, again, maxPackages)
+	names, err := testPodman.Packages(t.Context(), spec.Room, again.Name)
+	if err != nil || len(names) != maxPackages || names[maxPackages-1] != "p1300" {
+		t.Errorf("%d packages, %v", len(names), err)
+	}
+	again = ensure(t, spec) // which was stopped
+	installs(t, again, maxPackages+7)
+	names, err = testPodman.Packages(t.Context(), spec.Room, again.Name)
+	if err != nil || len(names) != maxPackages || names[maxPackages-1] != "(8 more)" {
+		t.Errorf("%d packages, %q, %v", len(names), names[len(names)-1], err)
+	}
+	if _, err := testPodman.Packages(t.Context(), spec.Room+"x", again.Name); !errors.Is(err, ErrNameTaken) {
+		t.Error("another room's:", err)
+	}
+	if err := testPodman.Destroy(t.Context(), again.Name); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := testPodman.Packages(t.Context(), spec.Room, again.Name); names != nil || err != nil {
+		t.Error(names, err)
+	}
+}
+
+// What is not even tried is reported as missing.
+func TestReinstallNotes(t *testing.T) {
+	t.Parallel()
+	container := testContainer(t)
+	missing, err := container.Reinstall(t.Context(), []string{unread, "(8 more)", "-x"})
+	if diff := gocmp.Diff([]string{unread, "(8 more)"}, missing); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	var many []string
+	for i := range maxReinstalled + 2 {
+		many = append(many, fmt.Sprintf("p%d", 1000+i))
+	}
+	if missing, err = container.Reinstall(t.Context(), append(many, unread)); len(missing) != len(many)+1 || missing[len(many)-1] != many[len(many)-1] {
+		t.Errorf("%d are missing, %v", len(missing), err)
 	}
 }
 

@@ -40,8 +40,9 @@ type Spec struct {
 	// Fresh recreates the container, on its volumes, if Image now names a newer image
 	// than the one it was created from, or if it is Outdated. Nothing may be running in it.
 	Fresh bool
-	// Replacing is called before Fresh removes a container in which Debian packages were installed, with their names.
-	// The container stays if it fails. It may be called again with the same ones.
+	// Replacing is called before a container is removed in which Debian packages were installed, with what Reinstall is
+	// to be called with for the new one: their names, and notes about others. The container stays if it fails. It may be
+	// called again with the same ones.
 	Replacing func(ctx context.Context, packages []string) error
 	// Version is the bot's version, for the label.
 	Version string

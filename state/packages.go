@@ -2,11 +2,12 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"slices"
 )
 
-// maxPackages bounds the packages of a room.
-const maxPackages = 100
+// maxPackages bounds the packages of a room, and notes about others. A note is in parentheses.
+const maxPackages = 300
 
 // Packages returns the packages that were installed in a container of the room that has been replaced, and that are to
 // be installed in the new one.
@@ -16,7 +17,8 @@ func (s *Store) Packages(room string) []string {
 	return slices.Clone(s.now.packages[room])
 }
 
-// AddPackages adds packages that are to be installed in the room's next container. Those beyond maxPackages are dropped.
+// AddPackages adds packages that are to be installed in the room's next container. A note replaces those beyond
+// maxPackages.
 func (s *Store) AddPackages(ctx context.Context, room string, names []string) error {
 	return s.update(ctx, func(c *contents) bool { return c.addPackages(room, names) })
 }
@@ -34,7 +36,9 @@ func (c *contents) addPackages(room string, names []string) bool {
 	all := slices.Concat(c.packages[room], names)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	all = all[:min(len(all), maxPackages)]
+	if len(all) > maxPackages {
+		all = append(all[:maxPackages-1], fmt.Sprintf("(%d more)", len(all)-maxPackages+1))
+	}
 	if slices.Equal(all, c.packages[room]) {
 		return false
 	}

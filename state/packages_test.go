@@ -32,6 +32,9 @@ func TestStorePackages(t *testing.T) {
 	if n := len(s.Packages("!b:x")); n != maxPackages {
 		t.Errorf("%d packages, want %d", n, maxPackages)
 	}
+	if got := s.Packages("!b:x"); got[maxPackages-1] != fmt.Sprintf("(%d more)", maxPackages+4) {
+		t.Errorf("the last one is %q", got[maxPackages-1])
+	}
 	must(t, s.DropPackages(ctx, "!b:x"))
 	if s = openStore(t, dir); s.Packages("!b:x") != nil || strings.Contains(readState(t, dir), "packages") {
 		t.Error("packages are left:", s.Packages("!b:x"))

@@ -95,7 +95,7 @@ func compose(in Input, task string, room room) string {
 		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
 	}
 	if len(in.Lost) > 0 {
-		b.WriteString("Your container has been replaced by one with a newer image. These packages, which were installed in the old one, could not be reinstalled: " +
+		b.WriteString("Your container has been replaced by a new one. These packages, which were installed in the old one, could not be reinstalled: " +
 			clean.Cut(strings.Join(in.Lost, " "), maxOpening) + "\n\n")
 	}
 	b.WriteString(known(in.Memory))

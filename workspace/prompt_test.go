@@ -35,7 +35,7 @@ discovered conventions to /workspace/context.md.
 			"The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n" +
 				before + "[alice]: go on\n" + after},
 		{"after its packages were lost", Input{Task: "go on", Asker: "alice", Lost: []string{"bc", "g++"}},
-			"Your container has been replaced by one with a newer image. These packages, which were installed in the old one, could not be reinstalled: bc g++\n\n" +
+			"Your container has been replaced by a new one. These packages, which were installed in the old one, could not be reinstalled: bc g++\n\n" +
 				before + "[alice]: go on\n" + after},
 		{"after a task that was stopped", Input{Task: "what time is it?", Asker: "alice", Ended: "🛑 Stopped, as bob asked."},
 			"The previous task ended differently from what this session knows. The room was told:\n[bot]: 🛑 Stopped, as bob asked.\n" +

@@ -65,6 +65,25 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	return container, nil
 }
 
+// Retire removes the room's container. What was installed in it is installed in the next one on the same volumes.
+func (e *Env) Retire(ctx context.Context) error {
+	name := e.Store.Container(e.ID)
+	if name == "" {
+		return nil
+	}
+	packages, err := e.Podman.Packages(ctx, e.ID, name)
+	if err == nil && len(packages) > 0 {
+		err = e.Store.AddPackages(ctx, e.ID, packages)
+	}
+	if err != nil && !errors.Is(err, sandbox.ErrNameTaken) {
+		return fmt.Errorf("keep packages of container %s: %w", name, err)
+	}
+	if err := e.Podman.Destroy(ctx, name); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		return fmt.Errorf("destroy container %s: %w", name, err)
+	}
+	return nil
+}
+
 // OpenModel lets a task's run use its model, until closeModel. A run that outlived the bot needs it before the room's
 // gateway is open.
 func (e *Env) OpenModel(rec state.Task) {

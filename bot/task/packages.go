@@ -10,9 +10,9 @@ import (
 )
 
 // reinstall installs in a new container the packages that were installed in the one that it replaced. It tells the room,
-// and the prompt of this task, which ones could not be installed. The list stays in state.json until the task's record
-// says what became of it; until then, the installation is found again in the container, where it goes on when the bot
-// or the task is stopped.
+// and the prompt of this task, which ones could not be installed, with notes about those that could not be recorded. The
+// list stays in state.json until the task's record says what became of it; until then, the installation is found again
+// in the container, where it goes on when the bot or the task is stopped.
 func (a *attempt) reinstall(ctx context.Context) error {
 	t, env := a.task, a.task.env
 	names := env.Store.Packages(env.ID)
@@ -20,7 +20,7 @@ func (a *attempt) reinstall(ctx context.Context) error {
 		return nil
 	}
 	if t.rec.Restored != a.container.ID {
-		a.shown.set("the sandbox has a new image: reinstalling what was installed in the old one")
+		a.shown.set("the sandbox is a new one: reinstalling what was installed in the old one")
 		lost, err := a.container.Reinstall(ctx, names)
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -119,7 +119,18 @@ func (v Voice) overflow() Message {
 
 // lost returns the notice about packages that could not be reinstalled.
 func (v Voice) lost() Message {
-	return v.bare(state.KindReply, "-packages-"+Hash(v.t.rec.Restored), "📦 The sandbox has a new image. These packages were installed in the old one and could not be reinstalled: "+text.Code(strings.Join(v.t.rec.Lost, " ")))
+	names, notes := "", ""
+	for _, lost := range v.t.rec.Lost {
+		if strings.HasPrefix(lost, "(") {
+			notes += " " + lost
+		} else {
+			names += " " + lost
+		}
+	}
+	if names = strings.TrimSpace(names); names != "" {
+		names = " " + text.Code(text.Cut(names, maxAround))
+	}
+	return v.bare(state.KindReply, "-packages-"+Hash(v.t.rec.Restored), "📦 The sandbox is a new one. These packages were installed in the old one and could not be reinstalled:"+names+notes)
 }
 
 // Queued returns the reaction for a queued task.
