@@ -38,11 +38,16 @@ var (
 	ErrStuck = sentence.New(errors.New("the container does not start a run"), "The room's container did not start the agent within a minute, so I restarted it. Processes that were running in it have ended; files are still there. Send the task again. If this happens again, an owner can replace the container with `!reset sandbox`.")
 	// ErrLocked: a process in the container keeps runs from starting.
 	ErrLocked = sentence.New(errors.New("runs are locked"), "A program that still runs in the room's container keeps me from starting the agent there. `!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
+	// ErrExhausted: no process can be started in the container, because others have used up what it may have.
+	ErrExhausted = sentence.New(errors.New("no process can be started in the container"), "Nothing can be started in the room's container any more: its processes have used up the limit (SANDBOX_PIDS). `!reset sandbox` replaces the container; `/workspace` and `/root` stay.")
 	// ErrNotEmpty: the room already has volumes.
 	ErrNotEmpty = sentence.New(errors.New("the room already has volumes"), "A room in the backup already has volumes on this host, which were left alone. Use -force to replace them.")
 	// ErrNoSlot: all user ID ranges are in use.
 	ErrNoSlot = sentence.New(errors.New("no user ID range left"), "This host has no free user ID range for another room. The operator can remove unused workspaces with `podman volume rm`.")
 )
+
+// exhausted is how the kernel says that there can be no more processes.
+const exhausted = "resource temporarily unavailable"
 
 // texts maps parts of podman's error messages to kinds. The first match counts.
 var texts = []struct {
@@ -60,6 +65,9 @@ var texts = []struct {
 	{"container state improper", ErrNotRunning},
 	{"is not running", ErrNotRunning},
 	{"is paused", ErrNotRunning},
+	{exhausted, ErrExhausted},
+	{"Resource temporarily unavailable", ErrExhausted},      // crun
+	{"read init-p: connection reset by peer", ErrExhausted}, // runc
 	{"cannot allocate memory", ErrOutOfMemory},
 	{"out of memory", ErrOutOfMemory},
 	{"no space left on device", ErrNoSpace},
@@ -75,11 +83,8 @@ func kindOf(err error) *sentence.Error {
 	var model *errorhandling.ErrorModel
 	switch {
 	case errors.As(err, &model):
-		text := model.Because + "\n" + model.Message
-		for _, t := range texts {
-			if strings.Contains(text, t.part) {
-				return t.kind
-			}
+		if kind := kindIn(model.Because + "\n" + model.Message); kind != nil {
+			return kind
 		}
 		if model.ResponseCode == http.StatusServiceUnavailable {
 			return ErrUnreachable
@@ -88,6 +93,16 @@ func kindOf(err error) *sentence.Error {
 	case errors.As(err, &connect), errors.As(err, &op), errors.Is(err, io.EOF),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return ErrUnreachable
+	}
+	return nil
+}
+
+// kindIn returns the kind of an error with this text, or nil.
+func kindIn(text string) *sentence.Error {
+	for _, t := range texts {
+		if strings.Contains(text, t.part) {
+			return t.kind
+		}
 	}
 	return nil
 }

@@ -67,7 +67,11 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 		return Result{}, explain(err, "exec in container", c.Name)
 	}
 	if text := stderr.kept.String(); code == exitRuntime && stdout.kept.Len() == 0 && strings.Contains(text, "OCI runtime error") {
-		return Result{}, fmt.Errorf("exec in container %s: %s", c.Name, strings.TrimSpace(text))
+		err := errors.New(strings.TrimSpace(text))
+		if kind := kindIn(text); kind == ErrExhausted {
+			err = fmt.Errorf("%w: %w", kind, err)
+		}
+		return Result{}, fmt.Errorf("exec in container %s: %w", c.Name, err)
 	}
 	return Result{
 		Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes(), Code: code,

@@ -23,7 +23,7 @@ const restartTime = time.Minute
 
 // Run is StartRun and FollowRun from the beginning, usually on a line to the container. It calls begun when the run has
 // been started or exists already. If the container does not start it in time, or something in it prevents that, the
-// container is restarted, and the error is ErrStuck or ErrLocked.
+// container is restarted, and the error is ErrStuck, ErrLocked or ErrExhausted.
 func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun func(existed bool)) (RunStatus, error) {
 	if err := spec.Check(); err != nil {
 		return RunStatus{}, err
@@ -42,7 +42,7 @@ func (c *Container) Run(ctx context.Context, spec RunSpec, w io.Writer, begun fu
 	if ctx.Err() == nil && errors.Is(context.Cause(within), ErrStuck) {
 		err = fmt.Errorf("start run %s: %w", spec.ID, ErrStuck)
 	}
-	if errors.Is(err, ErrStuck) || errors.Is(err, ErrLocked) {
+	if errors.Is(err, ErrStuck) || errors.Is(err, ErrLocked) || errors.Is(err, ErrExhausted) {
 		return RunStatus{}, errors.Join(err, c.Restart(ctx, err))
 	}
 	return status, err

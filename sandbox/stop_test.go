@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io"
 	"strings"
 	"testing"
 )
@@ -92,6 +94,40 @@ func TestNoZombies(t *testing.T) {
 // A run that has used up the container's processes cannot take down PID 1 or its own supervisor, and can be stopped
 // although nothing else can be executed.
 func TestStopRunWithoutProcesses(t *testing.T) {
+	container, spec := withoutProcesses(t)
+	if again := ensure(t, spec); again.Started {
+		t.Error("PID 1 had ended")
+	}
+	if err := container.StopRun(t.Context(), "bomb"); err != nil {
+		t.Fatal(err)
+	}
+	if got := sleepers(t, container); len(got) != 0 {
+		t.Errorf("%d still sleep", len(got))
+	}
+	if status, err := container.RunStatus(t.Context(), "bomb"); err != nil || status.State == RunRunning {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// A run that cannot start because processes are left over from others has the container restarted, and starts then.
+func TestRunWithoutProcesses(t *testing.T) {
+	container, _ := withoutProcesses(t)
+	spec := RunSpec{ID: "next", Dir: "/", Argv: []string{"echo", "hello"}}
+	if _, err := container.Run(t.Context(), spec, io.Discard, func(bool) { t.Error("it has begun") }); !errors.Is(err, ErrExhausted) {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if _, err := container.Run(t.Context(), spec, &out, func(bool) {}); err != nil || out.String() != "hello\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if got := sleepers(t, container); len(got) != 0 {
+		t.Errorf("%d still sleep", len(got))
+	}
+}
+
+// withoutProcesses returns a container in which a run has used up all processes.
+func withoutProcesses(t *testing.T) (*Container, Spec) {
+	t.Helper()
 	spec := testSpec(t)
 	spec.PIDs = 64
 	if !hostOf(t).can("pids") {
@@ -109,18 +145,7 @@ func TestStopRunWithoutProcesses(t *testing.T) {
 		failed++
 		return failed == 3
 	})
-	if again := ensure(t, spec); again.Started {
-		t.Error("PID 1 had ended")
-	}
-	if err := container.StopRun(t.Context(), "bomb"); err != nil {
-		t.Fatal(err)
-	}
-	if got := sleepers(t, container); len(got) != 0 {
-		t.Errorf("%d still sleep", len(got))
-	}
-	if status, err := container.RunStatus(t.Context(), "bomb"); err != nil || status.State == RunRunning {
-		t.Errorf("%+v, %v", status, err)
-	}
+	return container, spec
 }
 
 // What was parked ends with the container, and what is left of it does not count.
