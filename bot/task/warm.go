@@ -3,6 +3,7 @@ package task
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type Warm struct {
 
 	mu       sync.Mutex
 	rooms    map[string]*parked
+	failed   map[string]time.Time // when that was in rooms where no run can be parked
 	starting int // tasks whose agent has not shown a sign of life
 }
 
@@ -33,7 +35,8 @@ const (
 	// initializing is about how long a parked run keeps a processor busy.
 	initializing = time.Second
 	quietPoll    = 50 * time.Millisecond
-	// rechecked is how often a sign of life makes sure that a parked run is still there: the kernel may have ended it.
+	// rechecked is how often a sign of life makes sure that a parked run is still there: the kernel may have ended it. It is
+	// also how long none is parked after one could not be, for example because there are too many files to look at.
 	rechecked = 30 * time.Second
 )
 
@@ -53,7 +56,7 @@ func (p *parked) there(now time.Time) bool { return p.in != nil && now.Before(p.
 
 // NewWarm returns a Warm for at most max rooms.
 func NewWarm(max int, d time.Duration) *Warm {
-	return &Warm{max: max, time: d, now: time.Now, turn: make(chan struct{}, 1), rooms: map[string]*parked{}}
+	return &Warm{max: max, time: d, now: time.Now, turn: make(chan struct{}, 1), rooms: map[string]*parked{}, failed: map[string]time.Time{}}
 }
 
 // begin notes a sign of life in a room. If it returns a parked run, that has to be started, or must be found waiting, and
@@ -67,9 +70,11 @@ func (w *Warm) begin(room, like string) *parked {
 			delete(w.rooms, id)
 		}
 	}
+	maps.DeleteFunc(w.failed, func(_ string, at time.Time) bool { return now.Sub(at) >= rechecked })
+	_, failed := w.failed[room]
 	own := w.rooms[room]
 	switch {
-	case w.max <= 0, own != nil && own.busy:
+	case w.max <= 0, failed, own != nil && own.busy:
 		return nil
 	case own != nil && own.like == like && now.Sub(own.checked) < rechecked:
 		own.used = now
@@ -125,6 +130,7 @@ func (w *Warm) end(room string, own *parked, is parked) {
 	}
 	if is.in == nil {
 		delete(w.rooms, room)
+		w.failed[room] = w.now()
 		return
 	}
 	is.used, is.checked = own.used, w.now()
@@ -171,6 +177,7 @@ func (w *Warm) Forget(room string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.rooms, room)
+	delete(w.failed, room)
 }
 
 // starts notes that a task is about to start its agent. The caller calls the result when the agent works, or later.

@@ -64,6 +64,7 @@ func TestWarm(t *testing.T) {
 	if w.Count() != 1 || w.Has("d") {
 		t.Errorf("%d are parked", w.Count())
 	}
+	check("soon after it failed", "d", "x", false, "")
 	check("a sign of life soon after it was there", "c", "x", false, "")
 	now = now.Add(rechecked)
 	check("a sign of life later: is it still there?", "c", "x", true, "")
