@@ -25,7 +25,7 @@ type Warm struct {
 	mu       sync.Mutex
 	rooms    map[string]*parked
 	failed   map[string]time.Time // when that was in rooms where no run can be parked
-	starting int // tasks whose agent has not shown a sign of life
+	starting int                  // tasks whose agent has not shown a sign of life
 }
 
 const (
