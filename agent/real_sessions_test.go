@@ -35,9 +35,9 @@ echo '{}' > session-unknown.jsonl; touch -d 2019-01-01 session-unknown.jsonl`, o
 	age()
 	count := func() string {
 		t.Helper()
-		return strings.TrimSpace(r.sh(t, `cd /root/.gemini/tmp/*/chats; echo $(ls -d session-* | wc -l) $(ls -d 0000* ../0000* | wc -l) $(ls -d ../tool-outputs/session-0000* | wc -l) $(ls ../logs | grep -c 0000)`))
+		return strings.TrimSpace(r.sh(t, `cd /root/.gemini/tmp/*/chats; echo $(ls -d session-2026-01-01* session-unknown* | wc -l) $(ls -d 0000* ../0000* | wc -l) $(ls -d ../tool-outputs/session-0000* | wc -l) $(ls ../logs | grep -c 0000)`))
 	}
-	if got := count(); got != "43 80 40 40" {
+	if got := count(); got != "41 80 40 40" {
 		t.Fatalf("prepared: %s", got)
 	}
 	again := func(task Task) Outcome {
@@ -51,12 +51,12 @@ echo '{}' > session-unknown.jsonl; touch -d 2019-01-01 session-unknown.jsonl`, o
 		return o
 	}
 	again(Task{Prompt: "[alice]: which bird?"})
-	if got := count(); got != "43 80 40 40" {
+	if got := count(); got != "41 80 40 40" {
 		t.Errorf("not knowing what is needed, it kept %s", got)
 	}
 	age()
 	again(Task{Prompt: "[alice]: which bird again?", Needed: []string{asked}})
-	if got := count(); got != "22 40 20 20" {
+	if got := count(); got != "20 40 20 20" {
 		t.Errorf("it kept %s", got)
 	}
 	if got := r.sh(t, `cd /root/.gemini/tmp/*/chats; ls | grep -e 00000010 -e 00000029 -e unknown; ls session-*00000030.jsonl`); got != "session-2026-01-01T00-00-00000030.jsonl\n" {
