@@ -3,6 +3,7 @@ package recall
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -47,7 +48,14 @@ func (d *den) sh(script string) string {
 func (d *den) sync() {
 	d.t.Helper()
 	defer func(began time.Time) { d.t.Logf("sync took %v", time.Since(began).Round(time.Millisecond)) }(time.Now())
-	if err := d.Sync(d.t.Context(), d.room, d.container); err != nil {
+	err := d.Sync(d.t.Context(), d.room, d.container)
+	for range 5 { // what a slow host cannot write within filesTime is written after the next task
+		if !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		err = d.Sync(d.t.Context(), d.room, d.container)
+	}
+	if err != nil {
 		d.t.Fatal(err)
 	}
 }
