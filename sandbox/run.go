@@ -77,7 +77,7 @@ func started(id string, line []byte) (answer boxinit.Answer, err error) {
 	case err != nil:
 		return answer, fmt.Errorf("start run %s: read answer: %w", id, err)
 	case answer.Weak != "":
-		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrWeak, answer.Weak)
+		return answer, fmt.Errorf("start run %s: %w: %.2000s", id, ErrWeak, answer.Weak)
 	case answer.Present != "":
 		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrFileExists, answer.Present)
 	case strings.Contains(answer.Error, exhausted):
