@@ -35,7 +35,7 @@ echo '{}' > session-unknown.jsonl; touch -d 2019-01-01 session-unknown.jsonl`, o
 	age()
 	count := func() string {
 		t.Helper()
-		return strings.TrimSpace(r.sh(t, `cd /root/.gemini/tmp/*/chats; echo $(ls -d session-2026-01-01* session-unknown* | wc -l) $(ls -d 0000* ../0000* | wc -l) $(ls -d ../tool-outputs/session-0000* | wc -l) $(ls ../logs | grep -c 0000)`))
+		return strings.TrimSpace(r.sh(t, `cd /root/.gemini/tmp/*/chats; echo $(ls -d session-2026-01-01* session-unknown* 2>/dev/null | wc -l) $(ls -d 0000* ../0000* | wc -l) $(ls -d ../tool-outputs/session-0000* | wc -l) $(ls ../logs | grep -c 0000)`))
 	}
 	if got := count(); got != "41 80 40 40" {
 		t.Fatalf("prepared: %s", got)
