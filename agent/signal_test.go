@@ -52,7 +52,7 @@ Found two PostgreSQL instances. The plan said "back up the database" but didn't 
 		{"two", whole + strings.ReplaceAll(whole, "Which", "What"), func(string) Signal {
 			return asked("Which?", "Two found.", "", "What?\nTwo found.")
 		}},
-		{"begun anew", "<<<NEED_INPUT>>>\nWhi\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "Whi", "") }},
+		{"begun again", "<<<NEED_INPUT>>>\nWhi\n" + whole, func(string) Signal { return asked("Which?", "Two found.", "Whi", "") }},
 		{"two contexts", "<<<NEED_INPUT>>>\nq\n<<<CONTEXT>>>\na\n<<<CONTEXT>>>\nb\n<<<END_INPUT>>>", func(string) Signal { return asked("q", "a\nb", "", "") }},
 		{"a marker in the question's words", "<<<NEED_INPUT>>>\nis <<<NEED_INPUT>>> right?\n<<<END_INPUT>>>", func(string) Signal { return asked("is right?", "", "", "") }},
 		{"a marker for a question", "<<<NEED_INPUT>>>\n\\ <<<NEED_INPUT>>>\n<<<END_INPUT>>>", func(string) Signal { return asked("\\", "", "", "") }},

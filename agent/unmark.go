@@ -14,7 +14,7 @@ const leastPart = len("<<<NEED")
 
 // Unmark removes the markers of signals from a text for people, with lines that contain nothing else, and a marker that
 // the end of the text cuts. A signal that counts was taken out before; what is left of one without a question, of a
-// second one or of one that was begun anew is no more than its words. Markers stay in code and in block quotes, where
+// second one or of one that was begun again is no more than its words. Markers stay in code and in block quotes, where
 // the text is about them.
 func Unmark(text string) string {
 	if !strings.Contains(text, "<<<") {

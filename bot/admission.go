@@ -51,8 +51,8 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 }
 
 // settle marks our messages whose echoes are among the events as sent, and archives
-// what was answered before. An event that panics here does not stop the others. Call it before the events are committed: echoes arrive only
-// once.
+// what was answered before. An event that panics here does not stop the others. Call it
+// before the events are committed: echoes arrive only once.
 func (a *admission) settle(ctx context.Context) error {
 	for _, e := range a.echoes {
 		err := a.bot.guarded(e.Room, "reading an echo", func() error {

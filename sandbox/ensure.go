@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
-	rspec "github.com/opencontainers/runtime-spec/specs-go"
 
 	"matrix-tui/state/retry"
 )
@@ -187,115 +184,4 @@ func owned(data *define.InspectContainerData, room string) error {
 		return fmt.Errorf("container %s is labelled for room %q: %w", data.Name, label, ErrNameTaken)
 	}
 	return nil
-}
-
-// makeGateway creates the gateway directory, which a reboot may have removed: neither
-// create nor start works without it.
-func (e *ensuring) makeGateway() error {
-	if e.spec.Gateway == "" {
-		return nil
-	}
-	if err := os.MkdirAll(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("create gateway directory: %w", err)
-	}
-	// Root in the container is an unprivileged user on the host, so it needs these permissions.
-	if err := os.Chmod(e.spec.Gateway, 0o755); err != nil {
-		return fmt.Errorf("set permissions of gateway directory: %w", err)
-	}
-	return nil
-}
-
-func (e *ensuring) create(ctx context.Context) error {
-	if err := e.makeGateway(); err != nil {
-		return err
-	}
-	imageID, err := e.ImageID(ctx, e.spec.Image)
-	if err != nil {
-		return err
-	}
-	slot, err := e.volumesFor(ctx, e.spec.volumesOf())
-	if err != nil {
-		return err
-	}
-	limits, missing := &rspec.LinuxResources{}, []string(nil)
-	if !e.unlimited {
-		host, err := e.about(ctx)
-		if err != nil {
-			return err
-		}
-		limits, missing = e.spec.resources(host)
-	}
-	for _, controller := range missing {
-		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
-	}
-	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
-		return err
-	}
-	g := e.spec.generator(imageID, slot, limits)
-	profile, removeProfile, err := writeProfile(e.spec.Gateway)
-	if err != nil {
-		return err
-	}
-	defer removeProfile()
-	g.SeccompProfilePath = profile
-	err = explain(e.createTogether(ctx, g), "create container", e.spec.Name)
-	if errors.Is(err, ErrNameTaken) {
-		return nil // created concurrently; the next step inspects it
-	}
-	e.container.Created = err == nil
-	return err
-}
-
-func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {
-	if err := e.makeGateway(); err != nil {
-		return err
-	}
-	if e.container.init == initMount {
-		if _, err := e.initFile(ctx, data.Config.Labels[labelImage]); err != nil && !errors.Is(err, ErrImageMissing) {
-			return err
-		}
-	}
-	err := containers.Start(e.with(ctx), data.ID, nil)
-	if err == nil {
-		e.container.Started = true
-		return nil
-	}
-	err = explain(err, "start container", e.spec.Name)
-	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrUnreachable), errors.Is(err, ErrNoSpace), errors.Is(err, ErrOutOfMemory), errors.Is(err, ErrNoKeys):
-		return err
-	case errors.Is(err, ErrNotFound):
-		return nil // removed meanwhile; the next step recreates it
-	case !e.unlimited && refusesLimits(err):
-		e.unlimited = true
-		e.warnOnce("any", "this host cannot start containers with limits: starting without ("+err.Error()+")")
-		if err := e.keepPackages(ctx, data); err != nil {
-			return err
-		}
-		return e.remove(ctx, data.ID)
-	}
-	if e.remade {
-		return err
-	}
-	return e.remake(ctx, data, err.Error())
-}
-
-// refusesLimits reports whether a start failed because of cgroup limits.
-func refusesLimits(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "cgroup") && (strings.Contains(text, "memory") ||
-		strings.Contains(text, "cpu") || strings.Contains(text, "pids") || strings.Contains(text, "controller"))
-}
-
-// remake removes an unusable container; the next step creates a new one on its volumes.
-func (e *ensuring) remake(ctx context.Context, data *define.InspectContainerData, why string) error {
-	if e.remade {
-		return fmt.Errorf("the container was recreated and still cannot be used: %s", why)
-	}
-	if err := e.keepPackages(ctx, data); err != nil {
-		return err
-	}
-	e.remade = true
-	e.log.Warn().Str("container", e.spec.Name).Str("room", e.spec.Room).Str("reason", why).Msg("container cannot be used: recreating it on its volumes")
-	return e.remove(ctx, data.ID)
 }

@@ -207,7 +207,7 @@ func TestSaidAgain(t *testing.T) {
 	}
 }
 
-// When most lines of MEMORY.md are gone at once, an agent has written it anew: they come back. Of a few, a person has
+// When most lines of MEMORY.md are gone at once, an agent has rewritten it: they come back. Of a few, a person has
 // taken care.
 func TestRewrittenFile(t *testing.T) {
 	m := newMemory(t)
