@@ -138,7 +138,7 @@ func (c *Container) Restart(ctx context.Context, why error) error {
 		return err
 	}
 	defer unlock()
-	c.podman.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("the container does not do what it must: restarting it")
+	c.podman.log.Warn().Str("container", c.Name).Str("room", c.Room).AnErr("reason", why).Msg("the container does not start or stop a run: restarting it")
 	err = containers.Restart(c.podman.with(ctx), c.ID, new(containers.RestartOptions).WithTimeout(1))
 	return explain(err, "restart container", c.Name)
 }

@@ -2,9 +2,7 @@ package bottest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -145,16 +143,24 @@ func (b *Bot) Parked(ctx context.Context, n int, containers ...string) error {
 	})
 }
 
-// ParkedPIDs returns the process IDs of the Geminis that are parked in the containers: the host's, unless a container has
-// a kernel of its own.
-func (b *Bot) ParkedPIDs(ctx context.Context, containers ...string) (pids []int, err error) {
-	lines, err := b.parked(ctx, containers)
-	for _, line := range lines {
-		first, _, _ := strings.Cut(line, " ")
-		pid, wrong := strconv.Atoi(first)
-		pids, err = append(pids, pid), errors.Join(err, wrong)
+// ProcessorTime returns the processor time that containers have used so far, all of them together.
+func (b *Bot) ProcessorTime(ctx context.Context, containers ...string) (sum time.Duration, err error) {
+	out, err := host.MustPodman(ctx, append([]string{"stats", "--no-stream", "--format", "{{.CPUTime}}"}, containers...)...)
+	if err != nil {
+		return 0, err
 	}
-	return pids, err
+	times := strings.Fields(out)
+	if len(times) != len(containers) {
+		return 0, fmt.Errorf("podman knows the processor time of %d of %d containers", len(times), len(containers))
+	}
+	for _, text := range times {
+		used, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, fmt.Errorf("read processor time: %w", err)
+		}
+		sum += used
+	}
+	return sum, nil
 }
 
 // parked is a line for each Gemini that is parked in the containers.

@@ -197,7 +197,8 @@ func (m *Memory) embedTurn(ctx context.Context, room string) (more bool, err err
 	return true, nil
 }
 
-// embedBatch makes one request, or one for each text if that is refused. No index is open during it. Done says whether there is nothing left to do, for now.
+// embedBatch makes one request, or one for each text if that is refused. No index is open during it. Done says whether
+// there is nothing left to do, for now.
 func (m *Memory) embedBatch(ctx context.Context, room string) (done bool, err error) {
 	e := m.embedder
 	if !e.batches.on(time.Now()) {

@@ -59,6 +59,25 @@ func (s *scene) capture(ctx context.Context, room, held string, do func() error)
 	return bare, err
 }
 
+// captureIn captures the CLI in a new room, and lets it begin its own session.
+func (s *scene) captureIn(ctx context.Context, room string) (*bareRun, error) {
+	if _, err := s.ask(ctx, room, "number 1000", "got 1000"); err != nil { // there is a container then
+		return nil, fmt.Errorf("first answer: %w", err)
+	}
+	bare, err := s.capture(ctx, room, "hold 1000", func() error {
+		_, err := s.ask(ctx, room, "hold 1000", "held 1000")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := bare.warmUp(ctx, "number 1001", "got 1001"); err != nil {
+		bare.close(ctx, &err)
+		return nil, err
+	}
+	return bare, nil
+}
+
 // close adds its error to the error of the function that defers it.
 func (r *bareRun) close(ctx context.Context, err *error) {
 	*err = errors.Join(*err, r.door.gateway.Close(ctx))

@@ -18,17 +18,11 @@ func measureFirst(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer s.close(&err)
-	bare, err := s.capture(ctx, old, "hold 1000", func() error {
-		_, err := s.ask(ctx, old, "hold 1000", "held 1000")
-		return err
-	})
+	bare, err := s.captureIn(ctx, old)
 	if err != nil {
 		return err
 	}
 	defer bare.close(ctx, &err)
-	if err := bare.warmUp(ctx, "number 1001", "got 1001"); err != nil {
-		return err
-	}
 	var atOnce, typed, bares, shares []float64
 	for i := range b.n {
 		number := fmt.Sprint(1100 + i)

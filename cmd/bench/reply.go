@@ -21,20 +21,11 @@ func measureReply(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer s.close(&err)
-	if _, err := s.ask(ctx, room, "number 1000", "got 1000"); err != nil {
-		return fmt.Errorf("first answer: %w", err)
-	}
-	bare, err := s.capture(ctx, room, "hold 1000", func() error {
-		_, err := s.ask(ctx, room, "hold 1000", "held 1000")
-		return err
-	})
+	bare, err := s.captureIn(ctx, room)
 	if err != nil {
 		return err
 	}
 	defer bare.close(ctx, &err)
-	if err := bare.warmUp(ctx, "number 1001", "got 1001"); err != nil {
-		return err
-	}
 	var replies, bares, ours, shares, before, after, bareBefore, bareAfter []float64
 	for i := range b.n {
 		number := fmt.Sprint(1100 + i)

@@ -55,7 +55,7 @@ need_gvisor() {
 			A[PACKAGES]="${A[PACKAGES]:+${A[PACKAGES]} }runsc"
 		fi
 		has_gvisor || die "this host has no gVisor that is new enough, and its apt sources have none." \
-			"With --rootful, it must be newer than Debian 13's. Debian 13 has the package runsc. For Debian 12, add its backports: echo 'deb http://deb.debian.org/debian bookworm-backports main' >/etc/apt/sources.list.d/backports.list" \
+			"With --rootful, it must be newer than Debian 13's. Debian 13 has the package runsc. For Debian 12, add bookworm-backports to the apt sources: https://backports.debian.org/Instructions/" \
 			"Or put runsc into /usr/local/bin: https://gvisor.dev/docs/user_guide/install. Then run this again."
 	fi
 }

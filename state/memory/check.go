@@ -44,7 +44,8 @@ func Files(dir string) ([]string, error) {
 }
 
 // Examine checks one index of the state directory dir. It reads the whole file (60 ms for 36 MB), hardly waits for other
-// processes (a second for one that seems to be creating it), and neither changes nor creates a file: Open repairs what is damaged.
+// processes (a second for one that seems to be creating it), and neither changes nor creates a file: Open repairs what is
+// damaged.
 func Examine(ctx context.Context, dir, file string) Health {
 	h := Health{File: file}
 	for _, name := range []string{file, file + "-wal"} {
