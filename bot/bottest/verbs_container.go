@@ -3,6 +3,7 @@ package bottest
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,7 +146,7 @@ func (b *Bot) Parked(ctx context.Context, n int, containers ...string) error {
 
 // ProcessorTime returns the processor time that containers have used so far, all of them together.
 func (b *Bot) ProcessorTime(ctx context.Context, containers ...string) (sum time.Duration, err error) {
-	out, err := host.MustPodman(ctx, append([]string{"stats", "--no-stream", "--format", "{{.CPUTime}}"}, containers...)...)
+	out, err := host.MustPodman(ctx, append([]string{"stats", "--no-stream", "--format", "{{.CPUNano}}"}, containers...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -154,11 +155,11 @@ func (b *Bot) ProcessorTime(ctx context.Context, containers ...string) (sum time
 		return 0, fmt.Errorf("podman knows the processor time of %d of %d containers", len(times), len(containers))
 	}
 	for _, text := range times {
-		used, err := time.ParseDuration(text)
+		used, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("read processor time: %w", err)
 		}
-		sum += used
+		sum += time.Duration(used)
 	}
 	return sum, nil
 }
