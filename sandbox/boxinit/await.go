@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parkedLook is how often a parked run looks whether it still is one, if it is told of no change: the clock may have been
-// set. Each look takes a tenth of a millisecond of processor time, and there may be eight of them on a host.
-const parkedLook = time.Second
+// parkedLook is how often a parked run looks whether its time is up, because the clock may have been set. The kernel tells
+// it of everything else, and who uses it checks the time as well. Each look costs a millisecond of processor time on a slow
+// host, most of it to wake up.
+const parkedLook = time.Minute
 
 // await is the parked run's wait for its input. It ends the run when that was discarded, or its time is up.
 func (r *supervised) await() {
