@@ -15,7 +15,9 @@ func sleepers(t testing.TB, container *Container) []string {
 }
 
 func TestStopRun(t *testing.T) {
-	container := testContainer(t)
+	spec := testSpec(t)
+	spec.PIDs = 4096 // more than the one that grows can start before a slow host stops it
+	container := ensure(t, spec)
 	// Older processes: a daemon of a run that has ended, and one of a run that is still active.
 	start(t, container, "older", "setsid sleep 2001 & true")
 	start(t, container, "beside", "env -i setsid sleep 2002 & sleep 2003")

@@ -80,12 +80,11 @@ func stop(s store, id string) error {
 
 // settled waits until the supervisor has recorded the end.
 func (s store) settled(id string) error {
-	for range 200 {
+	for begun := time.Now(); time.Since(begun) < stopLimit; time.Sleep(stopPoll) {
 		status, err := s.status(id)
 		if err != nil || status.State != RunRunning {
 			return err
 		}
-		time.Sleep(stopPoll)
 	}
-	return fmt.Errorf("stop run %s: its end was not recorded", id)
+	return fmt.Errorf("stop run %s: its end was not recorded within %s", id, stopLimit)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -40,17 +41,22 @@ func Open(path string, params url.Values) (*sql.DB, error) {
 	return db, nil
 }
 
-// InTx runs do in one transaction and rolls it back if do fails.
+// InTx runs do in one transaction and rolls it back if do fails. If ctx has ended, the error says so: SQLite rolls back at
+// once, and what do tries after that fails for reasons of its own, such as a closed statement.
 func InTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := do(tx); err != nil {
+	if err = do(tx); err == nil {
+		err = tx.Commit()
+	} else {
 		_ = tx.Rollback()
-		return err
 	}
-	return tx.Commit()
+	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
 }
 
 // Code returns the primary result code of an SQLite error, 0 for other errors.
