@@ -67,6 +67,7 @@ var texts = []struct {
 	{"is paused", ErrNotRunning},
 	{exhausted, ErrExhausted},
 	{"Resource temporarily unavailable", ErrExhausted},      // crun
+	{"failed to create new OS thread", ErrExhausted},        // a Go program
 	{"read init-p: connection reset by peer", ErrExhausted}, // runc
 	{"cannot allocate memory", ErrOutOfMemory},
 	{"out of memory", ErrOutOfMemory},

@@ -61,7 +61,7 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
 	result, err := c.command(ctx, "start run "+spec.ID, request, "run", c.strength)
-	if result.Code == exitUsage {
+	if result.Code == exitUsage && strings.HasPrefix(string(result.Stderr), "usage:") {
 		return false, fmt.Errorf("start run %s: %w", spec.ID, ErrOldImage)
 	}
 	if err != nil {
