@@ -21,11 +21,11 @@ var stoppedAfter = regexp.MustCompile(`^I stopped after (1 second|\d+ seconds) \
 func TestRealDeadline(t *testing.T) {
 	r := newReal(t)
 	r.answer(t, `default: {hang: 5m}`)
-	o, _ := r.do(t, Task{Prompt: "hello", Deadline: time.Now().Add(3 * time.Second)})
+	o, _ := r.do(t, Task{Prompt: "hello", Deadline: time.Now().Add(10 * time.Second)})
 	if o.Ended != TimedOut || !stoppedAfter.MatchString(o.Detail) {
 		t.Errorf("%+v", o)
 	}
-	if o.Status.State != sandbox.RunExited || o.Duration <= 0 || o.Duration > 30*time.Second {
+	if o.Status.State != sandbox.RunExited || o.Duration <= 0 || o.Duration > time.Minute {
 		t.Errorf("the run is %s after %v", o.Status.State, o.Duration)
 	}
 }
