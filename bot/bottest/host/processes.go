@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +21,7 @@ func Geminis(containerID string, parked bool) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("list processes: %w", err)
 	}
-	var found []string
+	found := processes{}
 	for _, folder := range folders {
 		read := func(name string) string {
 			data, _ := os.ReadFile(filepath.Join(folder, name)) // it may have ended
@@ -31,9 +33,9 @@ func Geminis(containerID string, parked bool) (string, error) {
 		if (strings.TrimSpace(read("oom_score_adj")) == parkedScore) != parked {
 			continue
 		}
-		found = append(found, started(filepath.Base(folder), read("stat"))...)
+		found.add(filepath.Base(folder), read("stat"))
 	}
-	return strings.Join(found, "\n"), nil
+	return found.String(), nil
 }
 
 // GeminisInside is Geminis for a container with a kernel of its own, which the host cannot look into: the PIDs are the
@@ -44,19 +46,19 @@ func GeminisInside(ctx context.Context, containerID string, parked bool) (string
 	if err != nil {
 		return "", err
 	}
-	var found []string
+	found := processes{}
 	pid, score, name := "", "", ""
 	for line := range strings.Lines(out) {
 		if strings.Contains(line, ") ") {
 			if isGemini(name) && (score == parkedScore) == parked {
-				found = append(found, started(pid, line)...)
+				found.add(pid, line)
 			}
 			continue
 		}
 		pid, name, _ = strings.Cut(line, " ")
 		score, name, _ = strings.Cut(name, " ")
 	}
-	return strings.Join(found, "\n"), nil
+	return found.String(), nil
 }
 
 // geminiFlag is on the command line of each.
@@ -66,11 +68,25 @@ func isGemini(comm string) bool {
 	return strings.HasPrefix(comm, "node") || strings.HasPrefix(comm, "gemini") || strings.HasPrefix(comm, "MainThread")
 }
 
-// started is a line for a process with that stat, none if it has ended.
-func started(pid, stat string) []string {
+// processes are what is known of Gemini processes, by PID.
+type processes map[string]struct{ parent, line string }
+
+// add adds the process with that stat, unless it has ended.
+func (p processes) add(pid, stat string) {
 	_, rest, _ := strings.Cut(stat, ") ")
 	if fields := strings.Fields(rest); len(fields) > 19 {
-		return []string{pid + " " + fields[19] + " " + fields[11] + "+" + fields[12]}
+		p[pid] = struct{ parent, line string }{fields[1], pid + " " + fields[19] + " " + fields[11] + "+" + fields[12]}
 	}
-	return nil
+}
+
+// String is a line for each process but those that another one has forked: such a child looks like its parent until it
+// has executed a program of its own.
+func (p processes) String() string {
+	var lines []string
+	for _, pid := range slices.Sorted(maps.Keys(p)) {
+		if _, forked := p[p[pid].parent]; !forked {
+			lines = append(lines, p[pid].line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
