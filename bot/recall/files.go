@@ -50,12 +50,12 @@ func (m *Memory) Sync(ctx context.Context, room string, container Container) err
 		return nil
 	}
 	defer m.embedSoon(room)
-	ctx, cancel := context.WithTimeout(ctx, filesTime)
+	ctx, cancel := context.WithTimeout(ctx, m.filesTime)
 	defer cancel()
 	f := m.files(room)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return m.use(ctx, room, writeTime, func(ctx context.Context, x *memory.Index) error {
+	return m.use(ctx, room, m.filesTime, func(ctx context.Context, x *memory.Index) error {
 		if f.later.behind() {
 			return nil // it is locked: after the next task
 		}

@@ -75,7 +75,7 @@ func (s *sync1) readAll(ctx context.Context, names []string, needed func(string)
 	some.SetLimit(atOnce)
 	for _, name := range names {
 		some.Go(func() error {
-			if source, _ := memory.SourceOf(name); source == memory.SourceLog && !needed(name) && time.Since(began) > readFilesTime {
+			if source, _ := memory.SourceOf(name); source == memory.SourceLog && !needed(name) && time.Since(began) > s.readFilesTime {
 				return nil
 			}
 			data, err := s.container.ReadFile(ctx, workspace.Dir+"/"+name, maxFile+1)

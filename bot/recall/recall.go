@@ -32,13 +32,15 @@ type Memory struct {
 
 	embedder *embedder // nil: searches use words alone
 
+	filesTime, readFilesTime time.Duration
+
 	mu    sync.Mutex
 	rooms map[string]*roomFiles
 }
 
 // New returns the memory in a state directory. The secrets never get into it.
 func New(dir string, store *state.Store, log zerolog.Logger, secrets ...string) *Memory {
-	return &Memory{dir: dir, store: store, filter: NewFilter(secrets...), log: log, rooms: map[string]*roomFiles{}}
+	return &Memory{dir: dir, store: store, filter: NewFilter(secrets...), log: log, rooms: map[string]*roomFiles{}, filesTime: filesTime, readFilesTime: readFilesTime}
 }
 
 // with opens the index of a room for one use. An index that is new, or was damaged, is
