@@ -51,6 +51,8 @@ type Task struct {
 	// Deadline ends the run (CODING_TIMEOUT_SECONDS after its start); the zero time
 	// means no deadline.
 	Deadline time.Time
+	// Limit is CODING_TIMEOUT_SECONDS, for the sentence that says that the run was stopped; 0 = unknown.
+	Limit time.Duration
 	// Files are written into the container before the start, after the CLI's own
 	// settings.
 	Files []sandbox.File

@@ -117,7 +117,7 @@ func (g *Gemini) follow(ctx context.Context, container Container, t Task, w *wat
 		st, err = sandbox.RunStatus{}, container.Restart(ctx, why)
 	}
 	c = cause{stopped: errors.Is(why, errStop), timedOut: errors.Is(why, errDeadline), flooded: errors.Is(why, errFlood)}
-	if c.timedOut && !st.Started.IsZero() {
+	if c.limit = t.Limit; c.limit == 0 && !st.Started.IsZero() {
 		c.limit = t.Deadline.Sub(st.Started)
 	}
 	return st, c, err

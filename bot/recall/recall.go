@@ -32,7 +32,7 @@ type Memory struct {
 
 	embedder *embedder // nil: searches use words alone
 
-	filesTime, readFilesTime time.Duration
+	filesTime, readFilesTime time.Duration // the constants, but in tests
 
 	mu    sync.Mutex
 	rooms map[string]*roomFiles

@@ -45,6 +45,9 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		Run: rec.Run, Session: rec.Session, Resume: rec.Resume, Model: rec.Model, Deadline: rec.Deadline,
 		Forget: settled, Attached: attached, Stop: a.stop.now.Done(), Approvals: rules.Approvals,
 	}
+	if !attached { // otherwise the setting may have changed since
+		job.Limit = rules.Timeout
+	}
 	if rec.Compact {
 		job.Prompt = workspace.SummaryPrompt(in.Asker, compaction{t}.keep(), in.History)
 		return job

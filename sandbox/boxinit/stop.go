@@ -40,7 +40,7 @@ func stop(s store, id string) error {
 			return err
 		}
 		if len(list) == 0 {
-			return s.settled(id)
+			return s.settled(id, begun)
 		}
 		for _, p := range list {
 			if !asked[p] {
@@ -68,7 +68,7 @@ func stop(s store, id string) error {
 			}
 		}
 		if len(held) == 0 {
-			return s.settled(id)
+			return s.settled(id, begun)
 		}
 		for p := range held {
 			unix.Kill(p.pid, unix.SIGKILL)
@@ -78,13 +78,16 @@ func stop(s store, id string) error {
 	return fmt.Errorf("stop run %s: processes are still running after %s", id, stopLimit)
 }
 
-// settled waits until the supervisor has recorded the end.
-func (s store) settled(id string) error {
-	for begun := time.Now(); time.Since(begun) < stopLimit; time.Sleep(stopPoll) {
+// settled waits until the supervisor has recorded the end of a run whose stop has begun at that time.
+func (s store) settled(id string, begun time.Time) error {
+	for {
 		status, err := s.status(id)
 		if err != nil || status.State != RunRunning {
 			return err
 		}
+		if time.Since(begun) > stopLimit {
+			return fmt.Errorf("stop run %s: its end was not recorded within %s", id, stopLimit)
+		}
+		time.Sleep(stopPoll)
 	}
-	return fmt.Errorf("stop run %s: its end was not recorded within %s", id, stopLimit)
 }

@@ -41,8 +41,8 @@ func Open(path string, params url.Values) (*sql.DB, error) {
 	return db, nil
 }
 
-// InTx runs do in one transaction and rolls it back if do fails. If ctx has ended, the error says so: SQLite rolls back at
-// once, and what do tries after that fails for reasons of its own, such as a closed statement.
+// InTx runs do in one transaction and rolls it back if do fails. If ctx has ended, the error says so:
+// database/sql rolls back at once, and what do tries after that fails for reasons of its own, such as a closed statement.
 func InTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -69,13 +69,15 @@ func isGemini(comm string) bool {
 }
 
 // processes are what is known of Gemini processes, by PID.
-type processes map[string]struct{ parent, line string }
+type processes map[string]process
+
+type process struct{ parent, line string }
 
 // add adds the process with that stat, unless it has ended.
 func (p processes) add(pid, stat string) {
 	_, rest, _ := strings.Cut(stat, ") ")
 	if fields := strings.Fields(rest); len(fields) > 19 {
-		p[pid] = struct{ parent, line string }{fields[1], pid + " " + fields[19] + " " + fields[11] + "+" + fields[12]}
+		p[pid] = process{fields[1], pid + " " + fields[19] + " " + fields[11] + "+" + fields[12]}
 	}
 }
 
