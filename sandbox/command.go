@@ -48,8 +48,7 @@ func failure(r Result, verb string) error {
 		return nil
 	case r.Code == exitNotFound:
 		return fmt.Errorf("%s: %w: %.500s", verb, ErrNotFound, text)
-	// A Go program that gets no thread ends with the code of a wrong usage, and podman may lose what it prints.
-	case kindIn(text) == ErrExhausted, r.Code == exitUsage && text == "":
+	case kindIn(text) == ErrExhausted:
 		return fmt.Errorf("%s: %w: exit code %d: %.500s", verb, ErrExhausted, r.Code, text)
 	case strings.Contains(text, "no space left on device"):
 		return fmt.Errorf("%s: %w: %.500s", verb, ErrNoSpace, text)

@@ -61,14 +61,25 @@ func (c *Container) StartRun(ctx context.Context, spec RunSpec) (existed bool, e
 		return false, fmt.Errorf("start run %s: %w", spec.ID, err)
 	}
 	result, err := c.command(ctx, "start run "+spec.ID, request, "run", c.strength)
-	if result.Code == exitUsage && strings.HasPrefix(string(result.Stderr), "usage:") {
-		return false, fmt.Errorf("start run %s: %w", spec.ID, ErrOldImage)
+	if result.Code == exitUsage {
+		return false, fmt.Errorf("start run %s: %w", spec.ID, c.misunderstood(ctx))
 	}
 	if err != nil {
 		return false, err
 	}
 	answer, err := started(spec.ID, result.Stdout)
 	return answer.Existed, err
+}
+
+// misunderstood returns why boxinit ended with exitUsage when it was to start a run: it is old, or a Go program that gets no
+// thread, which ends with the same code. What it printed may be lost, because it ended before podman had passed on the
+// request. Without a request it starts nothing, and what it prints arrives.
+func (c *Container) misunderstood(ctx context.Context) error {
+	result, _ := c.command(ctx, "try boxinit", nil, "run", c.strength)
+	if result.Code == exitUsage && strings.Contains(string(result.Stderr), "usage:") {
+		return ErrOldImage
+	}
+	return ErrExhausted
 }
 
 // started reads boxinit's answer to a request to start a run.
