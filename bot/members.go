@@ -18,6 +18,7 @@ import (
 const (
 	callTimeout = 30 * time.Second // for one request to the homeserver
 	inviteTime  = 24 * time.Hour   // how long to retry a join if the room's server is unreachable
+	refusedTime = 10 * time.Minute // how long to retry a join that the homeserver refuses; an invitation can arrive before its server knows of it
 )
 
 // notJoinedError is an error about a room that the bot is not in, so that it cannot
@@ -38,18 +39,31 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 	}
 	if !welcome {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: the sender may not use the bot")
-		if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Temporary(err) {
-			return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
-		}
-		return r.finish(ctx, row)
+		return r.decline(ctx, row)
 	}
-	if err := r.enter(call); err != nil {
-		if matrix.Temporary(err) && time.Since(row.Time) < inviteTime {
-			return &notJoinedError{fmt.Errorf("join room: %w", err)}
+	err = r.bot.account.Join(call, r.id)
+	switch {
+	case err == nil:
+		r.firstRefused = time.Time{}
+		if err := r.noteDirect(ctx, row); err != nil {
+			return err
 		}
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room, dropping the invite")
-	} else if err := r.noteDirect(ctx, row); err != nil {
-		return err
+	case r.mayJoinLater(err, row.Time):
+		return &notJoinedError{fmt.Errorf("join room: %w", err)}
+	default:
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room: declining the invite")
+		r.firstRefused = time.Time{}
+		return r.decline(ctx, row)
+	}
+	return r.finish(ctx, row)
+}
+
+// decline declines an invitation, so that whoever sent it sees that, and can send another one.
+func (r *room) decline(ctx context.Context, row state.Event) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Temporary(err) {
+		return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
 	}
 	return r.finish(ctx, row)
 }
@@ -65,19 +79,16 @@ func (r *room) mayInvite(user string, direct bool) (bool, error) {
 	return len(codes) > 0, err
 }
 
-// enter joins the room. A homeserver may refuse a join while another one is in
-// progress, for example if a tombstone and the invite to its successor arrive
-// together, so it tries three times.
-func (r *room) enter(ctx context.Context) (err error) {
-	for range 3 {
-		if err = r.bot.account.Join(ctx, r.id); !matrix.IsForbidden(err) {
-			return err
-		}
-		if retry.Sleep(ctx, time.Second) != nil {
-			return err
-		}
+// mayJoinLater reports whether a join that failed is worth another try. A homeserver refuses a join, too, while another
+// one is in progress, for example if a tombstone and the invite to its successor arrive together.
+func (r *room) mayJoinLater(err error, invited time.Time) bool {
+	if matrix.Temporary(err) {
+		return time.Since(invited) < inviteTime
 	}
-	return err
+	if r.firstRefused.IsZero() {
+		r.firstRefused = time.Now()
+	}
+	return time.Since(r.firstRefused) < refusedTime
 }
 
 // noteDirect marks the room as a direct chat if the invite says so.
