@@ -12,7 +12,6 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
-	"matrix-tui/state/retry"
 )
 
 const (
