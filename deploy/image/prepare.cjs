@@ -27,7 +27,7 @@
 //     bundled CommonJS modules get them. (fill.cjs adds the functions that a start calls.)
 //   - Each bundled CommonJS module is evaluated when the modules that import it are, telemetry, cloud logging and gRPC
 //     included, which no task uses. It is evaluated when it is used for the first time instead. A class that extends one
-//     of theirs is an exception in JavaScript, so it extends a stand-in.
+//     of theirs needs it at once, so it extends a stand-in.
 //   - The CLI compiles the layout engine of its interactive interface and asks git about worktrees, which matters to a person
 //     at a terminal.
 //   - Node reads, decodes and checks the text of each module at every start, whatever of it is used: 17 MB in one file. The
@@ -61,9 +61,10 @@ function __lazily(load) {
   });
 }
 `;
-// What a class of such a module is for a class that extends it, or for whoever creates objects of it.
-const derived = /^var (\w+) = class extends (import_\w+\.\w+) \{$/gm;
-const destructured = /^var \{ (\w+) \} = (import_\w+\.default);$/gm;
+// What a class of such a module is for a class that extends it, or for whoever creates objects of it. It has nothing of the
+// class before there is an object, so it is for these only.
+const derived = /^var (\w+Exporter) = class extends (import_opentelemetry\w+\.\w+) \{$/gm;
+const destructured = /^var \{ (Terminal) \} = (import_\w+\.default);$/gm;
 const standIn = `
 function __standIn(load) {
   const base = function(...args) {

@@ -91,6 +91,38 @@ function run(base) {
   return new Promise((resolve) => cli.on('close', () => resolve({ printed, reported, before })));
 }
 
+// terminal runs a program at a terminal of 100 columns, and copies what it writes.
+const terminal = `
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 40, 100, 0, 0))
+while True:
+    os.write(1, os.read(fd, 65536))
+`;
+
+// draws reports whether the interactive CLI asks for a prompt at a terminal, where no patch may be in its way.
+function draws(base) {
+  const cli = spawn('python3', ['-c', terminal, '/opt/gemini/bin/gemini', '--skip-trust'], {
+    cwd: '/workspace', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000, killSignal: 'SIGKILL', detached: true,
+    env: {
+      ...process.env, HOME: '/root', TERM: 'xterm-256color', SANDBOX: '1', GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: base + '/model',
+      GEMINI_CLI_NO_RELAUNCH: 'true', NODE_DISABLE_COMPILE_CACHE: '1',
+    },
+  });
+  let drawn = '';
+  return new Promise((resolve) => {
+    cli.stdout.setEncoding('utf8').on('data', (text) => {
+      drawn += text;
+      if (!drawn.includes('Type your message')) return;
+      process.kill(-cli.pid, 'SIGKILL');
+      resolve(true);
+    });
+    cli.on('close', () => resolve(false));
+  });
+}
+
 // failures are sentences about what does not match.
 function failures(asked, { printed, reported, before }) {
   const streamed = asked.filter((a) => a.streamed);
@@ -133,6 +165,7 @@ async function test() {
   fs.writeFileSync(dir + '/preload.cjs', `const guard = ${JSON.stringify({ ...guard, server })};\n` + fs.readFileSync(process.argv[2], 'utf8'));
   const seen = await run(base);
   const failed = failures(asked, seen);
+  if (!await draws(base)) failed.push('prepare.cjs: the interactive CLI does not ask for a prompt at a terminal');
   for (const path of [dir, '/workspace/.gemini', '/workspace/node_modules', '/workspace/Makefile']) fs.rmSync(path, { recursive: true, force: true });
   if (failed.length === 0) return;
   console.error(`Gemini CLI printed: ${seen.printed.slice(-2000)}\nIt was reported: ${seen.reported.trim().replaceAll('\n', ', ')}`);
