@@ -60,23 +60,15 @@ rules:
 // The script that prepares the CLI for the image changes only what has the known form, and fails if a function is missing.
 func TestRealPrepare(t *testing.T) {
 	r := newReal(t)
-	put := func(path, text string) {
-		t.Helper()
-		res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", `mkdir -p "${1%/*}" && cat > "$1"`, "sh", path}, Stdin: strings.NewReader(text)})
-		if err != nil || res.Code != 0 {
-			t.Fatal(err, string(res.Stderr))
-		}
-	}
-	script, err := os.ReadFile("../deploy/image/prepare.cjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	put("/tmp/prepare.cjs", string(script))
+	put := func(path, text string) { t.Helper(); r.put(t, path, text) }
+	r.recipe(t, "prepare.cjs")
 	const toESM = "var __toESM = (m) => m;\n"
 	const commonJS = "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n" +
 		"var require_a = __commonJS({\n  \"node_modules/a/index.js\"(exports, module) {\n    module.exports = { a: 1 };\n  }\n});\n"
 	all := "function detectCommandSubstitution(a) {\n  return 1;\n}\nfunction hasBlockedPathSegment() {\n}\nfunction isBuildFile($, _2) {\n}\nfunction isPrivateIp(a) {\n}\nasync function readStdin() {\n  const pipedInputShouldBeAvailableInMs = 500;\n  return pipedInputShouldBeAvailableInMs;\n}\n" +
-		toESM + "var require_z = () => 1;\nvar import_z = __toESM(require_z(), 1);\n" + commonJS
+		toESM + "var require_z = () => 1;\nvar import_z = __toESM(require_z(), 1);\n" + commonJS +
+		"var wrapAssembly = (y) => y;\nvar load = async () => 1;\nvar Yoga = wrapAssembly(await load());\nasync function resolveWorktreeSettings(cwd) {\n}\n" +
+		"var import_opentelemetry_z = {};\nvar ZExporter = class extends import_opentelemetry_z.Z {\n};\nvar { Terminal } = import_z.default;\n"
 	put("/tmp/some/package.json", `{"type":"module"}`)
 	put("/tmp/some/all.js", all)
 	for _, c := range []struct{ name, text, want, kept string }{
@@ -92,6 +84,17 @@ func TestRealPrepare(t *testing.T) {
 		{"an import of a CommonJS module", toESM + "var require_a = () => (console.log('loaded'), { a: 1, f: () => 2 });\nvar import_a = __toESM(require_a(), 1);\n" +
 			"console.log('begin');\nconsole.log(import_a.a, (0, import_a.f)(), 'a' in import_a, 'b' in import_a, { ...import_a }.a, Object.keys(import_a).length);",
 			"begin\nloaded\n1 2 true false 1 2", "var import_a = __lazily(() => __toESM(require_a(), 1));"},
+		{"a class that extends one", toESM + "class A {\n  constructor(x) { this.x = x; }\n  get twice() { return 2 * this.x; }\n  static seven() { return 7; }\n}\n" +
+			"var require_a = () => (console.log('loaded'), { A });\nvar import_opentelemetry_a = __toESM(require_a(), 1);\n" +
+			"var AExporter = class extends import_opentelemetry_a.A {\n  constructor() {\n    super(2);\n  }\n};\n" +
+			"console.log('begin');\nconst a = new AExporter();\nconsole.log(a.x, a.twice, a instanceof AExporter, a instanceof A, AExporter.seven());",
+			"begin\nloaded\n2 4 true true 7", "var AExporter = class extends __standIn(() => import_opentelemetry_a.A) {"},
+		{"another class that extends one", toESM + "var require_a = () => ({ A: class {} });\nvar import_a = __toESM(require_a(), 1);\nvar App = class extends import_a.A {\n};\nconsole.log(new App() instanceof import_a.A);",
+			"true", "var App = class extends import_a.A {"},
+		{"the terminal", toESM + "var require_a = () => (console.log('loaded'), { default: { Terminal: class { constructor(x) { this.x = x; } } } });\nvar import_a = __toESM(require_a(), 1);\n" +
+			"var { Terminal } = import_a.default;\nconsole.log('begin');\nconsole.log(new Terminal(3).x, new Terminal(4) instanceof Terminal);", "begin\nloaded\n3 true", ""},
+		{"the layout engine", "var wrapAssembly = (y) => y;\nvar load = async () => console.log('loaded');\nvar Yoga = wrapAssembly(await load());\nconsole.log('begin');", "begin", ""},
+		{"worktrees", "async function resolveWorktreeSettings(cwd) {\n  return 1;\n}\nconsole.log(await resolveWorktreeSettings('/'));", "undefined", ""},
 		{"a CommonJS module", commonJS + "console.log(require_a().a)", "1", `"node_modules/a/index.js": (function(exports, module) {`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,7 +112,55 @@ func TestRealPrepare(t *testing.T) {
 		})
 	}
 	r.sh(t, "mkdir /tmp/other && head -n 5 /tmp/some/all.js > /tmp/other/a.js")
-	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no isBuildFile, isPrivateIp, readStdin, import, __commonJS in the known form") || !strings.HasSuffix(said, "code 1\n") {
+	if said := r.sh(t, "node /tmp/prepare.cjs /tmp/other 2>&1 || echo code $?"); !strings.Contains(said, "the CLI has no isBuildFile, isPrivateIp, readStdin, Yoga, resolveWorktreeSettings, import, extends, Terminal, __commonJS in the known form") || !strings.HasSuffix(said, "code 1\n") {
 		t.Errorf("functions are missing: %s", said)
+	}
+}
+
+// put writes a file of the container.
+func (r *real) put(t *testing.T, path, text string) {
+	t.Helper()
+	res, err := r.container.Exec(t.Context(), sandbox.Cmd{Argv: []string{"sh", "-c", `mkdir -p "${1%/*}" && cat > "$1"`, "sh", path}, Stdin: strings.NewReader(text)})
+	if err != nil || res.Code != 0 {
+		t.Fatal(err, string(res.Stderr))
+	}
+}
+
+// recipe copies a script of the image's recipe to /tmp in the container.
+func (r *real) recipe(t *testing.T, name string) {
+	t.Helper()
+	script, err := os.ReadFile("../deploy/image/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put(t, "/tmp/"+name, string(script))
+}
+
+// What a task does not use moves out of a module, and can be used all the same.
+func TestRealMove(t *testing.T) {
+	r := newReal(t)
+	r.recipe(t, "move.cjs")
+	module := func(name, text string) string {
+		return "var require_" + name + " = __commonJS({\n  \"node_modules/" + name + "/index.js\": (function(exports, module) {\n    module.exports = " + text + ";\n  })\n});\n"
+	}
+	r.put(t, "/tmp/cli/package.json", `{"type":"module"}`)
+	r.put(t, "/tmp/cli/gemini.js", "import { used, unused } from './chunk.js';\nconsole.log(JSON.stringify({ type: 'result', is: process.env.MORE ? unused() : used(), status: 'success' }));\n")
+	r.put(t, "/tmp/cli/chunk.js", "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n"+
+		"const here = 'ü';\n"+module("used", "'used'")+module("small", "'small'")+module("unused", "[here, require_small(), '"+strings.Repeat("long ", 30_000)+"'].map((s) => s.length)")+
+		"export const used = () => require_used();\nexport const unused = () => require_unused();\n")
+	r.put(t, "/tmp/fill.cjs", "")
+	if said := r.sh(t, "node /tmp/move.cjs /tmp/cli /tmp/fill.cjs"); !strings.HasPrefix(said, "chunk.js: 2 modules with 150") {
+		t.Errorf("it says %q", said)
+	}
+	if got := r.sh(t, "cd /tmp/cli && node gemini.js && MORE=1 node gemini.js"); got != `{"type":"result","is":"used","status":"success"}`+"\n"+`{"type":"result","is":[1,5,150000],"status":"success"}`+"\n" {
+		t.Errorf("the module prints %q", got)
+	}
+	if now := r.sh(t, "cat /tmp/cli/chunk.js"); !strings.Contains(now, "= 'used'") || strings.Contains(now, "'small'") || strings.Contains(now, "long long") {
+		t.Errorf("the module is %.2000q", now)
+	}
+	// Nothing that could move is a sign of another form.
+	r.sh(t, "cd /tmp/cli && rm chunk.js.moved && echo 'export const used = () => 1, unused = 1;' > chunk.js")
+	if said := r.sh(t, "node /tmp/move.cjs /tmp/cli /tmp/fill.cjs 2>&1 || echo code $?"); !strings.Contains(said, "no modules in the known form") || !strings.HasSuffix(said, "code 1\n") {
+		t.Errorf("nothing moves: %s", said)
 	}
 }
