@@ -17,7 +17,7 @@ import (
 const (
 	callTimeout = 30 * time.Second // for one request to the homeserver
 	inviteTime  = 24 * time.Hour   // how long to retry a join if the room's server is unreachable
-	refusedTime = 10 * time.Minute // how long to retry a join that the homeserver refuses; an invitation can arrive before its server knows of it
+	refusedTime = 30 * time.Second // how long to retry a join that the homeserver refuses; an invitation can arrive before its server knows of it
 )
 
 // notJoinedError is an error about a room that the bot is not in, so that it cannot
@@ -47,7 +47,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 		if err := r.noteDirect(ctx, row); err != nil {
 			return err
 		}
-	case r.mayJoinLater(err, row.Time):
+	case r.mayJoinLater(matrix.Temporary(err), row.Time):
 		return &notJoinedError{fmt.Errorf("join room: %w", err)}
 	default:
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room: declining the invite")
@@ -78,10 +78,11 @@ func (r *room) mayInvite(user string, direct bool) (bool, error) {
 	return len(codes) > 0, err
 }
 
-// mayJoinLater reports whether a join that failed is worth another try. A homeserver refuses a join, too, while another
-// one is in progress, for example if a tombstone and the invite to its successor arrive together.
-func (r *room) mayJoinLater(err error, invited time.Time) bool {
-	if matrix.Temporary(err) {
+// mayJoinLater reports whether a join that failed is worth another try; temporary says that the homeserver did not refuse
+// it. A homeserver refuses a join, too, while another one is in progress, for example if a tombstone and the invite to its
+// successor arrive together.
+func (r *room) mayJoinLater(temporary bool, invited time.Time) bool {
+	if temporary {
 		return time.Since(invited) < inviteTime
 	}
 	if r.firstRefused.IsZero() {
