@@ -29,7 +29,6 @@ type lie struct {
 var truths = map[string]*regexp.Regexp{
 	"empty":    regexp.MustCompile(`/sendToDevice/`),
 	"soft-401": regexp.MustCompile(`/login$`),
-	"404":      regexp.MustCompile(`/join`), // the invite is then to a room that does not exist
 }
 
 // lies are the faults of Lie by name.
