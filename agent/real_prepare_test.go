@@ -60,7 +60,6 @@ rules:
 // The script that prepares the CLI for the image changes only what has the known form, and fails if a function is missing.
 func TestRealPrepare(t *testing.T) {
 	r := newReal(t)
-	put := func(path, text string) { t.Helper(); r.put(t, path, text) }
 	r.recipe(t, "prepare.cjs")
 	const toESM = "var __toESM = (m) => m;\n"
 	const commonJS = "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n" +
@@ -69,8 +68,8 @@ func TestRealPrepare(t *testing.T) {
 		toESM + "var require_z = () => 1;\nvar import_z = __toESM(require_z(), 1);\n" + commonJS +
 		"var wrapAssembly = (y) => y;\nvar load = async () => 1;\nvar Yoga = wrapAssembly(await load());\nasync function resolveWorktreeSettings(cwd) {\n}\n" +
 		"var import_opentelemetry_z = {};\nvar ZExporter = class extends import_opentelemetry_z.Z {\n};\nvar { Terminal } = import_z.default;\n"
-	put("/tmp/some/package.json", `{"type":"module"}`)
-	put("/tmp/some/all.js", all)
+	r.put(t, "/tmp/some/package.json", `{"type":"module"}`)
+	r.put(t, "/tmp/some/all.js", all)
 	for _, c := range []struct{ name, text, want, kept string }{
 		{"two", "async function isPrivateIp(url) {\n  return true;\n}\nfunction hasBlockedPathSegment(p) {\n  return true;\n}\nconsole.log(await isPrivateIp('x'), hasBlockedPathSegment('x'))", "false false", ""},
 		{"the wait for input", "const pipedInputShouldBeAvailableInMs = 500;\nconsole.log(pipedInputShouldBeAvailableInMs)", "2147483647", ""},
@@ -98,7 +97,7 @@ func TestRealPrepare(t *testing.T) {
 		{"a CommonJS module", commonJS + "console.log(require_a().a)", "1", `"node_modules/a/index.js": (function(exports, module) {`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			put("/tmp/some/x.js", c.text)
+			r.put(t, "/tmp/some/x.js", c.text)
 			if got := r.sh(t, "node /tmp/prepare.cjs /tmp/some && node /tmp/some/x.js"); got != c.want+"\n" {
 				t.Errorf("it prints %q, want %q", got, c.want)
 			}
@@ -144,15 +143,15 @@ func TestRealMove(t *testing.T) {
 		return "var require_" + name + " = __commonJS({\n  \"node_modules/" + name + "/index.js\": (function(exports, module) {\n    module.exports = " + text + ";\n  })\n});\n"
 	}
 	r.put(t, "/tmp/cli/package.json", `{"type":"module"}`)
-	r.put(t, "/tmp/cli/gemini.js", "import { used, unused } from './chunk.js';\nconsole.log(JSON.stringify({ type: 'result', is: process.env.MORE ? unused() : used(), status: 'success' }));\n")
+	r.put(t, "/tmp/cli/gemini.js", "import { used, unused } from './chunk.js';\nconsole.log(process.env.MORE ? unused() : used());\n")
 	r.put(t, "/tmp/cli/chunk.js", "var __commonJS = (m) => { let x; return () => { if (!x) { x = { exports: {} }; Object.values(m)[0](x.exports, x); } return x.exports; }; };\n"+
 		"const here = 'ü';\n"+module("used", "'used'")+module("small", "'small'")+module("unused", "[here, require_small(), '"+strings.Repeat("long ", 30_000)+"'].map((s) => s.length)")+
 		"export const used = () => require_used();\nexport const unused = () => require_unused();\n")
-	r.put(t, "/tmp/fill.cjs", "")
-	if said := r.sh(t, "node /tmp/move.cjs /tmp/cli /tmp/fill.cjs"); !strings.HasPrefix(said, "chunk.js: 2 modules with 150") {
+	const move = "rm -rf /tmp/coverage; NODE_V8_COVERAGE=/tmp/coverage node /tmp/cli/gemini.js >/dev/null && node /tmp/move.cjs /tmp/cli /tmp/coverage"
+	if said := r.sh(t, move); !strings.HasPrefix(said, "chunk.js: 2 modules with 150") {
 		t.Errorf("it says %q", said)
 	}
-	if got := r.sh(t, "cd /tmp/cli && node gemini.js && MORE=1 node gemini.js"); got != `{"type":"result","is":"used","status":"success"}`+"\n"+`{"type":"result","is":[1,5,150000],"status":"success"}`+"\n" {
+	if got := r.sh(t, "cd /tmp/cli && node gemini.js && MORE=1 node gemini.js"); got != "used\n[ 1, 5, 150000 ]\n" {
 		t.Errorf("the module prints %q", got)
 	}
 	if now := r.sh(t, "cat /tmp/cli/chunk.js"); !strings.Contains(now, "= 'used'") || strings.Contains(now, "'small'") || strings.Contains(now, "long long") {
@@ -160,7 +159,7 @@ func TestRealMove(t *testing.T) {
 	}
 	// Nothing that could move is a sign of another form.
 	r.sh(t, "cd /tmp/cli && rm chunk.js.moved && echo 'export const used = () => 1, unused = 1;' > chunk.js")
-	if said := r.sh(t, "node /tmp/move.cjs /tmp/cli /tmp/fill.cjs 2>&1 || echo code $?"); !strings.Contains(said, "no modules in the known form") || !strings.HasSuffix(said, "code 1\n") {
+	if said := r.sh(t, move+" 2>&1 || echo code $?"); !strings.Contains(said, "no modules in the known form") || !strings.HasSuffix(said, "code 1\n") {
 		t.Errorf("nothing moves: %s", said)
 	}
 }

@@ -43,15 +43,13 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 	err = r.bot.account.Join(call, r.id)
 	switch {
 	case err == nil:
-		r.firstRefused = time.Time{}
 		if err := r.noteDirect(ctx, row); err != nil {
 			return err
 		}
-	case r.mayJoinLater(matrix.Temporary(err), row.Time):
+	case r.mayJoinLater(matrix.Temporary(err), row):
 		return &notJoinedError{fmt.Errorf("join room: %w", err)}
 	default:
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room: declining the invite")
-		r.firstRefused = time.Time{}
 		return r.decline(ctx, row)
 	}
 	return r.finish(ctx, row)
@@ -81,14 +79,14 @@ func (r *room) mayInvite(user string, direct bool) (bool, error) {
 // mayJoinLater reports whether a join that failed is worth another try; temporary says that the homeserver did not refuse
 // it. A homeserver refuses a join, too, while another one is in progress, for example if a tombstone and the invite to its
 // successor arrive together.
-func (r *room) mayJoinLater(temporary bool, invited time.Time) bool {
+func (r *room) mayJoinLater(temporary bool, invite state.Event) bool {
 	if temporary {
-		return time.Since(invited) < inviteTime
+		return time.Since(invite.Time) < inviteTime
 	}
-	if r.firstRefused.IsZero() {
-		r.firstRefused = time.Now()
+	if r.refusal.invite != invite.ID {
+		r.refusal.invite, r.refusal.first = invite.ID, time.Now()
 	}
-	return time.Since(r.firstRefused) < refusedTime
+	return time.Since(r.refusal.first) < refusedTime
 }
 
 // noteDirect marks the room as a direct chat if the invite says so.

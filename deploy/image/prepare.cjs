@@ -26,11 +26,11 @@
 //     bundled CommonJS modules get them. (fill.cjs adds the functions that a start calls.)
 //   - Each bundled CommonJS module is evaluated when the modules that import it are, telemetry, cloud logging and gRPC
 //     included, which no task uses. It is evaluated when it is used for the first time instead. A class that extends one
-//     of theirs needs it at once, so it extends a stand-in.
-//   - The CLI compiles the layout engine of its interactive interface and asks git about worktrees, which matters to a person
-//     at a terminal.
+//     of theirs would need it at once, so it extends a stand-in; so does the terminal emulator of the shell tool.
+//   - The CLI compiles the layout engine of its interactive interface, and asks git about worktrees. Both matter only to a
+//     person at a terminal; without a terminal it does neither.
 //
-// move.cjs, which comes next, makes its modules smaller.
+// After this, move.cjs makes the modules smaller.
 const fs = require('node:fs');
 const path = require('node:path');
 const { execFileSync } = require('node:child_process');

@@ -91,36 +91,35 @@ function run(base) {
   return new Promise((resolve) => cli.on('close', () => resolve({ printed, reported, before })));
 }
 
-// terminal runs a program at a terminal of 100 columns, and copies what it writes.
+// terminal runs a program at a terminal of 100 columns until it has written the first argument. Then it ends the program.
 const terminal = `
-import fcntl, os, pty, struct, sys, termios
+import fcntl, os, pty, signal, struct, sys, termios
 pid, fd = pty.fork()
 if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
+    os.execvp(sys.argv[2], sys.argv[2:])
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 40, 100, 0, 0))
-while True:
-    os.write(1, os.read(fd, 65536))
+signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+signal.alarm(60)
+drawn = b''
+try:
+    while sys.argv[1].encode() not in drawn:
+        drawn += os.read(fd, 65536)
+except OSError: # the program has ended
+    sys.exit(1)
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)
 `;
 
 // draws reports whether the interactive CLI asks for a prompt at a terminal, where no patch may be in its way.
 function draws(base) {
-  const cli = spawn('python3', ['-c', terminal, '/opt/gemini/bin/gemini', '--skip-trust'], {
-    cwd: '/workspace', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000, killSignal: 'SIGKILL', detached: true,
+  const cli = spawn('python3', ['-c', terminal, 'Type your message', '/opt/gemini/bin/gemini', '--skip-trust'], {
+    cwd: '/workspace', stdio: 'inherit',
     env: {
       ...process.env, HOME: '/root', TERM: 'xterm-256color', SANDBOX: '1', GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: base + '/model',
       GEMINI_CLI_NO_RELAUNCH: 'true', NODE_DISABLE_COMPILE_CACHE: '1',
     },
   });
-  let drawn = '';
-  return new Promise((resolve) => {
-    cli.stdout.setEncoding('utf8').on('data', (text) => {
-      drawn += text;
-      if (!drawn.includes('Type your message')) return;
-      process.kill(-cli.pid, 'SIGKILL');
-      resolve(true);
-    });
-    cli.on('close', () => resolve(false));
-  });
+  return new Promise((resolve) => cli.on('close', (code) => resolve(code === 0)));
 }
 
 // failures are sentences about what does not match.
