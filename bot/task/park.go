@@ -21,7 +21,7 @@ import (
 const (
 	// parkTime bounds parking a run, with the start of the room's container. Other rooms wait for that.
 	parkTime = 20 * time.Second
-	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes 235 MB.
+	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes up to 170 MB.
 	leastFree = 512 << 20
 	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
 	Calm = 1500 * time.Millisecond
