@@ -13,8 +13,8 @@ func TestCheckWarm(t *testing.T) {
 	}{
 		{-1, 0, "none, because the host has little memory"},
 		{0, 8, "none (WARM_AGENTS)"},
-		{-1, 8, "in up to 8 rooms, which takes up to 1.8 GB"},
-		{2, 8, "in up to 2 rooms, which takes up to 470 MB"},
+		{-1, 8, "in up to 8 rooms, which takes up to 1.3 GB"},
+		{2, 8, "in up to 2 rooms, which takes up to 340 MB"},
 		{9, 1, "the host's memory suits 1"},
 	} {
 		var setting *Agents
