@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -170,7 +171,11 @@ make hand-made`)
 	serveProxy(t, spec.Gateway, files)
 	spec.Image, spec.Fresh = old, true
 	container = ensure(t, spec)
-	sh(t, container, "export http_proxy=http://127.0.0.1:3128; apt-get -q update >&2; apt-get -q -y install owl >&2; dpkg -i /hand-made.deb >&2; owl")
+	var said bytes.Buffer // in a run, as an agent does: apt may start before the container accepts connections
+	install := RunSpec{ID: "install", Dir: "/", MaxOutput: 256 << 10, Argv: []string{"sh", "-c", "export http_proxy=http://127.0.0.1:3128; apt-get -q update; apt-get -q -y install owl; dpkg -i /hand-made.deb; owl"}}
+	if st, err := container.Run(t.Context(), install, &said, func(bool) {}); err != nil || st.Code != 0 {
+		t.Fatal(st, err, said.String())
+	}
 	if err := testPodman.Stop(t.Context(), container.Name); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -14,9 +15,32 @@ const (
 	// holdLimit is how long a connection waits for the gateway to come back.
 	holdLimit = 10 * time.Minute
 	holdPoll  = 50 * time.Millisecond
+	// doorTime is how long a run waits for PID 1 to accept connections.
+	doorTime = 5 * time.Second
 	// forwardMax bounds the number of open connections; more wait to be accepted.
 	forwardMax = 512
 )
+
+// awaitDoor waits until connections to the gateway are accepted, for at most limit. A run can be started before PID 1 has come
+// so far, and its command may not try again.
+func awaitDoor(address string, limit time.Duration) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(holdPoll) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return
+		}
+	}
+}
+
+// opensDoor reports whether PID 1 is this program, as in a container.
+func opensDoor() bool {
+	init, err := os.Stat("/proc/1/exe")
+	if err != nil {
+		return false
+	}
+	self, err := os.Stat("/proc/self/exe")
+	return err == nil && os.SameFile(init, self)
+}
 
 // forwarder joins each TCP connection to its own connection to a unix socket. While nothing listens there, for example
 // because the bot restarts, it holds the connection.

@@ -140,3 +140,40 @@ func TestForwardForgets(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A run waits until connections are accepted, and not forever.
+func TestAwaitDoor(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	begin := time.Now()
+	awaitDoor(address, 200*time.Millisecond) // nobody opens it
+	if took := time.Since(begin); took < 200*time.Millisecond {
+		t.Errorf("waited for %s, want 200 ms", took)
+	}
+	opened := make(chan time.Time, 1)
+	go func() {
+		time.Sleep(200 * time.Millisecond)
+		late, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- time.Now()
+		t.Cleanup(func() { late.Close() })
+	}()
+	awaitDoor(address, time.Minute)
+	select {
+	case at := <-opened:
+		if took := time.Since(at); took > 30*time.Second {
+			t.Errorf("waited for %s after it was open", took)
+		}
+	case <-time.After(time.Second):
+		t.Error("it did not wait")
+	}
+	if opensDoor() {
+		t.Error("PID 1 of this host is boxinit")
+	}
+}

@@ -103,6 +103,9 @@ func begin(s store, order Parking) (*supervised, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opensDoor() {
+		awaitDoor(Door, doorTime)
+	}
 	r.main, err = execute(spec, stdin, r.pump.outIn, r.pump.errIn)
 	stdin.Close()
 	r.pump.closeInputs()
