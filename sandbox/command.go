@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -26,11 +24,7 @@ func pauses() *retry.Backoff { return retry.New(100*time.Millisecond, 2*time.Sec
 func (c *Container) command(ctx context.Context, verb string, input []byte, argv ...string) (Result, error) {
 	again := pauses().Until(time.Now().Add(retryTime))
 	for {
-		var stdin io.Reader
-		if input != nil {
-			stdin = bytes.NewReader(input)
-		}
-		result, err := c.Exec(ctx, Cmd{Argv: append([]string{c.init}, argv...), Dir: "/", Stdin: stdin})
+		result, err := c.Exec(ctx, Cmd{Argv: append([]string{c.init}, argv...), Dir: "/", Input: input})
 		if err == nil {
 			return result, failure(result, verb)
 		}

@@ -18,7 +18,9 @@ type Cmd struct {
 	Env []string
 	// Dir is where the command starts, "" = /workspace.
 	Dir string
-	// Stdin is the command's input, nil = empty. Exec waits for a Read that blocks.
+	// Input is the command's input if it is short, nil = empty.
+	Input []byte
+	// Stdin is its input if that is long. Exec waits for a Read that blocks. Use at most one of the two.
 	Stdin io.Reader
 	// MaxOutput bounds stdout and stderr, in bytes each; 0 = 1 MiB. The rest is dropped
 	// and Result.Truncated is set.
@@ -34,8 +36,12 @@ type Result struct {
 	Truncated bool
 }
 
-// defaultMaxOutput bounds a stream of a command that has no bound of its own.
-const defaultMaxOutput = 1 << 20
+const (
+	// defaultMaxOutput bounds a stream of a command that has no bound of its own.
+	defaultMaxOutput = 1 << 20
+	// maxOnLine bounds each stream of a command on a line: two of them fit into maxReply.
+	maxOnLine = 2 << 20
+)
 
 // exitRuntime is the exit code if the runtime could not execute the command at all, for
 // example because the container has reached its process limit.
@@ -57,6 +63,9 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 	defer c.podman.Hold(c.Name)()
 	if result, done, err := c.execOnLine(ctx, cmd); done {
 		return result, err
+	}
+	if cmd.Input != nil {
+		cmd.Stdin = bytes.NewReader(cmd.Input)
 	}
 	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
 	code, err := c.podman.attach(ctx, c.ID, process{
@@ -81,7 +90,7 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 
 // execOnLine runs a command on a line. Done is false if the command should be executed in another way.
 func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, done bool, err error) {
-	if cmd.Stdin != nil || cmd.MaxOutput > defaultMaxOutput {
+	if cmd.Stdin != nil || max(cmd.MaxOutput, int64(len(cmd.Input))) > maxOnLine {
 		return result, false, nil
 	}
 	l, err := c.line(ctx)
@@ -91,7 +100,11 @@ func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, don
 	if err != nil {
 		return result, true, explain(err, "exec in container", c.Name)
 	}
-	reply, err := l.ask(ctx, boxinit.Request{Exec: &boxinit.Command{Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, MaxOutput: cmd.MaxOutput}})
+	request := boxinit.Request{Exec: &boxinit.Command{Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, MaxOutput: cmd.MaxOutput, Input: cmd.Input}}
+	if cmd.Input != nil {
+		request.Exec, request.Pipe = nil, request.Exec
+	}
+	reply, err := l.ask(ctx, request)
 	switch {
 	case ctx.Err() != nil:
 		l.close()
@@ -101,6 +114,9 @@ func (c *Container) execOnLine(ctx context.Context, cmd Cmd) (result Result, don
 		return result, true, explain(fmt.Errorf("%w: %w", errLost, err), "exec in container", c.Name)
 	}
 	c.podman.lines.give(c.ID, l)
+	if request.Pipe != nil && !reply.Piped { // an older boxinit
+		return result, false, nil
+	}
 	// A process in the container may have answered in boxinit's place.
 	stdout, stderr := bounded{left: cmd.MaxOutput}, bounded{left: cmd.MaxOutput}
 	_, _ = stdout.Write(reply.Stdout)

@@ -163,7 +163,7 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 		crash.Count("boxinit run")
 	case r.Park != nil:
 		crash.Count("boxinit park")
-	case r.Exec != nil:
+	case r.Exec != nil, r.Pipe != nil:
 		crash.Count("boxinit exec")
 	}
 	_, _ = l.in.Write(append(data, '\n')) // if this fails, the line is about to go

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,13 @@ func TestWithoutPodman(t *testing.T) {
 	if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
 		t.Errorf("%+v, %v", result, err)
 	}
+	note := strings.Repeat("a note\n", 1<<17)
+	if err := container.WriteFile(t.Context(), "/workspace/notes", []byte(note)); err != nil {
+		t.Error(err)
+	}
+	if got, err := container.ReadFile(t.Context(), "/workspace/notes", 1<<20+1); err != nil || string(got) != note {
+		t.Errorf("%d bytes, want %d, %v", len(got), len(note), err)
+	}
 	other := spec
 	other.Memory = 100 << 20
 	ctx, cancel := context.WithTimeout(t.Context(), 500*1e6)
@@ -113,6 +121,31 @@ func TestOddOffers(t *testing.T) {
 		if result, err := container.Exec(t.Context(), Cmd{Argv: []string{"echo", "hello"}}); err != nil || string(result.Stdout) != "hello\n" {
 			t.Errorf("%s: %+v, %v", name, result, err)
 		}
+	}
+}
+
+// An older boxinit answers a command with an input like a request for nothing.
+func TestOlderLine(t *testing.T) {
+	container := testContainer(t)
+	p := container.podman
+	if l := p.lines.take(t.Context(), container.ID); l != nil {
+		l.close()
+	}
+	ours, theirs := net.Pipe()
+	go func() {
+		for lines := bufio.NewScanner(theirs); lines.Scan(); {
+			_, _ = theirs.Write([]byte{1, 0, 0, 0, 3, '{', '}', '\n'})
+		}
+	}()
+	p.Offer(container.Room, ours)
+	if err := container.WriteFile(t.Context(), "/workspace/a", []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if l := p.lines.take(t.Context(), container.ID); l != nil { // the one that was offered
+		l.close()
+	}
+	if got, err := container.ReadFile(t.Context(), "/workspace/a", 10); err != nil || string(got) != "hello" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package boxinit
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,6 +57,10 @@ func (p *Program) carryOut(s store, r Request) error {
 		return json.NewEncoder(p.Stdout).Encode(Reply{Stdout: answer})
 	case r.Exec != nil:
 		return json.NewEncoder(p.Stdout).Encode(r.Exec.run())
+	case r.Pipe != nil:
+		reply := r.Pipe.run()
+		reply.Piped = true
+		return json.NewEncoder(p.Stdout).Encode(reply)
 	}
 	return json.NewEncoder(p.Stdout).Encode(Reply{})
 }
@@ -83,6 +88,9 @@ func (c Command) run() (r Reply) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), c.Env...), c.Dir, straggling
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.Input != nil {
+		cmd.Stdin = bytes.NewReader(c.Input)
+	}
 	if err := cmd.Start(); err != nil {
 		return Reply{Error: fmt.Sprintf("start %s: %v", c.Argv[0], err)}
 	}

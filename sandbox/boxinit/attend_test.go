@@ -74,6 +74,10 @@ func TestAttend(t *testing.T) {
 	if a.ask(Request{Exec: &Command{Argv: []string{"no-such-program"}}}, &missing); !strings.Contains(missing.Error, "no-such-program") {
 		t.Errorf("a program that does not exist: %+v", missing)
 	}
+	var piped Reply
+	if a.ask(Request{Pipe: &Command{Argv: []string{"cat"}, Input: []byte("a\x00b\r\n"), MaxOutput: 100}}, &piped); string(piped.Stdout) != "a\x00b\r\n" || !piped.Piped {
+		t.Errorf("a command with an input: %+v", piped)
+	}
 	// A process that a command leaves behind keeps nobody waiting.
 	var left Reply
 	if a.ask(Request{Exec: &Command{Argv: []string{"sh", "-c", "sleep 60 & echo $!"}, MaxOutput: 100}}, &left); left.Error != "" || len(left.Stdout) == 0 {

@@ -155,7 +155,7 @@ type Answer struct {
 func (a Answer) started() bool { return a.Weak == "" && a.Present == "" && a.Error == "" }
 
 // Request is what `boxinit attend` reads: a run to start and follow, a run to park, a command, or nothing, which is
-// answered with an empty [Reply]. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and
+// answered with an empty [Reply], as is what an older boxinit does not know. The answer to a run is an [Answer] on stdout; if it was started, its output follows, and
 // an [Ended] on stderr. The answer to a run to park is an Answer, too, in a Reply's Stdout; without a key, the parked run
 // is discarded.
 type Request struct {
@@ -166,6 +166,8 @@ type Request struct {
 	Run  *RunSpec `json:",omitempty"`
 	Park *Parking `json:",omitempty"`
 	Exec *Command `json:",omitempty"`
+	// Pipe is a command with an input. An older boxinit does not know it: see [Reply].Piped.
+	Pipe *Command `json:",omitempty"`
 }
 
 // Command is a command that is waited for.
@@ -176,6 +178,8 @@ type Command struct {
 	Dir string
 	// MaxOutput bounds stdout and stderr, in bytes each. The rest is dropped.
 	MaxOutput int64
+	// Input is the command's standard input, if the request is a Pipe; nil is empty.
+	Input []byte `json:",omitempty"`
 }
 
 // Reply is the outcome of a Command, one JSON object on stdout.
@@ -187,6 +191,8 @@ type Reply struct {
 	Code int `json:",omitempty"`
 	// Truncated says that Stdout or Stderr was cut at MaxOutput.
 	Truncated bool `json:",omitempty"`
+	// Piped says that the request was a Pipe and was carried out.
+	Piped bool `json:",omitempty"`
 }
 
 // Ended is the end of a run that `boxinit attend` has started.
