@@ -17,10 +17,15 @@ import (
 // maxOffered bounds a frame that a container sends, in bytes.
 const maxOffered = 16 << 20
 
+// offerTime is how long a container may take to offer the next connection: it does that as soon as one is used. Another way
+// to it takes about 90 ms of processor time.
+const offerTime = 200 * time.Millisecond
+
 // offers are connections that containers have offered, at most one for each room. A line on one of them needs no podman.
 type offers struct {
 	mu     sync.Mutex
-	conns  map[string]net.Conn // by room
+	conns  map[string]net.Conn      // by room
+	next   map[string]chan struct{} // closed when the room's next connection is there; nil if none is expected
 	closed bool
 }
 
@@ -40,18 +45,44 @@ func (p *Podman) Offer(room string, conn net.Conn) {
 		old.Close()
 	}
 	if p.offers.conns == nil {
-		p.offers.conns = map[string]net.Conn{}
+		p.offers.conns, p.offers.next = map[string]net.Conn{}, map[string]chan struct{}{}
 	}
 	p.offers.conns[room] = conn
+	if next := p.offers.next[room]; next != nil {
+		close(next)
+	}
+	p.offers.next[room] = make(chan struct{})
 }
 
-// take returns a room's connection, or nil.
-func (o *offers) take(room string) net.Conn {
+// take returns a room's connection, or nil. If the room has offered one before, it waits for the next one, for offerTime.
+func (o *offers) take(ctx context.Context, room string) net.Conn {
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	for {
+		conn, next := o.now(room)
+		if conn != nil || next == nil {
+			return conn
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if o.next[room] == next {
+				delete(o.next, room) // nobody waits in vain again
+			}
+			return nil
+		}
+	}
+}
+
+// now returns a room's connection, or else what is closed when there is one, or nil.
+func (o *offers) now(room string) (conn net.Conn, next chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	conn := o.conns[room]
+	conn = o.conns[room]
 	delete(o.conns, room)
-	return conn
+	return conn, o.next[room]
 }
 
 // close closes all connections, and those that will be offered.
@@ -117,7 +148,7 @@ func (s Spec) identity() string {
 
 // offeredLine returns a line on the connection that the container has offered, or nil if that does not work.
 func (c *Container) offeredLine(ctx context.Context) *line {
-	conn := c.podman.offers.take(c.Room)
+	conn := c.podman.offers.take(ctx, c.Room)
 	if conn == nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"matrix-tui/sandbox/gateway"
 )
@@ -86,6 +87,16 @@ func TestWithoutPodman(t *testing.T) {
 	}
 	if got, err := container.ReadFile(t.Context(), "/workspace/notes", 1<<20+1); err != nil || string(got) != note {
 		t.Errorf("%d bytes, want %d, %v", len(got), len(note), err)
+	}
+	var several errgroup.Group // each needs a connection of its own
+	for range 4 {
+		several.Go(func() error {
+			_, err := container.Exec(t.Context(), Cmd{Argv: []string{"sleep", "0.5"}})
+			return err
+		})
+	}
+	if err := several.Wait(); err != nil {
+		t.Error(err)
 	}
 	other := spec
 	other.Memory = 100 << 20

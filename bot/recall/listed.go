@@ -90,7 +90,7 @@ func (s *sync1) readAll(ctx context.Context, names []string, needed func(string)
 }
 
 // atOnce is how many files are read or written at once.
-const atOnce = 4
+const atOnce = 2
 
 // writeAll writes files, and returns the names of those that could not be written.
 func (s *sync1) writeAll(ctx context.Context, files map[string][]byte) (failed []string) {
