@@ -15,15 +15,15 @@ import (
 // Edit is what a message says now.
 type Edit struct{ Event, By, Text string }
 
-// edited returns a task as its messages are now, and what they said before. Its edits are read here, while nobody makes
-// others in the memory: one that comes later finds what the task has taught.
-func (t Task) edited(ctx context.Context) (now Task, replaced []string, err error) {
+// edited returns a task as its messages are now, what they said before, and the edits. These are read here, while nobody
+// makes others in the memory: one that comes later finds what the task has taught.
+func (t Task) edited(ctx context.Context) (now Task, replaced []string, edits []Edit, err error) {
 	if t.Edits == nil {
-		return t, nil, nil
+		return t, nil, nil, nil
 	}
-	edits, err := t.Edits(ctx)
+	edits, err = t.Edits(ctx)
 	if err != nil || len(edits) == 0 {
-		return t, nil, err
+		return t, nil, nil, err
 	}
 	t.Said, t.Answers = slices.Clone(t.Said), slices.Clone(t.Answers)
 	for _, one := range edits {
@@ -40,7 +40,7 @@ func (t Task) edited(ctx context.Context) (now Task, replaced []string, err erro
 			change(t.Answers[i].Event, &t.Answers[i].Answer)
 		}
 	}
-	return t, replaced, nil
+	return t, replaced, edits, nil
 }
 
 // Edit replaces what a message said in the memory of a room, if that has learned it; what it has not is learned with its
@@ -80,6 +80,11 @@ func (m *Memory) edit(ctx context.Context, x *memory.Index, one Edit) error {
 	f := m.files(x.Room())
 	f.learning.Lock()
 	defer f.learning.Unlock()
+	return m.amend(ctx, x, one)
+}
+
+// amend is edit for a caller that holds learning.
+func (m *Memory) amend(ctx context.Context, x *memory.Index, one Edit) error {
 	was, at, found, err := x.Said(ctx, one.Event)
 	if err != nil || !found {
 		return err

@@ -101,6 +101,24 @@ func TestEditLearned(t *testing.T) {
 	}
 }
 
+// A task is learned once more, as after a crash, and one of its messages has been edited meanwhile.
+func TestLearnEditedAgain(t *testing.T) {
+	for _, written := range []bool{false, true} {
+		m := newMemory(t)
+		list := task(1, 0, "write a list", "listed")
+		learn(t, m, list)
+		if written {
+			settle(t, m)
+		}
+		list.Edits = says(Edit{"$1", "alice", "write a list of doors"})
+		learn(t, m, list)
+		wantKnown(t, m, "write a list", map[string]bool{"write a list of doors": true, "write a list |": false})
+		if all := kept(t, m); strings.Contains(all, "write a list →") || strings.Count(all, "alice: write a list of doors → listed") != 1 {
+			t.Errorf("written %v: lines %s", written, all)
+		}
+	}
+}
+
 // settle does what Sync does with lines, without the files.
 func settle(t *testing.T, m *Memory) {
 	t.Helper()

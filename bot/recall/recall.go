@@ -108,9 +108,14 @@ func (m *Memory) Learn(ctx context.Context, t Task) error {
 		f := m.files(t.Room)
 		f.learning.Lock()
 		defer f.learning.Unlock()
-		t, replaced, err := t.edited(ctx)
+		t, replaced, edits, err := t.edited(ctx)
 		if err != nil {
 			return err
+		}
+		for _, one := range edits { // if it is learned once more, as after a crash
+			if err := m.amend(ctx, x, one); err != nil {
+				return err
+			}
 		}
 		l := m.filter.observe(t)
 		wrong, err := m.correct(ctx, x, t, &l)
