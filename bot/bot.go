@@ -157,6 +157,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.resumeWaiting(ctx); err != nil { // before the first answer can arrive
 		return err
 	}
+	if err := b.inheritUnsent(ctx); err != nil { // before the first message can be sent
+		return err
+	}
 	if err := b.syncOnce(ctx, 0); err != nil {
 		return err
 	}

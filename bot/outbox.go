@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"matrix-tui/bot/crash"
@@ -20,12 +21,14 @@ import (
 // exists before the message is sent, carries its transaction ID and is marked
 // afterwards. If the homeserver's answer is lost, the outbox waits for the next
 // sync: a message that was accepted comes back with its transaction ID, which
-// marks its row. It also waits for a gap that may contain such an echo.
+// marks its row. It also waits for a gap that may contain such an echo, and after a
+// restart, because the process may have died while it was sending.
 type outbox struct {
 	queue.Worker
 	room     *room
-	panicked string // transaction ID of the message whose sending has panicked most recently
-	panics   int    // how often
+	inherits atomic.Bool // the first message may have been on its way when the process before this one ended
+	panicked string      // transaction ID of the message whose sending has panicked most recently
+	panics   int         // how often
 }
 
 func (o *outbox) init(r *room) {
@@ -44,6 +47,10 @@ func (o *outbox) drain() {
 		}
 		if err == nil {
 			coming := b.synced.Coming()
+			if o.inherits.Swap(false) {
+				o.afterSync(ctx, coming, orphanTime)
+				continue
+			}
 			err = o.attempt(ctx, row)
 			if err != nil && matrix.Ambiguous(err) {
 				o.afterSync(ctx, coming, again.Next())

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -34,6 +38,40 @@ func TestAnsweredBefore(t *testing.T) {
 	later := &admission{bot: d.bot, rows: []state.Event{{Event: event.Event{Room: d.id, ID: "$0"}, Status: state.Pending}}}
 	if err := later.settle(t.Context()); err != nil || later.rows[0].Status != state.Archived {
 		t.Errorf("on a later page it has status %d, %v", later.rows[0].Status, err)
+	}
+}
+
+// A message that the process before this one may have been sending waits for its echo.
+func TestInheritUnsent(t *testing.T) {
+	d := newDeciding(t, everything)
+	var log strings.Builder
+	d.bot.log = zerolog.New(&log)
+	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", matrix.Text("done"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.bot.inheritUnsent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan struct{})
+	go func() {
+		d.outbox.drain()
+		close(sent)
+	}()
+	for begun := time.Now(); ; {
+		d.bot.synced.Open()
+		select {
+		case <-sent:
+			if log := log.String(); log != "" {
+				t.Errorf("it was sent again: %s", log) // there is no homeserver
+			}
+			return
+		case <-time.After(orphanTime / 4):
+		}
+		if time.Since(begun) > orphanTime/2 {
+			if err := d.bot.Journal.MarkSent(t.Context(), "0-f0", "$echo"); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
