@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,4 +51,27 @@ func TestRedactOneOfTwo(t *testing.T) {
 		t.Errorf("nobody says it any more: %+v", lines)
 	}
 	wantNothing(t, x, "deploy the shop")
+}
+
+// A line that is edited while the files are written is not taken for the one that they have now.
+func TestSettleAfterEdit(t *testing.T) {
+	x := openIn(t, t.TempDir())
+	log := Line{Event: "$1", Path: "memory/2026-03-01.md", Text: "alice: write a list → listed"}
+	_, err := x.Learn(t.Context(), saidBy("$1", "write a list"), []Line{log})
+	must(t, err)
+	written, err := x.Unsettled(t.Context())
+	must(t, err)
+	_, err = x.Edit(t.Context(), Edit{Event: "$1", Text: "write a list of doors", Amend: func(_ Source, text string, _ bool) string {
+		return strings.Replace(text, "write a list", "write a list of doors", 1)
+	}})
+	must(t, err)
+	must(t, x.Settle(t.Context(), written))
+	lines, err := x.Unsettled(t.Context())
+	if must(t, err); len(lines) != 1 || lines[0].Text != "alice: write a list of doors → listed" {
+		t.Errorf("lines %+v", lines)
+	}
+	gone, err := x.Forgotten(t.Context())
+	if must(t, err); !gone.Text(log.Text) {
+		t.Error("the file would keep the old line")
+	}
 }

@@ -85,16 +85,17 @@ func readLines(ctx context.Context, q querier, where string, args ...any) (lines
 	return lines, errors.Join(err, rows.Err(), rows.Close())
 }
 
-// Settle records that the files in the workspace have these lines, or have lost them.
+// Settle records that the files in the workspace have these lines, or have lost them. One that was changed or removed
+// meanwhile stays as it is; another line may have its ID by now.
 func (x *Index) Settle(ctx context.Context, lines []Line) error {
 	err := x.inTx(ctx, func(tx *sql.Tx) error {
 		w := newWriter(ctx, tx)
 		for _, l := range lines {
-			statement := "UPDATE line SET state = 1 WHERE id = ? AND state = 0"
+			statement := "UPDATE line SET state = 1 WHERE id = ? AND path = ? AND text = ? AND state = 0"
 			if l.Gone {
-				statement = "DELETE FROM line WHERE id = ? AND state = 2"
+				statement = "DELETE FROM line WHERE id = ? AND path = ? AND text = ? AND state = 2"
 			}
-			if _, err := w.exec(statement, l.ID); err != nil {
+			if _, err := w.exec(statement, l.ID, l.Path, l.Text); err != nil {
 				return err
 			}
 		}
