@@ -188,6 +188,9 @@ func (o observer) amend(was string) func(source memory.Source, text string, own 
 		if out, ok := swap(taskPlaces, task, nowTask); ok {
 			return out
 		}
+		if _, ok := swap(taskPlaces, nowTask, nowTask); ok {
+			return text // it says so already
+		}
 		if source == memory.SourceExecution && (task == "" || !strings.Contains(text, task)) {
 			return text
 		}

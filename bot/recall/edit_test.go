@@ -119,6 +119,32 @@ func TestLearnEditedAgain(t *testing.T) {
 	}
 }
 
+// After a restart, a task is about to be learned again from state.json, which lacks an edit, while it ends with it.
+func TestLearnEditedMeanwhile(t *testing.T) {
+	m := newMemory(t)
+	learn(t, m, task(1, 0, "say hello", "hello"))
+	list := task(2, 1, "write a list", "listed")
+	putExecution(t, m, list)
+	again := New(m.dir, m.store, m.log)
+	edit := Edit{"$2", "alice", "write a list of doors"}
+	err := m.use(t.Context(), "!r", writeTime, func(ctx context.Context, x *memory.Index) error {
+		missed, err := again.missed(ctx, x)
+		if err != nil || len(missed) != 1 {
+			t.Fatalf("%d tasks are missed, %v", len(missed), err)
+		}
+		list.Edits = says(edit)
+		learn(t, again, list)
+		return missed[0](ctx, x)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Edit(t.Context(), "!r", edit)
+	if all := kept(t, again); strings.Contains(all, "write a list →") || strings.Count(all, "alice: write a list of doors → listed") != 1 {
+		t.Errorf("lines %s", all)
+	}
+}
+
 // settle does what Sync does with lines, without the files.
 func settle(t *testing.T, m *Memory) {
 	t.Helper()

@@ -120,8 +120,15 @@ func (m *Memory) missed(ctx context.Context, x *memory.Index) (out []change, err
 			continue
 		}
 		out = append(out, func(ctx context.Context, x *memory.Index) error {
+			f := m.files(x.Room())
+			f.learning.Lock()
+			defer f.learning.Unlock()
+			known, err := x.Has(ctx, memory.SourceExecution, executionPath(e.ID))
+			if err != nil || known { // it has ended meanwhile, perhaps with an edit that state.json lacks
+				return err
+			}
 			l := m.filter.observe(taskOf(e))
-			_, err := x.Learn(ctx, l.docs, append(l.answerLines, l.wishLines...))
+			_, err = x.Learn(ctx, l.docs, append(l.answerLines, l.wishLines...))
 			return err
 		})
 	}
