@@ -46,11 +46,12 @@ func (o *outbox) drain() {
 			return
 		}
 		if err == nil {
-			coming := b.synced.Coming()
 			if o.inherits.Swap(false) {
-				o.afterSync(ctx, coming, orphanTime)
+				_ = retry.Sleep(ctx, orphanTime)
+				o.afterSync(ctx, b.synced.Coming(), 0)
 				continue
 			}
+			coming := b.synced.Coming()
 			err = o.attempt(ctx, row)
 			if err != nil && matrix.Ambiguous(err) {
 				o.afterSync(ctx, coming, again.Next())

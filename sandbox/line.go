@@ -135,6 +135,8 @@ func unattended(code int, said string, err error) error {
 		return err
 	case code == 0:
 		return errLineGone
+	case kindIn(said) == ErrExhausted:
+		return fmt.Errorf("%w: exit code %d: %s", ErrExhausted, code, said)
 	}
 	return fmt.Errorf("exit code %d: %s", code, said)
 }
