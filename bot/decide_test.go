@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -170,6 +171,39 @@ func TestTombstoneQueued(t *testing.T) {
 	}
 	if do, err := d.nextTask(t.Context()); do == nil || err != nil || d.current != nil {
 		t.Errorf("a task is begun before the tombstone: %v, %v", d.current, err)
+	}
+}
+
+// After a restart, the task whose run goes on is continued before an older one that has got its answer meanwhile.
+func TestBegunFirst(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "paint the red shed", 0)
+	d.text("$2", "@ann:here", "paint the blue shed", time.Minute)
+	d.decides()
+	for event, container := range map[string]string{"$1": "", "$2": "c"} { // both have their answers
+		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Container = container
+		if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var order []string
+	for range 2 {
+		if _, err := d.nextTask(t.Context()); err != nil || d.current == nil {
+			t.Fatalf("no task is up next: %v", err)
+		}
+		key := d.current.Key()
+		order = append(order, key)
+		d.leave(d.current)
+		if err := d.bot.Journal.FinishTask(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{task.KeyOf(d.id, "$2"), task.KeyOf(d.id, "$1")}, order); diff != "" {
+		t.Error(diff)
 	}
 }
 

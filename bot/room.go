@@ -109,12 +109,28 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 	}
 }
 
-// nextTask claims the room's oldest task, or the tombstone if that is older, and
+// upNext returns the task that the worker takes up: the one that has begun, or else the oldest. After a restart, an older
+// task may have got its answer while another one was running, and two runs at once would mix up their session. The error
+// is [state.ErrNotFound] if there is none.
+func (r *room) upNext(ctx context.Context) (state.Task, error) {
+	running, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
+	if err != nil {
+		return state.Task{}, err
+	}
+	for _, rec := range running {
+		if r.env.Task(rec).Continued() {
+			return rec, nil
+		}
+	}
+	return r.bot.Journal.NextTask(ctx, r.id)
+}
+
+// nextTask claims the task that is up next, or the tombstone if that is older, and
 // returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	next, err := r.bot.Journal.NextTask(ctx, r.id)
+	next, err := r.upNext(ctx)
 	none := errors.Is(err, state.ErrNotFound)
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
