@@ -1,10 +1,12 @@
 package boxinit
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,25 +23,32 @@ const (
 	forwardMax = 512
 )
 
-// awaitDoor waits until connections to the gateway are accepted, for at most limit. A run can be started before PID 1 has come
-// so far, and its command may not try again.
+// awaitDoor waits until connections to the gateway are accepted, for at most limit. A run can be started before PID 1 has got
+// that far, and its command might not try again.
 func awaitDoor(address string, limit time.Duration) {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(holdPoll) {
-		if conn, err := net.Dial("tcp", address); err == nil {
+	for end := time.Now().Add(limit); ; time.Sleep(holdPoll) {
+		left := time.Until(end)
+		if left <= 0 {
+			return
+		}
+		if conn, err := net.DialTimeout("tcp", address, left); err == nil {
 			conn.Close()
 			return
 		}
 	}
 }
 
-// opensDoor reports whether PID 1 is this program, as in a container.
+// opensDoor reports whether PID 1 is this program, as in a container. PID 1 conceals which file it executes, but not its
+// command line.
 func opensDoor() bool {
-	init, err := os.Stat("/proc/1/exe")
-	if err != nil {
-		return false
-	}
-	self, err := os.Stat("/proc/self/exe")
-	return err == nil && os.SameFile(init, self)
+	line, err := os.ReadFile("/proc/1/cmdline")
+	return err == nil && isInit(line)
+}
+
+// isInit reports whether a command line, as in /proc, is that of boxinit as PID 1.
+func isInit(line []byte) bool {
+	program, arguments, _ := bytes.Cut(line, []byte{0})
+	return filepath.Base(string(program)) == "boxinit" && len(arguments) == 0
 }
 
 // forwarder joins each TCP connection to its own connection to a unix socket. While nothing listens there, for example
