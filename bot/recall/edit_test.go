@@ -140,6 +140,7 @@ func TestLearnEditedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Edit(t.Context(), "!r", edit)
+	wantKnown(t, again, "write a list", map[string]bool{"write a list of doors": true, "write a list |": false})
 	if all := kept(t, again); strings.Contains(all, "write a list →") || strings.Count(all, "alice: write a list of doors → listed") != 1 {
 		t.Errorf("lines %s", all)
 	}
