@@ -63,6 +63,7 @@ type Bot struct {
 	checked   bool         // the homeserver has the newest known event; of the goroutine that syncs
 	startOver atomic.Bool  // the next sync is an initial one
 	isOpen    atomic.Bool  // the first sync is stored and rooms may work
+	inherited atomic.Int64 // messages up to this Seq are from the process before this one
 
 	mu       sync.Mutex
 	rooms    map[string]*room
@@ -157,7 +158,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.resumeWaiting(ctx); err != nil { // before the first answer can arrive
 		return err
 	}
-	if err := b.inheritUnsent(ctx); err != nil { // before the first message can be sent
+	if err := b.noteInherited(ctx); err != nil { // before the first message can be sent
 		return err
 	}
 	if err := b.syncOnce(ctx, 0); err != nil {

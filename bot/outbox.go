@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"matrix-tui/bot/crash"
@@ -26,9 +25,9 @@ import (
 type outbox struct {
 	queue.Worker
 	room     *room
-	inherits atomic.Bool // the first message may have been on its way when the process before this one ended
-	panicked string      // transaction ID of the message whose sending has panicked most recently
-	panics   int         // how often
+	awaited  bool   // the echo of a message from before a restart
+	panicked string // transaction ID of the message whose sending has panicked most recently
+	panics   int    // how often
 }
 
 func (o *outbox) init(r *room) {
@@ -46,9 +45,7 @@ func (o *outbox) drain() {
 			return
 		}
 		if err == nil {
-			if o.inherits.Swap(false) {
-				_ = retry.Sleep(ctx, orphanTime)
-				o.afterSync(ctx, b.synced.Coming(), 0)
+			if o.orphaned(ctx, row) {
 				continue
 			}
 			coming := b.synced.Coming()

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,15 +42,16 @@ func TestAnsweredBefore(t *testing.T) {
 	}
 }
 
-// A message that the process before this one may have been sending waits for its echo.
-func TestInheritUnsent(t *testing.T) {
+// A message that the process before this one may have been sending waits until the homeserver must have it, and then for a
+// sync. Later messages do not wait.
+func TestInheritedMessage(t *testing.T) {
 	d := newDeciding(t, everything)
 	var log strings.Builder
 	d.bot.log = zerolog.New(&log)
 	if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "0-f0", matrix.Text("done"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.bot.inheritUnsent(t.Context()); err != nil {
+	if err := d.bot.noteInherited(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	sent := make(chan struct{})
@@ -58,16 +60,26 @@ func TestInheritUnsent(t *testing.T) {
 		close(sent)
 	}()
 	for begun := time.Now(); ; {
-		d.bot.synced.Open()
+		if took := time.Since(begun); took < orphanTime/2 || took > orphanTime*5/4 { // first a sync that is too early
+			d.bot.synced.Open()
+		}
 		select {
 		case <-sent:
 			if log := log.String(); log != "" {
 				t.Errorf("it was sent again: %s", log) // there is no homeserver
 			}
+			if err := d.bot.Journal.Queue(t.Context(), d.out(state.KindFinal, "1-f0", matrix.Text("done"))); err != nil {
+				t.Fatal(err)
+			}
+			soon, cancel := context.WithTimeout(t.Context(), orphanTime/4)
+			defer cancel()
+			if row, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || (&outbox{room: d.room}).orphaned(soon, row) {
+				t.Errorf("a new message waits, or %v", err)
+			}
 			return
-		case <-time.After(orphanTime / 4):
+		case <-time.After(orphanTime / 8):
 		}
-		if time.Since(begun) > orphanTime/2 {
+		if time.Since(begun) > orphanTime*5/4 {
 			if err := d.bot.Journal.MarkSent(t.Context(), "0-f0", "$echo"); err != nil {
 				t.Fatal(err)
 			}

@@ -145,6 +145,12 @@ func (j *Journal) UnsentRooms(ctx context.Context) ([]string, error) {
 	return rooms, j.failed("look up rooms with unsent messages", err)
 }
 
+// LastMessageSeq returns the highest Seq of all messages, 0 if there are none. It grows with each new message.
+func (j *Journal) LastMessageSeq(ctx context.Context) (seq int64, err error) {
+	err = j.db.QueryRowContext(ctx, "SELECT ifnull(max(seq), 0) FROM message").Scan(&seq)
+	return seq, j.failed("look up last message", err)
+}
+
 // Message returns one message, or ErrNotFound.
 func (j *Journal) Message(ctx context.Context, txn string) (Message, error) {
 	m, err := scanMessage(j.db.QueryRowContext(ctx, queryMessage, txn))
