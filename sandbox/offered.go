@@ -17,16 +17,22 @@ import (
 // maxOffered bounds a frame that a container sends, in bytes.
 const maxOffered = 16 << 20
 
-// offerTime is how long a container may take to offer the next connection: it does that as soon as one is used. Another way
-// to it takes about 90 ms of processor time.
+// offerTime is how long a container may take to offer the next connection: it does that as soon as one is used. Any other
+// way to reach it takes about 90 ms of processor time.
 const offerTime = 200 * time.Millisecond
 
 // offers are connections that containers have offered, at most one for each room. A line on one of them needs no podman.
 type offers struct {
 	mu     sync.Mutex
-	conns  map[string]net.Conn      // by room
-	next   map[string]chan struct{} // closed when the room's next connection is there; nil if none is expected
+	conns  map[string]net.Conn // by room
+	next   map[string]*nextOffer
 	closed bool
+}
+
+// nextOffer is a room's next connection, if it has offered one before.
+type nextOffer struct {
+	made chan struct{} // closed when it is there
+	late bool          // somebody has waited in vain: nobody begins to wait
 }
 
 // OfferPath is the path of the gateway at which the first process of a container offers a connection.
@@ -45,44 +51,60 @@ func (p *Podman) Offer(room string, conn net.Conn) {
 		old.Close()
 	}
 	if p.offers.conns == nil {
-		p.offers.conns, p.offers.next = map[string]net.Conn{}, map[string]chan struct{}{}
+		p.offers.conns, p.offers.next = map[string]net.Conn{}, map[string]*nextOffer{}
 	}
 	p.offers.conns[room] = conn
 	if next := p.offers.next[room]; next != nil {
-		close(next)
+		close(next.made)
 	}
-	p.offers.next[room] = make(chan struct{})
+	p.offers.next[room] = &nextOffer{made: make(chan struct{})}
 }
 
-// take returns a room's connection, or nil. If the room has offered one before, it waits for the next one, for offerTime.
+// take returns a room's connection, or nil. If the room has offered one before, it waits for the next one, for offerTime;
+// when another caller got that one, for the one after it.
 func (o *offers) take(ctx context.Context, room string) net.Conn {
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
-	defer cancel()
-	for {
-		conn, next := o.now(room)
-		if conn != nil || next == nil {
-			return conn
-		}
+	conn, next := o.now(room)
+	for conn == nil && next != nil {
+		over := time.NewTimer(offerTime)
 		select {
-		case <-next:
+		case <-next.made:
+			over.Stop()
+		case <-over.C:
+			return o.last(room, next)
 		case <-ctx.Done():
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			if o.next[room] == next {
-				delete(o.next, room) // nobody waits in vain again
-			}
+			over.Stop()
 			return nil
 		}
+		conn, next = o.now(room)
 	}
+	return conn
 }
 
-// now returns a room's connection, or else what is closed when there is one, or nil.
-func (o *offers) now(room string) (conn net.Conn, next chan struct{}) {
+// now returns a room's connection, or else the next one if that is to be expected.
+func (o *offers) now(room string) (net.Conn, *nextOffer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	conn = o.conns[room]
+	next := o.next[room]
+	if next != nil && next.late {
+		next = nil
+	}
+	return o.conn(room), next
+}
+
+// last returns a room's connection, or nil. A caller has waited for next long enough.
+func (o *offers) last(room string, next *nextOffer) net.Conn {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	conn := o.conn(room)
+	next.late = conn == nil
+	return conn
+}
+
+// conn takes the connection that a room has offered, or nil. The caller holds the lock.
+func (o *offers) conn(room string) net.Conn {
+	conn := o.conns[room]
 	delete(o.conns, room)
-	return conn, o.next[room]
+	return conn
 }
 
 // close closes all connections, and those that will be offered.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -106,6 +107,32 @@ func TestWithoutPodman(t *testing.T) {
 		t.Error("another spec was ensured without podman")
 	}
 	s.start()
+}
+
+// Who has begun to wait gets a connection that comes in time, even if another caller has given up. Nobody begins to wait for
+// a container that offers no more.
+func TestTakeLateOffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
+		p := &Podman{}
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		p.Offer("!r", ours)
+		if p.offers.take(t.Context(), "!r") != ours {
+			t.Fatal("what was offered is not there")
+		}
+		later := make(chan net.Conn, 1)
+		time.AfterFunc(offerTime/2, func() { later <- p.offers.take(t.Context(), "!r") })
+		for _, want := range []time.Duration{offerTime, 0} {
+			begun := time.Now()
+			if conn := p.offers.take(t.Context(), "!r"); conn != nil || time.Since(begun) != want {
+				t.Errorf("waited %s, want %s", time.Since(begun), want)
+			}
+		}
+		p.Offer("!r", ours)
+		if conn := <-later; conn != ours {
+			t.Error("who waited did not get what came in time")
+		}
+	})
 }
 
 // A connection that does not answer as boxinit does is given up for podman.
