@@ -48,8 +48,9 @@ type line struct {
 	strength string
 	offered  bool // by the container: each request says what the container must be like
 
-	now  atomic.Pointer[exchange]
-	idle *time.Timer // closes it; nil while it is in use
+	now      atomic.Pointer[exchange]
+	answered atomic.Bool // a request
+	idle     *time.Timer // closes it; nil while it is in use
 }
 
 // exchange is a request that is being carried out.
@@ -110,13 +111,27 @@ func (c *Container) openLine(ctx context.Context) (*line, error) {
 			stderr: io.MultiWriter(&said, stream{l, func(x *exchange) io.Writer { return x.stderr }}),
 		})
 		input.CloseWithError(errLineGone)
-		l.err = unattended(code, strings.TrimSpace(said.kept.String()), err)
+		text := strings.TrimSpace(said.kept.String())
+		if l.answered.Load() {
+			text = ofRuntime(text) // the rest may be about runs
+		}
+		l.err = unattended(code, text, err)
 	}()
 	if err := l.ping(ctx); err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// ofRuntime returns what Go's runtime has printed as the last of a text, or "".
+func ofRuntime(text string) string {
+	const mark = "\nruntime:"
+	at := strings.Index("\n"+text, mark)
+	if at < 0 {
+		return ""
+	}
+	return text[at:]
 }
 
 // unattended returns why there is no line, from what executing the command has returned.
@@ -136,9 +151,9 @@ func unattended(code int, said string, err error) error {
 	case code == 0:
 		return errLineGone
 	case kindIn(said) == ErrExhausted:
-		return fmt.Errorf("%w: exit code %d: %s", ErrExhausted, code, said)
+		return fmt.Errorf("%w: exit code %d: %.500s", ErrExhausted, code, said)
 	}
-	return fmt.Errorf("exit code %d: %s", code, said)
+	return fmt.Errorf("exit code %d: %.500s", code, said)
 }
 
 // close closes the line and returns when nothing writes to an exchange any more. A run goes on.
@@ -174,6 +189,7 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 	}
 	select {
 	case <-x.done:
+		l.answered.Store(true)
 		return nil
 	case <-l.gone:
 	}

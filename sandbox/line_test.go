@@ -65,6 +65,22 @@ func TestLine(t *testing.T) {
 	run("seven")
 }
 
+// What a run has printed says nothing about the line.
+func TestOfRuntime(t *testing.T) {
+	const crash = "runtime: failed to create new OS thread (errno=11)"
+	for text, want := range map[string]string{
+		"": "", crash: crash, "boxinit: no\n" + crash + "\nfatal error": crash + "\nfatal error",
+		`{"stderr":"\nruntime: resource temporarily unavailable\n"}`: "", "no runtime: here": "",
+	} {
+		if got := ofRuntime(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if err := unattended(2, crash, nil); !errors.Is(err, ErrExhausted) {
+		t.Error(err)
+	}
+}
+
 // A container whose boxinit is older or was removed executes commands in the usual way.
 func TestNoLine(t *testing.T) {
 	container := testContainer(t)
