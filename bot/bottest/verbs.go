@@ -43,7 +43,7 @@ var verbs = []verb{
 	{"reboot", "", 0, 0, false, doReboot},                    // bot and containers lose power, containers come back as podman-restart.service starts them, then the bot
 	{"log", "REGEXP", 1, 1, true, doLog},                     // the bot's log since its start matches
 	{"logged", "REGEXP N", 2, 2, false, doLogged},            // exactly N matching lines of it, when all is quiet
-	{"memory-below", "MB", 1, 1, false, doMemory},            // upper limit of the bot's resident memory
+	{"memory-below", "MB [MB]", 1, 2, false, doMemory},       // upper limit of the bot's resident memory; the second one with the race detector
 	{"matrix-tui", "ARGV…", 1, -1, true, doCLI},              // run a subcommand with the bot's settings
 	{"quiet", "", 0, 0, false, doQuiet},                      // wait until the bot has finished everything sent to it
 	{"in-line", "USER ROOM N PREFIX", 4, 4, false, doInLine}, // the bot, which must not be running, has N more queued tasks of USER, PREFIX 1 … PREFIX N

@@ -121,7 +121,11 @@ func doLogged(ctx context.Context, sc *script, _ bool, args []string) error {
 }
 
 func doMemory(_ context.Context, sc *script, _ bool, args []string) error {
-	limit, err := strconv.ParseInt(args[0], 10, 64)
+	most := args[0]
+	if race && len(args) > 1 {
+		most = args[1]
+	}
+	limit, err := strconv.ParseInt(most, 10, 64)
 	if err != nil {
 		return err
 	}
