@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"matrix-tui/bot/bottest/host"
+	"matrix-tui/sandbox"
 )
 
 // machine is a bare host with systemd on which a script installs the bot: a container whose PID 1 is systemd, or a qemu
@@ -66,10 +67,17 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 	if err := os.Chmod(m.containers.Socket, 0o666); err != nil {
 		return nil, err
 	}
-	_, err = host.MustPodman(ctx, "run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
-		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume="+m.dir+":"+m.dir, "--volume="+release+":/opt/matrix-tui:ro", "--volume="+host.DendriteFolder()+":/opt/dendrite:ro", machineImage,
-		"/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd passes credentials by mounts; a container makes mounts private
-	if err != nil {
+	argv := []string{"run", "--detach", "--name", m.name, "--privileged", "--systemd=always", "--network=host",
+		"--env=container=podman", "--env=GOPROXY", "--env=GOSUMDB", "--volume=" + m.dir + ":" + m.dir, "--volume=" + release + ":/opt/matrix-tui:ro", "--volume=" + host.DendriteFolder() + ":/opt/dendrite:ro"}
+	if sc.suite.runtime == sandbox.GVisor {
+		runsc, err := exec.LookPath("runsc")
+		if err != nil {
+			return nil, fmt.Errorf("look for gVisor: %w", err)
+		}
+		argv = append(argv, "--volume="+runsc+":/usr/local/bin/runsc:ro")
+	}
+	argv = append(argv, machineImage, "/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init") // systemd passes credentials by mounts; a container makes mounts private
+	if _, err = host.MustPodman(ctx, argv...); err != nil {
 		return nil, err
 	}
 	if err := m.up(ctx); err != nil || !clone {
