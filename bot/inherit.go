@@ -19,9 +19,9 @@ func (b *Bot) noteInherited(ctx context.Context) error {
 	return err
 }
 
-// orphaned waits for the echo of a message that may have been on its way when the process before this one ended. That can
-// only be the first message of a room. It reports whether it has waited.
-func (o *outbox) orphaned(ctx context.Context, row state.Message) bool {
+// awaitInherited waits for the echo of a message that may have been on its way when the process before this one ended. That
+// can only be the first message of a room. It reports whether it has waited.
+func (o *outbox) awaitInherited(ctx context.Context, row state.Message) bool {
 	b := o.room.bot
 	if o.awaited || row.Seq > b.inherited.Load() {
 		return false

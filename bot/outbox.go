@@ -45,7 +45,7 @@ func (o *outbox) drain() {
 			return
 		}
 		if err == nil {
-			if o.orphaned(ctx, row) {
+			if o.awaitInherited(ctx, row) {
 				continue
 			}
 			coming := b.synced.Coming()

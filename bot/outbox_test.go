@@ -73,7 +73,7 @@ func TestInheritedMessage(t *testing.T) {
 			}
 			soon, cancel := context.WithTimeout(t.Context(), orphanTime/4)
 			defer cancel()
-			if row, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || (&outbox{room: d.room}).orphaned(soon, row) {
+			if row, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || (&outbox{room: d.room}).awaitInherited(soon, row) {
 				t.Errorf("a new message waits, or %v", err)
 			}
 			return

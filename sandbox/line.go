@@ -49,7 +49,7 @@ type line struct {
 	offered  bool // by the container: each request says what the container must be like
 
 	now      atomic.Pointer[exchange]
-	answered atomic.Bool // a request
+	answered atomic.Bool // it has answered a request
 	idle     *time.Timer // closes it; nil while it is in use
 }
 
@@ -124,7 +124,7 @@ func (c *Container) openLine(ctx context.Context) (*line, error) {
 	return l, nil
 }
 
-// ofRuntime returns what Go's runtime has printed as the last of a text, or "".
+// ofRuntime returns a text from the first line that Go's runtime has printed, or "".
 func ofRuntime(text string) string {
 	const mark = "\nruntime:"
 	at := strings.Index("\n"+text, mark)
