@@ -65,8 +65,14 @@ func (e *ensuring) create(ctx context.Context) error {
 	if errors.Is(err, ErrNameTaken) {
 		return nil // created concurrently; the next step inspects it
 	}
-	e.container.Created = err == nil
-	return err
+	if err != nil {
+		return err
+	}
+	e.container.Created = true
+	if e.spec.Created != nil {
+		return e.spec.Created()
+	}
+	return nil
 }
 
 func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData) error {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -22,7 +23,7 @@ import (
 )
 
 // gatewayFor opens a gateway to which the containers of a Podman offer connections.
-func gatewayFor(t *testing.T, p *Podman, room string) (dir string) {
+func gatewayFor(t *testing.T, p *Podman, room string) (g *gateway.Gateway, dir string) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "gw") // short: a socket's path has at most 107 bytes
 	if err != nil {
@@ -32,13 +33,13 @@ func gatewayFor(t *testing.T, p *Podman, room string) (dir string) {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g := gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
+	g = gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
 	g.Attend(OfferPath, p.Offer)
 	t.Cleanup(func() { g.Close(context.Background()) })
 	if dir, err = g.Open(room); err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	return g, dir
 }
 
 func offered(p *Podman, room string) bool {
@@ -52,7 +53,7 @@ func TestWithoutPodman(t *testing.T) {
 	s := startService(t)
 	p := s.connect()
 	spec := testSpec(t)
-	spec.Gateway = gatewayFor(t, p, spec.Room)
+	_, spec.Gateway = gatewayFor(t, p, spec.Room)
 	if _, err := p.Ensure(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +108,29 @@ func TestWithoutPodman(t *testing.T) {
 		t.Error("another spec was ensured without podman")
 	}
 	s.start()
+}
+
+// Podman has lost sight of a container in which something still runs. That no longer reaches the gateway, so it cannot offer
+// connections in place of its successor.
+func TestLostContainer(t *testing.T) {
+	spec := testSpec(t)
+	p := testPodman
+	g, dir := gatewayFor(t, p, spec.Room)
+	spec.Gateway, spec.Created = dir, func() error { return g.Renew(spec.Room) }
+	lost := ensure(t, spec)
+	sh(t, lost, "touch /lost")
+	until(t, "the container offers a connection", func() bool { return offered(p, spec.Room) })
+	name := lost.Name + "-lost"
+	if err := containers.Rename(p.with(t.Context()), lost.ID, new(containers.RenameOptions).WithName(name)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sweep(t, p, spec.Room, name) })
+	container := ensure(t, spec)
+	if !container.Created {
+		t.Fatal("no new container was created")
+	}
+	sh(t, container, "test -S /run/gateway/sock && ! test -e /lost")
+	sh(t, elsewhere(t, lost), "test -e /lost && ! test -e /run/gateway/sock")
 }
 
 // Who has begun to wait gets a connection that comes in time, even if another caller has given up. Nobody begins to wait for

@@ -44,6 +44,9 @@ type Spec struct {
 	// to be called with for the new one: their names, and notes about others. The container stays if it fails. It may be
 	// called again with the same ones.
 	Replacing func(ctx context.Context, packages []string) error
+	// Created is called when a container has been created, before it starts. It must keep out what still runs in an earlier
+	// one: podman may remove a container just when it is started again, and lose sight of its processes.
+	Created func() error
 	// Version is the bot's version, for the label.
 	Version string
 

@@ -131,11 +131,33 @@ func (g *Gateway) Limited() int { return int(g.limited.Load()) }
 func (g *Gateway) Open(room string) (dir string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.open(room)
+}
+
+// Renew is Open with a new directory in place of the room's old one. What still runs in a container that is gone, and has
+// the old one mounted, reaches nothing any more.
+func (g *Gateway) Renew(room string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := os.RemoveAll(g.dir(room)); err != nil {
+		return fmt.Errorf("remove gateway directory: %w", err)
+	}
+	_, err := g.open(room)
+	return err
+}
+
+// dir is the path of a room's directory.
+func (g *Gateway) dir(room string) string {
+	sum := sha256.Sum256([]byte(room))
+	return filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
+}
+
+// open is Open. The caller holds the lock.
+func (g *Gateway) open(room string) (dir string, err error) {
 	if g.closed {
 		return "", errors.New("gateway is closed")
 	}
-	sum := sha256.Sum256([]byte(room))
-	dir = filepath.Join(g.cfg.Dir, hex.EncodeToString(sum[:8]))
+	dir = g.dir(room)
 	// Nobody else on this host may reach the sockets: who can connect to one uses the model as the room does. The
 	// container mounts its own directory, so that must stay the same one; root in the container is another user here.
 	if err := errors.Join(makeDir(g.cfg.Dir, 0o700), makeDir(dir, 0o755)); err != nil {
@@ -145,7 +167,7 @@ func (g *Gateway) Open(room string) (dir string, err error) {
 		if _, err := os.Lstat(filepath.Join(dir, "sock")); err == nil {
 			return dir, nil
 		}
-		// The socket was deleted from outside: nothing can connect to it any more.
+		// The socket was deleted, by Renew or from outside: nothing can connect to it any more.
 		delete(g.doors, room)
 		if err := old.close(ended()); err != nil {
 			return "", err
