@@ -45,7 +45,7 @@ func (l *logs) String() string {
 type opened struct {
 	*Gateway
 	log    *logs
-	dir    string
+	path   string       // the room's directory
 	client *http.Client // on the room's socket
 }
 
@@ -64,7 +64,7 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 	t.Cleanup(func() { o.Close(ended()) })
 	o.Begin(testRoom, "run", "gemini-2.5-flash")
 	o.Begin(testRoom, "other", "m")
-	if o.dir, err = o.Open(testRoom); err != nil {
+	if o.path, err = o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return o.connect() }}
@@ -73,7 +73,7 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 	return o
 }
 
-func (o *opened) connect() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.dir, "sock")) }
+func (o *opened) connect() (net.Conn, error) { return net.Dial("unix", filepath.Join(o.path, "sock")) }
 
 // script is a scripted model that accepts only testKey.
 func script(t testing.TB, rules string) string {
@@ -121,16 +121,16 @@ func leaks(t *testing.T) {
 func TestOpen(t *testing.T) {
 	leaks(t)
 	o := open(t, script(t, "rules: []"), nil)
-	for path, want := range map[string]os.FileMode{o.dir: os.ModeDir | 0o755, filepath.Join(o.dir, "sock"): os.ModeSocket | 0o666} {
+	for path, want := range map[string]os.FileMode{o.path: os.ModeDir | 0o755, filepath.Join(o.path, "sock"): os.ModeSocket | 0o666} {
 		if info, err := os.Stat(path); err != nil || info.Mode() != want {
 			t.Errorf("%s has mode %v, %v; want %v", path, info.Mode(), err, want)
 		}
 	}
-	if name := filepath.Base(o.dir); len(name) != 16 {
+	if name := filepath.Base(o.path); len(name) != 16 {
 		t.Errorf("directory %s", name)
 	}
-	before, _ := os.Stat(o.dir)
-	if dir, err := o.Open(testRoom); err != nil || dir != o.dir {
+	before, _ := os.Stat(o.path)
+	if dir, err := o.Open(testRoom); err != nil || dir != o.path {
 		t.Errorf("second Open: %s, %v", dir, err)
 	}
 	if err := o.Shut(testRoom); err != nil {
@@ -146,7 +146,7 @@ func TestOpen(t *testing.T) {
 	if _, err := o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}
-	after, _ := os.Stat(o.dir)
+	after, _ := os.Stat(o.path)
 	if !os.SameFile(before, after) {
 		t.Error("the directory was replaced: containers that have it mounted are cut off")
 	}
@@ -156,7 +156,7 @@ func TestOpen(t *testing.T) {
 		resp.Body.Close()
 	}
 	other, err := o.Open("!other:example.org")
-	if err != nil || other == o.dir {
+	if err != nil || other == o.path {
 		t.Errorf("another room's directory is %s, %v", other, err)
 	}
 }
@@ -167,10 +167,10 @@ func TestOpenOverLeftovers(t *testing.T) {
 	if err := o.Close(ended()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(o.dir, "new"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(o.path, "new"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(filepath.Join(o.dir, "sock")); err != nil {
+	if _, err := os.Lstat(filepath.Join(o.path, "sock")); err != nil {
 		t.Fatalf("nothing was left behind: %v", err)
 	}
 	next := New(o.cfg)
@@ -184,7 +184,7 @@ func TestOpenOverLeftovers(t *testing.T) {
 		c.Close()
 	}
 	// A gateway whose directory was removed creates it again.
-	if err := os.RemoveAll(o.dir); err != nil {
+	if err := os.RemoveAll(o.path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := next.Open(testRoom); err != nil {
