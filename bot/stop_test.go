@@ -38,23 +38,28 @@ func TestToStop(t *testing.T) {
 
 // After a restart the task that was running counts as running before the worker takes it up, so that !steer reaches it.
 func TestSteerRightAfterRestart(t *testing.T) {
-	d := newDeciding(t, everything)
-	d.text("$1", "@ann:here", "paint the shed", 0)
-	d.decides()
-	rec, err := d.bot.Journal.NextTask(t.Context(), d.id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec.Container, rec.Run = "c", "r"
-	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
-		t.Fatal(err)
-	}
-	d.text("$2", "@ann:here", "!steer only its door", 0)
-	d.decides()
-	if rec, err = d.bot.Journal.Task(t.Context(), rec.Key); err != nil {
-		t.Fatal(err)
-	}
-	if len(rec.Said) != 1 || rec.Said[0].Text != "only its door" {
-		t.Errorf("the running task was told %+v", rec.Said)
+	for name, begin := range map[string]func(*state.Task){
+		"a run":               func(rec *state.Task) { rec.Container, rec.Run = "c", "r" },
+		"an approved command": func(rec *state.Task) { rec.Approved = &state.Command{Container: "c"} },
+	} {
+		d := newDeciding(t, everything)
+		d.text("$1", "@ann:here", "paint the shed", 0)
+		d.decides()
+		rec, err := d.bot.Journal.NextTask(t.Context(), d.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin(&rec)
+		if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+		d.text("$2", "@ann:here", "!steer only its door", 0)
+		d.decides()
+		if rec, err = d.bot.Journal.Task(t.Context(), rec.Key); err != nil {
+			t.Fatal(err)
+		}
+		if len(rec.Said) != 1 || rec.Said[0].Text != "only its door" {
+			t.Errorf("%s: the running task was told %+v", name, rec.Said)
+		}
 	}
 }
