@@ -26,16 +26,18 @@ func TestDoor(t *testing.T) {
 		}
 		listener.(*net.UnixListener).SetDeadline(time.Now().Add(hung))
 		var conn net.Conn
-		var said [6]byte
-		for string(said[:]) != "hello\n" { // PID 1 offers a connection of its own: see Podman.Offer
+		for said := ""; said != "hello\n"; {
 			if conn, err = listener.Accept(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.ReadFull(conn, said[:]); err != nil || string(said[:]) != "hello\n" && string(said[:]) != "GET /b" {
-				t.Fatalf("the gateway received %q, %v", said, err)
-			}
-			if string(said[:]) == "GET /b" {
+			first := make([]byte, len("hello\n"))
+			n, err := io.ReadFull(conn, first)
+			switch said = string(first[:n]); {
+			case said == "hello\n":
+			case said == "" && err == io.EOF, said == "GET /b": // the run has looked for the door; PID 1 offers a connection: see Podman.Offer
 				conn.Close()
+			default:
+				t.Fatalf("the gateway received %q, %v", said, err)
 			}
 		}
 		io.WriteString(conn, "welcome")
