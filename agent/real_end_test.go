@@ -56,7 +56,7 @@ rules:
 func TestRealStopWhileStarting(t *testing.T) {
 	r := newReal(t)
 	ours, theirs := net.Pipe() // a process in the container that pretends to be boxinit, and starts nothing
-	r.podman.Offer(r.spec.Room, ours)
+	r.podman.Offer(r.spec.Room, ours, "")
 	asked := make(chan struct{})
 	go func() {
 		requests := json.NewDecoder(theirs)

@@ -31,6 +31,7 @@ import (
 	"matrix-tui/bot/roster"
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
+	"matrix-tui/sandbox"
 	"matrix-tui/state/damage"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
@@ -142,6 +143,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 		return err
 	}
 	b.tasks.Account()
+	b.Gateway.Attend(sandbox.OfferPath, sandbox.OfferField, b.tasks.Offered)
 	stopped, err := b.reconcile(ctx)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func forger(t *testing.T, answer func(send func(kind byte, data []byte) error, r
 			answer(send, r)
 		}
 	}()
-	c.podman.Offer(c.Room, ours)
+	c.podman.Offer(c.Room, ours, "")
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -38,14 +39,21 @@ type nextOffer struct {
 // OfferPath is the path of the gateway at which the first process of a container offers a connection.
 const OfferPath = boxinit.AttendPath
 
-// Offer takes a connection on which the first process of a room's container waits for requests. It
-// replaces the one before.
-func (p *Podman) Offer(room string, conn net.Conn) {
+// OfferField is the field of the request's header that Offer reads.
+const OfferField = boxinit.ParkedHeader
+
+// Offer takes a connection on which the first process of a room's container waits for requests. It replaces the one before.
+// If it is the room's first one, Offer returns until when a run is parked in the container, as that says: an earlier process
+// of the bot has parked it. Otherwise it returns zero.
+func (p *Podman) Offer(room string, conn net.Conn, parked string) (until time.Time) {
 	p.offers.mu.Lock()
 	defer p.offers.mu.Unlock()
 	if p.offers.closed {
 		conn.Close()
-		return
+		return time.Time{}
+	}
+	if seconds, err := strconv.ParseInt(parked, 10, 64); err == nil && p.offers.next[room] == nil {
+		until = time.Unix(seconds, 0)
 	}
 	if old := p.offers.conns[room]; old != nil {
 		old.Close()
@@ -58,6 +66,7 @@ func (p *Podman) Offer(room string, conn net.Conn) {
 		close(next.made)
 	}
 	p.offers.next[room] = &nextOffer{made: make(chan struct{})}
+	return until
 }
 
 // take returns a room's connection, or nil. If the room has offered one before, it waits for the next one, for offerTime;

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,7 +35,7 @@ func gatewayFor(t *testing.T, p *Podman, room string) (g *gateway.Gateway, dir s
 		t.Fatal(err)
 	}
 	g = gateway.New(gateway.Config{Dir: folder, Upstream: &url.URL{}, Log: zerolog.Nop()})
-	g.Attend(OfferPath, p.Offer)
+	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { p.Offer(room, conn, parked) })
 	t.Cleanup(func() { g.Close(context.Background()) })
 	if dir, err = g.Open(room); err != nil {
 		t.Fatal(err)
@@ -133,6 +134,44 @@ func TestLostContainer(t *testing.T) {
 	sh(t, elsewhere(t, lost), "test -e /lost && ! test -e /run/gateway/sock")
 }
 
+// After a restart of the bot, the first connection says until when a run waits, and later ones do not. It can be discarded
+// without podman.
+func TestOfferAfterRestart(t *testing.T) {
+	spec := testSpec(t)
+	g, dir := gatewayFor(t, testPodman, spec.Room)
+	spec.Gateway = dir
+	run := RunSpec{ID: "parked-1", Dir: "/", Argv: []string{"sleep", "1000"}}
+	container := ensure(t, spec)
+	ends, err := container.ParkRun(t.Context(), Parking{Run: run, Key: "key", For: time.Hour, Facts: Facts{Tree: "/workspace"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := new(Podman)
+	t.Cleanup(p.offers.close)
+	said := make(chan time.Time, 10)
+	g = gateway.New(gateway.Config{Dir: filepath.Dir(dir), Upstream: &url.URL{}, Log: zerolog.Nop()})
+	t.Cleanup(func() { g.Close(context.Background()) })
+	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { said <- p.Offer(room, conn, parked) })
+	if _, err := g.Open(spec.Room); err != nil {
+		t.Fatal(err)
+	}
+	if until := <-said; until.Unix() != ends.Unix() {
+		t.Errorf("it waits until %v, want %v", until, ends)
+	}
+	if err := p.Unpark(t.Context(), spec.Room); err != nil {
+		t.Fatal(err)
+	}
+	if until := <-said; !until.IsZero() {
+		t.Errorf("it waits until %v although it was discarded", until)
+	}
+	if got := sh(t, container, "pgrep -x sleep || echo none"); got != "none" {
+		t.Errorf("the run goes on: %s", got)
+	}
+}
+
 // Who has begun to wait gets a connection that comes in time, even if another caller has given up. Nobody begins to wait for
 // a container that offers no more.
 func TestTakeLateOffer(t *testing.T) {
@@ -140,7 +179,7 @@ func TestTakeLateOffer(t *testing.T) {
 		p := &Podman{}
 		ours, theirs := net.Pipe()
 		defer theirs.Close()
-		p.Offer("!r", ours)
+		p.Offer("!r", ours, "")
 		if p.offers.take(t.Context(), "!r") != ours {
 			t.Fatal("what was offered is not there")
 		}
@@ -152,7 +191,7 @@ func TestTakeLateOffer(t *testing.T) {
 				t.Errorf("waited %s, want %s", time.Since(begun), want)
 			}
 		}
-		p.Offer("!r", ours)
+		p.Offer("!r", ours, "")
 		if conn := <-later; conn != ours {
 			t.Error("who waited did not get what came in time")
 		}
@@ -176,7 +215,7 @@ func TestOddOffers(t *testing.T) {
 	} {
 		ours, theirs := net.Pipe()
 		go do(theirs)
-		p.Offer(container.Room, ours)
+		p.Offer(container.Room, ours, "")
 		if l := p.lines.take(t.Context(), container.ID); l != nil { // so that a new one is needed
 			l.close()
 		}
@@ -199,7 +238,7 @@ func TestOlderLine(t *testing.T) {
 			_, _ = theirs.Write([]byte{1, 0, 0, 0, 3, '{', '}', '\n'})
 		}
 	}()
-	p.Offer(container.Room, ours)
+	p.Offer(container.Room, ours, "")
 	if err := container.WriteFile(t.Context(), "/workspace/a", []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +290,7 @@ func TestStuckStart(t *testing.T) {
 // offerStuck offers a connection that answers the first request only.
 func offerStuck(p *Podman, room string) {
 	ours, theirs := net.Pipe()
-	p.Offer(room, ours)
+	p.Offer(room, ours, "")
 	go func() {
 		requests := json.NewDecoder(theirs)
 		for first := true; requests.Decode(new(json.RawMessage)) == nil; first = false {

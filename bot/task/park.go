@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -123,13 +124,8 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked,
 	if container.Outdated {
 		return is, errBusy // the next task replaces it
 	}
-	switch victim, ok := e.Warm.makeRoom(); {
-	case !ok:
+	if !e.makeRoom(ctx) {
 		return is, errBusy
-	case victim != nil:
-		if _, err := victim.ParkRun(ctx, sandbox.Parking{}); err != nil && ctx.Err() == nil {
-			e.Log.Debug().Err(err).Str("room", victim.Room).Msg("cannot end a parked run: its container will")
-		}
 	}
 	crash.At("parking")
 	job.Run, job.Needed = "parked-"+uuid.NewString(), e.neededSessions(ctx)
@@ -142,5 +138,29 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked,
 	if until.IsZero() || until.After(limit) { // an older boxinit, or something that pretends to be one
 		until = limit
 	}
-	return parked{in: container, until: until}, nil
+	unpark := func(ctx context.Context) error {
+		_, err := container.ParkRun(ctx, sandbox.Parking{})
+		return err
+	}
+	return parked{discard: unpark, until: until}, nil
+}
+
+// makeRoom reports whether another run may be parked, and discards those that have to give way for it.
+func (e *Env) makeRoom(ctx context.Context) bool {
+	for {
+		victim, discard, ok := e.Warm.makeRoom()
+		if discard == nil {
+			return ok
+		}
+		if err := discard(ctx); err != nil && ctx.Err() == nil {
+			e.Log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: its container will")
+		}
+	}
+}
+
+// Offered takes a connection that a room's container has offered, and notes the run that is parked there, if an earlier
+// process of the bot has parked it.
+func (d *Deps) Offered(room string, conn net.Conn, said string) {
+	until := d.Podman.Offer(room, conn, said)
+	d.Warm.adopt(room, until, func(ctx context.Context) error { return d.Podman.Unpark(ctx, room) })
 }

@@ -8,13 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"matrix-tui/sandbox"
 	"matrix-tui/state/retry"
 )
 
 // Warm knows the parked runs of all rooms: agents that have been started for the next task before there is one. It is
-// safe for concurrent use. A container ends its parked run on its own when the time is up, so that nothing here has to
-// survive a restart.
+// safe for concurrent use. A container ends its parked run on its own when the time is up. After a restart the containers
+// say in which of them a run is parked: see adopt.
 type Warm struct {
 	max  int           // rooms with a parked run; 0 = none
 	time time.Duration // that a run is parked for after the last sign of life
@@ -42,17 +41,17 @@ const (
 
 // parked is a room's parked run.
 type parked struct {
-	in      *sandbox.Container // nil while it is being started for the first time
-	like    string             // what it was started for
-	session string             // the session that it begins; "" if it resumes one
-	busy    bool               // it is being started, or looked after
+	discard func(context.Context) error // nil while it is being started for the first time
+	like    string                      // what it was started for
+	session string                      // the session that it begins; "" if it resumes one
+	busy    bool                        // it is being started, or looked after
 	used    time.Time
 	checked time.Time // when it was there
 	until   time.Time
 }
 
 // there reports whether the run waits for a task, as far as is known.
-func (p *parked) there(now time.Time) bool { return p.in != nil && now.Before(p.until) }
+func (p *parked) there(now time.Time) bool { return p.discard != nil && now.Before(p.until) }
 
 // NewWarm returns a Warm for at most max rooms.
 func NewWarm(max int, d time.Duration) *Warm {
@@ -103,21 +102,37 @@ func (w *Warm) victims(now time.Time) (rooms []string) {
 	return rooms
 }
 
-// makeRoom reports whether another run may be parked. If one has to give way for that, it returns its container, and the
-// caller ends it.
-func (w *Warm) makeRoom() (victim *sandbox.Container, ok bool) {
+// makeRoom reports whether another run may be parked. If that of a room has to give way, it returns how to discard it: the
+// caller does that, and calls makeRoom again.
+func (w *Warm) makeRoom() (victim string, discard func(context.Context) error, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.rooms) <= w.max {
-		return nil, true
+		return "", nil, true
 	}
 	rooms := w.victims(w.now())
 	if len(rooms) == 0 {
-		return nil, false
+		return "", nil, false
 	}
-	victim = w.rooms[rooms[0]].in
-	delete(w.rooms, rooms[0])
-	return victim, true
+	victim = rooms[0]
+	discard = w.rooms[victim].discard
+	delete(w.rooms, victim)
+	return victim, discard, true
+}
+
+// adopt notes a run that an earlier process of the bot has parked in a room, until then at most. The first sign of life
+// finds out whether it is of use. It is the first that gives way.
+func (w *Warm) adopt(room string, until time.Time, discard func(context.Context) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	if w.rooms[room] != nil || !now.Before(until) {
+		return
+	}
+	if limit := now.Add(w.time); until.After(limit) {
+		until = limit
+	}
+	w.rooms[room] = &parked{discard: discard, until: until}
 }
 
 // end notes what came of a parked run: it waits in a container, or it does not. If a task has used or discarded it
@@ -128,7 +143,7 @@ func (w *Warm) end(room string, own *parked, is parked) {
 	if w.rooms[room] != own {
 		return
 	}
-	if is.in == nil {
+	if is.discard == nil {
 		delete(w.rooms, room)
 		w.failed[room] = w.now()
 		return
@@ -141,7 +156,7 @@ func (w *Warm) end(room string, own *parked, is parked) {
 func (w *Warm) leave(room string, own *parked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if own.busy = false; w.rooms[room] == own && own.in == nil {
+	if own.busy = false; w.rooms[room] == own && own.discard == nil {
 		delete(w.rooms, room)
 	}
 }

@@ -5,25 +5,22 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"matrix-tui/sandbox"
 )
+
+func unpark(context.Context) error { return nil }
 
 func TestWarm(t *testing.T) {
 	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	w := NewWarm(2, 20*time.Minute)
 	w.now = func() time.Time { return now }
-	in := func(room string) *sandbox.Container { return &sandbox.Container{Room: room} }
 	begun := map[string]*parked{}
 	check := func(what, room, like string, start bool, victim string) {
 		t.Helper()
 		got, name := w.begin(room, like), ""
 		if got != nil {
 			begun[room] = got
-			gives, ok := w.makeRoom()
-			if gives != nil {
-				name = gives.Room
-			}
+			gives, _, ok := w.makeRoom()
+			name = gives
 			if !ok {
 				t.Errorf("%s: nothing gives way", what)
 			}
@@ -34,7 +31,7 @@ func TestWarm(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	end := func(room, like, session string) {
-		w.end(room, begun[room], parked{in: in(room), like: like, session: session, until: now.Add(20 * time.Minute)})
+		w.end(room, begun[room], parked{discard: unpark, like: like, session: session, until: now.Add(20 * time.Minute)})
 	}
 	check("the first", "a", "x", true, "")
 	check("while it is being started", "a", "x", false, "")
@@ -103,7 +100,7 @@ func TestWarmAtOnce(t *testing.T) {
 	w := NewWarm(2, 20*time.Minute)
 	w.now = func() time.Time { return now }
 	for _, room := range []string{"a", "b"} {
-		w.end(room, w.begin(room, ""), parked{in: &sandbox.Container{Room: room}, until: now.Add(time.Hour)})
+		w.end(room, w.begin(room, ""), parked{discard: unpark, until: now.Add(time.Hour)})
 	}
 	now = now.Add(settled)
 	begun := map[string]*parked{}
@@ -120,15 +117,45 @@ func TestWarmAtOnce(t *testing.T) {
 	w.begin("a", "another") // somebody shows up there, so that it does not give way
 	started := 0
 	for room, own := range begun {
-		if _, ok := w.makeRoom(); ok {
+		if _, _, ok := w.makeRoom(); ok {
 			started++
-			w.end(room, own, parked{in: &sandbox.Container{Room: room}})
+			w.end(room, own, parked{discard: unpark})
 		} else {
 			w.leave(room, own)
 		}
 	}
 	if started != 1 || len(w.rooms) != 2 {
 		t.Errorf("%d were started, %d are listed", started, len(w.rooms))
+	}
+}
+
+// After a restart, the runs that wait already count.
+func TestWarmAdopt(t *testing.T) {
+	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	w := NewWarm(2, 20*time.Minute)
+	w.now = func() time.Time { return now }
+	own := w.begin("a", "x")
+	w.adopt("a", now.Add(time.Hour), unpark) // a sign of life has come first
+	w.adopt("b", now.Add(time.Hour), unpark)
+	w.adopt("c", now.Add(10*time.Minute), unpark)
+	w.adopt("d", now, unpark)
+	w.adopt("e", time.Time{}, unpark)
+	if got := fmt.Sprint(w.Rooms()); own.discard != nil || got != "[b c]" {
+		t.Errorf("agents wait in %s", got)
+	}
+	w.end("a", own, parked{discard: unpark, like: "x", until: now.Add(time.Hour)})
+	if victim, discard, ok := w.makeRoom(); victim != "b" || discard == nil || !ok {
+		t.Errorf("%q gives way, %v", victim, ok)
+	}
+	if _, discard, ok := w.makeRoom(); discard != nil || !ok {
+		t.Errorf("there is room now, %v", ok)
+	}
+	if w.begin("c", "x") == nil {
+		t.Error("a sign of life does not find out whether what was parked before the restart is of use")
+	}
+	w.adopt("f", now.Add(240*time.Hour), unpark)
+	if now = now.Add(20 * time.Minute); w.Has("f") {
+		t.Error("what a container says about its time has no limit")
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall/tools"
 	"matrix-tui/deploy/release"
-	"matrix-tui/sandbox"
 	"matrix-tui/sandbox/gateway"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
@@ -99,7 +98,6 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		}
 		gate.Mount(agent.MemoryPath, tools.Handler(parts.Recall, log))
 	}
-	gate.Attend(sandbox.OfferPath, parts.Podman.Offer)
 	parts.Gateway, parts.Agent = gate, &agent.Gemini{Key: gateway.Placeholder, Offers: offers, Log: log}
 	if on.releases != nil {
 		parts.Updates = updates{on.releases}

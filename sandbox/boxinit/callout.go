@@ -20,6 +20,10 @@ import (
 // see [FrameHeader].
 const AttendPath = "/boxinit"
 
+// ParkedHeader is the field of that request which says that a run is parked, and when it ends on its own, in seconds since
+// 1970.
+const ParkedHeader = "Parked-Until"
+
 // FrameHeader is the length of a frame's header: 1 for stdout or 2 for stderr, and the length of what follows, as four
 // bytes with the highest first.
 const FrameHeader = 5
@@ -39,7 +43,7 @@ var errRefused = errors.New("the gateway does not take the connection")
 func (p *Program) callOut(ctx context.Context) {
 	for failed := callPause; ctx.Err() == nil; {
 		pause := callPause
-		conn, err := callGateway(ctx)
+		conn, err := callGateway(ctx, store{p.Dir}.parkedUntil())
 		switch {
 		case err == nil:
 			if asked(conn) {
@@ -60,15 +64,15 @@ func (p *Program) callOut(ctx context.Context) {
 	}
 }
 
-// callGateway opens a connection.
-func callGateway(ctx context.Context) (*net.UnixConn, error) {
+// callGateway opens a connection. A run is parked until then, if that is not zero.
+func callGateway(ctx context.Context, parked time.Time) (*net.UnixConn, error) {
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, "unix", GatewaySocket)
 	if err != nil {
 		return nil, err
 	}
 	conn := c.(*net.UnixConn)
-	if err := offer(conn); err != nil {
+	if err := offer(conn, parked); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -76,11 +80,15 @@ func callGateway(ctx context.Context) (*net.UnixConn, error) {
 }
 
 // offer sends the request and reads the answer, and not a byte more.
-func offer(conn *net.UnixConn) error {
+func offer(conn *net.UnixConn, parked time.Time) error {
 	if err := conn.SetDeadline(time.Now().Add(callTime)); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(conn, "GET "+AttendPath+" HTTP/1.1\r\nHost: boxinit\r\nConnection: Upgrade\r\nUpgrade: boxinit\r\n\r\n"); err != nil {
+	request := "GET " + AttendPath + " HTTP/1.1\r\nHost: boxinit\r\nConnection: Upgrade\r\nUpgrade: boxinit\r\n"
+	if !parked.IsZero() {
+		request += fmt.Sprintf("%s: %d\r\n", ParkedHeader, parked.Unix())
+	}
+	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
 		return err
 	}
 	var reply []byte

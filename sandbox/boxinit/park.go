@@ -106,6 +106,15 @@ func zone() *time.Location {
 	return time.Local
 }
 
+// parkedUntil returns when the parked run ends on its own, or zero if none is parked.
+func (s store) parkedUntil() time.Time {
+	var rec parkedRecord
+	if readJSON(s.file(parkedRun, "parked.json"), &rec) != nil || !time.Now().Before(rec.Until) || !held(s.file(parkedRun, "lock")) {
+		return time.Time{}
+	}
+	return rec.Until
+}
+
 // usable reads the record of the parked run, and reports whether a run with this key may continue it.
 func (s store) usable(key string, rec *parkedRecord) bool {
 	var sup supervisorRecord

@@ -8,10 +8,11 @@ import (
 )
 
 // Attend takes the connections that the first process of each room's container offers at a path: it sends requests of the
-// bot's back on them. The callback owns the connection. It must not block. A process of the agent can offer one, too; it
-// can only pretend to be its own container. Call Attend before Open.
-func (g *Gateway) Attend(path string, offered func(room string, conn net.Conn)) {
-	g.attendPath, g.offered = path, offered
+// bot's back on them. The callback owns the connection, and gets the value of a field of the request's header with it. It
+// must not block. A process of the agent can offer one, too; it can only pretend to be its own container. Call Attend
+// before Open.
+func (g *Gateway) Attend(path, field string, offered func(room string, conn net.Conn, value string)) {
+	g.attendPath, g.attendField, g.offered = path, field, offered
 }
 
 // attend gives a connection away.
@@ -32,7 +33,7 @@ func (d *door) attend(w http.ResponseWriter, r *http.Request) {
 		conn.Close()
 		return
 	}
-	d.g.offered(d.room, &given{conn, context.AfterFunc(d.live, func() { conn.Close() })})
+	d.g.offered(d.room, &given{conn, context.AfterFunc(d.live, func() { conn.Close() })}, r.Header.Get(d.g.attendField))
 }
 
 // given is a connection that was given away. It is closed with its door at the latest.

@@ -18,11 +18,12 @@ import (
 func TestAttend(t *testing.T) {
 	g := New(Config{Dir: t.TempDir(), Upstream: &url.URL{}, Log: zerolog.Nop()})
 	type offer struct {
-		room string
-		conn net.Conn
+		room  string
+		conn  net.Conn
+		value string
 	}
 	offers := make(chan offer, 1)
-	g.Attend("/offer", func(room string, conn net.Conn) { offers <- offer{room, conn} })
+	g.Attend("/offer", "Field", func(room string, conn net.Conn, value string) { offers <- offer{room, conn, value} })
 	dir, err := g.Open("!r")
 	if err != nil {
 		t.Fatal(err)
@@ -45,13 +46,13 @@ func TestAttend(t *testing.T) {
 	if _, answer := ask(""); answer.StatusCode != http.StatusNotFound {
 		t.Errorf("without an upgrade: %s", answer.Status)
 	}
-	conn, answer := ask("Connection: Upgrade\r\nUpgrade: boxinit\r\n")
+	conn, answer := ask("Connection: Upgrade\r\nUpgrade: boxinit\r\nField: value\r\n")
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatal(answer.Status)
 	}
 	got := <-offers
-	if got.room != "!r" {
-		t.Errorf("room %q", got.room)
+	if got.room != "!r" || got.value != "value" {
+		t.Errorf("room %q, %q", got.room, got.value)
 	}
 	io.WriteString(got.conn, "ping")
 	if data := make([]byte, 4); true {

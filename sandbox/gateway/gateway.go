@@ -68,8 +68,9 @@ type Gateway struct {
 
 	services map[string]func(room string) http.Handler // see Mount
 
-	attendPath string // see Attend
-	offered    func(room string, conn net.Conn)
+	attendPath  string // see Attend
+	attendField string
+	offered     func(room string, conn net.Conn, value string)
 
 	allow func(ctx context.Context, room string) error // see Account
 	spend func(room string, u Usage)
