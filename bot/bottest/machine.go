@@ -60,7 +60,7 @@ func (sc *script) newMachine(ctx context.Context, kind []string) (*machine, erro
 		}
 	}
 	m.home, m.near, m.enter = filepath.Join(m.dir, "home"), "127.0.0.1", []string{"podman", "exec", m.name}
-	m.containers = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log")}
+	m.containers = &host.PodmanService{Socket: filepath.Join(m.dir, "podman.sock"), Log: filepath.Join(sc.dir, "machine-podman.log"), Runtime: sc.suite.runtimePath()}
 	if err := m.containers.Start(ctx); err != nil {
 		return nil, err
 	}
