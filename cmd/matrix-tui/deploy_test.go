@@ -131,6 +131,25 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestIsGVisor checks which gVisor the installer takes. What it says may be long.
+func TestIsGVisor(t *testing.T) {
+	for _, c := range []struct {
+		podman, flags, version string
+		want                   bool
+	}{
+		{"rootless", "-platform: systrap, kvm", "0.0~20240729.0-5", true},
+		{"rootful", "-platform: systrap, kvm", "0.0~20240729.0-5", false},
+		{"rootful", "-platform: systrap, kvm", "release-20260905.0", true},
+		{"rootless", "-platform: ptrace, kvm", "0.0~20221219.0-1", false},
+	} {
+		_, errs, ok := bash(t, parts+`printf '#!/bin/sh\n[ "$1" = flags ] || { echo "runsc version $VERSION"; exit; }\necho "$FLAGS"\nyes flag | head -n 100000\n' >runsc
+chmod +x runsc; A[PODMAN]=$PODMAN; is_gvisor ./runsc`, "PODMAN="+c.podman, "FLAGS="+c.flags, "VERSION="+c.version)
+		if ok != c.want || errs != "" {
+			t.Errorf("%+v: %v, %s", c, ok, errs)
+		}
+	}
+}
+
 // TestTidy lets upkeep remove images from a store of the test's own.
 func TestTidy(t *testing.T) {
 	if os.Getenv("MATRIX_TUI_E2E") == "none" {

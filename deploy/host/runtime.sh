@@ -64,11 +64,14 @@ OLDEST_GVISOR=0.0~20230701
 has_gvisor() {
 	local file
 	for file in /usr/local/bin/runsc /usr/bin/runsc; do
-		[ -x "$file" ] || continue
-		"$file" flags 2>&1 | grep -q systrap || return 1
-		# Debian 13's cannot mount what a room's user IDs may not reach, such as the bot's state.
-		[ "${A[PODMAN]}" != rootful ] || ! "$file" --version | grep -q 'version 0\.0~2024'
-		return
+		[ ! -x "$file" ] || { is_gvisor "$file"; return; }
 	done
 	return 1
+}
+# is_gvisor reports whether the runsc in FILE is new enough. It reads all of the output: with pipefail, grep -q would end
+# runsc in mid-sentence, and that would count.
+is_gvisor() {
+	[[ $("$1" flags 2>&1) == *systrap* ]] || return 1
+	# Debian 13's cannot mount what a room's user IDs may not reach, such as the bot's state.
+	[[ ${A[PODMAN]} != rootful || $("$1" --version) != *'version 0.0~2024'* ]]
 }
