@@ -51,7 +51,7 @@ func (p *Person) openKeys(ctx context.Context, cfg Config) error {
 	syncer := mautrix.NewDefaultSyncer()
 	p.cli.Syncer, p.cli.StateStore = quietSyncer{syncer, syncer}, &rooms{mautrix.NewMemoryStateStore().(*mautrix.MemoryStateStore)}
 	syncer.OnEvent(p.cli.StateStoreSyncHandler)
-	helper, err := cryptohelper.NewCryptoHelper(p.cli, []byte("in memory"), crypto.NewMemoryStore(nil))
+	helper, err := cryptohelper.NewCryptoHelper(p.cli, []byte("in memory"), &keyStore{MemoryStore: crypto.NewMemoryStore(nil)})
 	if err != nil {
 		return err
 	}
