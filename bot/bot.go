@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -180,7 +179,6 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.start(func() { b.watchHost(ctx) })
 	b.start(func() { b.tasks.Keeper.Watch(ctx) })
 	b.start(func() { b.trimMemory(ctx) })
-	debug.FreeOSMemory() // memory that only the start needed
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)
 }

@@ -9,14 +9,12 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -109,67 +107,6 @@ func TestWithoutPodman(t *testing.T) {
 		t.Error("another spec was ensured without podman")
 	}
 	s.start()
-}
-
-// Podman has lost sight of a container in which something still runs. That no longer reaches the gateway, so it cannot offer
-// connections in place of its successor.
-func TestLostContainer(t *testing.T) {
-	spec := testSpec(t)
-	p := testPodman
-	g, dir := gatewayFor(t, p, spec.Room)
-	spec.Gateway, spec.Created = dir, func() error { return g.Renew(spec.Room) }
-	lost := ensure(t, spec)
-	sh(t, lost, "touch /lost")
-	until(t, "the container offers a connection", func() bool { return offered(p, spec.Room) })
-	name := lost.Name + "-lost"
-	if err := containers.Rename(p.with(t.Context()), lost.ID, new(containers.RenameOptions).WithName(name)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { sweep(t, p, spec.Room, name) })
-	container := ensure(t, spec)
-	if !container.Created {
-		t.Fatal("no new container was created")
-	}
-	sh(t, container, "test -S /run/gateway/sock && ! test -e /lost")
-	sh(t, elsewhere(t, lost), "test -e /lost && ! test -e /run/gateway/sock")
-}
-
-// After a restart of the bot, the first connection says until when a run waits, and later ones do not. It can be discarded
-// without podman.
-func TestOfferAfterRestart(t *testing.T) {
-	spec := testSpec(t)
-	g, dir := gatewayFor(t, testPodman, spec.Room)
-	spec.Gateway = dir
-	run := RunSpec{ID: "parked-1", Dir: "/", Argv: []string{"sleep", "1000"}}
-	container := ensure(t, spec)
-	ends, err := container.ParkRun(t.Context(), Parking{Run: run, Key: "key", For: time.Hour, Facts: Facts{Tree: "/workspace"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	p := new(Podman)
-	t.Cleanup(p.offers.close)
-	said := make(chan time.Time, 10)
-	g = gateway.New(gateway.Config{Dir: filepath.Dir(dir), Upstream: &url.URL{}, Log: zerolog.Nop()})
-	t.Cleanup(func() { g.Close(context.Background()) })
-	g.Attend(OfferPath, OfferField, func(room string, conn net.Conn, parked string) { said <- p.Offer(room, conn, parked) })
-	if _, err := g.Open(spec.Room); err != nil {
-		t.Fatal(err)
-	}
-	if until := <-said; until.Unix() != ends.Unix() {
-		t.Errorf("it waits until %v, want %v", until, ends)
-	}
-	if err := p.Unpark(t.Context(), spec.Room); err != nil {
-		t.Fatal(err)
-	}
-	if until := <-said; !until.IsZero() {
-		t.Errorf("it waits until %v although it was discarded", until)
-	}
-	if got := sh(t, container, "pgrep -x sleep || echo none"); got != "none" {
-		t.Errorf("the run goes on: %s", got)
-	}
 }
 
 // Who has begun to wait gets a connection that comes in time, even if another caller has given up. Nobody begins to wait for

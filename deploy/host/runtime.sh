@@ -68,8 +68,8 @@ has_gvisor() {
 	done
 	return 1
 }
-# is_gvisor reports whether the runsc in FILE is new enough. It reads all of the output: with pipefail, grep -q would end
-# runsc in mid-sentence, and that would count.
+# is_gvisor FILE reports whether that runsc is new enough. It reads all that runsc prints: grep -q ends too early for that,
+# and with pipefail the broken pipe would count as a no.
 is_gvisor() {
 	[[ $("$1" flags 2>&1) == *systrap* ]] || return 1
 	# Debian 13's cannot mount what a room's user IDs may not reach, such as the bot's state.

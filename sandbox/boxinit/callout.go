@@ -64,7 +64,7 @@ func (p *Program) callOut(ctx context.Context) {
 	}
 }
 
-// callGateway opens a connection. A run is parked until then, if that is not zero.
+// callGateway opens a connection, and says until when a run is parked, if parked is not zero.
 func callGateway(ctx context.Context, parked time.Time) (*net.UnixConn, error) {
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, "unix", GatewaySocket)

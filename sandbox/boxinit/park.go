@@ -109,17 +109,21 @@ func zone() *time.Location {
 // parkedUntil returns when the parked run ends on its own, or zero if none is parked.
 func (s store) parkedUntil() time.Time {
 	var rec parkedRecord
-	if readJSON(s.file(parkedRun, "parked.json"), &rec) != nil || !time.Now().Before(rec.Until) || !held(s.file(parkedRun, "lock")) {
+	if !s.waits(&rec) {
 		return time.Time{}
 	}
 	return rec.Until
 }
 
+// waits reads the record of the parked run, and reports whether that still waits.
+func (s store) waits(rec *parkedRecord) bool {
+	return readJSON(s.file(parkedRun, "parked.json"), rec) == nil && time.Now().Before(rec.Until) && held(s.file(parkedRun, "lock"))
+}
+
 // usable reads the record of the parked run, and reports whether a run with this key may continue it.
 func (s store) usable(key string, rec *parkedRecord) bool {
 	var sup supervisorRecord
-	if readJSON(s.file(parkedRun, "parked.json"), rec) != nil || rec.Key != key || !time.Now().Before(rec.Until) ||
-		readJSON(s.file(parkedRun, "supervisor.json"), &sup) != nil || !held(s.file(parkedRun, "lock")) {
+	if !s.waits(rec) || rec.Key != key || readJSON(s.file(parkedRun, "supervisor.json"), &sup) != nil {
 		return false
 	}
 	for _, pid := range []int{sup.PID, sup.Main} {
