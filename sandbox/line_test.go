@@ -104,7 +104,9 @@ func elsewhere(t *testing.T, container *Container) *Container {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	return &Container{Name: container.Name, ID: container.ID, podman: p, init: container.init}
+	own := *container
+	own.podman = p
+	return &own
 }
 
 type full struct{}

@@ -85,7 +85,7 @@ func defaultSocket(uid int, runtimeDir string) string {
 	return "unix://" + filepath.Join(runtimeDir, "podman/podman.sock")
 }
 
-// Close closes idle connections. It does not touch containers or runs.
+// Close closes idle connections, and those that containers offer from now on. It does not touch containers or runs.
 func (p *Podman) Close() {
 	p.stopAsking()
 	p.lines.close()

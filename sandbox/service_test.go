@@ -190,7 +190,7 @@ func TestVersion(t *testing.T) {
 
 // No goroutine or descriptor is leaked, even if a caller leaves early.
 func TestNoLeaks(t *testing.T) {
-	container := testContainer(t)
+	container := elsewhere(t, testContainer(t)) // it closes its Podman, which other tests share
 	start(t, container, "r", "echo hello; exec sleep 1000")
 	work := func() {
 		sh(t, container, "true")
