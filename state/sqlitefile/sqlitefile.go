@@ -41,17 +41,16 @@ func Open(path string, params url.Values) (*sql.DB, error) {
 	return db, nil
 }
 
-// InTx runs do in one transaction and rolls it back if do fails. If ctx has ended, the error says so:
+// InTx runs do in one transaction and rolls it back if do fails or panics. If ctx has ended, the error says so:
 // database/sql rolls back at once, and what do tries after that fails for reasons of its own, such as a closed statement.
 func InTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
+	defer tx.Rollback() // of nothing, after Commit
 	if err = do(tx); err == nil {
 		err = tx.Commit()
-	} else {
-		_ = tx.Rollback()
 	}
 	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)

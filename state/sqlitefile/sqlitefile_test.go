@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A transaction whose context ends says so, whatever fails because of it.
@@ -47,5 +48,32 @@ func TestInTxSaysThatContextEnded(t *testing.T) {
 	}
 	if err := InTx(t.Context(), db, func(*sql.Tx) error { return odd }); !errors.Is(err, odd) || errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// A panic in a transaction leaves nothing behind, neither rows nor the connection, which all others wait for.
+func TestInTxPanics(t *testing.T) {
+	db, err := Open(filepath.Join(t.TempDir(), "x.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE x (a)"); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { recover() }()
+		_ = InTx(t.Context(), db, func(tx *sql.Tx) error {
+			if _, err := tx.Exec("INSERT INTO x VALUES (1)"); err != nil {
+				t.Error(err)
+			}
+			panic("x")
+		})
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var n int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM x").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d rows, %v", n, err)
 	}
 }
