@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -154,8 +155,27 @@ func (p *progress) resume(ctx context.Context) error {
 	return p.env.Room.Queue(ctx, p.started...)
 }
 
+// maxPanics is how often showing the progress of a task may end in a panic before the notice is left alone: the agent chose
+// what is shown, and would end the process with it.
+const maxPanics = 2
+
 func (p *progress) run() {
 	defer close(p.done)
+	for range maxPanics {
+		if !p.show() {
+			return
+		}
+	}
+}
+
+// show keeps the notice up to date until the task ends.
+func (p *progress) show() (panicked bool) {
+	defer func() {
+		if recover() != nil {
+			panicked = true
+			p.env.Log.Error().Str("room", p.env.ID).Bytes("stack", debug.Stack()).Msg("panic while showing progress")
+		}
+	}()
 	tick := time.NewTicker(editEvery)
 	defer tick.Stop()
 	typing := p.showTyping(p.ctx, time.Time{})
@@ -165,7 +185,7 @@ func (p *progress) run() {
 		case <-tick.C:
 		case <-p.ctx.Done():
 			p.sayRestarting()
-			return
+			return false
 		}
 		typing = p.showTyping(p.ctx, typing)
 		if text, due := p.due(edited); due {

@@ -1,13 +1,16 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"matrix-tui/agent"
 	"matrix-tui/state"
@@ -135,4 +138,28 @@ func TestProgressNowWhileRunning(t *testing.T) {
 	if now := p.now(); now.Step != "" || p.steps.Total() != 1000 {
 		t.Errorf("%q of %d steps", now.Step, p.steps.Total())
 	}
+}
+
+// panicking is a room in which no notice can be edited.
+type panicking struct{ Room }
+
+func (panicking) Type(context.Context, time.Duration) error      { return nil }
+func (panicking) Edit(context.Context, string, string) (ok bool) { panic("secret words") }
+
+// What the agent does cannot end the process by the way that it is shown.
+func TestPanicOfProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
+		var log strings.Builder
+		p := &progress{env: &Env{Deps: &Deps{Log: zerolog.New(&log)}, Room: panicking{}, ID: "!r"}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+		p.ctx, p.end = context.WithCancel(t.Context())
+		go p.run()
+		for range 3 * maxPanics {
+			p.set(time.Now().String())
+			time.Sleep(editEvery)
+		}
+		p.stop()
+		if log := log.String(); strings.Count(log, "panic while showing progress") != maxPanics || strings.Contains(log, "secret words") {
+			t.Errorf("log: %s", log)
+		}
+	})
 }
