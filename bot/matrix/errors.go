@@ -41,7 +41,9 @@ func Transient(err error) bool {
 func Temporary(err error) bool { return Transient(err) || IsUnknownToken(err) }
 
 // IsRejected reports that the homeserver will never accept a message.
-func IsRejected(err error) bool { return slices.Contains(rejections, errCode(err)) }
+func IsRejected(err error) bool {
+	return !IsNotEncrypted(err) && slices.Contains(rejections, errCode(err))
+}
 
 // IsUnspecified reports that the homeserver does not accept a message and has no error code for the reason.
 func IsUnspecified(err error) bool {

@@ -27,14 +27,19 @@ func (a *Account) Send(ctx context.Context, room, eventType, txn string, content
 		eventType, out, err = m.Encrypt(ctx, room, eventType, data)
 		return err
 	})
-	switch {
-	case err == nil:
-	case errors.Is(err, e2ee.ErrAlgorithm), errors.Is(err, e2ee.ErrNoDevice), IsAnswer(err) && !Transient(err):
-		return "", err
-	default:
-		return "", &notEncrypted{err}
+	if err != nil {
+		return "", unencrypted(err)
 	}
 	return a.SendClear(ctx, room, eventType, txn, out)
+}
+
+// unencrypted says what an error of the encryption means for the message. The homeserver may have refused something else,
+// such as a request for keys: that is no verdict on the message.
+func unencrypted(err error) error {
+	if errors.Is(err, e2ee.ErrAlgorithm) || errors.Is(err, e2ee.ErrNoDevice) || IsAnswer(err) && !Transient(err) && !IsRejected(err) {
+		return err
+	}
+	return &notEncrypted{err}
 }
 
 // SendClear is Send without encryption, even in an encrypted room.
