@@ -151,7 +151,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 // predecessor returns the room that this one replaces, or "".
 func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
 	predecessor, err := b.account.Predecessor(ctx, room)
-	if err != nil && matrix.Temporary(err) {
+	if matrix.IsAnswer(err) { // every room has that event: whatever the homeserver says, it says nothing about the room
 		return "", fmt.Errorf("read predecessor: %w", err)
 	}
 	return predecessor, nil

@@ -1,0 +1,51 @@
+package bot
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
+)
+
+// A homeserver that does not let the bot read the new room, or does not know it yet, says nothing about where that room
+// comes from: the bot neither leaves nor gives the upgrade up.
+func TestUnreadableSuccessor(t *testing.T) {
+	answers := []string{"M_FORBIDDEN", "M_NOT_FOUND", ""}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/joined_rooms"):
+			_, _ = io.WriteString(w, `{"joined_rooms":[]}`)
+		case strings.Contains(r.URL.Path, "/join"):
+			_, _ = io.WriteString(w, `{"room_id":"!house:here"}`)
+		case !strings.Contains(r.URL.Path, "/state/m.room.create"):
+			t.Errorf("request for %s", r.URL)
+		case answers[0] == "":
+			_, _ = io.WriteString(w, `{"predecessor":{"room_id":"!den:here","event_id":"$1"}}`)
+		default:
+			w.WriteHeader(map[string]int{"M_FORBIDDEN": 403, "M_NOT_FOUND": 404}[answers[0]])
+			_, _ = io.WriteString(w, `{"errcode":"`+answers[0]+`","error":"no"}`)
+			answers = answers[1:]
+		}
+	}))
+	defer server.Close()
+	d := newDeciding(t, everything)
+	var err error
+	if d.bot.account, err = matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: t.TempDir(), Log: zerolog.Nop()}); err != nil {
+		t.Fatal(err)
+	}
+	defer d.bot.account.Close()
+	for range 2 {
+		if joined, err := d.enterSuccessor(t.Context(), "!house:here"); joined || err == nil || errors.Is(err, errNoSuccessor) {
+			t.Errorf("joined: %v, %v", joined, err)
+		}
+	}
+	if joined, err := d.enterSuccessor(t.Context(), "!house:here"); !joined || err != nil {
+		t.Errorf("joined: %v, %v", joined, err)
+	}
+}
