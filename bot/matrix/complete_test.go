@@ -48,7 +48,7 @@ func TestIncompleteAnswers(t *testing.T) {
 		"members": {func(ctx context.Context) error { _, err := a.Members(ctx, "!den:here"); return err }, `{"joined":{"@ann:here":{}}}`},
 		"rooms":   {func(ctx context.Context) error { _, err := a.Rooms(ctx); return err }, `{"joined_rooms":[]}`},
 		"messages": {func(ctx context.Context) error {
-			_, _, _, err := a.Messages(ctx, "!den:here", "t", 10)
+			_, _, err := a.Messages(ctx, "!den:here", "t", 10)
 			return err
 		}, `{"chunk":[],"end":"u"}`},
 		"upload": {func(ctx context.Context) error {

@@ -183,9 +183,8 @@ func (a *Account) setCut(cut context.CancelCauseFunc) {
 }
 
 // Messages returns at most limit events of a room before a token, newest first, and
-// the token of the page before. all is the number of events including malformed ones,
-// which chunk leaves out.
-func (a *Account) Messages(ctx context.Context, room, from string, limit int) (chunk []event.Event, all int, end string, err error) {
+// the token of the page before. chunk leaves out malformed ones.
+func (a *Account) Messages(ctx context.Context, room, from string, limit int) (chunk []event.Event, end string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var answer struct {
@@ -201,10 +200,10 @@ func (a *Account) Messages(ctx context.Context, room, from string, limit int) (c
 		MaxAttempts:  1,
 	})
 	if err != nil {
-		return nil, 0, "", fmt.Errorf("read messages of %s: %w", room, err)
+		return nil, "", fmt.Errorf("read messages of %s: %w", room, err)
 	}
 	if answer.Chunk == nil {
-		return nil, 0, "", fmt.Errorf("read messages of %s: %w: it has no chunk", room, errIncomplete)
+		return nil, "", fmt.Errorf("read messages of %s: %w: it has no chunk", room, errIncomplete)
 	}
-	return decode.Timeline(room, answer.Chunk, a.reject(room)), len(answer.Chunk), answer.End, nil
+	return decode.Timeline(room, answer.Chunk, a.reject(room)), answer.End, nil
 }

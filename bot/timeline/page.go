@@ -29,9 +29,10 @@ type Page struct {
 
 // Page requests the next page of a gap. The last page ends at the first event that was
 // known before the gap, at the account's own join, at the start of the room or at the
-// limit. again says that the last request for it has failed.
+// limit. A page without events is not the last one: there may be events before those that
+// the account must not see. again says that the last request for it has failed.
 func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err error) {
-	chunk, all, end, err := r.messages(ctx, g, again)
+	chunk, end, err := r.messages(ctx, g, again)
 	if err != nil {
 		return p, err
 	}
@@ -39,7 +40,7 @@ func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err
 	if err != nil {
 		return p, err
 	}
-	p.Gap, p.Last = g, end == "" || end == g.Token || all == 0 || g.Pages+1 >= maxPages
+	p.Gap, p.Last = g, end == "" || end == g.Token || g.Pages+1 >= maxPages
 	p.Gap.Token = end
 	p.cut(chunk, known, r.Account.UserID())
 	return p, nil
@@ -63,7 +64,7 @@ func (p *Page) cut(chunk []event.Event, known map[string]bool, self string) {
 	}
 }
 
-func (r *Reader) messages(ctx context.Context, g state.Gap, again bool) (chunk []event.Event, all int, end string, err error) {
+func (r *Reader) messages(ctx context.Context, g state.Gap, again bool) (chunk []event.Event, end string, err error) {
 	slots := r.first
 	if again {
 		slots = r.again
@@ -72,7 +73,7 @@ func (r *Reader) messages(ctx context.Context, g state.Gap, again bool) (chunk [
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
 	case <-ctx.Done():
-		return nil, 0, "", ctx.Err()
+		return nil, "", ctx.Err()
 	}
 	if !again {
 		var cancel context.CancelFunc
