@@ -3,6 +3,9 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +49,50 @@ rules:
 		sum = Usage{sum.Requests + u.Requests, sum.InputTokens + u.InputTokens, sum.CachedTokens + u.CachedTokens, sum.OutputTokens + u.OutputTokens}
 	}
 	if diff := cmp.Diff(Usage{Requests: 4, InputTokens: 500 + int64(len(cut)/4), OutputTokens: 2}, sum); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// So is one for whose answer nobody waits: whoever hangs up early uses the model, too. One that never arrived is not.
+func TestAccountHungUp(t *testing.T) {
+	leaks(t)
+	arrived := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		close(arrived)
+		<-r.Context().Done()
+	}))
+	o := open(t, server.URL, nil)
+	used := make(chan Usage, 2)
+	o.Account(func(context.Context, string) error { return nil }, func(_ string, u Usage) { used <- u })
+	body := ask(strings.Repeat("long ", 1000))
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	request, err := http.NewRequestWithContext(ctx, "POST", "http://gateway"+stream, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-arrived
+		hangUp()
+	}()
+	if resp, err := o.client.Do(request); err == nil {
+		resp.Body.Close()
+		t.Fatalf("answered with %d", resp.StatusCode)
+	}
+	server.Close()
+	if resp, _ := o.do(t, "POST", stream, body, nil); resp.StatusCode != 503 {
+		t.Errorf("answered with %d", resp.StatusCode)
+	}
+	if err := o.Close(ended()); err != nil {
+		t.Error(err)
+	}
+	close(used)
+	var all []Usage
+	for u := range used {
+		all = append(all, u)
+	}
+	if diff := cmp.Diff([]Usage{{Requests: 1, InputTokens: int64(len(body) / 4)}}, all); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"matrix-tui/bot/crash"
@@ -83,8 +85,13 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		d.meter.request()
 	}
 	crash.Count("model " + r.Method)
-	resp, err := d.g.model.RoundTrip(d.g.upstream(ctx, r, path, body))
+	var sent atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
+	resp, err := d.g.model.RoundTrip(d.g.upstream(traced, r, path, body))
 	if err != nil {
+		if sent.Load() { // and nobody has waited for the answer
+			d.count(asks, new(tail), http.StatusOK, len(body))
+		}
 		d.askFailed(w, r, err)
 		return
 	}
