@@ -102,6 +102,7 @@ func TestArchiveOfOlderRelease(t *testing.T) {
 func TestOpenSource(t *testing.T) {
 	for source, open := range map[string]bool{
 		"http://example.org/x.git": true, "git://example.org/x.git": true, "archive+http://example.org/r": true, "http://192.0.2.1/x": true,
+		"ftp://example.org/x.git":   true,
 		"https://example.org/x.git": false, "ssh://git@example.org/x": false, "git@example.org:x.git": false, "/srv/x.git": false,
 		"archive+https://example.org/r": false, "archive+file:///srv/r": false, "http://127.0.0.1:3000/x.git": false, "http://localhost/x": false, "http://[::1]/x": false,
 	} {

@@ -122,7 +122,10 @@ func (m *mirror) find(ctx context.Context, ref string, signed bool) (name, commi
 			return "", "", ctx.Err()
 		}
 		if err == nil {
-			return strings.TrimPrefix(name, ref), strings.TrimSpace(out), nil
+			if name == ref {
+				name = ""
+			}
+			return name, strings.TrimSpace(out), nil
 		}
 	}
 	return "", "", sentence.Newf(fmt.Errorf("no %q in the source", ref), "UPDATE_SOURCE has no tag, branch or commit `%s`.", ref)

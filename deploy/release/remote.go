@@ -40,7 +40,7 @@ var (
 // isOpen reports whether a source is read over a network without encryption.
 func isOpen(source string) bool {
 	at, err := url.Parse(strings.TrimPrefix(source, archivePrefix))
-	if err != nil || at.Scheme != "http" && at.Scheme != "git" {
+	if err != nil || at.Scheme != "http" && at.Scheme != "git" && at.Scheme != "ftp" {
 		return false
 	}
 	ip := net.ParseIP(at.Hostname())
