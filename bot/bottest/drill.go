@@ -57,6 +57,9 @@ func Kills(t *testing.T, dir, which string, twice bool) {
 		}
 	}
 	t.Run("kill", func(t *testing.T) { s.play(t, files) })
+	if len(files) == 0 {
+		t.Fatal("the bot counted no effect, so that nothing was played")
+	}
 	missed := 0
 	for _, d := range s.drills {
 		if d.at > 0 && len(d.killed) == 0 {
@@ -64,6 +67,9 @@ func Kills(t *testing.T, dir, which string, twice bool) {
 		}
 	}
 	t.Logf("%d plays, of which %d ended before their effect", len(files), missed)
+	if missed == len(files) {
+		t.Error("no play reached its effect")
+	}
 }
 
 func scriptName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
