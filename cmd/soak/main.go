@@ -73,8 +73,10 @@ func (s *soak) run(ctx context.Context, program string, rooms int) (err error) {
 	if err := s.restart(ctx); err != nil { // what it holds is compared from here on
 		return err
 	}
-	if err := s.phase(ctx, "the bot lives", s.length/3, []victim{theHomeserver, thePodman}); err != nil {
-		return err
+	for _, part := range []string{"the bot lives", "the bot lives on"} { // idle samples at the end of both are compared
+		if err := s.phase(ctx, part, s.length/6, []victim{theHomeserver, thePodman}); err != nil {
+			return err
+		}
 	}
 	return errors.Join(s.check(ctx), flat(s.samples))
 }

@@ -45,7 +45,7 @@ func (s *soak) act(ctx context.Context) {
 	}
 }
 
-// say sends a message that must have exactly one answer, want.
+// tell sends a message that must have exactly one answer: want, or any if that is "".
 func (s *soak) tell(ctx context.Context, r *room, text, want string) (event string, err error) {
 	if event, err = s.alice.Say(ctx, r.id, text); err != nil {
 		return "", err
@@ -100,7 +100,7 @@ func (s *soak) burst(ctx context.Context, r *room, n int) error {
 			return err
 		}
 	}
-	event, err := s.alice.Say(ctx, r.id, fmt.Sprint("number ", n))
+	event, err := s.tell(ctx, r, fmt.Sprint("number ", n), "")
 	if err != nil {
 		return err
 	}
@@ -162,6 +162,9 @@ func (s *soak) fileOut(ctx context.Context, r *room, n int) error {
 func (s *soak) move(ctx context.Context, r *room, _ int) error {
 	fresh, err := s.makeRoom(ctx, r.encrypted)
 	if err != nil {
+		return err
+	}
+	if err := s.checkRoom(ctx, r.id); err != nil { // she cannot read it later
 		return err
 	}
 	err = s.alice.Leave(ctx, r.id)
