@@ -48,7 +48,7 @@ func InTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // of nothing, after Commit
+	defer func() { _ = tx.Rollback() }() // of nothing, after Commit
 	if err = do(tx); err == nil {
 		err = tx.Commit()
 	}
