@@ -157,7 +157,8 @@ func (sc *script) checkFiles(ctx context.Context, p *person.Person, room string)
 }
 
 // checkUploads checks everything that the bot has ever uploaded: except for its picture, nothing has a name or a type.
-// If answers were lost, the bot has uploaded that again, and the other copies are not its picture.
+// If answers were lost, or the bot was killed in between, it has uploaded that again, and the other copies are not its
+// picture.
 func (sc *script) checkUploads(ctx context.Context) error {
 	avatar, err := sc.avatar(ctx)
 	if err != nil {
@@ -168,7 +169,7 @@ func (sc *script) checkUploads(ctx context.Context) error {
 		return err
 	}
 	for _, file := range files {
-		if sc.lied && file.Type == "image/png" && file.Name == "" {
+		if (sc.lied || sc.drill != nil) && file.Type == "image/png" && file.Name == "" {
 			continue
 		}
 		if file.ID != avatar[strings.LastIndex(avatar, "/")+1:] && (file.Type != "application/octet-stream" || file.Name != "") {
