@@ -131,7 +131,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	}
 	r.bot.start(func() {
 		r.describe(r.bot.ctx)
-		if before, err := r.bot.predecessor(r.bot.ctx, r.id); err == nil && before == "" {
+		if before, err := r.bot.account.Predecessor(r.bot.ctx, r.id); err == nil && before == "" {
 			r.env.Welcome(r.bot.ctx)
 		}
 	})

@@ -136,7 +136,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot join the successor yet, waiting for an invite")
 		return false, nil
 	}
-	before, err := r.bot.predecessor(ctx, successor)
+	before, err := r.bot.account.Predecessor(ctx, successor)
 	if err != nil || before == r.id {
 		return err == nil, err
 	}
@@ -146,13 +146,4 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		}
 	}
 	return false, errNoSuccessor
-}
-
-// predecessor returns the room that this one replaces, or "".
-func (b *Bot) predecessor(ctx context.Context, room string) (string, error) {
-	predecessor, err := b.account.Predecessor(ctx, room)
-	if matrix.IsAnswer(err) { // every room has that event: whatever the homeserver says, it says nothing about the room
-		return "", fmt.Errorf("read predecessor: %w", err)
-	}
-	return predecessor, nil
 }

@@ -14,19 +14,26 @@ import (
 )
 
 // A homeserver that does not let the bot read the new room, or does not know it yet, says nothing about where that room
-// comes from: the bot neither leaves nor gives the upgrade up.
+// comes from: the bot neither leaves nor gives the upgrade up. An event that names two rooms names none.
 func TestUnreadableSuccessor(t *testing.T) {
-	answers := []string{"M_FORBIDDEN", "M_NOT_FOUND", ""}
+	left := 0
+	answers := []string{"M_FORBIDDEN", "M_NOT_FOUND", "malformed", ""}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/joined_rooms"):
 			_, _ = io.WriteString(w, `{"joined_rooms":[]}`)
 		case strings.Contains(r.URL.Path, "/join"):
 			_, _ = io.WriteString(w, `{"room_id":"!house:here"}`)
+		case strings.HasSuffix(r.URL.Path, "/leave"):
+			left++
+			_, _ = io.WriteString(w, `{}`)
 		case !strings.Contains(r.URL.Path, "/state/m.room.create"):
 			t.Errorf("request for %s", r.URL)
 		case answers[0] == "":
 			_, _ = io.WriteString(w, `{"predecessor":{"room_id":"!den:here","event_id":"$1"}}`)
+		case answers[0] == "malformed":
+			_, _ = io.WriteString(w, `{"predecessor":{"room_id":"!den:here","room_id":"!other:here"}}`)
+			answers = answers[1:]
 		default:
 			w.WriteHeader(map[string]int{"M_FORBIDDEN": 403, "M_NOT_FOUND": 404}[answers[0]])
 			_, _ = io.WriteString(w, `{"errcode":"`+answers[0]+`","error":"no"}`)
@@ -44,6 +51,12 @@ func TestUnreadableSuccessor(t *testing.T) {
 		if joined, err := d.enterSuccessor(t.Context(), "!house:here"); joined || err == nil || errors.Is(err, errNoSuccessor) {
 			t.Errorf("joined: %v, %v", joined, err)
 		}
+	}
+	if left > 0 {
+		t.Error("it has left a room that it could not read")
+	}
+	if _, err := d.enterSuccessor(t.Context(), "!house:here"); !errors.Is(err, errNoSuccessor) || left != 1 {
+		t.Errorf("a malformed event: left %d times, %v", left, err)
 	}
 	if joined, err := d.enterSuccessor(t.Context(), "!house:here"); !joined || err != nil {
 		t.Errorf("joined: %v, %v", joined, err)

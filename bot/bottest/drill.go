@@ -56,10 +56,10 @@ func Kills(t *testing.T, dir, which string, twice bool) {
 			files = append(files, copied)
 		}
 	}
-	t.Run("kill", func(t *testing.T) { s.play(t, files) })
 	if len(files) == 0 {
-		t.Fatal("the bot counted no effect, so that nothing was played")
+		t.Fatal("nothing to play: the bot has counted no effect, or KILLS names none of them")
 	}
+	t.Run("kill", func(t *testing.T) { s.play(t, files) })
 	missed := 0
 	for _, d := range s.drills {
 		if d.at > 0 && len(d.killed) == 0 {

@@ -199,14 +199,18 @@ func (a *Account) SetDirect(ctx context.Context, users map[string][]string) erro
 	return a.client.SetAccountData(ctx, event.TypeDirect, users)
 }
 
-// Predecessor returns the room that a room replaces, or "".
+// Predecessor returns the room that a room replaces, or ""; a malformed event names none. Any refusal is an error, for each
+// room has that event: it says nothing about the room.
 func (a *Account) Predecessor(ctx context.Context, room string) (string, error) {
 	raw, err := a.state(ctx, room, event.TypeCreate)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read predecessor: %w", err)
 	}
 	created, err := decode.State(event.TypeCreate, raw)
-	return created.Body.Predecessor, err
+	if err != nil {
+		a.reject(room)(err)
+	}
+	return created.Body.Predecessor, nil
 }
 
 // profile returns the account's display name and whether it has an avatar.

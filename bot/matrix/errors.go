@@ -40,7 +40,7 @@ func Transient(err error) bool {
 // or the end of the session, after which the bot logs in again.
 func Temporary(err error) bool { return Transient(err) || IsUnknownToken(err) }
 
-// IsRejected reports that the homeserver will never accept a message.
+// IsRejected reports that the homeserver will never accept a message. What it says about keys is no such answer.
 func IsRejected(err error) bool {
 	return !IsNotEncrypted(err) && slices.Contains(rejections, errCode(err))
 }

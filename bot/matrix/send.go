@@ -33,8 +33,8 @@ func (a *Account) Send(ctx context.Context, room, eventType, txn string, content
 	return a.SendClear(ctx, room, eventType, txn, out)
 }
 
-// unencrypted says what an error of the encryption means for the message. The homeserver may have refused something else,
-// such as a request for keys: that is no verdict on the message.
+// unencrypted returns what an error of the encryption means for the message. If the homeserver has refused something else,
+// such as a request for keys, that is no verdict on the message.
 func unencrypted(err error) error {
 	if errors.Is(err, e2ee.ErrAlgorithm) || errors.Is(err, e2ee.ErrNoDevice) || IsAnswer(err) && !Transient(err) && !IsRejected(err) {
 		return err

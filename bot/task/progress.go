@@ -155,8 +155,8 @@ func (p *progress) resume(ctx context.Context) error {
 	return p.env.Room.Queue(ctx, p.started...)
 }
 
-// maxPanics is how often showing the progress of a task may end in a panic before the notice is left alone: the agent chose
-// what is shown, and would end the process with it.
+// maxPanics is how often showing the progress of a task may end in a panic before the notice is left alone. The agent
+// chooses what is shown, and must not be able to end the process with it.
 const maxPanics = 2
 
 func (p *progress) run() {

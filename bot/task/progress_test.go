@@ -146,7 +146,7 @@ type panicking struct{ Room }
 func (panicking) Type(context.Context, time.Duration) error      { return nil }
 func (panicking) Edit(context.Context, string, string) (ok bool) { panic("secret words") }
 
-// What the agent does cannot end the process by the way that it is shown.
+// A panic while showing what the agent does ends neither the process nor the task.
 func TestPanicOfProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the time is its own: nothing really waits
 		var log strings.Builder

@@ -29,8 +29,8 @@ type Page struct {
 
 // Page requests the next page of a gap. The last page ends at the first event that was
 // known before the gap, at the account's own join, at the start of the room or at the
-// limit. A page without events is not the last one: there may be events before those that
-// the account must not see. again says that the last request for it has failed.
+// limit. A page without events need not be the last one: the homeserver leaves out events
+// that the account must not see. again says that the last request for it has failed.
 func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err error) {
 	chunk, end, err := r.messages(ctx, g, again)
 	if err != nil {

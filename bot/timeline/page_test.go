@@ -153,7 +153,7 @@ func TestHungRooms(t *testing.T) {
 	}
 }
 
-// A page without events is not the end: a homeserver leaves out what the account must not see.
+// A page without events need not be the last one: a homeserver leaves out what the account must not see.
 func TestEmptyPage(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, map[string]string{

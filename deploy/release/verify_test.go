@@ -41,6 +41,7 @@ func TestSignatures(t *testing.T) {
 		commits[name] = strings.TrimSpace(mustRun(t, repo, nil, "git", "rev-parse", "HEAD"))
 	}
 	sign("", nil, "tag", "light", commits["ours"])
+	sign("", nil, "tag", "ref", commits["none"])   // its full name begins like it
 	for _, name := range []string{"ours", "ssh"} { // a source may serve a signed tag under any name
 		mustRun(t, repo, nil, "git", "update-ref", "refs/tags/v9-"+name, strings.TrimSpace(mustRun(t, repo, nil, "git", "rev-parse", "refs/tags/"+name)))
 	}
@@ -49,6 +50,12 @@ func TestSignatures(t *testing.T) {
 	m, err := openMirror(context.Background(), base, repo)
 	check(t, err)
 	check(t, m.fetch(context.Background()))
+	if name, commit, err := m.find(context.Background(), "ref", true); err != nil || name != "refs/tags/ref" || commit != commits["none"] {
+		t.Errorf("found %q, %s, %v", name, commit, err)
+	}
+	if name, commit, err := m.find(context.Background(), commits["none"], true); err != nil || name != "" || commit != commits["none"] {
+		t.Errorf("found %q, %s, %v", name, commit, err)
+	}
 	armor := []byte(mustRun(t, repo, []string{"GNUPGHOME=" + ours}, "gpg", "--batch", "--armor", "--export"))
 	for what, key := range map[string][]byte{"ours": armor, "ssh": sshKey} {
 		file := filepath.Join(t.TempDir(), "update.key")

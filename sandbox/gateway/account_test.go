@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -56,26 +57,21 @@ rules:
 // So is one for whose answer nobody waits: whoever hangs up early uses the model, too. One that never arrived is not.
 func TestAccountHungUp(t *testing.T) {
 	leaks(t)
-	arrived := make(chan struct{})
+	ctx, hangUp := context.WithTimeout(t.Context(), time.Minute)
+	defer hangUp()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		close(arrived)
+		hangUp()
 		<-r.Context().Done()
 	}))
 	o := open(t, server.URL, nil)
 	used := make(chan Usage, 2)
 	o.Account(func(context.Context, string) error { return nil }, func(_ string, u Usage) { used <- u })
 	body := ask(strings.Repeat("long ", 1000))
-	ctx, hangUp := context.WithCancel(t.Context())
-	defer hangUp()
 	request, err := http.NewRequestWithContext(ctx, "POST", "http://gateway"+stream, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		<-arrived
-		hangUp()
-	}()
 	if resp, err := o.client.Do(request); err == nil {
 		resp.Body.Close()
 		t.Fatalf("answered with %d", resp.StatusCode)

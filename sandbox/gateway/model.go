@@ -89,7 +89,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
 	resp, err := d.g.model.RoundTrip(d.g.upstream(traced, r, path, body))
 	if err != nil {
-		if sent.Load() { // and nobody has waited for the answer
+		if sent.Load() { // the model has the request, whoever has hung up
 			d.count(asks, new(tail), http.StatusOK, len(body))
 		}
 		d.askFailed(w, r, err)

@@ -9,16 +9,23 @@ import (
 	"time"
 )
 
-// A transaction whose context ends says so, whatever fails because of it.
-func TestInTxSaysThatContextEnded(t *testing.T) {
+// withTable returns a database with a table x, which has one column.
+func withTable(t *testing.T) *sql.DB {
+	t.Helper()
 	db, err := Open(filepath.Join(t.TempDir(), "x.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() })
 	if _, err := db.Exec("CREATE TABLE x (a)"); err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+// A transaction whose context ends says so, whatever fails because of it.
+func TestInTxSaysThatContextEnded(t *testing.T) {
+	db := withTable(t)
 	odd := errors.New("it failed for another reason")
 	for name, do := range map[string]func(tx *sql.Tx) error{
 		"a step fails":  func(*sql.Tx) error { return odd },
@@ -53,14 +60,7 @@ func TestInTxSaysThatContextEnded(t *testing.T) {
 
 // A panic in a transaction leaves nothing behind, neither rows nor the connection, which all others wait for.
 func TestInTxPanics(t *testing.T) {
-	db, err := Open(filepath.Join(t.TempDir(), "x.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec("CREATE TABLE x (a)"); err != nil {
-		t.Fatal(err)
-	}
+	db := withTable(t)
 	func() {
 		defer func() { recover() }()
 		_ = InTx(t.Context(), db, func(tx *sql.Tx) error {
