@@ -196,7 +196,11 @@ func doEditClear(ctx context.Context, sc *script, _ bool, args []string) error {
 
 func doRedact(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.hint(args[0], args[1], args[2], true, func(p *person.Person, room, target string) (string, error) {
-		return p.Redact(ctx, room, target)
+		event, err := p.Redact(ctx, room, target)
+		if err == nil {
+			sc.note(p, room, event)
+		}
+		return event, err
 	})
 }
 
