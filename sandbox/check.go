@@ -28,7 +28,10 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 		return fmt.Errorf("create folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	limits, _ := spec.resources(host)
+	limits, err := spec.resources(host)
+	if err != nil {
+		return err
+	}
 	spec.Name = "matrix-tui-check-" + strings.ToLower(rand.Text()[:10]) // others may check at the same time
 	spec.Room, spec.Inits = spec.Name, dir
 	if spec.init, err = (&ensuring{Podman: p, spec: spec}).initFile(ctx, imageID); err != nil {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings/containers"
-	rspec "github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // makeGateway creates the gateway directory, which a reboot may have removed: neither
@@ -40,16 +38,13 @@ func (e *ensuring) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limits, missing := &rspec.LinuxResources{}, []string(nil)
-	if !e.unlimited {
-		host, err := e.about(ctx)
-		if err != nil {
-			return err
-		}
-		limits, missing = e.spec.resources(host)
+	host, err := e.about(ctx)
+	if err != nil {
+		return err
 	}
-	for _, controller := range missing {
-		e.warnOnce(controller, "cgroup controller not available on this host: containers run without that limit")
+	limits, err := e.spec.resources(host)
+	if err != nil {
+		return err
 	}
 	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
 		return err
@@ -95,25 +90,13 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 		return err
 	case errors.Is(err, ErrNotFound):
 		return nil // removed meanwhile; the next step recreates it
-	case !e.unlimited && refusesLimits(err):
-		e.unlimited = true
-		e.warnOnce("any", "this host cannot start containers with limits: starting without ("+err.Error()+")")
-		if err := e.keepPackages(ctx, data); err != nil {
-			return err
-		}
-		return e.remove(ctx, data.ID)
+	case e.container.Created && refusesLimits(err):
+		return fmt.Errorf("%w: %w", ErrUnlimited, err)
 	}
 	if e.remade {
 		return err
 	}
 	return e.remake(ctx, data, err.Error())
-}
-
-// refusesLimits reports whether a start failed because of cgroup limits.
-func refusesLimits(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "cgroup") && (strings.Contains(text, "memory") ||
-		strings.Contains(text, "cpu") || strings.Contains(text, "pids") || strings.Contains(text, "controller"))
 }
 
 // remake removes an unusable container; the next step creates a new one on its volumes.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,12 +19,13 @@ type Container struct {
 	// Created says that this Ensure created the container, Started that it started it (a new one or a stopped one). If
 	// neither is set, it was running.
 	Created, Started bool
-	// Outdated says that a new container would have another seccomp profile, another runtime or the host's boxinit.
+	// Outdated says that a new container would have another seccomp profile, another runtime, the host's
+	// boxinit, or the limits that the container lacks.
 	Outdated bool
 
 	podman   *Podman
 	strength string // what boxinit verifies; "" = an earlier version created the container
-	misfit   error  // why its runtime is not the one of the spec
+	misfit   error  // why its runtime or its limits are not those of the spec
 	init     string // the path of boxinit in it
 }
 
@@ -73,7 +75,6 @@ type ensuring struct {
 	*Podman
 	spec      Spec
 	container Container
-	unlimited bool // the host does not support limits
 	remade    bool // a broken container has been removed
 	waited    bool // podman did not answer in time
 }
@@ -96,7 +97,7 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
-	e.container.init, e.container.misfit = initOf(data), e.spec.under(data)
+	e.container.init, e.container.misfit = initOf(data), cmp.Or(e.spec.under(data), e.spec.limited(data))
 	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil ||
 		e.container.init != initMount && e.spec.Inits != "" && executable(e.spec.Inits)
 	if stale, err := e.stale(ctx, data); err != nil {

@@ -15,8 +15,6 @@ import (
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/errorhandling"
-	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
 
 	"matrix-tui/state/sentence"
 )
@@ -54,42 +52,17 @@ func FuzzNameFor(f *testing.F) {
 
 func TestResources(t *testing.T) {
 	spec := Spec{Memory: 1 << 30, CPUs: 1.5, PIDs: 100}
-	full, missing := spec.resources(host{controllers: []string{"cpu", "memory", "pids"}})
-	if len(missing) != 0 || *full.Memory.Limit != 1<<30 || *full.Memory.Swap != 1<<30 || *full.CPU.Quota != 150_000 || *full.CPU.Period != 100_000 || full.Pids.Limit != 100 {
-		t.Errorf("%+v, missing %v", full, missing)
+	full, err := spec.resources(host{controllers: []string{"cpu", "memory", "pids"}})
+	if err != nil || *full.Memory.Limit != 1<<30 || *full.Memory.Swap != 1<<30 || *full.CPU.Quota != 150_000 || *full.CPU.Period != 100_000 || full.Pids.Limit != 100 {
+		t.Errorf("%+v, %v", full, err)
 	}
-	bare, missing := spec.resources(host{controllers: []string{"pids"}})
-	if diff := cmp.Diff([]string{"memory", "cpu"}, missing); diff != "" || bare.Memory != nil || bare.CPU != nil || bare.Pids == nil {
-		t.Errorf("%+v, missing %v", bare, missing)
+	_, err = spec.resources(host{controllers: []string{"pids"}})
+	if !errors.Is(err, ErrUnlimited) || !errors.Is(err, ErrWeak) || !strings.HasSuffix(err.Error(), "no cgroup controller memory (SANDBOX_MEMORY), cpu (SANDBOX_CPUS)") {
+		t.Errorf("%v, want ErrUnlimited", err)
 	}
-	none, missing := Spec{}.resources(host{})
-	if len(missing) != 0 || none.Memory != nil || none.CPU != nil || none.Pids != nil {
-		t.Errorf("%+v, missing %v", none, missing)
-	}
-}
-
-// A container also runs on a host without cgroup controllers.
-func TestEnsureWithoutControllers(t *testing.T) {
-	needPodman(t)
-	var log bytes.Buffer
-	bare := &Podman{log: zerolog.New(&log), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
-	spec := testSpec(t)
-	spec.Memory = 1 << 20 // less than anything needs, if it is enforced
-	container, err := bare.Ensure(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sh(t, container, "true")
-	if err := bare.Destroy(t.Context(), container.Name); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bare.Ensure(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	for _, controller := range []string{"memory", "cpu", "pids"} {
-		if n := strings.Count(log.String(), `"controller":"`+controller+`"`); n != 1 {
-			t.Errorf("%d warnings about %s:\n%s", n, controller, log.String())
-		}
+	none, err := Spec{}.resources(host{})
+	if err != nil || none.Memory != nil || none.CPU != nil || none.Pids != nil {
+		t.Errorf("%+v, %v", none, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"context"
-	"math"
 	"syscall"
 
 	"github.com/containers/podman/v5/pkg/specgen"
@@ -155,42 +154,4 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 		g.IDMappings = &types.IDMappingOptions{UIDMap: ids, GIDMap: ids}
 	}
 	return g
-}
-
-// pids returns the limit on processes and threads of the host. GVisor needs two for each process of the container, and some
-// for itself.
-func (s Spec) pids() int64 {
-	if s.Runtime == GVisor {
-		return 2*s.PIDs + 128
-	}
-	return s.PIDs
-}
-
-// resources returns the limits that the host supports, and the cgroup controllers that
-// are missing for the others.
-func (s Spec) resources(h host) (limits *rspec.LinuxResources, missing []string) {
-	limits = &rspec.LinuxResources{}
-	if s.Memory > 0 {
-		if h.can("memory") {
-			limits.Memory = &rspec.LinuxMemory{Limit: &s.Memory, Swap: &s.Memory}
-		} else {
-			missing = append(missing, "memory")
-		}
-	}
-	if s.CPUs > 0 {
-		if h.can("cpu") {
-			quota := int64(math.Ceil(s.CPUs * cpuPeriod))
-			limits.CPU = &rspec.LinuxCPU{Quota: &quota, Period: new(uint64(cpuPeriod))}
-		} else {
-			missing = append(missing, "cpu")
-		}
-	}
-	if s.PIDs > 0 {
-		if h.can("pids") {
-			limits.Pids = &rspec.LinuxPids{Limit: s.pids()}
-		} else {
-			missing = append(missing, "pids")
-		}
-	}
-	return limits, missing
 }

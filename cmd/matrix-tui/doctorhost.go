@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -227,25 +225,4 @@ func clockFinding(ahead time.Duration) finding {
 		return bad("clock: this host is %s %s the homeserver: turn on time synchronisation (`timedatectl set-ntp true`; `apt-get install systemd-timesyncd` if that is missing)", by, way)
 	}
 	return good("clock: in sync with the homeserver%s", map[bool]string{true: fmt.Sprintf(", %s %s it", by, way)}[by > 2*time.Second])
-}
-
-// checkIsolation starts a container and has it verified from inside.
-func checkIsolation(ctx context.Context, cfg *Config, podman *sandbox.Podman) finding {
-	err := podman.Check(ctx, sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Runtime: string(cfg.Runtime)}, string(cfg.StateDir))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return skipped("isolation cannot be checked until the state folder exists")
-	case errors.Is(err, sandbox.ErrOldImage):
-		return bad("isolation: the image is older than the bot and cannot verify it, so no task runs: run ./deploy/image/build")
-	case errors.Is(err, sandbox.ErrRuntime):
-		return bad("isolation: no task runs (%v)", err)
-	case errors.Is(err, sandbox.ErrWeak):
-		return bad("isolation: no task runs (%v): look for settings in /etc/containers that weaken containers; podman %s or later with crun or runc applies all that the bot asks for", err, minPodman)
-	case err != nil:
-		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
-	}
-	if cfg.Runtime != "" {
-		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own (%s)", cfg.Runtime)
-	}
-	return good("isolation: a container, verified from inside, is as strong as it must be")
 }

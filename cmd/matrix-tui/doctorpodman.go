@@ -64,7 +64,7 @@ func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(findin
 	default:
 		say(good("image %s (%s)", image, id[:min(len(id), 12)]))
 		if offline {
-			say(skipped("isolation is not checked offline"))
+			say(checkLimits(ctx, cfg, podman))
 		} else {
 			say(checkIsolation(ctx, cfg, podman))
 		}
