@@ -42,6 +42,7 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 		return err
 	}
 	g.Volumes = nil
+	g.Labels[labelStrength] = strength(spec.Runtime, slot, g)
 	container := Container{Name: spec.Name, podman: p, strength: g.Labels[labelStrength], init: g.Entrypoint[0]}
 	return p.temporarily(ctx, g, "check", func(id string) error {
 		container.ID = id

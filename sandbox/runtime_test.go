@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/specgen"
 )
 
 // serviceUnder is podman on a service that runs its containers under a runtime called like that, which is podman's own.
@@ -88,13 +89,16 @@ func TestBuildsWithoutGVisor(t *testing.T) {
 
 // The memory limit of a rootless gVisor cannot be seen from inside.
 func TestStrengthOfGVisor(t *testing.T) {
-	limits, _ := Spec{Memory: 1 << 20}.resources(host{controllers: []string{"memory"}})
+	limits, err := Spec{Memory: 1 << 20}.resources(host{controllers: []string{"memory"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		runtime string
 		slot    int
 		seen    bool
 	}{{"", noSlot, true}, {GVisor, 1, true}, {GVisor, noSlot, false}} {
-		if got := strength(c.runtime, c.slot, limits); strings.Contains(got, `"Memory":1048576`) != c.seen {
+		if got := strength(c.runtime, c.slot, &specgen.SpecGenerator{ContainerResourceConfig: specgen.ContainerResourceConfig{ResourceLimits: limits}}); strings.Contains(got, `"Memory":1048576`) != c.seen {
 			t.Errorf("%q in slot %d: %s", c.runtime, c.slot, got)
 		}
 	}

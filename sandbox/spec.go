@@ -101,7 +101,7 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g := specgen.NewSpecGenerator(s.Image, false)
 	g.Name = s.Name
 	g.Labels = map[string]string{labelRoom: s.Room, labelVersion: s.Version, labelImage: imageID,
-		labelProfile: theProfile().name, labelStrength: strength(s.Runtime, slot, limits), labelRuntime: s.Runtime}
+		labelProfile: theProfile().name, labelRuntime: s.Runtime}
 	g.Hostname = "sandbox"
 	g.Entrypoint = []string{imageInit}
 	g.Command = []string{}
@@ -153,5 +153,6 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 		g.UserNS = specgen.Namespace{NSMode: specgen.Private}
 		g.IDMappings = &types.IDMappingOptions{UIDMap: ids, GIDMap: ids}
 	}
+	g.Labels[labelStrength] = strength(s.Runtime, slot, g)
 	return g
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
-	rspec "github.com/opencontainers/runtime-spec/specs-go"
+	"github.com/containers/podman/v5/pkg/specgen"
 	"golang.org/x/sys/unix"
 
 	"matrix-tui/sandbox/boxinit"
@@ -23,13 +24,17 @@ const capabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CA
 
 // strength is what boxinit must find in a container, as a label: what a container was created with stays true when
 // settings change.
-func strength(runtime string, slot int, limits *rspec.LinuxResources) string {
-	s := boxinit.Strength{Runtime: runtime, Capabilities: capabilityMask, Mark: theProfile().mark}
+func strength(runtime string, slot int, g *specgen.SpecGenerator) string {
+	s := boxinit.Strength{Runtime: runtime, Capabilities: capabilityMask, Mark: theProfile().mark, Files: hardFiles, Mounts: mounts(g)}
+	limits := g.ResourceLimits
 	if slot >= 0 {
 		s.FirstID, s.IDs = uint32(firstID+slot*idsPerSlot), idsPerSlot
 	}
 	if limits.Memory != nil && (runtime != GVisor || slot >= 0) { // a rootless gVisor has its limits from deploy/host/runsc, and does not show them
 		s.Memory = *limits.Memory.Limit
+	}
+	if limits.CPU != nil {
+		s.CPU = (*limits.CPU.Quota*100 + cpuPeriod - 1) / cpuPeriod
 	}
 	if limits.Pids != nil {
 		s.PIDs = limits.Pids.Limit
@@ -39,6 +44,20 @@ func strength(runtime string, slot int, limits *rspec.LinuxResources) string {
 		panic(err) // of numbers
 	}
 	return string(data)
+}
+
+// mounts are those of a container, with the options that make them harmless.
+func mounts(g *specgen.SpecGenerator) map[string][]string {
+	all := map[string][]string{}
+	for _, v := range g.Volumes {
+		all[v.Dest] = nil
+	}
+	for _, m := range g.Mounts {
+		all[m.Destination] = slices.DeleteFunc(slices.Clone(m.Options), func(option string) bool {
+			return !slices.Contains([]string{"ro", "nosuid", "nodev", "noexec"}, option)
+		})
+	}
+	return all
 }
 
 // errEarlier: it is not known how strong the container must be.

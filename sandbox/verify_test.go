@@ -13,6 +13,7 @@ import (
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/specgen"
+	rspec "github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -23,7 +24,8 @@ import (
 // error, is noticed from inside, and nothing runs.
 func TestWeakContainerRunsNothing(t *testing.T) {
 	everything := []string{"no seccomp filter is active", "the seccomp profile is not the bot's", "no_new_privs is not set", "the capabilities CapBnd", "there is a network interface",
-		"the memory limit of", "the limit of 128 processes"}
+		"the memory limit of", "the limit of 128 processes", "the limit of 100 % of a processor", "the limit of 4096 open files",
+		"there is a mount at /extra", "the mount at /run/gateway is not noexec", "the mount at /run/gateway is not ro"}
 	if !rootless(t) { // there, podman's own user namespace stays
 		everything = append(everything, "the uid_map is", "the gid_map is")
 	}
@@ -37,6 +39,10 @@ func TestWeakContainerRunsNothing(t *testing.T) {
 			g.SeccompProfilePath, g.NoNewPrivileges, g.CapDrop = "unconfined", nil, nil
 			g.NetNS.NSMode = specgen.Host
 			*g.ResourceLimits.Memory.Limit, *g.ResourceLimits.Memory.Swap, g.ResourceLimits.Pids.Limit = 512<<20, 512<<20, 256
+			*g.ResourceLimits.CPU.Quota *= 2
+			g.Rlimits[0].Hard = 2 * hardFiles
+			g.Mounts[0].Options = []string{"bind", "rw"}
+			g.Mounts = append(g.Mounts, rspec.Mount{Destination: "/extra", Source: t.TempDir(), Type: "bind"})
 			g.IDMappings, g.UserNS.NSMode = nil, specgen.Host
 		}, everything},
 	} {

@@ -28,6 +28,11 @@ type Strength struct {
 	FirstID, IDs uint32
 	// Memory is the limit in bytes, PIDs the one on processes and threads; 0 = none.
 	Memory, PIDs int64
+	// CPU is the limit on processors in hundredths of one, Files the one on open files of a process; 0 = none.
+	CPU   int64
+	Files uint64
+	// Mounts are the only mounts besides those that every container has, with the options that each must have; nil = any.
+	Mounts map[string][]string
 }
 
 // weaknesses says what is weaker than strength, a [Strength] in JSON. A process inherits all of it, so what this one
@@ -40,6 +45,10 @@ func weaknesses(strength string) (string, error) {
 	weak := s.inFiles("/")
 	if err := unix.Unshare(0); s.Runtime != GVisor && !errors.Is(err, unix.Errno(s.Mark)) {
 		weak = append(weak, "the seccomp profile is not the bot's")
+	}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); s.Files > 0 && (err != nil || files.Max > s.Files) {
+		weak = append(weak, fmt.Sprintf("the limit of %d open files is not in force", s.Files))
 	}
 	if s.Runtime != "" {
 		weak = append(weak, s.kernel("/")...)
@@ -80,6 +89,9 @@ func (s Strength) inFiles(root string) (weak []string) {
 			say("the capabilities %s are %q, not within %016x", set, status[set], s.Capabilities)
 		}
 	}
+	if s.Mounts != nil {
+		weak = append(weak, s.mounts(root)...)
+	}
 	if s.Runtime == GVisor {
 		return weak // its files say nothing about the host: see kernel
 	}
@@ -95,6 +107,9 @@ func (s Strength) inFiles(root string) (weak []string) {
 	if s.PIDs > 0 && limit(root, "pids.max", "pids/pids.max") > s.PIDs {
 		say("the limit of %d processes is not in force", s.PIDs)
 	}
+	if s.CPU > 0 && limit(root, "cpu.max", "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us") > s.CPU {
+		say("the limit of %d %% of a processor is not in force", s.CPU)
+	}
 	return weak
 }
 
@@ -107,21 +122,38 @@ func (s Strength) maps(text string) bool {
 	return len(fields) >= 3 && fields[0] == "0" && fields[1] != "0"
 }
 
-// limit returns the smallest limit of a cgroup of version 2 or 1 and of those above it that the container sees.
-func limit(root, two, one string) int64 {
-	cgroups, least := root+"sys/fs/cgroup", int64(math.MaxInt64)
-	take := func(path string) {
-		data, _ := os.ReadFile(path)
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
-			least = min(least, n)
+// limit returns the smallest limit of a cgroup of version 2 or 1 and of those above it that the container sees. One that
+// consists of a quota and a period is returned as a percentage.
+func limit(root, two string, one ...string) int64 {
+	cgroups, least := root+"sys/fs/cgroup/", int64(math.MaxInt64)
+	take := func(paths ...string) {
+		var fields []string
+		for _, path := range paths {
+			data, _ := os.ReadFile(cgroups + path)
+			fields = append(fields, strings.Fields(string(data))...)
 		}
+		if len(fields) == 0 {
+			return
+		}
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil || n < 0 {
+			return // no limit
+		}
+		if len(fields) > 1 {
+			period, err := strconv.ParseInt(fields[1], 10, 64)
+			if err != nil || period <= 0 {
+				return
+			}
+			n = (n*100 + period - 1) / period
+		}
+		least = min(least, n)
 	}
-	take(cgroups + "/" + one)
+	take(one...)
 	list, _ := os.ReadFile(root + "proc/self/cgroup")
 	for line := range strings.Lines(string(list)) {
 		if own, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok { // version 2
 			for dir := path.Clean("/" + own); ; dir = path.Dir(dir) {
-				take(cgroups + dir + "/" + two)
+				take(path.Join(dir, two))
 				if dir == "/" {
 					break
 				}

@@ -16,10 +16,23 @@ var strong = map[string]string{
 	"proc/self/gid_map":        "         0 1879048192      65536\n",
 	"sys/fs/cgroup/memory.max": "1048576\n",
 	"sys/fs/cgroup/pids.max":   "100\n",
+	"sys/fs/cgroup/cpu.max":    "150000 100000\n",
+	"proc/self/mountinfo":      ordinaryMounts + "9 1 8:1 /v /workspace rw - ext4 /dev/sda rw\n9 1 8:1 /b /boxinit ro,nosuid,nodev,relatime shared:1 - ext4 /dev/sda rw\n",
 }
 
+const ordinaryMounts = `1 0 0:1 / / rw - overlay overlay rw
+2 1 0:2 / /proc rw,nosuid - proc proc rw
+3 2 0:2 /sys /proc/sys ro,nosuid - proc proc rw
+4 1 0:3 / /dev rw - tmpfs tmpfs rw
+5 4 0:4 /null /dev/null rw - devtmpfs udev rw
+6 1 0:5 / /sys ro - sysfs sysfs ro
+7 6 0:6 / /sys/fs/cgroup ro - cgroup2 cgroup rw
+8 1 8:1 /x/hosts /etc/hosts rw - ext4 /dev/sda rw
+`
+
 func TestWeaknessesInFiles(t *testing.T) {
-	full := Strength{Capabilities: 0xeb, FirstID: 1879048192, IDs: 65536, Memory: 1048577, PIDs: 100}
+	full := Strength{Capabilities: 0xeb, FirstID: 1879048192, IDs: 65536, Memory: 1048577, PIDs: 100, CPU: 150,
+		Mounts: map[string][]string{"/workspace": nil, "/boxinit": {"ro", "nosuid", "nodev"}}}
 	rootless := Strength{Capabilities: 0xeb}
 	for name, c := range map[string]struct {
 		is      Strength
@@ -37,9 +50,22 @@ func TestWeaknessesInFiles(t *testing.T) {
 		"more IDs":          {full, map[string]string{"proc/self/uid_map": "0 1879048192 65536\n65536 0 1\n"}, []string{`the uid_map is "0 1879048192 65536 65536 0 1"`}},
 		"rootless":          {rootless, map[string]string{"proc/self/uid_map": "0 1000 1\n1 100000 65536\n"}, nil},
 		"rootless, as root": {rootless, map[string]string{"proc/self/uid_map": "0 0 1\n1 100000 65536\n"}, []string{`the uid_map is "0 0 1 1 100000 65536"`}},
-		"no limits": {full, map[string]string{"sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/pids.max": "101\n"}, []string{
-			"the memory limit of 1048577 bytes is not in force", "the limit of 100 processes is not in force",
+		"no limits": {full, map[string]string{"sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/pids.max": "101\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, []string{
+			"the memory limit of 1048577 bytes is not in force", "the limit of 100 processes is not in force", "the limit of 150 % of a processor is not in force",
 		}},
+		"a shorter period":        {full, map[string]string{"sys/fs/cgroup/cpu.max": "76000 50000\n"}, []string{"the limit of 150 % of a processor is not in force"}},
+		"a quota between percent": {full, map[string]string{"sys/fs/cgroup/cpu.max": "149999 100000\n"}, nil},
+		"processors, version 1":   {full, map[string]string{"sys/fs/cgroup/cpu.max": "", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "150000\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"}, nil},
+		"no quota, version 1": {full, map[string]string{"sys/fs/cgroup/cpu.max": "", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"}, []string{
+			"the limit of 150 % of a processor is not in force",
+		}},
+		"other mounts": {full, map[string]string{"proc/self/mountinfo": "1 0 0:1 / / rw - overlay overlay rw\n3 2 0:2 /sys /proc/sys rw - proc proc rw\n" +
+			"4 1 8:1 / /mnt rw - ext4 /dev/sda rw\n5 1 8:1 / /dev/disk ro - ext4 /dev/sda rw\n7 6 0:6 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n9 1 8:1 /b /boxinit rw,nosuid - ext4 /dev/sda ro\n"}, []string{
+			"the mount at /boxinit is not nodev", "the mount at /boxinit is not ro", "the mount at /proc/sys is not ro", "the mount at /sys/fs/cgroup is not ro",
+			"there is a mount at /dev/disk", "there is a mount at /mnt", "there is no mount at /workspace",
+		}},
+		"odd mounts": {full, map[string]string{"proc/self/mountinfo": "1 0\n"}, []string{`the list of mounts has the line "1 0"`}},
+		"mounts of a container that an earlier version created": {Strength{Capabilities: 0xeb}, map[string]string{"proc/self/mountinfo": "4 1 8:1 / /mnt rw - ext4 /dev/sda rw\n"}, nil},
 		"no limits wanted": {Strength{Capabilities: 0xeb, FirstID: 1879048192, IDs: 65536}, map[string]string{"sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/pids.max": ""}, nil},
 		"limits of version 1": {full, map[string]string{
 			"sys/fs/cgroup/memory.max": "", "sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576\n",
@@ -54,6 +80,10 @@ func TestWeaknessesInFiles(t *testing.T) {
 			"proc/self/status":  "NoNewPrivs:\t0\nSeccomp:\t0\nCapInh:\t0\nCapPrm:\t100\nCapEff:\t0\nCapBnd:\t0\nCapAmb:\t0\n",
 			"proc/self/uid_map": "0 0 4294967295\n", "sys/fs/cgroup/pids.max": "max\n",
 		}, []string{"programs can gain privileges (no_new_privs is not set)", `the capabilities CapPrm are "100", not within 00000000000000eb`}},
+		"gVisor's mounts": {Strength{Runtime: GVisor, Capabilities: 0xeb, Mounts: full.Mounts}, map[string]string{
+			"proc/self/mountinfo": "16 15 0:18 / / rw - 9p none rw\n18 16 0:19 / /dev rw,nosuid - dev none rw\n24 18 0:25 / /dev/shm rw,nosuid - 9p none rw\n" +
+				"25 16 0:26 / /workspace rw - 9p none rw\n32 16 0:32 / /tmp rw - tmpfs none rw\n23 16 0:24 / /boxinit ro - 9p none ro\n33 16 0:32 / /mnt rw - 9p none rw\n",
+		}, []string{"the mount at /boxinit is not nosuid", "there is a mount at /mnt"}},
 		"gVisor of 2024, without ambient capabilities": {Strength{Runtime: GVisor, Capabilities: 0xeb}, map[string]string{
 			"proc/self/status": "NoNewPrivs:\t1\nCapInh:\t0\nCapPrm:\t0\nCapEff:\t0\nCapBnd:\teb\nSeccomp:\t0\n",
 		}, nil},
@@ -75,7 +105,7 @@ func TestWeaknessesInFiles(t *testing.T) {
 			}
 		})
 	}
-	if got := full.inFiles(t.TempDir() + "/"); len(got) != 11 {
+	if got := full.inFiles(t.TempDir() + "/"); len(got) != 13 {
 		t.Errorf("without any file: %d weaknesses: %q", len(got), got)
 	}
 }
