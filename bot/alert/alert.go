@@ -42,15 +42,24 @@ type reading struct {
 	stops     bool // no task starts: owners are told, even if no room is set
 }
 
-// diskReading reads a disk's free bytes. Below reserve, no task starts.
-func diskReading(kind alertKind, what, path string, free, reserve uint64) reading {
+// diskReading reads what is left on a disk. Below reserve, no task starts.
+func diskReading(kind alertKind, what, path string, free Space, reserve uint64) reading {
 	least := max(lowDisk, reserve)
+	few := free.Files < free.LeastFiles
 	r := reading{
-		kind: kind, low: free < least, well: free >= least+least/2, disk: true,
-		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free))),
+		kind: kind, low: free.Bytes < least || few, well: free.Bytes >= least+least/2 && free.Files >= free.LeastFiles+free.LeastFiles/2, disk: true,
+		now:  fmt.Sprintf("the disk of %s (%s) has %s free", what, text.Code(path), text.Size(int64(free.Bytes))),
 		mend: "Free some space, or tasks will fail and messages will wait: `podman system df` and `podman image prune` on the host help most.",
 	}
-	if r.stops = free < reserve; r.stops {
+	r.stops = free.Low(reserve)
+	switch {
+	case few:
+		r.now += fmt.Sprintf(", but only %d more files can be created there", free.Files)
+		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes): delete many small files, such as those of rooms that I have left (`matrix-tui rooms -remove-left`), or use a disk with more.", free.LeastFiles)
+		if r.stops {
+			r.mend = "No task starts until then. " + r.mend
+		}
+	case r.stops:
 		r.mend = "No task starts until " + text.Size(int64(reserve)) + " are free (DISK_RESERVE): `podman system df` and `podman image prune` on the host help most."
 	}
 	return r

@@ -34,7 +34,7 @@ func TestAlertsDecide(t *testing.T) {
 		{2*alertPause + 3*time.Minute, lowDisk * 3 / 2, false, true}, // over
 		{-time.Hour, 1, true, false},                                 // the clock was set back: rather twice than never
 	} {
-		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", step.free, 0), quotaReading(0)})
+		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", Space{Bytes: step.free}, 0), quotaReading(0)})
 		if (len(short) == 1) != step.short || (len(over) == 1) != step.over {
 			t.Errorf("after %s, %d free: short %v, over %v", step.after, step.free, short, over)
 		}
@@ -59,7 +59,7 @@ func TestReadings(t *testing.T) {
 		{quotaReading(0), false, true, "the model answers"},
 		{quotaReading(lowQuota - 1), false, false, "the last 4 requests"},
 		{quotaReading(lowQuota), true, false, "the last 5 requests"},
-		{diskReading(alertStorage, "the containers", "/var/`x`", 0, 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
+		{diskReading(alertStorage, "the containers", "/var/`x`", Space{}, 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
 	} {
 		if c.r.low != c.low || c.r.well != c.well || !strings.Contains(c.r.now, c.says) {
 			t.Errorf("%+v, want low %v, well %v, %q", c.r, c.low, c.well, c.says)
@@ -176,7 +176,7 @@ func TestReserveWithoutRoom(t *testing.T) {
 	look("once is enough")
 	w.kept.Told[alertState] = toldAlert{At: time.Now(), Open: true}
 	w.Reserve = 0
-	if free, _, err := FreeSpace(dir); err == nil && free > 2*lowDisk {
+	if free, err := FreeSpace(dir); err == nil && free.Bytes > 2*lowDisk {
 		look("over", "!gone ✅ Back to normal", "!direct ✅ Back to normal")
 	}
 	w.Reserve = 1 << 60
@@ -207,7 +207,7 @@ func TestReserve(t *testing.T) {
 		{7 * lowDisk, 5 * lowDisk, false, false, ""},
 		{8 * lowDisk, 5 * lowDisk, false, true, ""},
 	} {
-		got := diskReading(alertState, "x", "/x", c.free, c.reserve)
+		got := diskReading(alertState, "x", "/x", Space{Bytes: c.free}, c.reserve)
 		if got.low != c.low || got.well != c.well || !strings.Contains(got.mend, c.mend) {
 			t.Errorf("%d free, reserve %d: %+v", c.free, c.reserve, got)
 		}
@@ -218,7 +218,7 @@ func TestReserve(t *testing.T) {
 func TestLargest(t *testing.T) {
 	counted := 0
 	w := &Watch{Largest: func(context.Context) (string, error) { counted++; return "The rooms.", nil }}
-	memory, disk := memoryReading(0), diskReading(alertState, "x", "/x", 0, 0)
+	memory, disk := memoryReading(0), diskReading(alertState, "x", "/x", Space{}, 0)
 	if got := w.largest(t.Context(), []reading{memory}); got != "" || counted != 0 {
 		t.Errorf("memory is short: %q, counted %d times", got, counted)
 	}

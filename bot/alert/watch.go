@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/rs/zerolog"
-	"golang.org/x/sys/unix"
 
 	"matrix-tui/bot/crash"
 )
@@ -173,15 +172,15 @@ func (w *Watch) room(a *alerts) string {
 
 // read measures the resources, and leaves out what cannot be measured.
 func (w *Watch) read(ctx context.Context) (readings []reading) {
-	free, device, err := FreeSpace(w.StateDir)
+	free, err := FreeSpace(w.StateDir)
 	if err == nil {
 		readings = append(readings, diskReading(alertState, "my state", w.StateDir, free, w.Reserve))
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	if path, err := w.Storage(ctx); err == nil {
-		if free, other, err := FreeSpace(path); err == nil && other != device {
-			readings = append(readings, diskReading(alertStorage, "the containers", path, free, w.Reserve))
+		if storage, err := FreeSpace(path); err == nil && storage.Device != free.Device {
+			readings = append(readings, diskReading(alertStorage, "the containers", path, storage, w.Reserve))
 		}
 	}
 	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
@@ -190,24 +189,6 @@ func (w *Watch) read(ctx context.Context) (readings []reading) {
 		}
 	}
 	return append(readings, quotaReading(w.Limited()))
-}
-
-// FreeSpace returns the free bytes that a user may still write at a path, and the device. If the path is not
-// accessible, it uses the nearest parent that is.
-func FreeSpace(path string) (free, device uint64, err error) {
-	var fs unix.Statfs_t
-	var st unix.Stat_t
-	for {
-		err = errors.Join(unix.Statfs(path, &fs), unix.Stat(path, &st))
-		if err == nil {
-			return fs.Bavail * uint64(fs.Bsize), st.Dev, nil
-		}
-		if parent := filepath.Dir(path); errors.Is(err, unix.EACCES) && parent != path {
-			path = parent
-			continue
-		}
-		return 0, 0, fmt.Errorf("check the disk of %s: %w", path, err)
-	}
 }
 
 // MemInfo reads a line of /proc/meminfo, such as MemAvailable, in bytes.

@@ -17,7 +17,7 @@ import (
 // lookEvery is how often the disk is looked at while tasks wait for space.
 const lookEvery = 5 * time.Second
 
-// Low reports whether a disk has less than the reserve free, so that no task may start: the disk of the state folder,
+// Low reports whether a disk has less than the reserve free, or cannot take many more files, so that no task may start: the disk of the state folder,
 // which has the journal, or the one with podman's storage. A disk that cannot be looked at does not count.
 func (k *Keeper) Low(ctx context.Context) bool {
 	if k.Reserve <= 0 {
@@ -32,8 +32,8 @@ func (k *Keeper) Low(ctx context.Context) bool {
 
 func anyLow(reserve uint64, paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool {
-		free, _, err := alert.FreeSpace(path)
-		return err == nil && free < reserve
+		free, err := alert.FreeSpace(path)
+		return err == nil && free.Low(reserve)
 	})
 }
 

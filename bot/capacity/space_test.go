@@ -11,7 +11,7 @@ import (
 
 func TestLow(t *testing.T) {
 	dir := t.TempDir()
-	free, _, err := alert.FreeSpace(dir)
+	free, err := alert.FreeSpace(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,12 +21,12 @@ func TestLow(t *testing.T) {
 		want    bool
 	}{
 		{1, []string{dir, "/proc/no such directory"}, false},
-		{2 * free, []string{dir}, true},
-		{2 * free, []string{"/proc/no such directory", dir}, true},
-		{2 * free, nil, false},
+		{2 * free.Bytes, []string{dir}, true},
+		{2 * free.Bytes, []string{"/proc/no such directory", dir}, true},
+		{2 * free.Bytes, nil, false},
 	} {
 		if got := anyLow(c.reserve, c.paths...); got != c.want {
-			t.Errorf("reserve of %d, %d free in %v: low = %v", c.reserve, free, c.paths, got)
+			t.Errorf("reserve of %d, %+v free in %v: low = %v", c.reserve, free, c.paths, got)
 		}
 	}
 }

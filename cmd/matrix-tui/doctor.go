@@ -183,14 +183,17 @@ func checkState(dir string) finding {
 			return bad("state folder %s: %s is damaged: restart the bot, which saves what can be read and replaces it, and check the disk", dir, name)
 		}
 	}
-	free, _, err := alert.FreeSpace(dir)
+	free, err := alert.FreeSpace(dir)
 	if err != nil {
 		return bad("state folder %s: cannot determine the free space (%v)", dir, err)
 	}
-	if free < minSpace {
-		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk", dir, amount(free), amount(minSpace))
+	if free.Files < free.LeastFiles {
+		return bad("state folder %s: only %d more files can be created there, but it needs %d (`df -i`): delete small files, or set STATE_DIR to a folder on another disk", dir, free.Files, free.LeastFiles)
 	}
-	return good("state folder %s is writable, %s free", dir, amount(free))
+	if free.Bytes < minSpace {
+		return bad("state folder %s has %s free but needs %s: free some space, or set STATE_DIR to a folder on a larger disk", dir, amount(free.Bytes), amount(minSpace))
+	}
+	return good("state folder %s is writable, %s free", dir, amount(free.Bytes))
 }
 
 // amount formats a number of bytes for people.

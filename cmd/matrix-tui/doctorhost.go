@@ -82,17 +82,20 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 
 // checkStorage checks the disk of images, containers and volumes.
 func checkStorage(stateDir, storage string) finding {
-	free, device, err := alert.FreeSpace(storage)
+	free, err := alert.FreeSpace(storage)
 	if err != nil {
 		return skipped("podman's storage %s cannot be checked (%v)", storage, err)
 	}
-	if free < minStorage {
-		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman image prune` removes unused images", storage, amount(free), amount(minStorage))
+	if free.Files < free.LeastFiles {
+		return bad("podman's storage %s: only %d more files can be created, but it needs %d: `df -i` shows that, `podman image prune` and `matrix-tui rooms -remove-left` delete many", storage, free.Files, free.LeastFiles)
 	}
-	if _, other, err := alert.FreeSpace(stateDir); err == nil && other == device {
+	if free.Bytes < minStorage {
+		return bad("podman's storage %s has %s free but needs %s: `podman system df` shows what uses the space, `podman image prune` removes unused images", storage, amount(free.Bytes), amount(minStorage))
+	}
+	if state, err := alert.FreeSpace(stateDir); err == nil && state.Device == free.Device {
 		return good("podman's storage %s is on the same disk as the state folder", storage)
 	}
-	return good("podman's storage %s, %s free", storage, amount(free))
+	return good("podman's storage %s, %s free", storage, amount(free.Bytes))
 }
 
 // checkDriver warns about a driver that shares nothing between containers. The bot
