@@ -134,7 +134,10 @@ func (p *Podman) askAhead() {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		if _, err := p.about(ctx); err != nil && ctx.Err() == nil {
+		switch h, err := p.about(ctx); {
+		case err == nil:
+			p.warnAlone(UnderSystemd(), h.rootless)
+		case ctx.Err() == nil:
 			p.log.Debug().Err(err).Msg("ask podman about its host")
 		}
 	}()

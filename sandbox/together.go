@@ -34,6 +34,19 @@ func togetherIn(systemd, rootless bool) string {
 	return togetherFolder
 }
 
+// UnderSystemd reports whether this host runs systemd: sd_booted(3).
+func UnderSystemd() bool {
+	info, err := os.Lstat("/run/systemd/system")
+	return err == nil && info.IsDir()
+}
+
+// warnAlone warns if there is no control group for all containers on a host.
+func (p *Podman) warnAlone(systemd, rootless bool) {
+	if togetherIn(systemd, rootless) == "" {
+		p.warnOnce(TogetherSlice, "rootless podman without systemd has no common control group: what all containers together use is not limited")
+	}
+}
+
 // createTogether creates a container in the control group of all. Asking podman which kind of control group it wants takes
 // longer than creating a container: so it is told one, and what it thinks of that is remembered.
 func (e *ensuring) createTogether(ctx context.Context, g *specgen.SpecGenerator) error {
@@ -43,8 +56,7 @@ func (e *ensuring) createTogether(ctx context.Context, g *specgen.SpecGenerator)
 	}
 	_, alone := e.warned.Load(TogetherSlice)
 	if !alone {
-		_, err := os.Stat("/run/systemd/system")
-		g.CgroupParent = togetherIn(err == nil, host.rootless)
+		g.CgroupParent = togetherIn(UnderSystemd(), host.rootless)
 	}
 	if g.CgroupParent == togetherFolder {
 		e.limitTogether.Do(func() {

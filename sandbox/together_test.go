@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 )
 
 func TestTogetherIn(t *testing.T) {
@@ -18,6 +20,22 @@ func TestTogetherIn(t *testing.T) {
 		if got := togetherIn(c.systemd, c.rootless); got != c.want {
 			t.Errorf("systemd %v, rootless %v: %q, want %q", c.systemd, c.rootless, got, c.want)
 		}
+	}
+}
+
+// A host without a control group for all containers is named in the log once.
+func TestWarnAlone(t *testing.T) {
+	var log bytes.Buffer
+	p := &Podman{log: zerolog.New(&log)}
+	p.warnAlone(true, true)
+	p.warnAlone(false, false)
+	if log.Len() > 0 {
+		t.Errorf("on a host with one: %s", log.String())
+	}
+	p.warnAlone(false, true)
+	p.warnAlone(false, true)
+	if n := strings.Count(log.String(), "what all containers together use is not limited"); n != 1 {
+		t.Errorf("%d warnings: %s", n, log.String())
 	}
 }
 
@@ -79,8 +97,7 @@ func TestContainersTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, noSystemd := os.Stat("/run/systemd/system")
-	want := togetherIn(noSystemd == nil, rootless(t))
+	want := togetherIn(UnderSystemd(), rootless(t))
 	if want != "" && !strings.Contains(data.State.CgroupPath, want) {
 		t.Errorf("the container is in %q, want it in %s", data.State.CgroupPath, want)
 	}

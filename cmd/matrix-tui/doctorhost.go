@@ -62,8 +62,9 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 		say(checkDriver(driver))
 	}
 	rootless, err := podman.Rootless(ctx)
-	if err == nil && underSystemd() {
-		say(checkTogether(os.DirFS("/sys/fs/cgroup"), rootless, os.Geteuid()))
+	systemd := sandbox.UnderSystemd()
+	if err == nil && (systemd || rootless) {
+		say(checkTogether(os.DirFS("/sys/fs/cgroup"), systemd, rootless, os.Geteuid()))
 	}
 	if err != nil || !rootless {
 		return
@@ -75,7 +76,7 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	}
 	say(checkSubIDs(me, "/etc/subuid", "/etc/subgid"))
 	say(checkKeyrings(int(cfg.MaxContainers), capacity.Keyrings()))
-	if underSystemd() {
+	if systemd {
 		say(checkLinger(me.Username, lingerFolder))
 	}
 }
@@ -160,15 +161,9 @@ func checkLinger(name, folder string) finding {
 	return good("lingering: podman of user %s keeps running without a login", name)
 }
 
-// underSystemd reports whether this host runs systemd: sd_booted(3).
-func underSystemd() bool {
-	info, err := os.Lstat("/run/systemd/system")
-	return err == nil && info.IsDir()
-}
-
 // checkUnit checks the bot's service if the host runs systemd.
 func checkUnit(ctx context.Context, say func(finding)) {
-	if !underSystemd() {
+	if !sandbox.UnderSystemd() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

@@ -10,7 +10,11 @@ import (
 )
 
 // checkTogether looks up what all containers together may use. The bot works without a limit.
-func checkTogether(cgroups fs.FS, rootless bool, uid int) finding {
+func checkTogether(cgroups fs.FS, systemd, rootless bool, uid int) finding {
+	if !systemd && rootless {
+		return good("all containers together may use all of the host's memory and processes: rootless podman without systemd has no control group for all. " +
+			"Use a host with systemd, where `deploy/install` limits them, or podman of root (CONTAINER_HOST) with a bot that runs as root; or lower MAX_CONTAINERS")
+	}
 	slice := sandbox.TogetherSlice
 	if rootless {
 		slice = fmt.Sprintf("user.slice/user-%d.slice/user@%d.service/%s", uid, uid, slice)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"matrix-tui/sandbox"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // journal. If there is none, hint says where to look.
 func (s logSource) journal(ctx context.Context, since time.Time) (found []entry, hint string) {
 	const elsewhere = "(the bot's own log is in its output: %s)"
-	if !underSystemd() {
+	if !sandbox.UnderSystemd() {
 		return nil, fmt.Sprintf(elsewhere, "this host does not run systemd")
 	}
 	ctx, cancel := context.WithTimeout(ctx, journalTime)
