@@ -1,0 +1,112 @@
+package bot
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/timeline"
+	"matrix-tui/state"
+)
+
+// flood is a room's timeline on a homeserver, of events as large as they may be. Every fiftieth is from somebody who may use
+// the bot.
+type flood struct {
+	t     *testing.T
+	asked func(page int) // before a page is sent
+}
+
+const (
+	floodPages, floodPage = 12, 100 // pages, and events of each
+	floodEvent            = 64 << 10
+)
+
+func (f flood) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page, err := strconv.Atoi(r.URL.Query().Get("from"))
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/messages") || r.URL.Query().Get("limit") != strconv.Itoa(floodPage) {
+		f.t.Errorf("request for %s", r.URL)
+	}
+	f.asked(page)
+	babble, wisdom := strings.Repeat("babble ", (floodEvent-300)/7), strings.Repeat("wisdom ", (floodEvent-300)/7)
+	_, _ = io.WriteString(w, `{"chunk":[`)
+	for i := range floodPage {
+		between, sender, said := ",", "@eve:here", babble
+		if i%50 == 0 {
+			sender, said = "@ann:here", wisdom
+		}
+		if i == 0 {
+			between = ""
+		}
+		n := (floodPages-page)*floodPage - i
+		_, _ = fmt.Fprintf(w, `%s{"event_id":"$%d","type":"m.room.message","sender":"%s","origin_server_ts":%d,"content":{"msgtype":"m.text","body":"%s"}}`, between, n, sender, n, said)
+	}
+	end := ""
+	if page+1 < floodPages {
+		end = fmt.Sprintf(`,"end":"%d"`, page+1)
+	}
+	_, _ = io.WriteString(w, "]"+end+"}")
+}
+
+// A gap of 77 MB takes the memory of a page: each page is stored before the next one is requested. What strangers say is
+// not stored.
+func TestFloodInGap(t *testing.T) {
+	d := newDeciding(t, "defaults: {reply: owner_only}")
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, most, pages := live(), int64(0), 0
+	server := httptest.NewServer(flood{t, func(page int) {
+		pages++
+		if g, err := d.bot.Journal.Gap(t.Context(), d.id); err != nil || g.Pages != page || g.Next != g.Low+int64(state.MaxGap-1-page*floodPage) {
+			t.Errorf("page %d is requested, and %+v is stored, %v", page, g, err)
+		}
+		most = max(most, live()-before)
+	}})
+	defer server.Close()
+	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.bot.account, d.bot.timeline = account, timeline.New(d.bot.Journal, account)
+	if _, err := d.bot.Journal.CommitBatch(t.Context(), state.Batch{Gaps: []state.Gap{{Room: d.id, Token: "0", Encrypted: state.EncryptedNever}}}); err != nil {
+		t.Fatal(err)
+	}
+	d.fillGaps()
+	if pages != floodPages {
+		t.Errorf("%d pages were requested", pages)
+	}
+	if most > 2*floodPage*floodEvent {
+		t.Errorf("%d MB are held between two pages of %d MB", most>>20, floodPage*floodEvent>>20)
+	}
+	newest, err := d.bot.Journal.Event(t.Context(), d.id, fmt.Sprintf("$%d", floodPages*floodPage))
+	if err != nil || newest.Body.Message == nil || !strings.HasPrefix(newest.Body.Message.Body, "wisdom ") {
+		t.Errorf("what an owner says is stored as %.200v, %v", newest.Body, err)
+	}
+	files, err := filepath.Glob(filepath.Join(d.bot.StateDir, "journal.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte("babble")) {
+			t.Errorf("%s contains what a stranger said", filepath.Base(file))
+		}
+	}
+}
