@@ -62,7 +62,7 @@ type Account struct {
 	mu      sync.Mutex
 	cutSync context.CancelCauseFunc // cancels the current /sync request
 
-	cryptMu sync.RWMutex // held for reading while the machine is used
+	cryptMu sync.RWMutex // held for reading while the machine is used; the session and the machine change under it: see lockCrypt
 	machine *e2ee.Machine
 
 	keysLost bool // the token's session has lost its keys, and there is no password for a new one

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 )
@@ -19,9 +20,20 @@ func (b *bearer) get() string {
 	return token
 }
 
+type tokenKey struct{}
+
+// withToken returns a context for requests with this token instead of the current one.
+func withToken(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
 // RoundTrip is part of [http.RoundTripper].
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if token := b.get(); token != "" {
+	token, ok := req.Context().Value(tokenKey{}).(string)
+	if !ok {
+		token = b.get()
+	}
+	if token != "" {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

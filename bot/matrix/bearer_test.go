@@ -53,9 +53,11 @@ func TestLoginBesideRequests(t *testing.T) {
 		}
 	}()
 	for _, stored := range []string{"one", "zero", "two"} {
-		if err := a.tryLogin(t.Context(), session{AccessToken: stored, DeviceID: "D"}); err != nil {
+		s, err := a.tryLogin(t.Context(), session{AccessToken: stored, DeviceID: "D"})
+		if err != nil {
 			t.Error(err)
 		}
+		a.become(s)
 	}
 	close(stop)
 	<-done

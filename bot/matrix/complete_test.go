@@ -55,7 +55,7 @@ func TestIncompleteAnswers(t *testing.T) {
 			_, err := a.Upload(ctx, strings.NewReader("text"), 4, "text/plain", "")
 			return err
 		}, `{"content_uri":"mxc://here/1"}`},
-		"login": {func(ctx context.Context) error { return a.tryLogin(ctx, session{}) }, `{"access_token":"t","user_id":"@bot:here","device_id":"D"}`},
+		"login": {func(ctx context.Context) error { _, err := a.tryLogin(ctx, session{}); return err }, `{"access_token":"t","user_id":"@bot:here","device_id":"D"}`},
 	} {
 		for _, bad := range []string{`{}`, `{"event_id":null}`, `{"event_id":""}`, `[]`, `<html>`, ``} {
 			body = bad

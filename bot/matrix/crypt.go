@@ -41,12 +41,13 @@ func (a *Account) e2eeConfig() e2ee.Config {
 	}
 }
 
-// openCrypt opens the encryption of the current session and closes one that is
-// open, because the homeserver forgets the keys of a session that was logged out.
-func (a *Account) openCrypt(ctx context.Context) error {
-	a.cryptMu.Lock()
+// openCrypt makes a session the current one and opens its encryption. It closes one that
+// is open, because the homeserver forgets the keys of a session that was logged out.
+func (a *Account) openCrypt(ctx context.Context, s session) error {
+	a.lockCrypt()
 	defer a.cryptMu.Unlock()
 	a.closeMachine()
+	a.become(s)
 	machine, err := e2ee.Open(ctx, a.e2eeConfig())
 	if err != nil {
 		return err
@@ -80,9 +81,20 @@ func (a *Account) KeepSigned(ctx context.Context) {
 
 // Close closes the encryption. The account must not be used afterwards.
 func (a *Account) Close() {
-	a.cryptMu.Lock()
+	a.lockCrypt()
 	defer a.cryptMu.Unlock()
 	a.closeMachine()
+}
+
+// lockCrypt locks the encryption for a change. It first ends the requests of the machine
+// that wait for other homeservers: everybody else would wait for them, too.
+func (a *Account) lockCrypt() {
+	a.cryptMu.RLock()
+	if a.machine != nil {
+		a.machine.Stop()
+	}
+	a.cryptMu.RUnlock()
+	a.cryptMu.Lock()
 }
 
 func (a *Account) closeMachine() {

@@ -40,8 +40,9 @@ func (a *Account) Login(ctx context.Context) error {
 		what := "homeserver does not answer"
 		var err error
 		if !loggedIn {
-			if err = a.tryLogin(ctx, stored); err == nil {
-				stored, loggedIn = session{DeviceID: a.client.DeviceID, AccessToken: a.bearer.get()}, true
+			var now session
+			if now, err = a.tryLogin(ctx, stored); err == nil {
+				stored, loggedIn = now, true
 				again.Reset()
 			} else if !Transient(err) && (a.cfg.Password == "" || !IsUnknownToken(err)) { // a login needs no token
 				return sentence.Newf(fmt.Errorf("log in: %w", err),
@@ -49,7 +50,7 @@ func (a *Account) Login(ctx context.Context) error {
 			}
 		}
 		if loggedIn {
-			err = a.tryCrypt(ctx)
+			err = a.tryCrypt(ctx, stored)
 			switch {
 			case err == nil:
 				return nil
@@ -57,7 +58,7 @@ func (a *Account) Login(ctx context.Context) error {
 				stored, loggedIn = a.leaveDevice(ctx, err), false
 				continue
 			case errors.Is(err, e2ee.ErrReplaced):
-				return a.goWithoutKeys(ctx, err)
+				return a.goWithoutKeys(ctx, stored, err)
 			case IsUnknownToken(err) && a.cfg.Password != "":
 				what, loggedIn = "the session ended during the login", false
 			case !Transient(err):
@@ -72,18 +73,17 @@ func (a *Account) Login(ctx context.Context) error {
 	}
 }
 
-func (a *Account) tryLogin(ctx context.Context, stored session) error {
+// tryLogin returns a session that is valid. It does not become the current one.
+func (a *Account) tryLogin(ctx context.Context, stored session) (session, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if token := cmp.Or(a.cfg.AccessToken, stored.AccessToken); token != "" {
-		a.bearer.set(token)
-		who, err := a.client.Whoami(ctx)
+		who, err := a.client.Whoami(withToken(ctx, token))
 		if err == nil {
-			a.become(who.UserID, who.DeviceID)
-			return nil
+			return session{a.cfg.Homeserver, who.UserID, who.DeviceID, token}, nil
 		}
 		if a.cfg.Password == "" || !IsUnknownToken(err) {
-			return err
+			return session{}, err
 		}
 		a.log.Warn().Msg("the stored token is no longer valid: logging in again")
 	}
@@ -95,30 +95,29 @@ func (a *Account) tryLogin(ctx context.Context, stored session) error {
 		InitialDeviceDisplayName: "matrix-tui",
 	})
 	if err != nil {
-		return err
+		return session{}, err
 	}
-	a.bearer.set(resp.AccessToken)
-	a.become(resp.UserID, resp.DeviceID)
-	return a.saveAccount(session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken})
+	s := session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken}
+	return s, a.saveAccount(s)
 }
 
-// become notes the account and the device of the session. Others may be reading both.
-func (a *Account) become(user id.UserID, device id.DeviceID) {
-	a.cryptMu.Lock()
-	defer a.cryptMu.Unlock()
-	if a.client.UserID != user {
-		a.client.UserID = user
+// become makes a session the current one. Others may be reading the account and the device.
+// cryptMu is locked and the machine closed, so that its requests keep the token of its session.
+func (a *Account) become(s session) {
+	a.bearer.set(s.AccessToken)
+	if a.client.UserID != s.UserID {
+		a.client.UserID = s.UserID
 	}
-	if a.client.DeviceID != device {
-		a.client.DeviceID = device
+	if a.client.DeviceID != s.DeviceID {
+		a.client.DeviceID = s.DeviceID
 	}
 }
 
 // tryCrypt is openCrypt with a timeout.
-func (a *Account) tryCrypt(ctx context.Context) error {
+func (a *Account) tryCrypt(ctx context.Context, s session) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	return a.openCrypt(ctx)
+	return a.openCrypt(ctx, s)
 }
 
 // leaveDevice logs out a session whose keys we do not have. The next login creates a
@@ -130,17 +129,16 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 	if _, err := a.client.Logout(ctx); err != nil {
 		a.log.Warn().Err(err).Msg("cannot log out the old session")
 	}
-	a.become(a.client.UserID, "")
 	return session{}
 }
 
 // goWithoutKeys continues without a device, because the keys of the token's session are
 // lost and no other session can be created: unencrypted rooms work.
-func (a *Account) goWithoutKeys(ctx context.Context, why error) error {
+func (a *Account) goWithoutKeys(ctx context.Context, s session, why error) error {
 	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead. Unencrypted rooms work")
-	a.become(a.client.UserID, "")
 	a.keysLost = true
-	return a.tryCrypt(ctx)
+	s.DeviceID = ""
+	return a.tryCrypt(ctx, s)
 }
 
 func (a *Account) accountFile() string { return filepath.Join(a.cfg.StateDir, "account.json") }
@@ -183,8 +181,7 @@ func (a *Account) Try(ctx context.Context) error {
 	if token == "" {
 		return sentence.New(errors.New("log in: no token"), "There is no stored login: start the bot once with MATRIX_PASSWORD.")
 	}
-	a.bearer.set(token)
-	call, cancel := context.WithTimeout(ctx, 30*time.Second)
+	call, cancel := context.WithTimeout(withToken(ctx, token), 30*time.Second)
 	defer cancel()
 	who, err := a.client.Whoami(call)
 	switch {
@@ -193,6 +190,6 @@ func (a *Account) Try(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("check the token with %s: %w", a.cfg.Homeserver, err)
 	}
-	a.become(who.UserID, who.DeviceID)
+	a.become(session{UserID: who.UserID, DeviceID: who.DeviceID, AccessToken: token})
 	return e2ee.Try(ctx, a.e2eeConfig())
 }

@@ -16,7 +16,8 @@ import (
 
 // Send sends an event, encrypted if the room is, and returns its ID. Sending again
 // with the same transaction ID creates no second event. An empty txn stands for a
-// new transaction.
+// new transaction. If the session ends between the encryption and the request, that
+// fails with [IsUnknownToken], and the message must be sent again.
 func (a *Account) Send(ctx context.Context, room, eventType, txn string, content any) (eventID string, err error) {
 	data, err := json.Marshal(content)
 	if err != nil {
@@ -24,6 +25,7 @@ func (a *Account) Send(ctx context.Context, room, eventType, txn string, content
 	}
 	var out json.RawMessage
 	err = a.use(func(m *e2ee.Machine) error {
+		ctx = withToken(ctx, a.bearer.get()) // other sessions have other keys
 		eventType, out, err = m.Encrypt(ctx, room, eventType, data)
 		return err
 	})

@@ -3,8 +3,11 @@ package matrix
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
 
 	"matrix-tui/bot/matrix/e2ee"
@@ -36,4 +39,47 @@ func TestUnencrypted(t *testing.T) {
 	if !IsRejected(refusal(413, "M_TOO_LARGE")) {
 		t.Error("a message that is too large is not rejected")
 	}
+}
+
+// A message whose session ends after its encryption is not sent in the next session, which has other keys.
+func TestSendsInOneSession(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/state/m.room.encryption/"): // is asked while the machine is used
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"errcode":"M_NOT_FOUND"}`))
+		case r.Header.Get("Authorization") != "Bearer one":
+			t.Errorf("%s with %s", r.URL.Path, r.Header.Get("Authorization"))
+			fallthrough
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"errcode":"M_UNKNOWN_TOKEN"}`))
+		}
+	}))
+	defer server.Close()
+	a, err := New(Config{Homeserver: server.URL, User: "@bot:here", StateDir: t.TempDir(), Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.openCrypt(t.Context(), session{UserID: "@bot:here", AccessToken: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	a.client.Client.Transport = lateToken{a, a.client.Client.Transport}
+	if _, err := a.Send(t.Context(), "!r:here", "m.room.message", "txn", Notice("hello")); !IsUnknownToken(err) {
+		t.Error(err)
+	}
+}
+
+// lateToken makes another session the current one when a message is sent.
+type lateToken struct {
+	a    *Account
+	next http.RoundTripper
+}
+
+func (l lateToken) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.Contains(req.URL.Path, "/send/") {
+		l.a.bearer.set("two")
+	}
+	return l.next.RoundTrip(req)
 }

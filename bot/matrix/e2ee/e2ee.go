@@ -214,6 +214,10 @@ func (m *Machine) keys() *keyStore {
 	return m.store
 }
 
+// Stop ends the requests that make our homeserver ask others, and whatever waits for them.
+// Afterwards the machine can only be closed.
+func (m *Machine) Stop() { m.stop() }
+
 // Close closes the machine, which must not be used afterwards.
 func (m *Machine) Close() error {
 	if m.stop != nil {
