@@ -41,6 +41,7 @@ type Bot struct {
 	Config
 	Parts
 	account  *matrix.Account
+	clock    clock
 	timeline *timeline.Reader
 	log      zerolog.Logger
 	tasks    *task.Deps  // dependencies of the tasks in all rooms
@@ -143,6 +144,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.tasks.Account()
 	b.Gateway.Attend(sandbox.OfferPath, sandbox.OfferField, b.tasks.Offered)
+	if err := b.resumeClock(ctx); err != nil {
+		return err
+	}
 	stopped, err := b.reconcile(ctx)
 	if err != nil {
 		return err
@@ -172,6 +176,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.startStopped(ctx, stopped)
 	b.start(func() { b.setProfile(ctx) })
+	b.start(func() { b.watchClock(ctx) })
 	b.start(func() { b.purge(ctx) })
 	b.start(func() { b.watchWaits(ctx) })
 	b.start(func() { b.watchKeys(ctx) })

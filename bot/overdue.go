@@ -19,21 +19,21 @@ func (b *Bot) watchWaits(ctx context.Context) {
 		case <-timer.C:
 		case <-b.waits.News:
 		}
-		rooms, at := b.waits.Next(b.account.Now())
+		rooms, at := b.waits.Next(b.now())
 		for _, name := range rooms {
 			b.room(name).control.Wake()
 		}
-		if len(rooms) > 0 && at.After(b.account.Now().Add(time.Minute)) {
-			at = b.account.Now().Add(time.Minute) // check again, unless the room sets a new time
+		if len(rooms) > 0 && at.After(b.now().Add(time.Minute)) {
+			at = b.now().Add(time.Minute) // check again, unless the room sets a new time
 		}
-		timer.Reset(at.Sub(b.account.Now()))
+		timer.Reset(at.Sub(b.now()))
 	}
 }
 
 // overdue sends reminders for the room's open questions and ends the tasks that
 // were not answered in time. It first processes everything that was sent until now.
 func (r *room) overdue(ctx context.Context) {
-	if !r.bot.waits.Overdue(r.id, r.bot.account.Now()) {
+	if !r.bot.waits.Overdue(r.id, r.bot.now()) {
 		return
 	}
 	coming := r.bot.synced.Coming()

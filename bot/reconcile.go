@@ -148,13 +148,17 @@ func (b *Bot) purge(ctx context.Context) {
 		if ahead := b.account.Ahead(); ahead != 0 {
 			b.log.Warn().Dur("ahead_ms", ahead).Msg("this host's clock and the homeserver's differ: the earlier one counts until they agree")
 		}
-		n, err := b.Journal.Purge(ctx, b.account.Now().Add(-b.Archive))
-		if err != nil && ctx.Err() == nil {
-			b.log.Warn().Err(err).Msg("cannot purge the journal")
-		}
-		if n > 0 {
-			b.log.Info().Int64("rows", n).Msg("journal purged")
-		}
+		b.purgeOnce(ctx)
 		_ = retry.Sleep(ctx, purgeEvery)
+	}
+}
+
+func (b *Bot) purgeOnce(ctx context.Context) {
+	n, err := b.Journal.Purge(ctx, b.now().Add(-b.Archive))
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn().Err(err).Msg("cannot purge the journal")
+	}
+	if n > 0 {
+		b.log.Info().Int64("rows", n).Msg("journal purged")
 	}
 }

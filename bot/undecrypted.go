@@ -121,7 +121,7 @@ func (b *Bot) keyArrived(key e2ee.Key) {
 // watchKeys checks the undecrypted events regularly until ctx ends.
 func (b *Bot) watchKeys(ctx context.Context) {
 	for n := 0; retry.Sleep(ctx, keyCheckEvery) == nil; n++ {
-		if err := b.checkKeys(ctx, time.Now(), n%trustCheckEvery == 0); err != nil && ctx.Err() == nil {
+		if err := b.checkKeys(ctx, b.now(), n%trustCheckEvery == 0); err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot check for room keys")
 		}
 	}
@@ -163,7 +163,7 @@ func (b *Bot) checkKey(ctx context.Context, row state.Event, now time.Time, try 
 		b.keyArrived(keyOf(row.Event))
 	case row.Encryption == event.MissingKey:
 		b.askForKey(row.Event)
-		if age >= keyNoticeAfter {
+		if max(age, time.Since(row.At)) >= keyNoticeAfter { // a notice ends nothing
 			return r.tellMissingKey(ctx, row)
 		}
 	}
@@ -201,7 +201,7 @@ func (b *Bot) verify(ctx context.Context, e event.Event) {
 	if !request && !strings.HasPrefix(e.Type, "m.key.verification.") {
 		return
 	}
-	if b.isSelf(e.Sender) || time.Since(e.Time) > 10*time.Minute {
+	if b.isSelf(e.Sender) || b.now().Sub(e.Time) > 10*time.Minute {
 		return
 	}
 	_ = b.account.ProcessVerification(ctx, e)
