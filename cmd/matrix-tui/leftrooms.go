@@ -30,12 +30,23 @@ type leftRoom struct {
 	Room, Container string
 	Volumes         string    // the room whose volumes it has, "" if none, or if another room uses them
 	Last            time.Time // of the newest event or line in the transcript; zero if unknown
-	Bytes           int64     // in podman's storage
+	Bytes           int64     // in podman's storage; -1 if unknown
+}
+
+// measureTime bounds how long podman may measure the rooms: it counts every file.
+const measureTime = time.Minute
+
+// space is how much podman's storage holds of a room.
+func (l leftRoom) space() string {
+	if l.Bytes < 0 {
+		return "an unknown amount"
+	}
+	return amount(uint64(l.Bytes))
 }
 
 // leftRooms returns the rooms that the bot has left, by what is kept: in state.json, in podman's volumes, or as a
-// transcript. It only reads.
-func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman) ([]leftRoom, error) {
+// transcript. It only reads. If podman cannot measure them within a time, their sizes are unknown.
+func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman, measuring time.Duration) ([]leftRoom, error) {
 	joined, err := joinedRooms(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -63,15 +74,17 @@ func leftRooms(ctx context.Context, cfg *Config, podman *sandbox.Podman) ([]left
 	if journal != nil {
 		defer closing(&err, journal.Close)
 	}
-	used, err := podman.Usage(ctx)
-	if err != nil {
-		return nil, err
-	}
+	measure, cancel := context.WithTimeout(ctx, measuring)
+	defer cancel()
+	used, failed := podman.Usage(measure)
 	for i := range left {
 		l := &left[i]
 		l.Bytes = used[l.Room]
 		if l.Volumes != "" && l.Volumes != l.Room {
 			l.Bytes += used[l.Volumes]
+		}
+		if failed != nil {
+			l.Bytes = -1
 		}
 		if info, err := os.Stat(transcriptOf(dir, l.Container)); err == nil {
 			l.Last = info.ModTime()
@@ -154,7 +167,7 @@ func printLeft(w io.Writer, left []leftRoom) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "ROOM\tCONTAINER\tSPACE\tLAST ACTIVE")
 	for _, l := range left {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), l.Container, amount(uint64(l.Bytes)), lastActive(l))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean.Short(l.Room, 80), l.Container, l.space(), lastActive(l))
 	}
 	return table.Flush()
 }
@@ -182,7 +195,7 @@ func removeLeft(ctx context.Context, cfg *Config, older time.Duration, w io.Writ
 		return err
 	}
 	defer podman.Close()
-	left, err := leftRooms(ctx, cfg, podman)
+	left, err := leftRooms(ctx, cfg, podman, measureTime)
 	if err != nil {
 		return err
 	}
@@ -212,7 +225,7 @@ func removeLeft(ctx context.Context, cfg *Config, older time.Duration, w io.Writ
 			return err
 		}
 		removed++
-		fmt.Fprintf(w, "removed  %s, %s\n", clean.Short(l.Room, 80), amount(uint64(l.Bytes)))
+		fmt.Fprintf(w, "removed  %s, %s\n", clean.Short(l.Room, 80), l.space())
 	}
 	if removed == 0 {
 		fmt.Fprintln(w, "Nothing to remove.")
@@ -231,7 +244,7 @@ func checkLeft(ctx context.Context, cfg *Config) finding {
 		return skipped("left rooms: %s", sentence.Text(err))
 	}
 	defer podman.Close()
-	left, err := leftRooms(ctx, cfg, podman)
+	left, err := leftRooms(ctx, cfg, podman, checkTime/2)
 	if err != nil {
 		return skipped("left rooms: %s", sentence.Text(err))
 	}
@@ -247,17 +260,17 @@ func sayLeft(left []leftRoom) string {
 	}
 	var bytes int64
 	for _, l := range left {
-		bytes += l.Bytes
+		bytes = max(-1, bytes+l.Bytes)
 	}
 	largest := slices.SortedFunc(slices.Values(left), func(a, b leftRoom) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	var names []string
 	for _, l := range largest[:min(namedLeft, len(largest))] {
-		names = append(names, fmt.Sprintf("%s (%s)", clean.Short(l.Room, 80), amount(uint64(l.Bytes))))
+		names = append(names, fmt.Sprintf("%s (%s)", clean.Short(l.Room, 80), l.space()))
 	}
 	if n := len(left) - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	return fmt.Sprintf("%d use %s: %s. `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is kept of them", len(left), amount(uint64(bytes)), strings.Join(names, ", "))
+	return fmt.Sprintf("%d use %s: %s. `matrix-tui rooms` lists them, `matrix-tui rooms -remove-left` removes what is kept of them", len(left), leftRoom{Bytes: bytes}.space(), strings.Join(names, ", "))
 }
 
 // age is a flag: a duration, also in days.

@@ -69,6 +69,10 @@ func TestSayLeft(t *testing.T) {
 			t.Errorf("%d rooms: %q, want %q", n, got, want+then)
 		}
 	}
+	unknown := []leftRoom{{Room: "!a:x", Bytes: -1}, {Room: "!b:x", Bytes: -1}}
+	if got, want := sayLeft(unknown), "2 use an unknown amount: !a:x (an unknown amount), !b:x (an unknown amount)"; got != want+then {
+		t.Errorf("%q, want %q", got, want+then)
+	}
 }
 
 func TestAge(t *testing.T) {

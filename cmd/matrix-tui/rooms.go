@@ -71,7 +71,7 @@ func roomsCommand(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	defer podman.Close()
-	left, err := leftRooms(ctx, cfg, podman)
+	left, err := leftRooms(ctx, cfg, podman, measureTime)
 	if err != nil {
 		fmt.Fprintln(a.stderr, "matrix-tui: "+sentence.Text(err)) // the table is complete without them
 		return nil
