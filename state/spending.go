@@ -61,7 +61,7 @@ func spend(ctx context.Context, db execer, room string, s Spending) error {
 // stepCost returns what a task's step from one row to the next counts for. It depends on the rows alone, and is stored
 // with the new one, so a step that is repeated after a crash counts once.
 func stepCost(from, to Task, now time.Time) Spending {
-	s := Spending{Day: now}
+	s := Spending{Day: now, Extra: max(to.Allowed-from.Allowed, 0)}
 	if to.Container != "" && (from.Container == "" || from.Run != to.Run) {
 		s.Runs = 1
 		if !to.Resume {

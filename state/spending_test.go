@@ -110,6 +110,24 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	check("answered without another run", 3, 2, 1)
 }
 
+// Tokens that people allow a task count once, however often the step that contains them is stored.
+func TestTokensAreAllowedOnce(t *testing.T) {
+	j := newJournal(t)
+	task := queueTask(t, j, "!a", "$1")
+	for _, allowed := range []int64{100, 250} { // in all
+		for range 2 {
+			task.Allowed = allowed
+			must(t, j.Note(ctx, task))
+			must(t, j.Claim(ctx, task))
+		}
+		got, err := j.SpentInTotal(ctx, "!a")
+		must(t, err)
+		if got.Extra != allowed {
+			t.Errorf("allowed %d of %d", got.Extra, allowed)
+		}
+	}
+}
+
 // What an earlier release has counted stays, and what it did not count begins with 0.
 func TestSpendingOfAnEarlierRelease(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")

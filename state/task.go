@@ -85,6 +85,7 @@ type Details struct {
 	Given    int      `json:"given,omitempty"`    // how many of Said the current run received
 	Model    string   `json:"model,omitempty"`    // of the current run
 	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
+	Allowed  int64    `json:"allowed,omitempty"`  // tokens that people have allowed it beyond the room's limit
 	Overflow bool     `json:"overflow,omitempty"` // an earlier run's session became too long for the model
 	Compact  bool     `json:"compact,omitempty"`  // it summarises the room's session
 	Summary  string   `json:"summary,omitempty"`  // its result

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -69,20 +68,26 @@ func (b budget) question() agent.Signal {
 		Question: "This room's " + limit + " tokens for today are used up. Continue?\n\n1. Yes, use up to " + limit + " more today\n2. No, stop here"}
 }
 
-// settle does what the answer to that question says, before the task runs again. A no is an outcome.
-func (b budget) settle(ctx context.Context) (agent.Outcome, error) {
+// settle does what the answer to that question says, before the task runs again. A no is an outcome. The tokens are
+// allowed in one transaction with the note that they are, so a crash does not allow them twice.
+func (b budget) settle(ctx context.Context) (out agent.Outcome, err error) {
 	t := b.t
 	if t.rec.Budget == 0 || t.rec.Budget != len(t.exec.Answers) {
-		return agent.Outcome{}, nil
+		return out, nil
 	}
-	if !allowsMore(t.Given().Answer) {
-		return agent.Outcome{Ended: agent.Stopped, Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}, nil
+	err = t.decide(ctx, func() error {
+		if !allowsMore(t.Given().Answer) {
+			out = agent.Outcome{Ended: agent.Stopped, Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}
+			return nil
+		}
+		t.rec.Budget = 0
+		t.rec.Allowed += t.env.TokenLimit(t.env.ID)
+		return t.env.Note(ctx, t.Row())
+	})
+	if errors.Is(err, errStopped) {
+		return stoppedEarly(), nil
 	}
-	if err := t.env.Journal.Spend(ctx, t.env.ID, state.Spending{Day: time.Now(), Extra: t.env.TokenLimit(t.env.ID)}); err != nil {
-		return agent.Outcome{}, fmt.Errorf("allow more tokens: %w", err)
-	}
-	t.rec.Budget = 0 // stored with the next run: a crash before that allows the tokens twice
-	return agent.Outcome{}, nil
+	return out, err
 }
 
 // allowsMore reports whether an answer to that question lets the task go on: a yes in any of the words that the question
