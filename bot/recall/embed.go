@@ -21,7 +21,7 @@ const (
 )
 
 // Embedder returns the vectors of texts, each of memory.Dimensions. Query says whether the text is searched for or kept.
-// Its errors contain no text.
+// Its errors contain no text. A memory.ErrCut uses as many tokens as an answer does.
 type Embedder func(ctx context.Context, query bool, texts []string) ([][]float32, error)
 
 // embedder fetches the vectors of what rooms know, and of what they search for.
@@ -98,6 +98,13 @@ func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool,
 		return nil, errNotNow
 	}
 	vectors, err := e.fetch(ctx, query, texts)
+	if spend != nil && (err == nil || errors.Is(err, memory.ErrCut)) {
+		tokens := int64(0)
+		for _, text := range texts {
+			tokens += memory.Tokens(text)
+		}
+		spend(room, tokens)
+	}
 	if err == nil && len(vectors) != len(texts) {
 		err = fmt.Errorf("there are %d embeddings of %d texts", len(vectors), len(texts))
 	}
@@ -109,13 +116,6 @@ func (m *Memory) fetch(ctx context.Context, b *breaker, room string, query bool,
 	}
 	if err != nil {
 		return nil, err
-	}
-	if spend != nil {
-		tokens := int64(0)
-		for _, text := range texts {
-			tokens += memory.Tokens(text)
-		}
-		spend(room, tokens)
 	}
 	return vectors, nil
 }

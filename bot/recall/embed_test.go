@@ -145,6 +145,23 @@ func TestFailingEmbeddingsAreTurnedOff(t *testing.T) {
 	}
 }
 
+// A request that the model has got uses tokens, also if its answer is cut, or if nobody waits for it.
+func TestCutEmbeddingsAreCounted(t *testing.T) {
+	m, e, _ := newEmbeddings(t)
+	e.err = fmt.Errorf("fetch: %w", memory.ErrCut)
+	m.Vector(t.Context(), askTime, "!r", "my car is red")
+	want := memory.Tokens("my car is red")
+	if e.sentRoom["!r"] != want {
+		t.Errorf("%d tokens are counted, want %d", e.sentRoom["!r"], want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m.Vector(ctx, askTime, "!r", "my car is red")
+	if e.sentRoom["!r"] != 2*want {
+		t.Errorf("%d tokens are counted, want %d", e.sentRoom["!r"], 2*want)
+	}
+}
+
 func TestSlowEmbeddingsDelayNothing(t *testing.T) {
 	m, e, _ := newEmbeddings(t)
 	learn(t, m, task(1, 0, "my car is red", "Noted."))

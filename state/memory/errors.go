@@ -22,6 +22,9 @@ var ErrFull = errors.New("memory is full")
 // ErrLocked means that another program keeps the index locked.
 var ErrLocked = errors.New("memory is locked")
 
+// ErrCut means that a model has got a request for embeddings, and that its answer did not arrive, or cannot be used.
+var ErrCut = errors.New("the answer was cut")
+
 // ErrRefused means that a model makes no embedding of a text.
 var ErrRefused = errors.New("the model refuses the text")
 

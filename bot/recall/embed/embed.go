@@ -12,6 +12,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 
 	"google.golang.org/genai"
 
@@ -46,7 +48,7 @@ func New(ctx context.Context, address, key, model string) (*Gemini, error) {
 }
 
 // Fetch returns the embeddings of at most 100 texts, each of memory.Dimensions. Query says whether the text is searched
-// for or kept.
+// for or kept. The error is a memory.ErrCut if the API has got the request and did not answer with an error.
 func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]float32, error) {
 	size := int32(memory.Dimensions)
 	config := &genai.EmbedContentConfig{TaskType: "RETRIEVAL_DOCUMENT", OutputDimensionality: &size}
@@ -57,17 +59,22 @@ func (g *Gemini) Fetch(ctx context.Context, query bool, texts []string) ([][]flo
 	for i, text := range texts {
 		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
 	}
-	answer, err := g.client.Models.EmbedContent(ctx, g.model, contents, config)
-	if err != nil {
+	var sent atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
+	answer, err := g.client.Models.EmbedContent(traced, g.model, contents, config)
+	var api genai.APIError
+	switch {
+	case err != nil && sent.Load() && !errors.As(err, &api):
+		return nil, fmt.Errorf("fetch embeddings: %w: %w", memory.ErrCut, withoutText(err))
+	case err != nil:
 		return nil, fmt.Errorf("fetch embeddings: %w", withoutText(err))
-	}
-	if len(answer.Embeddings) != len(texts) {
-		return nil, fmt.Errorf("fetch embeddings: there are %d of %d texts", len(answer.Embeddings), len(texts))
+	case len(answer.Embeddings) != len(texts):
+		return nil, fmt.Errorf("fetch embeddings: %w: there are %d of %d texts", memory.ErrCut, len(answer.Embeddings), len(texts))
 	}
 	vectors := make([][]float32, len(texts))
 	for i, one := range answer.Embeddings {
 		if one == nil || len(one.Values) != memory.Dimensions {
-			return nil, fmt.Errorf("fetch embeddings: one has not %d dimensions", memory.Dimensions)
+			return nil, fmt.Errorf("fetch embeddings: %w: one has not %d dimensions", memory.ErrCut, memory.Dimensions)
 		}
 		vectors[i] = one.Values
 	}

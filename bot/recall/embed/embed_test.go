@@ -3,6 +3,7 @@ package embed
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -125,6 +126,46 @@ func TestErrorsContainNoText(t *testing.T) {
 	}
 	if _, err := New(t.Context(), "", key, "m"); err == nil || strings.Contains(err.Error(), key) {
 		t.Errorf("without an address: %v", err)
+	}
+}
+
+// What the model has got is cut, whatever happens to its answer. What never arrived is not, nor is an error of the API.
+func TestCut(t *testing.T) {
+	fetch := func(ctx context.Context, handle http.HandlerFunc) error {
+		_, err := clientOf(t, handle).Fetch(ctx, false, []string{"my plan"})
+		return err
+	}
+	ctx, hangUp := context.WithTimeout(t.Context(), time.Minute)
+	defer hangUp()
+	away, err := New(t.Context(), "http://127.0.0.1:1", key, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, refused := away.Fetch(t.Context(), false, []string{"my plan"})
+	for name, c := range map[string]struct {
+		err error
+		cut bool
+	}{
+		"hung up": {fetch(ctx, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			hangUp()
+			<-r.Context().Done()
+		}), true},
+		"closed": {fetch(t.Context(), func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			panic(http.ErrAbortHandler)
+		}), true},
+		"half": {fetch(t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte(`{"embeddings":[`))
+		}), true},
+		"unusable":      {fetch(t.Context(), func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"embeddings":[]}`)) }), true},
+		"error":         {fetch(t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), false},
+		"never arrived": {refused, false},
+	} {
+		if c.err == nil || errors.Is(c.err, memory.ErrCut) != c.cut {
+			t.Errorf("%s: %v", name, c.err)
+		}
 	}
 }
 
