@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"matrix-tui/bot/bottest/person"
 )
 
 // TestVerbs plays scripts without a bot: people, files, hosts.
@@ -126,6 +128,29 @@ func TestLinks(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, links(text)); diff != "" {
 			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+// A result is of the task that it answers, or of that in the room before this one, to which it links.
+func TestTaskOf(t *testing.T) {
+	sc := &script{bot: &bot{id: "@bot:x"}}
+	const moved = "done\n\n_2 s · [the task](https://matrix.to/#/%21den:x/$task?via=x)_"
+	for name, c := range map[string]struct {
+		msg  person.Msg
+		want string
+	}{
+		"a reply":              {person.Msg{Kind: "m.text", ReplyTo: "$here", Body: moved}, "$here"},
+		"moved":                {person.Msg{Kind: "m.text", Body: moved}, "!den:x/$task"},
+		"moved, edited":        {person.Msg{Kind: "m.text", Body: moved, EditOf: "$it"}, ""},
+		"a notice":             {person.Msg{Kind: "m.notice", Body: moved}, ""},
+		"a question":           {person.Msg{Kind: "m.text", Body: "I need your input:\n" + moved}, ""},
+		"end of a long answer": {person.Msg{Kind: "m.text", Body: "end\n\n_[the task](https://matrix.to/#/%21house:x/$task?via=x)_"}, ""},
+		"no task":              {person.Msg{Kind: "m.text", Body: "https://matrix.to/#/!den:x/$task"}, ""},
+	} {
+		c.msg.Type, c.msg.Sender = "m.room.message", "@bot:x"
+		if got := sc.taskOf(c.msg, "!house:x"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

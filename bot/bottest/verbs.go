@@ -110,7 +110,7 @@ var verbs = []verb{
 	{"pings", "USER ROOM WHO…", 2, -1, false, doPings},                   // the people whom all messages of the bot in the room together mention, when all is quiet
 	{"expect-order", "USER ROOM REGEXP…", 3, -1, false, doExpectOrder},   // finals in this order
 	{"count", "USER ROOM REGEXP N", 4, 4, false, doCount},                // exactly N messages of others, edits aside, when all is quiet
-	{"finals", "USER ROOM N", 3, 3, false, doFinals},                     // exactly N finals when all is quiet, at most one per task
+	{"finals", "USER ROOM N", 3, 3, false, doFinals},                     // exactly N finals when all is quiet, at most one per task, also of tasks from a room that was upgraded to this one
 	{"reacted", "USER ROOM REGEXP KEY", 4, 4, false, doReacted},          // the bot has reacted with KEY to the newest matching message, now or earlier
 	{"read", "USER ROOM REGEXP", 3, 3, true, doRead},                     // the bot's read receipt covers the newest matching message; !read: it has never been on it
 	{"typing", "USER ROOM [TIMEOUT]", 2, 3, true, doTyping},              // the bot is typing; !typing: it has stopped

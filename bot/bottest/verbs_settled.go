@@ -1,11 +1,13 @@
 package bottest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"matrix-tui/bot/bottest/host"
@@ -80,6 +82,20 @@ func doCount(ctx context.Context, sc *script, _ bool, args []string) error {
 	return differs("matching messages", got, args[3])
 }
 
+// taskOf returns the event of the task that a message gives the result of, "" = none. A result that moved to the room's
+// successor cannot reply to its task, which is in another room: its last line links to it.
+func (sc *script) taskOf(m person.Msg, room string) string {
+	if sc.result(m) {
+		return m.ReplyTo
+	}
+	m.ReplyTo = cmp.Or(m.ReplyTo, "the task")
+	_, link, ok := strings.Cut(m.Body, "[the task](")
+	if to := links(link); ok && sc.result(m) && len(to) > 0 && !strings.HasPrefix(to[0], room+"/") {
+		return to[0]
+	}
+	return ""
+}
+
 // doFinals counts answered tasks: a long answer may take several messages, but they follow each other and answer one
 // task.
 func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
@@ -94,14 +110,15 @@ func doFinals(ctx context.Context, sc *script, _ bool, args []string) error {
 	answered := map[string]string{}
 	got := 0
 	for _, m := range msgs {
-		if !sc.result(m) {
+		task := sc.taskOf(m, room)
+		if task == "" {
 			continue
 		}
 		got++
-		if before, ok := answered[m.ReplyTo]; ok {
+		if before, ok := answered[task]; ok {
 			return fmt.Errorf("one task has two finals: %q and %q", cut(before, 200), cut(m.Body, 200))
 		}
-		answered[m.ReplyTo] = m.Body
+		answered[task] = m.Body
 	}
 	return differs("final messages", got, args[2])
 }
