@@ -14,6 +14,8 @@ import (
 	"github.com/google/renameio/v2"
 	rspec "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
+
+	"matrix-tui/bot/crash"
 )
 
 const (
@@ -53,6 +55,7 @@ func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error)
 	if err != nil {
 		return "", err
 	}
+	crash.Count("write boxinit")
 	if err := renameio.WriteFile(path, data, 0o555, renameio.IgnoreUmask()); err != nil {
 		return "", fmt.Errorf("store boxinit: %w", err)
 	}
@@ -102,6 +105,7 @@ func dropOld(dir string) {
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return written(b).Compare(written(a)) })
 	for _, old := range entries[min(len(entries), keptInits):] {
+		crash.Count("remove old boxinit")
 		_ = os.Remove(filepath.Join(dir, old.Name()))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+
+	"matrix-tui/bot/crash"
 )
 
 // Volumes returns a copy of the rooms that use another room's volumes, with that room.
@@ -44,6 +46,7 @@ func (t *Transcripts) Remove(name string) error {
 		return err
 	}
 	for _, part := range []string{path + ".1", path} {
+		crash.Count("remove transcript")
 		if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return explain(fmt.Errorf("remove transcript: %w", err), part)
 		}

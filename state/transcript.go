@@ -174,6 +174,7 @@ func (t *Transcripts) rotate(path string, more int64) error {
 	if err != nil || info.Size() == 0 || info.Size()+more <= t.max {
 		return err
 	}
+	crash.Count("rotate transcript")
 	if err := os.Rename(path, path+".1"); err != nil {
 		return err
 	}

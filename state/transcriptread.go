@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"matrix-tui/bot/crash"
 )
 
 // mend cuts off an incomplete last line, and reports it.
@@ -32,6 +34,7 @@ func (t *Transcripts) mend(path string) (bool, error) {
 		return false, err
 	}
 	t.log.Warn().Str("transcript", path).Int64("bytes", info.Size()-end).Msg("last line was incomplete: cut off")
+	crash.Count("mend transcript")
 	return true, file.Truncate(end)
 }
 

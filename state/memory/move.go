@@ -26,6 +26,7 @@ func Move(ctx context.Context, dir, from, to string) error {
 	}
 	if !Exists(dir, from) {
 		for _, ext := range []string{PostponedExt, EditsExt} {
+			crash.Count("remove moved memory")
 			if err := os.Remove(Path(dir, from) + ext); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return explain(fmt.Errorf("move memory: %w", err), Path(dir, to))
 			}
@@ -34,6 +35,7 @@ func Move(ctx context.Context, dir, from, to string) error {
 		if !exists(list) || IsKnown(dir, to) {
 			return nil
 		}
+		crash.Count("rename list of forgotten texts")
 		return os.Rename(list, sidecar(Path(dir, to)))
 	}
 	if Exists(dir, to) {
@@ -58,7 +60,6 @@ func Move(ctx context.Context, dir, from, to string) error {
 	if err != nil {
 		return explain(fmt.Errorf("move memory: %w", errors.Join(err, removeDatabase(building))), target)
 	}
-	crash.Count("remove moved memory")
 	return removeMoved(ctx, dir, from, to)
 }
 

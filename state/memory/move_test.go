@@ -131,3 +131,19 @@ func TestMoveForgets(t *testing.T) {
 		t.Errorf("lines %+v", lines)
 	}
 }
+
+// A crash while an index is removed leaves its WAL to no other database.
+func TestRemoveKeepsOrder(t *testing.T) {
+	dir := t.TempDir()
+	path := Path(dir, den)
+	filled(t, dir)
+	for _, end := range []string{"-wal", "-shm", PostponedExt} {
+		must(t, os.WriteFile(path+end, nil, 0o600))
+	}
+	must(t, os.WriteFile(sidecar(path), nil, 0o600))
+	names, err := filesOf(dir, den)
+	must(t, err)
+	if len(names) != 5 || names[4] != path {
+		t.Errorf("the index is not the last of %q", names)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"matrix-tui/bot/crash"
 )
 
 const (
@@ -50,6 +52,7 @@ func postpone(ctx context.Context, path, line string) error {
 	if err != nil {
 		return err
 	}
+	crash.Count("append postponed change")
 	_, err = list.WriteString(line + "\n")
 	return errors.Join(err, list.Sync(), list.Close())
 }
@@ -86,6 +89,7 @@ func (x *Index) catchUp(ctx context.Context, ext string, do func(line string) er
 		}
 	}
 	if err == nil {
+		crash.Count("remove postponed changes")
 		_ = os.Remove(list) // otherwise it is done twice
 	}
 }

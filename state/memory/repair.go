@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
+	"matrix-tui/bot/crash"
 	"matrix-tui/state/damage"
 )
 
@@ -170,10 +172,9 @@ func alone(doc *Document) {
 
 // Remove removes the index of a room, and what is left of damaged ones.
 func Remove(dir, room string) error {
-	path := Path(dir, room)
-	names, err := filepath.Glob(path + "*")
-	names = append(names, sidecar(path))
+	names, err := filesOf(dir, room)
 	for _, name := range names {
+		crash.Count("remove memory")
 		if gone := os.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
@@ -182,6 +183,15 @@ func Remove(dir, room string) error {
 		return fmt.Errorf("remove memory: %w", err)
 	}
 	return nil
+}
+
+// filesOf lists the files of an index. The index is the last one: its WAL must never meet another database.
+func filesOf(dir, room string) ([]string, error) {
+	path := Path(dir, room)
+	names, err := filepath.Glob(path + "*")
+	names = append(names, sidecar(path))
+	slices.Reverse(names)
+	return names, err
 }
 
 func removeDatabase(path string) error {
