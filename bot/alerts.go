@@ -40,7 +40,11 @@ func (b *Bot) checkHost(ctx context.Context) {
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 		}
-		return err == nil, err != nil && !matrix.Temporary(err) && !matrix.IsNotEncrypted(err) && ctx.Err() == nil
+		if err == nil || matrix.Temporary(err) || matrix.IsNotEncrypted(err) || ctx.Err() != nil {
+			return err == nil, false
+		}
+		may, err := b.account.MaySend(call, room, event.TypeMessage)
+		return false, err == nil && !may
 	})
 }
 

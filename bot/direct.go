@@ -9,6 +9,7 @@ import (
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
 // isDirect reports whether a room is a direct chat.
@@ -43,16 +44,19 @@ func (b *Bot) loadDirects(ctx context.Context) error {
 	}
 }
 
-// markDirect adds a room to the direct chats with a user.
-func (b *Bot) markDirect(ctx context.Context, user, room string) error {
+// markDirect adds a room to the direct chats with a user. If the homeserver goes on refusing that, or will never accept it,
+// only this process knows.
+func (b *Bot) markDirect(ctx context.Context, user, room string, refused *refusal) error {
 	users, changed := b.direct.With(user, room)
 	if !changed {
 		return nil
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := b.account.SetDirect(call, users); err != nil {
-		return fmt.Errorf("store direct chat: %w", err)
+	if err := b.account.SetDirect(call, users); refused.again("direct "+room, err) {
+		return sentence.New(fmt.Errorf("store direct chat: %w", err), "The homeserver does not let me note that this is a direct chat.")
+	} else if err != nil {
+		b.log.Warn().Err(err).Str("room", room).Msg("cannot store the list of direct chats")
 	}
 	b.direct.Take(users)
 	return nil

@@ -17,7 +17,7 @@ import (
 const (
 	callTimeout = 30 * time.Second // for one request to the homeserver
 	inviteTime  = 24 * time.Hour   // how long to retry a join if the room's server is unreachable
-	refusedTime = 30 * time.Second // how long to retry a join that the homeserver refuses; an invitation can arrive before its server knows of it
+	refusedTime = 30 * time.Second // how long to retry what the homeserver refuses: see refusal
 )
 
 // notJoinedError is an error about a room that the bot is not in, so that it cannot
@@ -46,7 +46,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 		if err := r.noteDirect(ctx, row); err != nil {
 			return err
 		}
-	case r.mayJoinLater(matrix.Temporary(err), row):
+	case r.mayJoinLater(err, row):
 		return &notJoinedError{fmt.Errorf("join room: %w", err)}
 	default:
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room: declining the invite")
@@ -59,7 +59,7 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 func (r *room) decline(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Temporary(err) {
+	if err := r.bot.account.Leave(call, r.id); r.refusal.again("decline "+row.ID, err) {
 		return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
 	}
 	return r.finish(ctx, row)
@@ -76,17 +76,12 @@ func (r *room) mayInvite(user string, direct bool) (bool, error) {
 	return len(codes) > 0, err
 }
 
-// mayJoinLater reports whether a join that failed is worth another try; temporary says that the homeserver did not refuse
-// it. A homeserver refuses a join, too, while another one is in progress, for example if a tombstone and the invite to its
-// successor arrive together.
-func (r *room) mayJoinLater(temporary bool, invite state.Event) bool {
-	if temporary {
+// mayJoinLater reports whether a join that failed with err is worth another try.
+func (r *room) mayJoinLater(err error, invite state.Event) bool {
+	if matrix.Temporary(err) {
 		return time.Since(invite.Time) < inviteTime
 	}
-	if r.refusal.invite != invite.ID {
-		r.refusal.invite, r.refusal.first = invite.ID, time.Now()
-	}
-	return time.Since(r.refusal.first) < refusedTime
+	return r.refusal.again("join "+invite.ID, err)
 }
 
 // noteDirect marks the room as a direct chat if the invite says so.
@@ -94,12 +89,7 @@ func (r *room) noteDirect(ctx context.Context, invite state.Event) error {
 	if !invite.InvitesDirectly() {
 		return nil
 	}
-	err := r.bot.markDirect(ctx, invite.Sender, r.id)
-	if err != nil && !matrix.Temporary(err) {
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot mark the room as a direct chat")
-		return nil
-	}
-	return err
+	return r.bot.markDirect(ctx, invite.Sender, r.id, &r.refusal)
 }
 
 // address explains how to give the bot a task in the room. alone says that it and one other person are the only members.
@@ -144,7 +134,7 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	defer cancel()
 	members, err := r.bot.account.Members(call, r.id)
 	if err != nil {
-		if matrix.Temporary(err) {
+		if r.refusal.again("members "+row.ID, err) {
 			return fmt.Errorf("list members: %w", err)
 		}
 		return r.finish(ctx, row)
@@ -155,7 +145,7 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 		}
 	}
 	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving the room")
-	if err := r.bot.account.Leave(call, r.id); err != nil && matrix.Temporary(err) {
+	if err := r.bot.account.Leave(call, r.id); r.refusal.again("leave "+row.ID, err) {
 		return fmt.Errorf("leave room: %w", err)
 	}
 	return r.doGone(ctx, row)

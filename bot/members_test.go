@@ -1,38 +1,123 @@
 package bot
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
 
+// refusing connects the bot to a homeserver that answers a request with what is next for it, as "STATUS CODE", and then
+// with success. A request is named by its method and the end of its path.
+func (d *deciding) refusing(answers map[string][]string) {
+	d.t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, next := range answers {
+			if method, end, _ := strings.Cut(name, " "); r.Method != method || !strings.HasSuffix(r.URL.Path, end) || len(next) == 0 {
+				continue
+			}
+			var status int
+			var code string
+			_, _ = fmt.Sscan(next[0], &status, &code)
+			answers[name] = next[1:]
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"errcode":%q,"error":"no"}`, code)
+			return
+		}
+		_, _ = io.WriteString(w, `{"room_id":"!den:here","joined_rooms":["!den:here"]}`)
+	}))
+	d.t.Cleanup(server.Close)
+	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: d.t.TempDir(), Log: zerolog.Nop()})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(account.Close)
+	d.bot.account = account
+}
+
 // A join is tried again while that makes sense: after a refusal for half a minute, without an answer for a day.
 func TestMayJoinLater(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		temporary bool
-		invited   time.Duration // ago
-		before    string        // the invitation that was refused before
-		refused   time.Duration // ago
-		want      bool
+		name    string
+		answer  string
+		invited time.Duration // ago
+		before  string        // the invitation that was refused before
+		refused time.Duration // ago
+		want    bool
 	}{
-		{"first refusal", false, 0, "", 0, true},
-		{"first refusal of an old invitation", false, 48 * time.Hour, "", 0, true},
-		{"refused for a while", false, 0, "$this", 20 * time.Second, true},
-		{"refused for good", false, 0, "$this", 40 * time.Second, false},
-		{"another one was refused", false, 0, "$other", time.Hour, true},
-		{"no answer", true, 23 * time.Hour, "", 0, true},
-		{"no answer after a refusal", true, time.Hour, "$this", time.Hour, true},
-		{"no answer for a day", true, 25 * time.Hour, "", 0, false},
+		{"first refusal", "403 M_FORBIDDEN", 0, "", 0, true},
+		{"first refusal of an old invitation", "403 M_FORBIDDEN", 48 * time.Hour, "", 0, true},
+		{"refused for a while", "403 M_FORBIDDEN", 0, "$this", 20 * time.Second, true},
+		{"refused for good", "403 M_FORBIDDEN", 0, "$this", 40 * time.Second, false},
+		{"another one was refused", "403 M_FORBIDDEN", 0, "$other", time.Hour, true},
+		{"makes no sense", "400 M_INVALID_PARAM", 0, "", 0, false},
+		{"no answer", "502 ", 23 * time.Hour, "", 0, true},
+		{"no answer after a refusal", "502 ", time.Hour, "$this", time.Hour, true},
+		{"no answer for a day", "502 ", 25 * time.Hour, "", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &room{}
-			r.refusal.invite, r.refusal.first = c.before, time.Now().Add(-c.refused)
+			d := newDeciding(t, everything)
+			d.refusing(map[string][]string{"POST /join": {c.answer}})
+			d.refusal = refusal{"join " + c.before, time.Now().Add(-c.refused)}
 			invite := state.Event{Event: event.Event{ID: "$this", Time: time.Now().Add(-c.invited)}}
-			if got := r.mayJoinLater(c.temporary, invite); got != c.want {
+			if got := d.mayJoinLater(d.bot.account.Join(t.Context(), d.id), invite); got != c.want {
 				t.Errorf("mayJoinLater() = %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+// A homeserver that refuses once to store the list of direct chats, or to decline an invitation, is asked again. If it goes
+// on with that, the room is a direct chat to this process.
+func TestRefusedOnce(t *testing.T) {
+	const no = "403 M_FORBIDDEN"
+	for _, c := range []struct {
+		name, policy string
+		refused      string // the request
+		answers      []string
+		pause        bool // the refusals go on for longer than they count for nothing
+		tries        int
+		direct       string
+	}{
+		{"once", everything, "PUT /account_data/m.direct", []string{no}, false, 2, "@ann:here"},
+		{"without a code", everything, "PUT /account_data/m.direct", []string{"404 "}, false, 2, "@ann:here"},
+		{"for long", everything, "PUT /account_data/m.direct", []string{no, no}, true, 2, "@ann:here"},
+		{"too large", everything, "PUT /account_data/m.direct", []string{"413 M_TOO_LARGE"}, false, 1, "@ann:here"},
+		{"declining", "defaults: {allow: []}", "POST /leave", []string{no}, false, 2, ""},
+		{"declining for long", "defaults: {allow: []}", "POST /leave", []string{no, no, no}, true, 2, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDeciding(t, c.policy)
+			answers := map[string][]string{c.refused: c.answers}
+			d.refusing(answers)
+			sender := "@ann:here"
+			if c.direct == "" {
+				sender = "@eve:there"
+			}
+			row := syntheticEvent(d.id, event.TypeInvite, sender, "s1", event.Body{Member: &event.Member{Membership: "invite", IsDirect: c.direct != ""}})
+			if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{row}); err != nil {
+				t.Fatal(err)
+			}
+			tries := 1
+			for ; d.doInvite(t.Context(), row) != nil && tries < 9; tries++ {
+				if c.pause {
+					d.refusal.first = d.refusal.first.Add(-refusedTime)
+				}
+			}
+			if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+				t.Errorf("the invitation is not finished: %v", err)
+			}
+			if got := d.bot.direct.User(d.id); tries != c.tries || got != c.direct {
+				t.Errorf("%d tries, want %d; a direct chat with %q, want %q", tries, c.tries, got, c.direct)
 			}
 		})
 	}

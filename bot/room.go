@@ -34,11 +34,8 @@ type room struct {
 
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions
 	stays     bool         // the owners know that it cannot be followed yet; used by the tasks worker only
-
-	refusal struct { // of a join; used by the control worker only
-		invite string // ID of the invitation
-		first  time.Time
-	}
+	moved     refusal      // used by the tasks worker only
+	refusal   refusal      // used by the control worker only
 
 	mu        sync.Mutex
 	current   *task.Work      // the task that the worker has claimed; nil for none

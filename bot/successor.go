@@ -43,7 +43,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
 	if user := r.bot.direct.User(r.id); user != "" {
-		if err := r.bot.markDirect(ctx, user, successor); err != nil && matrix.Temporary(err) {
+		if err := r.bot.markDirect(ctx, user, successor, &r.moved); err != nil {
 			return err
 		}
 	}
@@ -70,9 +70,23 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 			return err
 		}
 		next.outbox.Wake()
+	} else {
+		r.bot.start(func() { r.joinLater(ctx, successor) })
 	}
 	next.wake()
 	return nil
+}
+
+// joinLater goes on joining the successor for a while, because one refusal proves nothing: doGreeting continues.
+func (r *room) joinLater(ctx context.Context, successor string) {
+	for again := retry.New(time.Second, 10*time.Second).Until(time.Now().Add(refusedTime)); ; {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		joined, err := r.enterSuccessor(call, successor)
+		cancel()
+		if joined || errors.Is(err, errNoSuccessor) || again.Wait(ctx, errNoSuccessor) != nil {
+			return
+		}
+	}
 }
 
 // moveContainer removes the room's container, and gives its volumes, memory and history to the successor.
@@ -141,7 +155,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		return err == nil, err
 	}
 	if !was {
-		if err := r.bot.account.Leave(ctx, successor); err != nil && matrix.Temporary(err) {
+		if err := r.bot.account.Leave(ctx, successor); r.moved.again("leave "+successor, err) {
 			return false, fmt.Errorf("leave room: %w", err)
 		}
 	}

@@ -63,11 +63,11 @@ func (a *Account) openCrypt(ctx context.Context, s session) error {
 }
 
 // KeepSigned signs the device of the session later if it could not be signed because the
-// homeserver had trouble. It returns when ctx ends.
+// homeserver had trouble or refused something. It returns when ctx ends.
 func (a *Account) KeepSigned(ctx context.Context) {
 	for again := retry.New(time.Minute, time.Hour); retry.Sleep(ctx, again.Next()) == nil; {
 		err := a.use(func(m *e2ee.Machine) error {
-			if Transient(m.Unsigned()) {
+			if signable(m.Unsigned()) {
 				return m.SignAgain(ctx)
 			}
 			again.Reset()
@@ -77,6 +77,11 @@ func (a *Account) KeepSigned(ctx context.Context) {
 			a.log.Warn().Err(err).Msg("cannot sign the device")
 		}
 	}
+}
+
+// signable reports whether the homeserver may let us sign the device later, after err.
+func signable(err error) bool {
+	return Transient(err) || IsAnswer(err) && !errors.Is(err, e2ee.ErrPassword)
 }
 
 // Close closes the encryption. The account must not be used afterwards.

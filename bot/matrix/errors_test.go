@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"maunium.net/go/mautrix"
+
+	"matrix-tui/bot/matrix/e2ee"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -54,6 +56,9 @@ func TestTransient(t *testing.T) {
 	}
 	if !Temporary(answer(401, "M_UNKNOWN_TOKEN")) {
 		t.Error("a request is not made again after the next login")
+	}
+	if forbidden := answer(403, "M_FORBIDDEN"); !signable(forbidden) || !signable(answer(502, "")) || signable(nil) || signable(fmt.Errorf("%w: %w", e2ee.ErrPassword, forbidden)) {
+		t.Error("the device is signed later although that needs a password, or never although it was only refused once")
 	}
 	for _, c := range []struct {
 		err      error

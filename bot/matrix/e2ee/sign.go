@@ -63,6 +63,10 @@ func (m *Machine) saveSeeds(ctx context.Context, keys *crypto.CrossSigningKeysCa
 	return m.loadSeeds(ctx, m.mach, m.reader)
 }
 
+// ErrPassword means that the device is not signed because the homeserver wants a password that we do not have, or
+// does not accept ours.
+var ErrPassword = errors.New("the homeserver requires the password (MATRIX_PASSWORD) for new cross-signing keys")
+
 // Unsigned returns why the last attempt to sign the device failed, or nil.
 func (m *Machine) Unsigned() error {
 	m.mu.Lock()
@@ -148,7 +152,7 @@ func (m *Machine) makeKeys(ctx context.Context) error {
 	}
 	if err := m.mach.PublishCrossSigningKeys(ctx, m.mach.CrossSigningKeys, m.authenticate); err != nil {
 		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
-			return fmt.Errorf("the homeserver requires the password (MATRIX_PASSWORD) for new cross-signing keys: %w", err)
+			return fmt.Errorf("%w: %w", ErrPassword, err)
 		}
 		return fmt.Errorf("publish cross-signing keys: %w", err)
 	}
