@@ -43,13 +43,27 @@ func (r *room) doReset(ctx context.Context, row state.Event, what string) error 
 	if err := r.waitForEnd(ctx); err != nil {
 		return err
 	}
+	release, err := r.hold(ctx)
+	if err != nil {
+		return err
+	}
+	running := release == nil
+	if !running {
+		defer release()
+	}
+	folder, err := r.env.Shelve(ctx, row.At, running)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && !running {
+		return r.tell(ctx, row, "I did not reset anything, because I cannot move the agent's notes. "+r.bot.sentence(err)+incomplete(folder))
+	}
 	notes := ""
-	if r.busy("") {
+	if running {
 		notes = " The running task is not affected, and the agent's notes stay where it can read them. Send `!reset` again after the task to put them aside."
-	} else if folder, err := r.env.Shelve(ctx, time.Now()); err != nil && ctx.Err() == nil {
-		return r.tell(ctx, row, "I did not reset anything, because I cannot move the agent's notes. "+r.bot.sentence(err))
-	} else if folder != "" {
-		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) + ". To restore them, ask me to move them back."
+	}
+	if folder != "" && err == nil {
+		notes = " The agent's notes about earlier tasks are now in " + text.Code(folder) + ". To restore them, ask me to move them back." + r.after()
 	}
 	if err := r.bot.Store.EndSession(ctx, r.id); err != nil {
 		return fmt.Errorf("end session: %w", err)
@@ -60,15 +74,49 @@ func (r *room) doReset(ctx context.Context, row state.Event, what string) error 
 	return r.tell(ctx, row, "The next task starts a new session without this room's conversation. Files, transcript and what I remember (`!memory`) are kept."+notes)
 }
 
+// incomplete says where notes may be that were moved before an error.
+func incomplete(folder string) string {
+	if folder == "" {
+		return ""
+	}
+	return " Those that I have moved, if any, are in " + text.Code(folder) + "."
+}
+
+// hold keeps the room from starting a task until release is called. It returns nil if a task is running, or if its run
+// has outlived the bot.
+func (r *room) hold(ctx context.Context) (release func(), err error) {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	next, err := r.upNext(ctx)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return nil, fmt.Errorf("read next task: %w", err)
+	}
+	if r.busy("") || err == nil && r.env.Task(next).Continued() {
+		return nil, nil
+	}
+	r.held = true
+	return func() {
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
+		r.held = false
+		r.tasks.Wake()
+	}, nil
+}
+
 // resetSandbox removes the room's container. The next task creates another on the same
 // volumes.
 func (r *room) resetSandbox(ctx context.Context, row state.Event) error {
 	if err := r.waitForEnd(ctx); err != nil {
 		return err
 	}
-	if r.busy("") {
+	release, err := r.hold(ctx)
+	if err != nil {
+		return err
+	}
+	if release == nil {
 		return r.tell(ctx, row, "A task is running in the container. Stop it with `!stop`, or wait for its end, and send `!reset sandbox` again.")
 	}
+	defer release()
 	if name := r.bot.Store.Container(r.id); name != "" {
 		call, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()

@@ -32,6 +32,7 @@ type room struct {
 	decisions sync.Mutex
 	env       *task.Env // environment of the room's tasks
 
+	held      bool         // no task starts: see hold; guarded by decisions
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions
 	stays     bool         // the owners know that it cannot be followed yet; used by the tasks worker only
 	moved     refusal      // used by the tasks worker only
@@ -127,6 +128,9 @@ func (r *room) upNext(ctx context.Context) (state.Task, error) {
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
+	if r.held {
+		return nil, nil
+	}
 	next, err := r.upNext(ctx)
 	none := errors.Is(err, state.ErrNotFound)
 	if err != nil && !none {
