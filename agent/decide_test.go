@@ -47,6 +47,7 @@ func TestDecide(t *testing.T) {
 		{"too long for the API", bad("", "[API Error: The input token count (1048577) exceeds the maximum number of tokens allowed (1048575).]"), exited(1), cause{}, Overflow, "too long"},
 		{"no text after tools", began + tool + good, exited(0), cause{}, Empty, "1 tool calls"},
 		{"empty answer as the CLI says it", began + `{"type":"error","severity":"error","message":"The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, Empty, "empty answer"},
+		{"only thoughts", began + `{"type":"error","message":"Model response was truncated because it exceeded the token limit. Try using /compress to free up context space."}` + "\n" + `{"type":"result","status":"error"}`, exited(0), cause{}, Empty, "output limit"},
 		{"a loop", began + `{"type":"error","message":"Loop detected, stopping execution"}` + "\n" + good, exited(0), cause{}, TurnLimit, "repeating itself"},
 		{"a question", began + ask + good, exited(0), cause{}, NeedsInput, "question"},
 		{"a question, then a stop", began + ask + good, exited(0), cause{stopped: true}, NeedsInput, "question"},

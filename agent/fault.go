@@ -35,7 +35,7 @@ var faults = []fault{
 	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
 		Overflow, overflowSay},
 	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
-		ModelError, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
+		Empty, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
 		ModelError, "The model's safety filters blocked its answer. Rephrase the task."},
 	{regexp.MustCompile(`RESOURCE_EXHAUSTED|TerminalQuota|RetryableQuota|(?i:exceeded your current quota|too many requests|rate limit)`),

@@ -189,6 +189,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 		out, err = env.Agent.Run(ctx, crashing{a.container}, again, a.event)
 	}
 	if err == nil { // otherwise it may continue
+		out = out.WithPrompt(a.task.rec.Model, env.Gateway.LastPrompt(env.ID))
 		env.closeModel(a.task.rec.Key)
 	}
 	return out, err

@@ -34,6 +34,9 @@ rules:
 		}
 	})
 	o.do(t, "POST", stream, ask("large"), nil)
+	if n := o.LastPrompt(testRoom); n != 500 {
+		t.Errorf("the last prompt has %d tokens", n)
+	}
 	o.do(t, "POST", stream, ask("busy"), nil)
 	o.do(t, "POST", "/model/v1beta/models/m:countTokens", ask("large"), nil)
 	cut := ask("cut")
@@ -41,6 +44,13 @@ rules:
 	allowed = errors.New("all is used up")
 	if resp, body := o.do(t, "POST", stream, ask("large"), nil); resp.StatusCode != 403 || !strings.Contains(body, "gateway: all is used up") {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if n := o.LastPrompt(testRoom); n != 500 {
+		t.Errorf("the last prompt that was answered has %d tokens", n)
+	}
+	o.Begin(testRoom, "next", "m")
+	if n := o.LastPrompt(testRoom) + o.LastPrompt("!other"); n != 0 {
+		t.Errorf("before its first answer, a run has %d tokens", n)
 	}
 	if err := o.Close(ended()); err != nil {
 		t.Error(err)

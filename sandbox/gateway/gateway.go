@@ -122,6 +122,16 @@ func (g *Gateway) Usage(room string) Usage {
 	return m.sum()
 }
 
+// LastPrompt returns how many tokens the prompt had that the model answered last in a room, since Begin; 0 if there is none.
+func (g *Gateway) LastPrompt(room string) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if m := g.usage[room]; m != nil {
+		return m.last.Load()
+	}
+	return 0
+}
+
 // Limited is the number of consecutive requests, over all rooms, that the model's
 // server has rejected with 429.
 func (g *Gateway) Limited() int { return int(g.limited.Load()) }

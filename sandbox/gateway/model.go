@@ -217,6 +217,9 @@ func (d *door) count(asked bool, t *tail, code, size int) {
 		return
 	}
 	used := t.usage()
+	if used.InputTokens > 0 {
+		d.meter.last.Store(used.InputTokens)
+	}
 	if used.InputTokens+used.OutputTokens == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
 		used.InputTokens = int64(size / 4)
 	}

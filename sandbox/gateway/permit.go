@@ -29,6 +29,9 @@ func (g *Gateway) Begin(room, run, model string) {
 		g.runs[room] = map[string]string{}
 	}
 	g.runs[room][run] = strings.TrimPrefix(model, "models/")
+	if m := g.usage[room]; m != nil {
+		m.last.Store(0)
+	}
 }
 
 // End ends what Begin began. Answers in progress are not cut. It is no error if the run has not begun.

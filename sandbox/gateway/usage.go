@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// meter counts a room's use of the model.
-type meter struct{ requests, input, cached, output atomic.Int64 }
+// meter counts a room's use of the model. Last is the input of the newest answer with numbers.
+type meter struct{ requests, input, cached, output, last atomic.Int64 }
 
 func (m *meter) request() { m.requests.Add(1) }
 
