@@ -28,6 +28,7 @@ type bot struct {
 	armed     bool   // the running process has a crash point
 	set       map[string]string
 	program   string // its own, if it runs from a folder of releases
+	hosts     string // its own /etc/hosts, "" = the host's
 }
 
 var readyLine = regexp.MustCompile(`\bready\b`)
@@ -107,7 +108,11 @@ func (sc *script) launchBot(ctx context.Context) error {
 	if sc.drill != nil {
 		again = sc.drill.again
 	}
-	proc, err := host.Supervise(again, sc.dir, sc.bot.log, sc.environment(), program, "run")
+	argv := []string{program, "run"}
+	if sc.bot.hosts != "" {
+		argv = append([]string{"unshare", "--mount", "sh", "-c", `mount --bind "$0" /etc/hosts && exec "$@"`, sc.bot.hosts}, argv...)
+	}
+	proc, err := host.Supervise(again, sc.dir, sc.bot.log, sc.environment(), argv...)
 	if err != nil {
 		return err
 	}

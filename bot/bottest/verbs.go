@@ -158,6 +158,7 @@ var verbs = []verb{
 	{"machine-power", "off|on", 1, 1, false, doMachinePower},                            // cut its power, and restore it; it waits until everything is up
 	{"statedir", "tmpfs SIZE|bad disk", 2, 2, false, doStateDir},                        // the state folder on its own file system; bad: on a disk that can fail
 	{"disk", "read|write|sync REGEXP|failed|works", 1, 2, false, doDisk},                // on a bad disk, operations on files with such names fail from now on; failed: wait until one has; works: no longer
+	{"hosts", "FILE", 1, 1, false, doHosts},                                             // before the first start: the bot's /etc/hosts is FILE
 	{"policy", "FILE|none", 1, 1, false, doPolicy},                                      // policy.yaml; without it, the bot answers everything sent to it
 	{"pair", "OWNER ROOM WHO THEIRS", 4, 4, false, doPair},                              // OWNER accepts in ROOM the code that WHO got in THEIRS
 	{"statefile", "truncate-half|readonly|writable|fill|free|resize [SIZE]", 1, 2, false, doStateFile},

@@ -2,7 +2,9 @@ package bottest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -38,6 +40,16 @@ func doHostile(ctx context.Context, sc *script, _ bool, args []string) error {
 		}
 	}
 	return nil
+}
+
+// doHosts gives the bot names that it resolves in its own way, as a domain's owner may: the file is its /etc/hosts.
+func doHosts(_ context.Context, sc *script, _ bool, args []string) error {
+	if sc.bot.proc != nil || os.Geteuid() != 0 {
+		return errors.New("hosts comes before the first start, and needs root")
+	}
+	sc.bot.hosts = sc.ts.MkAbs(args[0])
+	_, err := os.Stat(sc.bot.hosts)
+	return err
 }
 
 // refused reports whether the homeserver itself does not accept an event.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"matrix-tui/agent/agenttest"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func doModel(_ context.Context, sc *script, _ bool, args []string) error {
-	rules, err := agenttest.Load([]byte(sc.ts.ReadFile(args[0])))
+	rules, err := agenttest.Load([]byte(strings.ReplaceAll(sc.ts.ReadFile(args[0]), "${api_key}", sc.key)))
 	if err != nil {
 		return err
 	}
