@@ -37,6 +37,11 @@ func (b *Bot) checkHost(ctx context.Context) {
 		call, cancel := context.WithTimeout(ctx, alertTime)
 		defer cancel()
 		_, err := b.account.Send(call, room, event.TypeMessage, "", m)
+		if matrix.IsRejected(err) {
+			b.log.Error().Err(err).Str("room", room).Msg("the homeserver rejects an alert")
+			_, said := substitute(state.Message{Kind: state.KindAlert, Type: event.TypeMessage}, *m, err)
+			_, err = b.account.Send(call, room, event.TypeMessage, "", matrix.Text(said))
+		}
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 		}

@@ -100,13 +100,24 @@ func TestSubstitute(t *testing.T) {
 		{"0-f0", state.KindFinal, event.TypeMessage, refused, "an answer, but the homeserver rejects it"},
 		{"0-f0", state.KindFinal, event.TypeMessage, &panicError{}, "an answer, but an internal error stops it"},
 		{"0-q0", state.KindQuestion, event.TypeMessage, refused, "a question, but the homeserver rejects it"},
+		{"0-q0-1", state.KindQuestionPart, event.TypeMessage, refused, "A part of my question is missing, because the homeserver rejects it"},
+		{"0-q0-w", state.KindReminder, event.TypeMessage, refused, "still waiting for your input"},
+		{"o0", state.KindFile, event.TypeMessage, refused, "cannot send the file `owl.png`, because the homeserver rejects it"},
+		{"0-g", state.KindGreeting, event.TypeMessage, refused, "I am here"},
+		{"0-code", state.KindPairing, event.TypeMessage, refused, "about pairing, but the homeserver rejects it"},
+		{"0-alert", state.KindAlert, event.TypeMessage, refused, "an alert for my owners, but the homeserver rejects it"},
+		{"0-u0", state.KindUpdate, event.TypeMessage, refused, "news about the update, but the homeserver rejects it"},
+		{"0-t", state.KindArrival, event.TypeMessage, refused, "received over HTTP"},
+		{"0-p", state.KindLost, event.TypeMessage, refused, "a reply to this, but the homeserver rejects it"},
+		{"0-n-e", state.KindNoticeEdit, event.TypeMessage, refused, ""},
+		{"0-q0-r0", state.KindOption, "m.reaction", refused, ""},
 		{"0-a", state.KindReply, event.TypeMessage, refused, "a reply to this, but the homeserver rejects it"},
 		{"0-a-s", state.KindReply, event.TypeMessage, refused, ""},
 		{"0-f0-s", state.KindTooLarge, event.TypeMessage, refused, ""},
 		{"0-n", state.KindNotice, event.TypeMessage, refused, ""},
 		{"0-eyes", state.KindReaction, "m.reaction", refused, ""},
 	} {
-		if _, said := substitute(state.Message{Txn: c.txn, Kind: c.kind, Type: c.kept}, c.err); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
+		if _, said := substitute(state.Message{Txn: c.txn, Kind: c.kind, Type: c.kept}, message{Body: "owl.png"}, c.err); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
 			t.Errorf("%s, %v: %q, want %q", c.txn, c.err, said, c.want)
 		}
 	}

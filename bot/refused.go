@@ -1,12 +1,14 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -31,16 +33,23 @@ func (o *outbox) unrelated(ctx context.Context, row state.Message, content json.
 	return o.send(ctx, row)
 }
 
-// rejected queues a sentence in place of a result, a question or a reply that can never
-// be sent: nobody waits in vain.
+// rejected queues a sentence in place of a message that can never be sent: nobody waits in vain. A task whose question
+// cannot be shown in any way ends.
 func (o *outbox) rejected(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
-	if kind, said := substitute(row, err); said != "" {
+	var told message
+	if err := json.Unmarshal(row.Content, &told); err != nil {
+		told = message{}
+	}
+	if kind, said := substitute(row, told, err); said != "" {
 		m := matrix.Text(said)
-		var told message
-		if json.Unmarshal(row.Content, &told) == nil {
-			m.RelatesTo = told.RelatesTo
+		m.RelatesTo = told.RelatesTo
+		if told.MsgType == matrix.MsgNotice {
+			m.MsgType = matrix.MsgNotice
+		}
+		if told.Mentions != nil {
+			m.Mentions = told.Mentions
 		}
 		sentence := o.room.out(kind, row.Txn+instead, m)
 		sentence.Task, sentence.Number = row.Task, row.Number
@@ -48,31 +57,56 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 			return err
 		}
 	}
+	if row.Kind == state.KindQuestion && strings.HasSuffix(row.Txn, instead) {
+		if err := o.room.env.GiveUpAsking(ctx, row.Task, row.Number); err != nil {
+			return err
+		}
+		o.room.tasks.Wake()
+	}
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
 }
 
 // instead ends the transaction IDs of substitutes. They have no substitute themselves.
 const instead = "-s"
 
-// substitute returns what is said in place of a message that can never be sent because
-// of err; "" for nothing.
-func substitute(row state.Message, err error) (kind state.Kind, said string) {
+// substitute returns what is said in place of a message, of which the content is told, that can never be sent because of
+// err; "" for nothing. Reactions and notices about progress have none: what they announce follows.
+func substitute(row state.Message, told message, err error) (kind state.Kind, said string) {
 	why := "the homeserver rejects it"
 	if isPanic(err) {
 		why = "an internal error stops it"
 	}
-	switch {
-	case strings.HasSuffix(row.Txn, instead):
-	case row.Kind == state.KindFinal && matrix.IsTooLarge(err):
-		return state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts."
-	case row.Kind == state.KindFinal:
-		return state.KindTooLarge, "⚠️ I have an answer, but " + why + ". The task itself is done: ask me for the result in other words, or as a file."
-	case row.Kind == state.KindQuestion:
-		return state.KindReply, "⚠️ I have a question, but " + why + ". Cancel the task with `!stop`, or tell me with `!answer` how to go on."
-	case row.Kind == state.KindReply && row.Type == event.TypeMessage:
-		return state.KindReply, "⚠️ I have a reply to this, but " + why + "."
+	if row.Type != event.TypeMessage || strings.HasSuffix(row.Txn, instead) {
+		return "", ""
 	}
-	return "", ""
+	switch row.Kind {
+	case state.KindNotice, state.KindNoticeEdit:
+		return "", ""
+	case state.KindFinal:
+		if matrix.IsTooLarge(err) {
+			return state.KindTooLarge, "⚠️ The answer is larger than the homeserver accepts. The task itself is done: ask me for the result in parts."
+		}
+		return state.KindTooLarge, "⚠️ I have an answer, but " + why + ". The task itself is done: ask me for the result in other words, or as a file."
+	case state.KindQuestion:
+		return row.Kind, "⚠️ I have a question, but " + why + ". Reply to this, or use `!answer`, to tell me how to go on; `!stop` cancels the task. `!status` shows how the question begins."
+	case state.KindQuestionPart:
+		return row.Kind, "⚠️ A part of my question is missing, because " + why + ". Answer what you can see, or ask me for a shorter question."
+	case state.KindReminder:
+		return row.Kind, "⏰ I am still waiting for your input. `!status` shows the question."
+	case state.KindFile:
+		return state.KindFileNote, "⚠️ I cannot send the file " + text.Code(cmp.Or(told.FileName, told.Body)) + ", because " + why + ". It is in /workspace/outbox/sent."
+	case state.KindArrival:
+		return row.Kind, "📥 A task was received over HTTP. I cannot show it, because " + why + "."
+	case state.KindGreeting:
+		return row.Kind, "👋 I am here. I have a longer greeting, but " + why + ". Send `!help` to see what I can do."
+	case state.KindPairing:
+		return row.Kind, "⚠️ I have a message about pairing, but " + why + ". Ask one of my owners to allow you with `!policy allow`."
+	case state.KindAlert:
+		return row.Kind, "⚠️ I have an alert for my owners, but " + why + ". `matrix-tui doctor` and my log on the host say more."
+	case state.KindUpdate:
+		return row.Kind, "⚠️ I have news about the update, but " + why + ". My log on the host says more."
+	}
+	return state.KindReply, "⚠️ I have a reply to this, but " + why + "."
 }
 
 // replyOnly returns a message that relates to nothing but the event that it replies to, "" for none.

@@ -127,6 +127,24 @@ func (q Question) Cancel(ctx context.Context, by string, closes ...string) error
 	return q.end(ctx, agent.Stopped, closes...)
 }
 
+// GiveUpAsking ends a waiting task whose question after n answers nobody can see. The caller wakes the worker.
+func (e *Env) GiveUpAsking(ctx context.Context, key string, n int) error {
+	e.Decisions.Lock()
+	defer e.Decisions.Unlock()
+	rec, err := e.Journal.Task(ctx, key)
+	if errors.Is(err, state.ErrNotFound) || err == nil && (rec.State != state.TaskWaiting || len(rec.Answers) != n) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read task: %w", err)
+	}
+	t := e.Task(rec)
+	if err := t.exec.Fail("The homeserver rejects my question.", time.Now()); err != nil {
+		return err
+	}
+	return t.Question().end(ctx, agent.Crashed)
+}
+
 // end stores the end of a waiting task whose execution has just failed.
 func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) error {
 	e := ending{q.t, agent.Outcome{Ended: how, Detail: q.t.exec.ErrorMessage}}
