@@ -3,10 +3,12 @@ package bot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/timeline"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
@@ -77,7 +79,11 @@ func (r *room) fillPage(ctx context.Context, g state.Gap, again bool) error {
 	if err := in.settle(ctx); err != nil {
 		return err
 	}
-	fresh, closed, err := b.Journal.CommitPage(ctx, page.Gap, in.rows, page.Last)
+	var told []state.Message
+	if page.Short {
+		told = append(told, r.unread(page))
+	}
+	fresh, closed, err := b.Journal.CommitPage(ctx, page.Gap, in.rows, page.Last, told...)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil // replaced, or the bot has left the room
 	}
@@ -86,11 +92,24 @@ func (r *room) fillPage(ctx context.Context, g state.Gap, again bool) error {
 	}
 	crash.At("gap")
 	b.log.Info().Str("room", r.id).Int("events", len(fresh)).Bool("closed", closed).Msg("filled a page of a gap in the timeline")
+	if page.Short {
+		b.log.Warn().Str("room", r.id).Int("pages", page.Gap.Pages+1).Msg("gap in the timeline closed: it is too large")
+	}
 	in.finish(ctx, fresh)
 	if closed {
 		r.gapClosed()
 	}
 	return nil
+}
+
+// unread tells the room that what was said before the last page of a gap is not read.
+func (r *room) unread(last timeline.Page) state.Message {
+	before := ""
+	if n := len(last.Events); n > 0 {
+		before = ", and nothing before " + last.Events[n-1].Time.Format("2 January 2006, 15:04 MST")
+	}
+	m := matrix.Notice("⚠️ I missed too many messages here to read them all: I have read only the newest ones" + before + ". If you sent me something earlier, send it again.")
+	return r.out(state.KindUnread, task.Hash(fmt.Sprint(r.id, "\x00", last.Gap.Low))+"-unread", m)
 }
 
 // endGap closes a gap whose events the homeserver does not have; otherwise it returns

@@ -119,9 +119,9 @@ func (j *Journal) HasGap(ctx context.Context, room string) (bool, error) {
 // CommitPage stores a page of a gap, newest event first, in one transaction. g is the
 // gap as Gap returned it, with the Token of the page after this one and the new value of
 // Encrypted. With last, or when the gap has all the events it may have, it is closed.
-// Known events are skipped; the others are returned, newest first. It returns
-// ErrNotFound if the gap was closed meanwhile.
-func (j *Journal) CommitPage(ctx context.Context, g Gap, page []Event, last bool) (fresh []Event, closed bool, err error) {
+// Known events are skipped; the others are returned, newest first. out is queued with
+// the page. It returns ErrNotFound if the gap was closed meanwhile.
+func (j *Journal) CommitPage(ctx context.Context, g Gap, page []Event, last bool, out ...Message) (fresh []Event, closed bool, err error) {
 	at := time.Now().UnixMilli()
 	err = j.inTx(ctx, func(tx *sql.Tx) error {
 		var next int64
@@ -151,8 +151,10 @@ func (j *Journal) CommitPage(ctx context.Context, g Gap, page []Event, last bool
 		if last {
 			query, args = "DELETE FROM gap WHERE low = ?", []any{g.Low}
 		}
-		_, err = tx.ExecContext(ctx, query, args...)
-		return err
+		if _, err = tx.ExecContext(ctx, query, args...); err != nil {
+			return err
+		}
+		return insertMessages(ctx, tx, out)
 	})
 	if err != nil {
 		return nil, false, j.failed("commit page of a gap", err)

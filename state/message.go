@@ -35,6 +35,7 @@ const (
 	KindUnreadable Kind = "unreadable"
 	KindMissingKey Kind = "missing-key"
 	KindCleartext  Kind = "cleartext" // a message was not obeyed
+	KindUnread     Kind = "unread"    // a gap was too large to be read
 	KindGreeting   Kind = "greeting"
 	KindPairing    Kind = "pairing"
 	KindAlert      Kind = "alert"  // to the owners

@@ -25,6 +25,7 @@ type Page struct {
 	Events []Event   // newest first
 	Gap    state.Gap // for the page after this one
 	Last   bool      // there is no page after this one
+	Short  bool      // it is the last one only because of the limit
 }
 
 // Page requests the next page of a gap. The last page ends at the first event that was
@@ -40,9 +41,15 @@ func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err
 	if err != nil {
 		return p, err
 	}
-	p.Gap, p.Last = g, end == "" || end == g.Token || g.Pages+1 >= maxPages
+	p.Gap, p.Last = g, end == "" || end == g.Token
 	p.Gap.Token = end
 	p.cut(chunk, known, r.Account.UserID())
+	if !p.Last && g.Pages+1 >= maxPages {
+		p.Last, p.Short = true, true
+	}
+	if n := len(p.Events); n > 0 && p.Events[n-1].Time.Before(g.Since) {
+		p.Short = false // what is older is context only
+	}
 	return p, nil
 }
 
@@ -51,6 +58,10 @@ func (p *Page) cut(chunk []event.Event, known map[string]bool, self string) {
 	for _, e := range chunk {
 		if known[e.ID] {
 			p.Last = true
+			return
+		}
+		if int64(len(p.Events)) > p.Gap.Next-p.Gap.Low {
+			p.Last, p.Short = true, true
 			return
 		}
 		p.Events = append(p.Events, Event{e, !e.Time.Before(p.Gap.Since), p.Gap.Encrypted != state.EncryptedNever})

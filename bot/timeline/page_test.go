@@ -35,18 +35,22 @@ func TestCut(t *testing.T) {
 		known []string
 		want  []string // ID, + fresh, ! must be encrypted
 		last  bool
+		short bool
 	}{
-		{"more to come", state.Gap{Encrypted: state.EncryptedNever}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2+"}, false},
-		{"up to a known event", state.Gap{Encrypted: state.EncryptedAll}, []event.Event{say("$3"), say("$2"), say("$1")}, []string{"$2"}, []string{"$3+!"}, true},
-		{"up to our join", state.Gap{Encrypted: state.EncryptedNever}, []event.Event{say("$3"), join, say("$1")}, nil, []string{"$3+", "$join+"}, true},
-		{"encryption was enabled", state.Gap{Encrypted: state.EncryptedLater}, []event.Event{say("$3"), on, say("$1")}, nil, []string{"$3+!", "$on+!", "$1+"}, false},
-		{"context only", state.Gap{Encrypted: state.EncryptedNever, Since: time.UnixMilli(2500)}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2"}, false},
+		{"more to come", state.Gap{Encrypted: state.EncryptedNever}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2+"}, false, false},
+		{"up to a known event", state.Gap{Encrypted: state.EncryptedAll}, []event.Event{say("$3"), say("$2"), say("$1")}, []string{"$2"}, []string{"$3+!"}, true, false},
+		{"up to our join", state.Gap{Encrypted: state.EncryptedNever}, []event.Event{say("$3"), join, say("$1")}, nil, []string{"$3+", "$join+"}, true, false},
+		{"encryption was enabled", state.Gap{Encrypted: state.EncryptedLater}, []event.Event{say("$3"), on, say("$1")}, nil, []string{"$3+!", "$on+!", "$1+"}, false, false},
+		{"context only", state.Gap{Encrypted: state.EncryptedNever, Since: time.UnixMilli(2500)}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2"}, false, false},
+		{"full", state.Gap{Encrypted: state.EncryptedNever, Low: 9}, []event.Event{say("$3"), say("$2"), say("$1")}, nil, []string{"$3+", "$2+"}, true, true},
+		{"full at a known event", state.Gap{Encrypted: state.EncryptedNever, Low: 9}, []event.Event{say("$3"), say("$2"), say("$1")}, []string{"$1"}, []string{"$3+", "$2+"}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			known := map[string]bool{}
 			for _, id := range c.known {
 				known[id] = true
 			}
+			c.gap.Next = 10
 			p := Page{Gap: c.gap}
 			p.cut(c.chunk, known, self)
 			var got []string
@@ -60,8 +64,8 @@ func TestCut(t *testing.T) {
 				}
 				got = append(got, line)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" || p.Last != c.last {
-				t.Errorf("last: %v %s", p.Last, diff)
+			if diff := cmp.Diff(c.want, got); diff != "" || p.Last != c.last || p.Short != c.short {
+				t.Errorf("last: %v, short: %v %s", p.Last, p.Short, diff)
 			}
 		})
 	}
@@ -154,6 +158,7 @@ func TestHungRooms(t *testing.T) {
 }
 
 // A page without events need not be the last one: a homeserver leaves out what the account must not see.
+// The limit ends a gap, too, and the page says so if something that the bot may act on is missing.
 func TestEmptyPage(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, map[string]string{
@@ -175,13 +180,23 @@ func TestEmptyPage(t *testing.T) {
 	defer journal.Close()
 	r := New(journal, account)
 	for _, c := range []struct {
-		token  string
+		gap    state.Gap
 		events int
 		last   bool
-	}{{"first", 0, false}, {"second", 1, false}, {"third", 0, true}, {"stuck", 0, true}} {
-		p, err := r.Page(t.Context(), state.Gap{Room: "!den:here", Token: c.token}, false)
-		if err != nil || len(p.Events) != c.events || p.Last != c.last {
-			t.Errorf("%s: %d events, last: %v, %v", c.token, len(p.Events), p.Last, err)
+		short  bool // the limit ends it
+	}{
+		{state.Gap{Token: "first"}, 0, false, false},
+		{state.Gap{Token: "second"}, 1, false, false},
+		{state.Gap{Token: "second", Pages: maxPages - 2}, 1, false, false},
+		{state.Gap{Token: "second", Pages: maxPages - 1}, 1, true, true},
+		{state.Gap{Token: "second", Pages: maxPages - 1, Since: time.UnixMilli(2)}, 1, true, false},
+		{state.Gap{Token: "third", Pages: maxPages - 1}, 0, true, false},
+		{state.Gap{Token: "stuck"}, 0, true, false},
+	} {
+		c.gap.Room = "!den:here"
+		p, err := r.Page(t.Context(), c.gap, false)
+		if err != nil || len(p.Events) != c.events || p.Last != c.last || p.Short != c.short {
+			t.Errorf("%+v: %d events, last: %v, short: %v, %v", c.gap, len(p.Events), p.Last, p.Short, err)
 		}
 	}
 }
