@@ -26,6 +26,26 @@ type admission struct {
 	echoes  []event.Event
 }
 
+// read reads the timelines of a batch. The events of one that panics are admitted as they are: the room's worker counts
+// which of them does.
+func (b *Bot) read(ctx context.Context, batch *matrix.Sync, last string, before, now map[string]bool) (all timeline.Batch, err error) {
+	for name := range batch.Joined {
+		var one timeline.Batch
+		err := b.guarded(name, "reading a timeline", func() (err error) {
+			one, err = b.timeline.Read(ctx, batch, name, last, before[name], now[name])
+			return err
+		})
+		if isPanic(err) {
+			one, err = timeline.Unread(batch, name, now[name]), nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all.Events, all.Gaps = append(all.Events, one.Events...), append(all.Gaps, one.Gaps...)
+	}
+	return all, nil
+}
+
 // add adds an event of a timeline.
 func (a *admission) add(ctx context.Context, e timeline.Event) {
 	if a.bot.isSelf(e.Sender) && e.Transaction != "" {
@@ -47,7 +67,11 @@ func (a *admission) add(ctx context.Context, e timeline.Event) {
 	case wanted:
 		row.Status = state.Pending
 	}
-	a.rows = append(a.rows, a.bot.trim(row))
+	_ = a.bot.guarded(row.Room, "trimming an event", func() error {
+		row = a.bot.trim(row)
+		return nil
+	})
+	a.rows = append(a.rows, row)
 }
 
 // settle marks our messages whose echoes are among the events as sent, and archives

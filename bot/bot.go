@@ -176,14 +176,14 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	}
 	b.startStopped(ctx, stopped)
 	b.start(func() { b.setProfile(ctx) })
-	b.start(func() { b.watchClock(ctx) })
-	b.start(func() { b.purge(ctx) })
-	b.start(func() { b.watchWaits(ctx) })
-	b.start(func() { b.watchKeys(ctx) })
-	b.start(func() { b.account.KeepSigned(ctx) })
-	b.start(func() { b.watchHost(ctx) })
-	b.start(func() { b.tasks.Keeper.Watch(ctx) })
-	b.start(func() { b.trimMemory(ctx) })
+	b.spawn(func() { b.watchClock(ctx) })
+	b.spawn(func() { b.purge(ctx) })
+	b.spawn(func() { b.watchWaits(ctx) })
+	b.spawn(func() { b.watchKeys(ctx) })
+	b.spawn(func() { b.account.KeepSigned(ctx) })
+	b.spawn(func() { b.watchHost(ctx) })
+	b.spawn(func() { b.tasks.Keeper.Watch(ctx) })
+	b.spawn(func() { b.trimMemory(ctx) })
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")
 	return b.follow(ctx)
 }
@@ -224,9 +224,19 @@ func (b *Bot) room(name string) *room {
 	return r
 }
 
-// start runs f in a goroutine that Run waits for. It returns false if the bot is
-// already shutting down.
+// start is spawn for work about one event or room: a panic in it ends nothing else.
 func (b *Bot) start(f func()) bool {
+	return b.spawn(func() {
+		_ = b.guarded("", "working in the background", func() error {
+			f()
+			return nil
+		})
+	})
+}
+
+// spawn runs f in a goroutine that Run waits for. It returns false if the bot is
+// already shutting down.
+func (b *Bot) spawn(f func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.draining {
@@ -236,10 +246,10 @@ func (b *Bot) start(f func()) bool {
 	return true
 }
 
-// startWorker is start for the workers of rooms. It starts none before the first
+// startWorker is spawn for the workers of rooms. It starts none before the first
 // batch of events is stored, so that a release that fails before then has changed
 // nothing. wakeRooms wakes the rooms afterwards.
-func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.start(f) }
+func (b *Bot) startWorker(f func()) bool { return b.isOpen.Load() && b.spawn(f) }
 
 func (b *Bot) isSelf(user string) bool { return user == b.UserID() }
 

@@ -27,8 +27,12 @@ func (b *Bot) resumeWaiting(ctx context.Context) error {
 	for _, rec := range tasks {
 		waiting[rec.Execution] = true
 		r := b.room(rec.Room)
-		save, err := r.env.Restore(ctx, rec)
-		if err != nil {
+		save := false
+		err := b.guarded(rec.Room, "resuming a question", func() (err error) {
+			save, err = r.env.Restore(ctx, rec)
+			return err
+		})
+		if err != nil && !isPanic(err) {
 			return err
 		}
 		if save {

@@ -51,8 +51,8 @@ func (r *room) overdue(ctx context.Context) {
 	if err == nil && slices.ContainsFunc(tasks, r.env.Unasked) {
 		err = r.askAgain(ctx)
 	}
-	for i := 0; err == nil && i < len(tasks); i++ {
-		err = r.checkWaiting(ctx, tasks[i].Key)
+	for i := 0; (err == nil || isPanic(err)) && i < len(tasks); i++ {
+		err = r.bot.guarded(r.id, "checking a question", func() error { return r.checkWaiting(ctx, tasks[i].Key) })
 	}
 	if err != nil && ctx.Err() == nil {
 		r.bot.log.Error().Err(err).Str("room", r.id).Msg("cannot check waiting tasks") // retried in a minute

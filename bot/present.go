@@ -1,6 +1,10 @@
 package bot
 
-import "matrix-tui/bot/matrix"
+import (
+	"slices"
+
+	"matrix-tui/bot/matrix"
+)
 
 // expectTasks lets the agent start where somebody who may use the bot has begun to type or has read something.
 func (b *Bot) expectTasks(batch *matrix.Sync) {
@@ -8,11 +12,12 @@ func (b *Bot) expectTasks(batch *matrix.Sync) {
 		return
 	}
 	for name, joined := range batch.Joined {
-		for _, user := range joined.Present {
-			if !b.isSelf(user) && b.mayUse(name, user, b.isDirect(name)).Heard {
+		_ = b.guarded(name, "expecting a task", func() error {
+			heard := func(user string) bool { return !b.isSelf(user) && b.mayUse(name, user, b.isDirect(name)).Heard }
+			if slices.ContainsFunc(joined.Present, heard) {
 				b.room(name).env.SignOfLife(b.ctx, 0)
-				break
 			}
-		}
+			return nil
+		})
 	}
 }

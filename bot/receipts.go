@@ -26,7 +26,7 @@ func (b *Bot) receive(fresh []state.Event) {
 		}
 	}
 	if b.receipts.Add(newest) {
-		b.start(b.sendReceipts)
+		b.spawn(b.sendReceipts)
 	}
 }
 

@@ -77,9 +77,12 @@ func (b *Bot) openModels(ctx context.Context) error {
 			return fmt.Errorf("list running tasks: %w", err)
 		}
 		for _, rec := range tasks {
-			if rec.Container != "" {
-				b.room(name).env.OpenModel(rec)
-			}
+			_ = b.guarded(name, "opening the model to a run", func() error {
+				if rec.Container != "" {
+					b.room(name).env.OpenModel(rec)
+				}
+				return nil
+			})
 		}
 	}
 	return nil
@@ -130,7 +133,11 @@ func (b *Bot) startStopped(ctx context.Context, rooms []string) {
 				if ctx.Err() != nil {
 					return nil
 				}
-				if _, err := b.room(name).env.Ensure(ctx, false); err != nil && ctx.Err() == nil {
+				err := b.guarded(name, "starting a container", func() error {
+					_, err := b.room(name).env.Ensure(ctx, false)
+					return err
+				})
+				if err != nil && ctx.Err() == nil {
 					b.log.Warn().Err(err).Str("room", name).Msg("cannot start container")
 				}
 				return nil

@@ -32,8 +32,8 @@ func recovered(do func() error) (err error) {
 	return do()
 }
 
-// guarded is recovered with a log entry: what is not an event must not end the process either, because the next one would
-// find the same.
+// guarded is recovered with a log entry: what is about one room, or of one event but not counted, must not end the process
+// either, because the next one would find the same. room may be "".
 func (b *Bot) guarded(room, what string, do func() error) error {
 	var failed error
 	err := recovered(func() error {

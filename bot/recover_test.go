@@ -95,6 +95,72 @@ func TestPanicOfAMessage(t *testing.T) {
 	}
 }
 
+// What the sync, the start and the background do with one event, question or room stops no other one. A message whose
+// decryption panics is given up, and its room is told.
+func TestPanicOfSync(t *testing.T) {
+	d := newDeciding(t, everything)
+	var log strings.Builder
+	d.bot.log = zerolog.New(&log)
+	d.text("$1", "@ann:here", "paint the shed", 0)
+	d.decides()
+	asking, err := d.bot.Journal.NextTask(t.Context(), d.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking.Question, asking.QuestionRoom, asking.QuestionEvent = "Which colour?", d.id, "$q"
+	if err := d.bot.Journal.Wait(t.Context(), asking, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{keylessEvent(d, "$2", "s")}); err != nil {
+		t.Fatal(err)
+	}
+	said := event.Event{Room: d.id, ID: "$3", Sender: "@ann:here", Type: event.TypeMessage}
+	batch := &matrix.Sync{Since: "s0", Joined: map[string]matrix.Room{d.id: {
+		Timeline: []event.Event{said}, Limited: true, PrevBatch: "p", Present: []string{"@ann:here"},
+	}}}
+
+	account, rules := d.bot.account, d.bot.policy
+	d.bot.account, d.bot.timeline, d.bot.policy, d.env.Waits = nil, nil, nil, nil
+	for range maxPanics {
+		if err := d.bot.checkKeys(t.Context(), time.Now(), true); err != nil {
+			t.Error(err)
+		}
+	}
+	d.bot.account = account
+	got, err := d.bot.read(t.Context(), batch, "s0", nil, map[string]bool{d.id: true})
+	if err != nil || len(got.Gaps) != 1 || len(got.Events) != 1 || !got.Events[0].Fresh || !got.Events[0].MustEncrypt {
+		t.Errorf("read %+v, %v", got, err)
+	}
+	in := &admission{bot: d.bot}
+	if in.add(t.Context(), got.Events[0]); len(in.rows) != 1 {
+		t.Errorf("%d events are admitted", len(in.rows))
+	}
+	d.bot.isOpen.Store(true)
+	d.bot.expectTasks(batch)
+	d.bot.isOpen.Store(false)
+	if err := d.bot.resumeWaiting(t.Context()); err != nil {
+		t.Error(err)
+	}
+	d.bot.start(func() { panic("secret words") })
+	d.bot.work.Wait()
+
+	d.bot.policy = rules
+	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
+		t.Errorf("%d events are left, %v", len(left), err)
+	}
+	if unsent, err := d.bot.Journal.Unsent(t.Context(), d.id); err != nil || len(unsent) != 1 || !strings.Contains(string(unsent[0].Content), "I could not handle this message") {
+		t.Errorf("the room is told %+v, %v", unsent, err)
+	}
+	for _, want := range []string{"handling an event", "reading a timeline", "trimming an event", "expecting a task", "resuming a question", "working in the background"} {
+		if !strings.Contains(log.String(), "panic while "+want) {
+			t.Errorf("no panic while %s: %s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "secret words") {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
 // Neither does a page of a gap, nor an event of a batch, nor what chooses the next work.
 func TestPanicElsewhere(t *testing.T) {
 	d := newDeciding(t, everything)

@@ -105,7 +105,7 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 	}
 	b.noteMembers(batch)
 	in := &admission{bot: b}
-	read, err := b.timeline.Read(ctx, batch, last, before, now)
+	read, err := b.read(ctx, batch, last, before, now)
 	if err != nil {
 		return err
 	}

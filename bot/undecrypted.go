@@ -146,7 +146,9 @@ func (b *Bot) checkKeys(ctx context.Context, now time.Time, trust bool) error {
 		for _, row := range rows {
 			try := !waiting[keyOf(row.Event)] && (trust || row.Encryption == event.MissingKey)
 			waiting[keyOf(row.Event)] = true
-			if err := b.checkKey(ctx, row, now, try); err != nil {
+			r := b.room(row.Room)
+			err := r.attempt(ctx, row.ID, func() error { return b.checkKey(ctx, row, now, try) }, r.giveUpEvent(ctx, row))
+			if err != nil && !isPanic(err) {
 				return err
 			}
 		}

@@ -35,41 +35,55 @@ type Event struct {
 	MustEncrypt bool // if it is a message, it has to be encrypted for that
 }
 
-// Batch is the joined rooms of a sync.
+// Batch is what a sync has brought for joined rooms.
 type Batch struct {
 	Events []Event
 	Gaps   []state.Gap // what is missing before them
 }
 
-// Read reads a batch. last is the sync token of the batch before, or "". A batch of an
-// initial sync continues from the last known event of each room; if there is neither a
-// token nor a known event, its events are older than the journal and context only.
-// before and now report which rooms were known to be encrypted before and after the
-// batch.
-func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, last string, before, now map[string]bool) (b Batch, err error) {
-	self := r.Account.UserID()
-	for name, joined := range batch.Joined {
-		gap := state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: gapEncrypted(before[name], now[name], joined.Timeline)}
-		fresh, missing := true, isLimited(joined, self)
-		if batch.Since == "" {
-			arrived, known, err := r.known(ctx, name, joined)
-			if err != nil {
-				return b, err
-			}
-			fresh = last != "" || !arrived.IsZero()
-			missing = missing && fresh && !known
-			gap.Since = startOver(arrived)
+// Read reads what a batch has brought for a room. last is the sync token of the batch
+// before, or "". A batch of an initial sync continues from the last known event of each
+// room; if there is neither a token nor a known event, its events are older than the
+// journal and context only. before and now report whether the room was known to be
+// encrypted before and after the batch.
+func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string, before, now bool) (b Batch, err error) {
+	joined, self := batch.Joined[name], r.Account.UserID()
+	gap := state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: gapEncrypted(before, now, joined.Timeline)}
+	fresh, missing := true, isLimited(joined, self)
+	if batch.Since == "" {
+		arrived, known, err := r.known(ctx, name, joined)
+		if err != nil {
+			return b, err
 		}
-		if missing {
-			b.Gaps = append(b.Gaps, gap)
-		}
-		events := whileJoined(joined.Timeline, self)
-		clear := clearUntil(before[name], now[name], events)
-		for i, e := range events {
-			b.Events = append(b.Events, Event{e, fresh && !e.Time.Before(gap.Since), i >= clear})
-		}
+		fresh = last != "" || !arrived.IsZero()
+		missing = missing && fresh && !known
+		gap.Since = startOver(arrived)
+	}
+	if missing {
+		b.Gaps = append(b.Gaps, gap)
+	}
+	events := whileJoined(joined.Timeline, self)
+	clear := clearUntil(before, now, events)
+	for i, e := range events {
+		b.Events = append(b.Events, Event{e, fresh && !e.Time.Before(gap.Since), i >= clear})
 	}
 	return b, nil
+}
+
+// Unread is Read without looking at the events.
+func Unread(batch *matrix.Sync, name string, now bool) (b Batch) {
+	joined, encrypted := batch.Joined[name], state.EncryptedNever
+	if now {
+		encrypted = state.EncryptedAll
+	}
+	fresh := batch.Since != ""
+	if fresh && joined.Limited && joined.PrevBatch != "" {
+		b.Gaps = append(b.Gaps, state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: encrypted})
+	}
+	for _, e := range joined.Timeline {
+		b.Events = append(b.Events, Event{e, fresh, now})
+	}
+	return b
 }
 
 // clockSlack is how far the clocks of homeservers may differ from this host's.

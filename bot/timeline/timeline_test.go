@@ -157,7 +157,7 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			batch := &matrix.Sync{Since: c.since, Joined: map[string]matrix.Room{"!den:here": {Timeline: c.timeline, Limited: true, PrevBatch: "p"}}}
-			got, err := New(journal, account).Read(t.Context(), batch, c.last, nil, nil)
+			got, err := New(journal, account).Read(t.Context(), batch, "!den:here", c.last, false, false)
 			if err != nil {
 				t.Fatal(err)
 			}
