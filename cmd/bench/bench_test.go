@@ -44,3 +44,20 @@ func TestProcessorTime(t *testing.T) {
 		t.Error("a process that does not exist has processor time")
 	}
 }
+
+func TestMissed(t *testing.T) {
+	var of table
+	of.add("before", "ms", 1, 2)
+	from := len(of.rows)
+	of.add("start → ready", "ms", 5000, 4000, 5001, 4999)
+	of.add("no goal", "ms", 0, 5001)
+	of.add("not measured", "ms", 1)
+	if err := of.missed(from); err != nil {
+		t.Error(err)
+	}
+	of.add("  memory", "MB", 40, 39, 41, 42)
+	want := "goal missed: memory: 41 MB, not ≤ 40 MB"
+	if err := of.missed(from); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

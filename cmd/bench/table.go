@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -51,6 +52,19 @@ func (t *table) print(w io.Writer) {
 	_ = tab.Flush()
 }
 
+// missed returns an error about the rows from there on that have missed their goal, nil if there are none.
+func (t *table) missed(from int) (err error) {
+	for _, r := range t.rows[from:] {
+		if r.over() {
+			err = errors.Join(err, fmt.Errorf("goal missed: %s: %s, not ≤ %s", strings.TrimSpace(r.what), amount(median(r.values), r.unit), amount(r.goal, r.unit)))
+		}
+	}
+	return err
+}
+
+// over reports whether the row has missed its goal.
+func (r row) over() bool { return r.goal > 0 && len(r.values) > 0 && median(r.values) > r.goal }
+
 // line is the row with a tab after each cell.
 func (r row) line() string {
 	if len(r.values) == 0 {
@@ -60,7 +74,7 @@ func (r row) line() string {
 	goal, share := "", ""
 	if r.goal > 0 {
 		verdict := "ok"
-		if m > r.goal {
+		if r.over() {
 			verdict = "over"
 		}
 		goal, share = "≤ "+amount(r.goal, r.unit), fmt.Sprintf("%.2f %s", m/r.goal, verdict)
