@@ -6,7 +6,8 @@ import (
 	"matrix-tui/bot/matrix"
 )
 
-// expectTasks lets the agent start where somebody who may use the bot has begun to type or has read something.
+// expectTasks lets the agent start, or at least the container, where somebody who may use the bot has begun to type or has
+// read something.
 func (b *Bot) expectTasks(batch *matrix.Sync) {
 	if !b.isOpen.Load() || batch.Since == "" {
 		return
@@ -15,7 +16,7 @@ func (b *Bot) expectTasks(batch *matrix.Sync) {
 		_ = b.guarded(name, "expecting a task", func() error {
 			heard := func(user string) bool { return !b.isSelf(user) && b.mayUse(name, user, b.isDirect(name)).Heard }
 			if slices.ContainsFunc(joined.Present, heard) {
-				b.room(name).env.SignOfLife(b.ctx, 0)
+				b.room(name).env.Present(b.ctx)
 			}
 			return nil
 		})

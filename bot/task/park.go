@@ -29,10 +29,27 @@ const (
 )
 
 // SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
-// there is one. Call it after a task, and when a person who may use the bot shows up in the room. It is cheap if the
-// agent is there already. It does nothing if a task comes within the time that it waits first, or if the room has no
+// there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within the time that it waits first, or if the room has no
 // container: that of an upgraded room may be about to move here.
 func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) { e.expect(ctx, wait, false) }
+
+// Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it starts
+// the room's container: it may have been stopped because nobody used it.
+func (e *Env) Present(ctx context.Context) {
+	e.SignOfLife(ctx, 0)
+	if e.Store.Container(e.ID) == "" || !e.Warm.wakes(e.ID) {
+		return
+	}
+	e.Start(func() {
+		ctx, cancel := context.WithTimeout(ctx, parkTime)
+		defer cancel()
+		e.vacancy.mu.Lock()
+		defer e.vacancy.mu.Unlock()
+		if _, err := e.nextContainer(ctx, false); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
+			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the container for the next task")
+		}
+	})
+}
 
 // Welcome is SignOfLife in a new room that replaces no other. It creates the room's container.
 func (e *Env) Welcome(ctx context.Context) { e.expect(ctx, Calm, true) }
@@ -105,24 +122,12 @@ var errBusy = errors.New("the room or the host is busy")
 func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked, err error) {
 	e.vacancy.mu.Lock()
 	defer e.vacancy.mu.Unlock()
-	switch _, err := e.Journal.NextTask(ctx, e.ID); {
-	case err == nil:
-		return is, errBusy
-	case !errors.Is(err, state.ErrNotFound):
-		return is, err
-	}
-	if e.vacancy.left || !create && e.Store.Container(e.ID) == "" {
-		return is, errBusy // the bot has left the room, or moved to its successor
-	}
-	if e.Keeper.Low(ctx) || capacity.Free() < leastFree {
-		return is, errBusy
-	}
-	container, err := e.Ensure(ctx, false)
+	container, err := e.nextContainer(ctx, create)
 	if err != nil {
 		return is, err
 	}
-	if container.Outdated {
-		return is, errBusy // the next task replaces it
+	if container.Outdated || capacity.Free() < leastFree {
+		return is, errBusy // the next task replaces it, or needs the memory
 	}
 	if !e.makeRoom(ctx) {
 		return is, errBusy
@@ -143,6 +148,23 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked,
 		return err
 	}
 	return parked{discard: unpark, until: until}, nil
+}
+
+// nextContainer starts the room's container if no task is about to. The caller holds vacancy.mu.
+func (e *Env) nextContainer(ctx context.Context, create bool) (*sandbox.Container, error) {
+	switch _, err := e.Journal.NextTask(ctx, e.ID); {
+	case err == nil:
+		return nil, errBusy
+	case !errors.Is(err, state.ErrNotFound):
+		return nil, err
+	}
+	if e.vacancy.left || !create && e.Store.Container(e.ID) == "" {
+		return nil, errBusy // the bot has left the room, or moved to its successor
+	}
+	if e.Keeper.Low(ctx) {
+		return nil, errBusy
+	}
+	return e.Ensure(ctx, false)
 }
 
 // makeRoom reports whether another run may be parked, and discards those that have to give way for it.

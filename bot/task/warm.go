@@ -24,6 +24,7 @@ type Warm struct {
 	mu       sync.Mutex
 	rooms    map[string]*parked
 	failed   map[string]time.Time // when that was in rooms where no run can be parked
+	woken    map[string]time.Time // when the container of a room without a parked run was last made sure of
 	starting int                  // tasks whose agent has not shown a sign of life
 }
 
@@ -55,7 +56,7 @@ func (p *parked) there(now time.Time) bool { return p.discard != nil && now.Befo
 
 // NewWarm returns a Warm for at most max rooms.
 func NewWarm(max int, d time.Duration) *Warm {
-	return &Warm{max: max, time: d, now: time.Now, turn: make(chan struct{}, 1), rooms: map[string]*parked{}, failed: map[string]time.Time{}}
+	return &Warm{max: max, time: d, now: time.Now, turn: make(chan struct{}, 1), rooms: map[string]*parked{}, failed: map[string]time.Time{}, woken: map[string]time.Time{}}
 }
 
 // begin notes a sign of life in a room. If it returns a parked run, that has to be started, or must be found waiting, and
@@ -88,6 +89,20 @@ func (w *Warm) begin(room, like string) *parked {
 	}
 	own.busy, own.used = true, now
 	return own
+}
+
+// wakes reports whether the container of a room should be started at a sign of life, because no run is parked or about to
+// be parked there, and that was not done a moment ago.
+func (w *Warm) wakes(room string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	maps.DeleteFunc(w.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= rechecked })
+	if _, done := w.woken[room]; done || w.rooms[room] != nil {
+		return false
+	}
+	w.woken[room] = now
+	return true
 }
 
 // victims lists the rooms whose runs may give way to another one, the one that was used least recently first. The caller
@@ -193,6 +208,7 @@ func (w *Warm) Forget(room string) {
 	defer w.mu.Unlock()
 	delete(w.rooms, room)
 	delete(w.failed, room)
+	delete(w.woken, room)
 }
 
 // starts notes that a task is about to start its agent. The caller calls the result when the agent works, or later.

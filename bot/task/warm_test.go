@@ -181,3 +181,26 @@ func TestWarmQuiet(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where no run is parked, a sign of life starts the container: once in a while, and again after it was stopped.
+func TestWakes(t *testing.T) {
+	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	w := NewWarm(1, 20*time.Minute)
+	w.now = func() time.Time { return now }
+	check := func(what, room string, want bool) {
+		t.Helper()
+		if got := w.wakes(room); got != want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	own := w.begin("a", "x")
+	check("a run is being parked", "a", false)
+	w.end("a", own, parked{discard: unpark, like: "x", until: now.Add(20 * time.Minute)})
+	check("a run is parked", "a", false)
+	check("there is no place for another run", "b", true)
+	check("a moment later", "b", false)
+	now = now.Add(rechecked)
+	check("later", "b", true)
+	w.Forget("b")
+	check("it was stopped", "b", true)
+}
