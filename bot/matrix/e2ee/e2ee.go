@@ -16,6 +16,7 @@ package e2ee
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"sync"
@@ -27,6 +28,8 @@ import (
 	"maunium.net/go/mautrix/crypto"
 	"maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
+
+	"matrix-tui/state/damage"
 )
 
 // Config holds the settings of a Machine.
@@ -186,6 +189,9 @@ func (m *Machine) load(ctx context.Context) error {
 	reader.IgnorePostDecryptionParseErrors = true // content is checked by bot/matrix/decode
 	for _, machine := range []*crypto.OlmMachine{mach, reader} {
 		if err := machine.Load(ctx); err != nil {
+			if garbled := base64.CorruptInputError(0); errors.As(err, &garbled) { // its row reaches into pages that SQLite cannot check
+				err = fmt.Errorf("%w: %w", damage.Err, err)
+			}
 			return fmt.Errorf("load account: %w", err)
 		}
 	}

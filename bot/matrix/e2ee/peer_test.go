@@ -187,15 +187,21 @@ func (p *peer) fetch() *syncResponse {
 // take processes a sync as the bot does.
 func (p *peer) take(resp *syncResponse) {
 	p.t.Helper()
+	if err := p.tryTake(resp); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *peer) tryTake(resp *syncResponse) error {
 	ctx := p.t.Context()
 	p.toUs = resp.ToDevice.Events
 	if err := p.m.ProcessSync(ctx, resp.Sync, p.since == ""); err != nil {
-		p.t.Fatal(err)
+		return err
 	}
 	for room, joined := range resp.Rooms.Join {
 		events := decode.Timeline(room, append(append([]json.RawMessage{}, joined.State.Events...), joined.Timeline.Events...), func(error) {})
 		if err := p.m.ProcessState(ctx, room, joined.Timeline.Limited, events); err != nil {
-			p.t.Fatal(err)
+			return err
 		}
 		for _, raw := range joined.Timeline.Events {
 			p.seen = append(p.seen, seen{room, raw})
@@ -203,6 +209,7 @@ func (p *peer) take(resp *syncResponse) {
 	}
 	p.since = resp.NextBatch
 	p.m.AfterCommit(ctx, resp.Sync)
+	return nil
 }
 
 func (p *peer) sync() {

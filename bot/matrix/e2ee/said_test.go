@@ -96,22 +96,26 @@ func (p *peer) put(room, kind string, content json.RawMessage) string {
 }
 
 // event waits for an event and returns it as received.
-func (p *peer) event(room, id string) json.RawMessage {
+func (p *peer) event(room, id string) (found json.RawMessage) {
 	p.t.Helper()
-	var found json.RawMessage
 	p.until("event "+id, func() bool {
-		for _, s := range p.seen {
-			var e struct {
-				ID string `json:"event_id"`
-			}
-			if s.Room == room && json.Unmarshal(s.Raw, &e) == nil && e.ID == id {
-				found = s.Raw
-				return true
-			}
-		}
-		return false
+		found = p.find(room, id)
+		return found != nil
 	})
 	return found
+}
+
+// find returns an event that was received, or nil.
+func (p *peer) find(room, id string) json.RawMessage {
+	for _, s := range p.seen {
+		var e struct {
+			ID string `json:"event_id"`
+		}
+		if s.Room == room && json.Unmarshal(s.Raw, &e) == nil && e.ID == id {
+			return s.Raw
+		}
+	}
+	return nil
 }
 
 // reads waits for an event, decrypts it and returns its body.
