@@ -48,6 +48,8 @@ var sections = []section{
 	{name: "first", do: measureFirst},
 	{name: "answer", do: measureAnswer},
 	{name: "parked", do: measureParked},
+	{name: "gateway", do: measureGateway},
+	{name: "hardening", do: measureHardening},
 	{name: "rooms", do: measureRooms},
 	{name: "crowd", do: measureCrowd},
 	{name: "burst", do: measureBurst},
@@ -64,7 +66,7 @@ func main() {
 		rounds     = flag.Int("rounds", 3, "samples of each slow measurement")
 		rooms      = flag.Int("rooms", 500, "rooms of the largest bot")
 		containers = flag.Int("containers", 200, "containers of the largest bot")
-		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply first answer parked rooms crowd burst waiting update idle, or scale, which takes long")
+		only       = flag.String("only", "", "measure the sections that match this `regexp`: state message reply first answer parked gateway hardening rooms crowd burst waiting update idle, or scale, which takes long")
 		scale      = flag.Int("scale", 1000, "rooms of section scale")
 		limit      = flag.Duration("timeout", 40*time.Minute, "stop measuring after this")
 	)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // measureState runs the benchmarks of package state; each sample is the mean of
 // ten operations.
 func measureState(ctx context.Context, b *bench) error {
-	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$", 10)
+	got, err := b.benchmarks(ctx, "matrix-tui/state", "^Benchmark(StoreSave1000Rooms|StoreTenSavers|JournalCommit100)$", 10, nil)
 	if err != nil {
 		return err
 	}
@@ -25,16 +26,38 @@ func measureState(ctx context.Context, b *bench) error {
 
 // measureMessage runs the benchmark of a message's cost without its task.
 func measureMessage(ctx context.Context, b *bench) error {
-	got, err := b.benchmarks(ctx, "matrix-tui/bot", "^BenchmarkMessage$", 1000)
+	got, err := b.benchmarks(ctx, "matrix-tui/bot", "^BenchmarkMessage$", 1000, nil)
 	b.table.add("one message: decided, and its answer formatted", "ms", 1, scaled(got["Message ns/op"], 1e-6)...)
 	return err
 }
 
+// measureHardening runs the benchmark of a container's start with and without what hardens it; each sample is the mean of
+// two starts of each kind.
+func measureHardening(ctx context.Context, b *bench) (err error) {
+	s, err := b.open(ctx, "hardening")
+	if err != nil {
+		return err
+	}
+	defer s.close(&err)
+	got, err := b.benchmarks(ctx, "matrix-tui/sandbox", "^BenchmarkHardening$", 1,
+		[]string{"CONTAINER_HOST=unix://" + s.Socket(), "SANDBOX_IMAGE=" + b.host.Image()})
+	if err != nil {
+		return err
+	}
+	b.table.add("a container created, started and used once, hardened", "ms", 0, got["Hardening hardened-ms"]...)
+	b.table.add("the same with podman's seccomp profile, boxinit of the image, and no verification", "ms", 0, got["Hardening podmans-ms"]...)
+	b.table.add("the same without any seccomp profile", "ms", 0, got["Hardening unconfined-ms"]...)
+	b.table.add("what hardening adds to a start with podman's profile (pair by pair)", "ms", 20, got["Hardening more-than-podmans-ms"]...)
+	b.table.add("what it adds to a start without a profile (pair by pair)", "ms", 0, got["Hardening more-than-unconfined-ms"]...)
+	return nil
+}
+
 // benchmarks runs benchmarks of a package and returns the samples of each "Name
-// unit"; each sample is the mean of a number of operations.
-func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int) (map[string][]float64, error) {
+// unit"; each sample is the mean of a number of operations. env is on top of the environment.
+func (b *bench) benchmarks(ctx context.Context, pkg, pattern string, operations int, env []string) (map[string][]float64, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-trimpath", "-run=^$", "-bench="+pattern,
 		fmt.Sprintf("-benchtime=%dx", operations), "-count="+strconv.Itoa(b.n), pkg)
+	cmd.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
