@@ -29,8 +29,8 @@ const (
 )
 
 // SignOfLife parks a run for the room's next task, in the background: the agent is started now and gets its prompt when
-// there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within the time that it waits first, or if the room has no
-// container: that of an upgraded room may be about to move here.
+// there is one. Call it after a task. It is cheap if the agent is there already. It does nothing if a task comes within the
+// time that it waits first, or if the room has no container: that of an upgraded room may be about to move here.
 func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) { e.expect(ctx, wait, false) }
 
 // Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it starts
