@@ -16,13 +16,14 @@ import (
 
 const (
 	clockEvery = 10 * time.Minute // how often the time is stored
-	clockDoubt = 24 * time.Hour   // a jump that the owners are told about
+	clockDoubt = 24 * time.Hour   // a jump that is not believed at once
 )
 
-// clock is the time that the bot believes. It never passes more than twice as fast as the host
-// has been running, whatever the host's clock and the homeserver's say: if both jump ahead,
-// questions and old records do not expire at once, and there is time to correct the clock. After
-// a pause of the host, the clock is right and catches up. The zero value believes the first time.
+// clock is the time that the bot believes. After a jump of a day or more, whatever the host's
+// clock and the homeserver's say, it passes no more than twice as fast as the host has been
+// running: if both clocks are wrong, questions and old records do not expire at once, and there
+// is time to correct them. If the host was off, the clock is right and the bot catches up. The
+// zero value believes the first time.
 type clock struct {
 	mu   sync.Mutex
 	last state.Clock
@@ -38,10 +39,12 @@ func believe(last, now state.Clock) state.Clock {
 		passed -= last.Up
 	}
 	now.Told = last.Told
-	if earliest := last.Time.Add(passed); now.Time.Before(earliest) { // it may be right again later
+	earliest := last.Time.Add(passed)
+	switch ahead := now.Time.Sub(earliest); {
+	case ahead < 0: // it may be right again later
 		now.Time = earliest
-	} else if latest := earliest.Add(passed); now.Time.After(latest) {
-		now.Time = latest
+	case ahead > passed && (ahead >= clockDoubt || last.Behind):
+		now.Time, now.Behind = earliest.Add(passed), true
 	}
 	return now
 }
@@ -58,17 +61,26 @@ func (c *clock) read(shown time.Time) time.Time {
 	return shown
 }
 
+// in returns when the time to act on will be d from now. While it catches up, that is later than d from it.
+func (c *clock) in(shown time.Time, d time.Duration) time.Time {
+	now := c.read(shown)
+	return now.Add(d + min(d, shown.Sub(now)))
+}
+
 // look returns what to store, and whether the clock has jumped ahead and the owners do not know.
 func (c *clock) look(shown time.Time) (now state.Clock, news bool) {
-	doubt := shown.Sub(c.read(shown)) >= clockDoubt
+	c.read(shown)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	news, c.last.Told = doubt && !c.last.Told, doubt
+	news, c.last.Told = c.last.Behind && !c.last.Told, c.last.Behind
 	return c.last, news
 }
 
 // now returns the time for everything that expires.
 func (b *Bot) now() time.Time { return b.clock.read(b.account.Now()) }
+
+// in returns when a time limit that begins now is over, by the bot's time.
+func (b *Bot) in(d time.Duration) time.Time { return b.clock.in(b.account.Now().Round(0), d) }
 
 // resumeClock continues with the time of the process before this one.
 func (b *Bot) resumeClock(ctx context.Context) error {
@@ -90,8 +102,8 @@ func (b *Bot) watchClock(ctx context.Context) {
 		if news {
 			before := now.Time.UTC()
 			b.log.Warn().Time("from", before).Time("to", shown).Msg("the clock has jumped ahead")
-			b.note(fmt.Sprintf("⏰ This host's clock has jumped from %s to %s. If that is wrong, please correct it. If the host was off meanwhile, there is nothing to do. "+
-				"I still keep old records and wait for answers to questions: the jump counts bit by bit, while I am running.", before.Format(time.DateTime), shown.Format(time.DateTime)))
+			b.note(fmt.Sprintf("⏰ This host's clock has jumped from %s to %s (UTC). If that is wrong, please correct it. If the host was off meanwhile, there is nothing to do. "+
+				"I still keep old records and wait for answers to questions: the jump counts bit by bit, while this host is running.", before.Format(time.DateTime), shown.Format(time.DateTime)))
 		}
 		if err := b.Journal.KeepClock(ctx, now); err != nil && ctx.Err() == nil {
 			b.log.Warn().Err(err).Msg("cannot store the time")

@@ -176,6 +176,6 @@ func (b *Bot) deps() *task.Deps {
 		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Agent: b.Agent,
 		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: warm, Count: b.count,
 		Slots: task.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
-		Start: b.start, Sentence: b.sentence, Now: b.now, Log: b.log,
+		Start: b.start, Sentence: b.sentence, Now: b.now, In: b.in, Log: b.log,
 	}
 }

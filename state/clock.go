@@ -13,7 +13,9 @@ type Clock struct {
 	Time time.Time     `json:"time"`
 	Boot string        `json:"boot"`           // ID of the boot
 	Up   time.Duration `json:"up"`             // since the boot, ns
-	Told bool          `json:"told,omitempty"` // the owners know that the clock is ahead of it
+	// Behind says that the clock is ahead of Time, Told that the owners know it.
+	Behind bool `json:"behind,omitempty"`
+	Told   bool `json:"told,omitempty"`
 }
 
 // LastClock returns what KeepClock has stored last, or the zero Clock.

@@ -71,11 +71,12 @@ type Deps struct {
 	Waits       *Waits
 	Warm        *Warm
 	Count       Counter
-	Slots       *Slots              // one for each running task
-	Transfers   *semaphore.Weighted // one for each task that transfers files
-	Start       func(func()) bool   // starts a goroutine, unless the bot is shutting down
-	Sentence    func(error) string  // the text of an error for people
-	Now         func() time.Time    // the time by which questions expire
+	Slots       *Slots                        // one for each running task
+	Transfers   *semaphore.Weighted           // one for each task that transfers files
+	Start       func(func()) bool             // starts a goroutine, unless the bot is shutting down
+	Sentence    func(error) string            // the text of an error for people
+	Now         func() time.Time              // the time by which questions expire
+	In          func(time.Duration) time.Time // when a time limit that begins now is over, by Now
 	Log         zerolog.Logger
 }
 

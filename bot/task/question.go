@@ -88,7 +88,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 		}
 	}
 	now := env.Now()
-	if err := t.exec.Ask(question, about, now.Add(env.rules().QuestionTimeout), now); err != nil {
+	if err := t.exec.Ask(question, about, env.In(env.rules().QuestionTimeout), now); err != nil {
 		return err
 	}
 	if rec.Resumable = out.Session != ""; rec.Resumable {

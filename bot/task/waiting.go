@@ -93,7 +93,7 @@ func (e *Env) Look(ctx context.Context, key string) (ended bool, err error) {
 // Env.Decisions.
 func (q Question) posted(ctx context.Context, event string, now time.Time) error {
 	t := q.t
-	t.exec.Deadline = now.Add(t.env.rules().QuestionTimeout).UTC()
+	t.exec.Deadline = t.env.In(t.env.rules().QuestionTimeout).UTC()
 	if event == "" {
 		q.schedule(q.due())
 		return nil // not sent yet: Look checks again
@@ -192,7 +192,7 @@ func (e *Env) AskAgain(ctx context.Context) error {
 		}
 		t := e.Task(rec)
 		t.exec.Room, t.exec.QuestionEvent = e.ID, ""
-		t.exec.Deadline = e.Now().Add(e.rules().QuestionTimeout).UTC()
+		t.exec.Deadline = e.In(e.rules().QuestionTimeout).UTC()
 		q := t.Question()
 		if err := e.Journal.Wait(ctx, t.Row(), e.Room.Render(ctx, q.messages(ctx, "", "")...)); err != nil {
 			return fmt.Errorf("ask again: %w", err)
