@@ -80,7 +80,10 @@ func firstCommand(b *testing.B, spec Spec, profile string) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	limits, _ := spec.resources(hostOf(b))
+	limits, err := spec.resources(hostOf(b))
+	if err != nil {
+		b.Fatal(err)
+	}
 	run := RunSpec{ID: "r", Argv: []string{"true"}}
 	request, err := json.Marshal(run)
 	if err != nil {

@@ -98,11 +98,14 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	}
 	e.container.ID, e.container.strength = data.ID, data.Config.Labels[labelStrength]
 	e.container.init, e.container.misfit = initOf(data), cmp.Or(e.spec.under(data), e.spec.limited(data))
-	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil ||
+	e.container.Outdated = data.Config.Labels[labelProfile] != theProfile().name || e.container.misfit != nil || !verifiesMounts(e.container.strength) ||
 		e.container.init != initMount && e.spec.Inits != "" && executable(e.spec.Inits)
 	if stale, err := e.stale(ctx, data); err != nil {
 		return false, err
 	} else if stale {
+		if err := e.Limited(ctx, e.spec); err != nil {
+			return false, err // there would be no other container
+		}
 		if err := e.keepPackages(ctx, data); err != nil {
 			return false, err
 		}

@@ -26,6 +26,11 @@ func (h host) can(controller string) bool { return slices.Contains(h.controllers
 // limiting are the controllers that limits need: see Spec.resources.
 var limiting = []string{"memory", "cpu", "pids"}
 
+// complete reports whether the host can set every limit.
+func (h host) complete() bool {
+	return !slices.ContainsFunc(limiting, func(controller string) bool { return !h.can(controller) })
+}
+
 // about returns what decides how containers are created, and caches the answer. Podman
 // runs a package manager several times for its own, which takes 0.1 to 0.2 s of the
 // host's processors. So it is asked only if this process cannot tell by itself.
@@ -46,8 +51,11 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 	if err != nil {
 		return host{}, err
 	}
-	p.host = &host{rootless: info.Host.Security.Rootless, controllers: info.Host.CgroupControllers}
-	return *p.host, nil
+	h := host{rootless: info.Host.Security.Rootless, controllers: info.Host.CgroupControllers}
+	if h.complete() { // otherwise somebody may add what is missing
+		p.host = &h
+	}
+	return h, nil
 }
 
 // rootful returns the host of a service that certainly belongs to root and has all
@@ -61,12 +69,7 @@ func rootful(ctx context.Context, socket string, cgroups fs.FS) (h host, ok bool
 		return host{}, false
 	}
 	h.controllers = controllers(cgroups)
-	for _, needed := range limiting {
-		if !h.can(needed) {
-			return host{}, false // podman may know better
-		}
-	}
-	return h, true
+	return h, h.complete() // otherwise podman may know better
 }
 
 // ownerOf returns the user who listens on a socket.

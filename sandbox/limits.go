@@ -12,8 +12,8 @@ import (
 	"matrix-tui/state/sentence"
 )
 
-// ErrUnlimited is an ErrWeak: the container has not every limit of its spec, or the host cannot set one.
-var ErrUnlimited = sentence.New(fmt.Errorf("%w: it would have no limits", ErrWeak), "This host cannot limit what the room's container uses (memory, processors, processes), so I do not run anything in it. The operator can find out more with `matrix-tui doctor`.")
+// ErrUnlimited is an ErrWeak: the container lacks a limit of its spec, or the host cannot set one.
+var ErrUnlimited = sentence.New(fmt.Errorf("%w: it would lack a limit", ErrWeak), "This host cannot limit all that the room's container uses (memory, processors, processes), so I do not run anything in it. The operator can find out more with `matrix-tui doctor`.")
 
 // pids returns the limit on processes and threads of the host. GVisor needs two for each process of the container, and some
 // for itself.

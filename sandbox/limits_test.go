@@ -19,7 +19,7 @@ func TestEnsureWithoutControllers(t *testing.T) {
 	needPodman(t)
 	bare := &Podman{log: zerolog.Nop(), values: testPodman.values, client: testPodman.client, host: &host{rootless: hostOf(t).rootless}}
 	spec := testSpec(t)
-	if _, err := bare.Ensure(t.Context(), spec); !errors.Is(err, ErrUnlimited) || !strings.Contains(sentence.Text(err), "cannot limit") {
+	if _, err := bare.Ensure(t.Context(), spec); !errors.Is(err, ErrUnlimited) || !strings.Contains(sentence.Text(err), "cannot limit all") {
 		t.Errorf("%v, want ErrUnlimited", err)
 	}
 	if err := bare.Limited(t.Context(), spec); !errors.Is(err, ErrUnlimited) {
@@ -38,6 +38,13 @@ func TestEnsureWithoutControllers(t *testing.T) {
 	}
 	if _, err := container.StartRun(t.Context(), RunSpec{ID: "r", Argv: []string{"true"}}); err != nil {
 		t.Error(err)
+	}
+	spec.Memory, spec.Fresh = 256<<20, true
+	if _, err := bare.Ensure(t.Context(), spec); !errors.Is(err, ErrUnlimited) {
+		t.Errorf("%v, want ErrUnlimited", err)
+	}
+	if left, err := containers.Inspect(testPodman.with(t.Context()), NameFor(spec.Room), nil); err != nil || left.ID != container.ID {
+		t.Errorf("the container is gone, although there can be no other: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/containers/podman/v5/pkg/specgen"
 	"golang.org/x/sys/unix"
@@ -39,6 +40,9 @@ func strength(runtime string, slot int, g *specgen.SpecGenerator) string {
 	if limits.Pids != nil {
 		s.PIDs = limits.Pids.Limit
 	}
+	if runtime == Krun { // its virtual machine has one file system, and processors of its own
+		s.Mounts, s.CPU = nil, 0
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // of numbers
@@ -59,6 +63,9 @@ func mounts(g *specgen.SpecGenerator) map[string][]string {
 	}
 	return all
 }
+
+// verifiesMounts reports whether a strength says what mounts there are. Those of earlier versions do not.
+func verifiesMounts(strength string) bool { return strings.Contains(strength, `"Mounts":`) }
 
 // errEarlier: it is not known how strong the container must be.
 var errEarlier = fmt.Errorf("%w: an earlier version of the bot created it", ErrWeak)

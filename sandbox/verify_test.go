@@ -77,7 +77,6 @@ func TestOldImage(t *testing.T) {
 	}
 }
 
-// What doctor does.
 // Two processes check at the same time, such as two doctors or a doctor and an installer.
 func TestCheck(t *testing.T) {
 	needPodman(t)
@@ -133,7 +132,10 @@ func weakly(t *testing.T, spec Spec, lose func(*specgen.SpecGenerator)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits, _ := spec.resources(hostOf(t))
+	limits, err := spec.resources(hostOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	g := spec.generator(imageID, slot, limits)
 	if g.SeccompProfilePath, _, err = writeProfile(spec.Gateway); err != nil {
 		t.Fatal(err)

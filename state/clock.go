@@ -11,8 +11,8 @@ import (
 // Clock is a time that the bot has believed, and how long the host had been running then.
 type Clock struct {
 	Time time.Time     `json:"time"`
-	Boot string        `json:"boot"`           // ID of the boot
-	Up   time.Duration `json:"up"`             // since the boot, ns
+	Boot string        `json:"boot"` // ID of the boot
+	Up   time.Duration `json:"up"`   // since the boot, ns
 	// Behind says that the clock is ahead of Time, Told that the owners know it.
 	Behind bool `json:"behind,omitempty"`
 	Told   bool `json:"told,omitempty"`

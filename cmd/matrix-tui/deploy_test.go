@@ -150,6 +150,16 @@ chmod +x runsc; A[PODMAN]=$PODMAN; is_gvisor ./runsc`, "PODMAN="+c.podman, "FLAG
 	}
 }
 
+// TestKeyrings checks what the installer sets for the kernel's keyrings, of which each running container needs one: from the
+// next boot on, and at once where the host allows that.
+func TestKeyrings(t *testing.T) {
+	out, errs, ok := bash(t, parts+`. "$deploy/host/system.sh"; put() { cat; }; ensure() { shift; echo "$*"; }; need_keyrings`)
+	if !ok || !strings.Contains(out, "\nkernel.keys.maxkeys = 20000\nkernel.keys.maxbytes = 2000000\n") ||
+		!strings.HasSuffix(out, "\nhas_keyrings -- raise_keyrings\n") && !strings.Contains(out, "does not let us raise") {
+		t.Errorf("%v, %q, %s", ok, out, errs)
+	}
+}
+
 // TestTidy lets upkeep remove images from a store of the test's own.
 func TestTidy(t *testing.T) {
 	if os.Getenv("MATRIX_TUI_E2E") == "none" {

@@ -28,7 +28,7 @@ func checkLimits(ctx context.Context, cfg *Config, podman *sandbox.Podman) findi
 
 // unlimited says what an operator can do about sandbox.ErrUnlimited.
 func unlimited(err error) finding {
-	return bad("isolation: no task runs, because containers would have no limits: for rootless podman, systemd must delegate the controllers memory, cpu and pids to the bot's user, which ./deploy/install sets up; or set SANDBOX_MEMORY, SANDBOX_CPUS or SANDBOX_PIDS to 0 to do without that limit (%v)", err)
+	return bad("isolation: no task runs, because this host cannot set every limit of a container: for rootless podman, systemd must delegate the controllers memory, cpu and pids to the bot's user. ./deploy/install sets that up, and it takes effect when user@UID.service starts, as at a reboot. Or set SANDBOX_MEMORY, SANDBOX_CPUS or SANDBOX_PIDS to 0 to do without that limit (%v)", err)
 }
 
 // noLimits names the limits that the settings have turned off.
@@ -45,7 +45,7 @@ func noLimits(cfg *Config) string {
 	if len(off) == 0 {
 		return ""
 	}
-	return "; BUT one room can use up the host, because a setting that is 0 means no limit: " + strings.Join(off, ", ")
+	return "; one room can use up the host, because these limits are turned off: " + strings.Join(off, ", ")
 }
 
 // checkIsolation starts a container and has it verified from inside.
@@ -61,7 +61,7 @@ func checkIsolation(ctx context.Context, cfg *Config, podman *sandbox.Podman) fi
 	case errors.Is(err, sandbox.ErrRuntime):
 		return bad("isolation: no task runs (%v)", err)
 	case errors.Is(err, sandbox.ErrWeak):
-		return bad("isolation: no task runs (%v): look for settings in /etc/containers that weaken containers; podman %s or later with crun or runc applies all that the bot asks for", err, minPodman)
+		return bad("isolation: no task runs (%v): look for settings of podman that weaken containers, in /etc/containers and /usr/share/containers (an empty /etc/containers/mounts.conf turns off the mounts of the latter); podman %s or later with crun or runc applies all that the bot asks for", err, minPodman)
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
 	}

@@ -62,10 +62,13 @@ rootless() {
 	uid=$(id -u "$BOT" 2>/dev/null || echo UID) # may not exist yet in a dry run
 	SOCKET=unix:///run/user/$uid/podman/podman.sock
 	ensure "adding subordinate user IDs for $BOT" has_subids -- give_subids
-	# Without this, limits on CPUs and files have no effect on a user's containers.
+	# Without this, a user's containers have no limits on processors, and the bot runs nothing in them.
+	local before=$CHANGES
 	put 0644 "/etc/systemd/system/user@$uid.service.d/matrix-tui.conf" <<<$'# Written by matrix-tui (deploy/install).\n[Service]\nDelegate=cpu cpuset io memory pids'
-	need_keyrings
 	reload
+	# A user's manager sees at its start what is delegated to it.
+	[ "$CHANGES" = "$before" ] || [ "$DRY" = yes ] || systemctl -q try-restart "user@$uid.service"
+	need_keyrings
 	ensure "enabling lingering for $BOT" test -e "/var/lib/systemd/linger/$BOT" -- loginctl enable-linger "$BOT"
 	ensure "starting $BOT's services" systemctl -q is-active "user@$uid.service" -- systemctl start "user@$uid.service"
 	# An existing vfs store stays, and an old kernel has no rootless overlay.

@@ -39,7 +39,9 @@ type Strength struct {
 // finds in itself holds for everything that it starts.
 func weaknesses(strength string) (string, error) {
 	var s Strength
-	if err := json.Unmarshal([]byte(strength), &s); err != nil {
+	in := json.NewDecoder(strings.NewReader(strength))
+	in.DisallowUnknownFields() // of a newer bot: what this one does not know it cannot verify
+	if err := in.Decode(&s); err != nil {
 		return "", fmt.Errorf("read strength: %w", err)
 	}
 	weak := s.inFiles("/")

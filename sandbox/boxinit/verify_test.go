@@ -83,7 +83,15 @@ func TestWeaknessesInFiles(t *testing.T) {
 		"gVisor's mounts": {Strength{Runtime: GVisor, Capabilities: 0xeb, Mounts: full.Mounts}, map[string]string{
 			"proc/self/mountinfo": "16 15 0:18 / / rw - 9p none rw\n18 16 0:19 / /dev rw,nosuid - dev none rw\n24 18 0:25 / /dev/shm rw,nosuid - 9p none rw\n" +
 				"25 16 0:26 / /workspace rw - 9p none rw\n32 16 0:32 / /tmp rw - tmpfs none rw\n23 16 0:24 / /boxinit ro - 9p none ro\n33 16 0:32 / /mnt rw - 9p none rw\n",
-		}, []string{"the mount at /boxinit is not nosuid", "there is a mount at /mnt"}},
+		}, []string{"there is a mount at /mnt"}},
+		"gVisor's mounts, writable": {Strength{Runtime: GVisor, Capabilities: 0xeb, Mounts: full.Mounts}, map[string]string{
+			"proc/self/mountinfo": "16 15 0:18 / / rw - 9p none rw\n25 16 0:26 / /workspace rw - 9p none rw\n23 16 0:24 / /boxinit rw - 9p none ro\n",
+		}, []string{"the mount at /boxinit is not ro"}},
+		"a time zone, and hidden folders": {full, map[string]string{"proc/self/mountinfo": strong["proc/self/mountinfo"] +
+			"20 1 8:1 /zone /usr/share/zoneinfo/Etc/UTC rw - ext4 /dev/sda rw\n21 2 0:30 /crun/.empty-directory /proc/acpi ro - overlay overlay rw\n" +
+			"22 2 0:30 /crun/.empty-directory /proc/scsi rw - overlay overlay rw\n23 1 0:30 /x/.empty-directory /mnt ro - overlay overlay rw\n"}, []string{
+			"there is a mount at /mnt", "there is a mount at /proc/scsi",
+		}},
 		"gVisor of 2024, without ambient capabilities": {Strength{Runtime: GVisor, Capabilities: 0xeb}, map[string]string{
 			"proc/self/status": "NoNewPrivs:\t1\nCapInh:\t0\nCapPrm:\t0\nCapEff:\t0\nCapBnd:\teb\nSeccomp:\t0\n",
 		}, nil},
