@@ -90,6 +90,10 @@ func (e *ensuring) step(ctx context.Context) (done bool, err error) {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return false, e.create(ctx)
+	case errors.Is(err, errHalfRemoved) && !e.remade:
+		e.remade = true
+		e.log.Warn().Err(err).Str("container", e.spec.Name).Str("room", e.spec.Room).Msg("the container's removal was interrupted: finishing it")
+		return false, e.removeRest(ctx, e.spec.Name, e.spec.Room)
 	case err != nil:
 		return false, err
 	}

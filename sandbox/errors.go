@@ -58,6 +58,8 @@ var texts = []struct {
 	{"no container with name or ID", ErrNotFound},
 	{"no such volume", ErrNotFound},
 
+	{"container not known", errHalfRemoved}, // to containers/storage
+
 	{"image not known", ErrImageMissing},
 	{"no such image", ErrImageMissing},
 	{"already in use", ErrNameTaken},

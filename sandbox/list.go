@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
 // Info describes one container in a List.
@@ -127,6 +129,28 @@ func (p *Podman) remove(ctx context.Context, id string) error {
 		return nil
 	}
 	return err
+}
+
+// errHalfRemoved means that podman died while it removed the container: it is listed, but its files are gone, and podman
+// cannot inspect or start it.
+var errHalfRemoved = sentence.New(errors.New("half-removed container"), "Podman was interrupted while it removed the room's container. The operator can remove the rest with `podman rm --force`.")
+
+// removeRest removes what is left of a room's container: see errHalfRemoved. The container of another room is left alone:
+// ErrNameTaken.
+func (p *Podman) removeRest(ctx context.Context, name, room string) error {
+	all, err := p.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		switch {
+		case one.Name == name && one.Room == room:
+			return p.remove(ctx, one.ID)
+		case one.Name == name:
+			return fmt.Errorf("container %s is labelled for room %q: %w", name, one.Room, ErrNameTaken)
+		}
+	}
+	return nil // removed meanwhile
 }
 
 // Restart stops everything in the container and starts it again. The log says why.

@@ -85,6 +85,10 @@ func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error
 		}
 		p.uses.forget(name)
 		p.ensured.Delete(name)
+	case errors.Is(err, errHalfRemoved):
+		if err := p.removeRest(ctx, name, room); err != nil {
+			return err
+		}
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}

@@ -13,12 +13,15 @@ import (
 	"matrix-tui/state/retry"
 )
 
+// podmanTime is how long a task that has not started waits for podman's service.
+const podmanTime = 5 * time.Minute
+
 // ensure starts the room's container. If podman's service is unreachable, it retries for
-// 30 seconds, or until the deadline of a run that has started.
+// podmanTime, or until the deadline of a run that has started.
 func (a *attempt) ensure(ctx context.Context, started bool) (*sandbox.Container, error) {
 	rec := &a.task.rec
 	fresh := !started && rec.Tries <= 1 && (rec.Approved == nil || rec.Approved.Over) // never replace it within a task
-	until := time.Now().Add(30 * time.Second)
+	until := time.Now().Add(podmanTime)
 	if started && rec.Deadline.After(until) {
 		until = rec.Deadline
 	}

@@ -1,0 +1,97 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"golang.org/x/sys/unix"
+)
+
+// A container of which podman has removed the files before it was killed is removed for good, and another one is created on
+// the room's volumes. That of another room is left alone.
+func TestHalfRemoved(t *testing.T) {
+	info, err := needPodman(t).info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Store.GraphDriverName != "overlay" {
+		skipHost(t, "podman's storage driver is "+info.Store.GraphDriverName)
+	}
+	root := t.TempDir()
+	t.Cleanup(func() { unmountBelow(t, root) })
+	service := startService(t, "--root", root, "--runroot", t.TempDir(), "--storage-driver", "overlay", "--storage-opt", "overlay.imagestore="+info.Store.GraphRoot)
+	p := service.connect()
+	spec := testSpec(t)
+	spec.Name = NameFor(spec.Room)
+	container, err := p.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sweep(t, p, spec.Room, spec.Name) })
+	sh(t, container, "echo kept > /workspace/note")
+	halve := func() {
+		t.Helper()
+		if err := p.Stop(t.Context(), spec.Name); err != nil {
+			t.Fatal(err)
+		}
+		service.kill()
+		path := filepath.Join(root, "overlay-containers", "containers.json")
+		data, err := os.ReadFile(path)
+		var list []map[string]any
+		if err == nil {
+			err = json.Unmarshal(data, &list)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err = json.Marshal(slices.DeleteFunc(list, func(c map[string]any) bool { return c["id"] == container.ID }))
+		if err == nil {
+			err = os.WriteFile(path, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		service.start()
+		if _, err := containers.Inspect(p.with(t.Context()), container.ID, nil); err == nil {
+			t.Fatal("podman still knows the container")
+		}
+	}
+	halve()
+	if err := p.Remove(t.Context(), spec.Name, testRoom(t), ""); !errors.Is(err, ErrNameTaken) {
+		t.Errorf("as another room's: %v", err)
+	}
+	before := container.ID
+	if container, err = p.Ensure(t.Context(), spec); err != nil || !container.Created || container.ID == before {
+		t.Fatalf("%+v, %v", container, err)
+	}
+	if got := sh(t, container, "cat /workspace/note"); got != "kept" {
+		t.Errorf("/workspace/note has %q", got)
+	}
+	halve()
+	if err := p.Remove(t.Context(), spec.Name, spec.Room, ""); err != nil {
+		t.Error(err)
+	}
+	if left, err := p.List(t.Context()); err != nil || len(left) > 0 {
+		t.Errorf("left: %+v, %v", left, err)
+	}
+}
+
+// unmountBelow unmounts what podman has mounted in its storage, which would keep that from being removed.
+func unmountBelow(t *testing.T, root string) {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, line := range slices.Backward(strings.Split(string(data), "\n")) {
+		if fields := strings.Fields(line); len(fields) > 4 && strings.HasPrefix(fields[4], root+"/") {
+			_ = unix.Unmount(fields[4], unix.MNT_DETACH)
+		}
+	}
+}
