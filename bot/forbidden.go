@@ -11,26 +11,32 @@ import (
 	"matrix-tui/state/event"
 )
 
-// refusal is what the homeserver has refused most recently, and since when. It belongs to one goroutine.
-type refusal struct {
-	what  string
-	first time.Time
-}
+// refusal is what the homeserver has refused, and since when. It belongs to one goroutine.
+type refusal map[string]time.Time
+
+// maxRefusals is how many refusals are remembered; more than one event causes.
+const maxRefusals = 8
 
 // again reports whether what has failed with err must be tried again: if err may go away, and for a while also after a
 // refusal. One proves nothing: an invitation can arrive before its server knows of it, and a join is refused while another
 // one is in progress. Only what is wrong with the request itself is final at once.
 func (f *refusal) again(what string, err error) bool {
 	if err == nil || matrix.IsRejected(err) {
+		delete(*f, what)
 		return false
 	}
 	if matrix.Temporary(err) {
 		return true
 	}
-	if f.what != what {
-		f.what, f.first = what, time.Now()
+	first, known := (*f)[what]
+	if !known {
+		if *f == nil || len(*f) >= maxRefusals {
+			*f = refusal{}
+		}
+		first = time.Now()
+		(*f)[what] = first
 	}
-	return time.Since(f.first) < refusedTime
+	return time.Since(first) < refusedTime
 }
 
 // forbidden handles a refusal that is not about what is sent, such as M_FORBIDDEN. If the bot is not in the room, or its

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,12 +68,37 @@ func TestMayJoinLater(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDeciding(t, everything)
 			d.refusing(map[string][]string{"POST /join": {c.answer}})
-			d.refusal = refusal{"join " + c.before, time.Now().Add(-c.refused)}
+			d.refusal = refusal{"join " + c.before: time.Now().Add(-c.refused)}
 			invite := state.Event{Event: event.Event{ID: "$this", Time: time.Now().Add(-c.invited)}}
 			if got := d.mayJoinLater(d.bot.account.Join(t.Context(), d.id), invite); got != c.want {
 				t.Errorf("mayJoinLater() = %t, want %t", got, c.want)
 			}
 		})
+	}
+}
+
+// refusedBefore lets what was refused count as refused for long.
+func (d *deciding) refusedBefore() {
+	for what, first := range d.refusal {
+		d.refusal[what] = first.Add(-refusedTime)
+	}
+}
+
+// An invitation that can neither be accepted nor declined ends, as one that was withdrawn before the bot came to it.
+func TestRefusedInvitation(t *testing.T) {
+	d := newDeciding(t, everything)
+	no := slices.Repeat([]string{"403 M_FORBIDDEN"}, 9)
+	d.refusing(map[string][]string{"POST /join": no, "POST /leave": no})
+	row := syntheticEvent(d.id, event.TypeInvite, "@ann:here", "s1", event.Body{Member: &event.Member{Membership: "invite"}})
+	if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{row}); err != nil {
+		t.Fatal(err)
+	}
+	tries := 1
+	for ; d.doInvite(t.Context(), row) != nil && tries < 9; tries++ {
+		d.refusedBefore()
+	}
+	if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 || tries != 3 {
+		t.Errorf("%d tries, want 3; %d are left, %v", tries, len(left), err)
 	}
 }
 
@@ -110,7 +136,7 @@ func TestRefusedOnce(t *testing.T) {
 			tries := 1
 			for ; d.doInvite(t.Context(), row) != nil && tries < 9; tries++ {
 				if c.pause {
-					d.refusal.first = d.refusal.first.Add(-refusedTime)
+					d.refusedBefore()
 				}
 			}
 			if left, err := d.bot.Journal.Pending(t.Context(), d.id, 0, 9); err != nil || len(left) > 0 {
