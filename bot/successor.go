@@ -27,7 +27,7 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	}
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	joined, err := r.enterSuccessor(call, successor)
+	joined, err := r.enterSuccessor(call, successor, &r.moved)
 	if errors.Is(err, errNoSuccessor) {
 		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
 		return r.finish(ctx, row)
@@ -79,9 +79,10 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 
 // joinLater goes on joining the successor for a while, because one refusal proves nothing: doGreeting continues.
 func (r *room) joinLater(ctx context.Context, successor string) {
+	var refused refusal // the tasks worker has its own
 	for again := retry.New(time.Second, 10*time.Second).Until(time.Now().Add(refusedTime)); ; {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		joined, err := r.enterSuccessor(call, successor)
+		joined, err := r.enterSuccessor(call, successor, &refused)
 		cancel()
 		if joined || errors.Is(err, errNoSuccessor) || again.Wait(ctx, errNoSuccessor) != nil {
 			return
@@ -138,7 +139,7 @@ var errNoSuccessor = errors.New("not a successor of this room")
 // homeserver does not permit it. It returns errNoSuccessor, after leaving again,
 // if the room does not name this one as its predecessor: a tombstone can name any
 // room, and this room's content must not reach other people.
-func (r *room) enterSuccessor(ctx context.Context, successor string) (joined bool, err error) {
+func (r *room) enterSuccessor(ctx context.Context, successor string, refused *refusal) (joined bool, err error) {
 	was, err := r.bot.isIn(ctx, successor)
 	if err != nil {
 		return false, err
@@ -155,7 +156,7 @@ func (r *room) enterSuccessor(ctx context.Context, successor string) (joined boo
 		return err == nil, err
 	}
 	if !was {
-		if err := r.bot.account.Leave(ctx, successor); r.moved.again("leave "+successor, err) {
+		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {
 			return false, fmt.Errorf("leave room: %w", err)
 		}
 	}

@@ -48,17 +48,17 @@ func TestUnreadableSuccessor(t *testing.T) {
 	}
 	defer d.bot.account.Close()
 	for range 2 {
-		if joined, err := d.enterSuccessor(t.Context(), "!house:here"); joined || err == nil || errors.Is(err, errNoSuccessor) {
+		if joined, err := d.enterSuccessor(t.Context(), "!house:here", &d.moved); joined || err == nil || errors.Is(err, errNoSuccessor) {
 			t.Errorf("joined: %v, %v", joined, err)
 		}
 	}
 	if left > 0 {
 		t.Error("it has left a room that it could not read")
 	}
-	if _, err := d.enterSuccessor(t.Context(), "!house:here"); !errors.Is(err, errNoSuccessor) || left != 1 {
+	if _, err := d.enterSuccessor(t.Context(), "!house:here", &d.moved); !errors.Is(err, errNoSuccessor) || left != 1 {
 		t.Errorf("a malformed event: left %d times, %v", left, err)
 	}
-	if joined, err := d.enterSuccessor(t.Context(), "!house:here"); !joined || err != nil {
+	if joined, err := d.enterSuccessor(t.Context(), "!house:here", &d.moved); !joined || err != nil {
 		t.Errorf("joined: %v, %v", joined, err)
 	}
 }
@@ -68,7 +68,7 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	d := newDeciding(t, everything)
 	answers := map[string][]string{"POST /join": {"403 M_FORBIDDEN", "403 M_FORBIDDEN"}}
 	d.refusing(answers)
-	if joined, err := d.enterSuccessor(t.Context(), "!house:here"); joined || err != nil {
+	if joined, err := d.enterSuccessor(t.Context(), "!house:here", &d.moved); joined || err != nil {
 		t.Fatalf("joined: %v, %v", joined, err)
 	}
 	d.joinLater(t.Context(), "!house:here")
