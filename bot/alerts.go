@@ -40,17 +40,31 @@ func (b *Bot) checkHost(ctx context.Context) {
 		if matrix.IsRejected(err) {
 			b.log.Error().Err(err).Str("room", room).Msg("the homeserver rejects an alert")
 			_, said := substitute(state.Message{Kind: state.KindAlert, Type: event.TypeMessage}, *m, err)
-			_, err = b.account.Send(call, room, event.TypeMessage, "", matrix.Text(said))
+			_, err = b.account.Send(call, room, event.TypeMessage, "", inPlaceOf(*m, said))
 		}
 		if err != nil {
 			b.log.Warn().Err(err).Str("room", room).Bool("short", short).Msg("cannot send alert")
 		}
-		if err == nil || matrix.Temporary(err) || matrix.IsNotEncrypted(err) || ctx.Err() != nil {
-			return err == nil, false
-		}
-		may, err := b.account.MaySend(call, room, event.TypeMessage)
-		return false, err == nil && !may
+		return err == nil, b.refusesAlerts(call, room, err)
 	})
+}
+
+// refusesAlerts reports whether a room that did not take an alert because of err is given up, so that other rooms get it:
+// the bot cannot encrypt for it or may not send there, or the homeserver goes on refusing.
+func (b *Bot) refusesAlerts(ctx context.Context, room string, err error) bool {
+	switch {
+	case err == nil:
+		delete(b.unalerted, room)
+		return false
+	case matrix.Temporary(err), matrix.IsNotEncrypted(err), ctx.Err() != nil:
+		return false
+	case !matrix.IsAnswer(err):
+		return true
+	}
+	if may, unknown := b.account.MaySend(ctx, room, event.TypeMessage); unknown == nil && !may {
+		return true
+	}
+	return !b.unalerted.again(room, err)
 }
 
 // tellOwners queues a message for the owners in the room for alerts or, if it is none of

@@ -57,8 +57,9 @@ type Bot struct {
 	pairing *policy.Pairing
 	count   *metrics.Counters
 
-	receipts queue.Newest // newest stored event by room, for read receipts
-	watch    *alert.Watch
+	receipts  queue.Newest // newest stored event by room, for read receipts
+	watch     *alert.Watch
+	unalerted refusal // what refuses alerts, by room; used by watch.Look only
 
 	updating  atomic.Value // string: event ID of the order whose update this process has started
 	checked   bool         // the homeserver has the newest known event; of the goroutine that syncs

@@ -43,15 +43,7 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 		told = message{}
 	}
 	if kind, said := substitute(row, told, err); said != "" {
-		m := matrix.Text(said)
-		m.RelatesTo = told.RelatesTo
-		if told.MsgType == matrix.MsgNotice {
-			m.MsgType = matrix.MsgNotice
-		}
-		if told.Mentions != nil {
-			m.Mentions = told.Mentions
-		}
-		sentence := o.room.out(kind, row.Txn+instead, m)
+		sentence := o.room.out(kind, row.Txn+instead, inPlaceOf(told, said))
 		sentence.Task, sentence.Number = row.Task, row.Number
 		if err := b.Journal.Queue(ctx, sentence); err != nil {
 			return err
@@ -64,6 +56,19 @@ func (o *outbox) rejected(ctx context.Context, row state.Message, err error) err
 		o.room.tasks.Wake()
 	}
 	return b.Journal.MarkRefused(ctx, row.Txn, err.Error())
+}
+
+// inPlaceOf returns a sentence with what surrounds the text of a message.
+func inPlaceOf(told message, said string) *message {
+	m := matrix.Text(said)
+	m.RelatesTo = told.RelatesTo
+	if told.MsgType == matrix.MsgNotice {
+		m.MsgType = matrix.MsgNotice
+	}
+	if told.Mentions != nil {
+		m.Mentions = told.Mentions
+	}
+	return m
 }
 
 // instead ends the transaction IDs of substitutes. They have no substitute themselves.
