@@ -203,7 +203,7 @@ func (b *Bot) verify(ctx context.Context, e event.Event) {
 	if !request && !strings.HasPrefix(e.Type, "m.key.verification.") {
 		return
 	}
-	if b.isSelf(e.Sender) || b.now().Sub(e.Time) > 10*time.Minute {
+	if b.isSelf(e.Sender) || b.account.Now().Sub(e.Time) > 10*time.Minute {
 		return
 	}
 	_ = b.account.ProcessVerification(ctx, e)
