@@ -36,7 +36,7 @@ func (b *Bot) read(ctx context.Context, batch *matrix.Sync, last string, before,
 			return err
 		})
 		if isPanic(err) {
-			one, err = timeline.Unread(batch, name, now[name]), nil
+			one, err = b.timeline.Unread(ctx, batch, name, last, now[name])
 		}
 		if err != nil {
 			return all, err

@@ -70,20 +70,29 @@ func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string
 	return b, nil
 }
 
-// Unread is Read without looking at the events.
-func Unread(batch *matrix.Sync, name string, now bool) (b Batch) {
-	joined, encrypted := batch.Joined[name], state.EncryptedNever
+// Unread is Read without looking at more of the events than their time.
+func (r *Reader) Unread(ctx context.Context, batch *matrix.Sync, name, last string, now bool) (b Batch, err error) {
+	joined := batch.Joined[name]
+	gap := state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: state.EncryptedNever}
 	if now {
-		encrypted = state.EncryptedAll
+		gap.Encrypted = state.EncryptedAll
 	}
-	fresh := batch.Since != ""
+	fresh := true
+	if batch.Since == "" {
+		arrived, err := r.Journal.LastArrival(ctx, name)
+		if err != nil {
+			return b, err
+		}
+		fresh = last != "" || !arrived.IsZero()
+		gap.Since = startOver(arrived)
+	}
 	if fresh && joined.Limited && joined.PrevBatch != "" {
-		b.Gaps = append(b.Gaps, state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: encrypted})
+		b.Gaps = append(b.Gaps, gap)
 	}
 	for _, e := range joined.Timeline {
-		b.Events = append(b.Events, Event{e, fresh, now})
+		b.Events = append(b.Events, Event{e, fresh && !e.Time.Before(gap.Since), now})
 	}
-	return b
+	return b, nil
 }
 
 // clockSlack is how far the clocks of homeservers may differ from this host's.

@@ -117,7 +117,7 @@ func TestIsLimited(t *testing.T) {
 }
 
 // An initial sync continues from what is known of each room. Only where nothing is known,
-// and there was no token, its events are context.
+// and there was no token, its events are context. Unread comes to the same.
 func TestRead(t *testing.T) {
 	now := time.Now()
 	say := func(id string, at time.Time) event.Event {
@@ -160,6 +160,16 @@ func TestRead(t *testing.T) {
 			got, err := New(journal, account).Read(t.Context(), batch, "!den:here", c.last, false, false)
 			if err != nil {
 				t.Fatal(err)
+			}
+			unread, err := New(journal, account).Unread(t.Context(), batch, "!den:here", c.last, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got.Events, unread.Events); diff != "" {
+				t.Errorf("unread (-read +unread):\n%s", diff)
+			}
+			if c.gap && !cmp.Equal(got.Gaps, unread.Gaps) {
+				t.Errorf("gaps of the unread: %+v", unread.Gaps)
 			}
 			if gap := len(got.Gaps) == 1; gap != c.gap {
 				t.Errorf("gaps: %+v", got.Gaps)
