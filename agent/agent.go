@@ -117,7 +117,7 @@ type Ended string
 const (
 	// Completed: the task has an answer.
 	Completed Ended = "completed"
-	// Empty: the model's last answer has no text. See Outcome.WithPrompt.
+	// Empty: the model's last answer has no text, or was cut off at the model's output limit. See Outcome.WithPrompt.
 	Empty Ended = "empty"
 	// ModelError: the model's API rejected a request or failed: overload, quota, 5xx.
 	ModelError Ended = "model_error"

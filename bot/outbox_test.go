@@ -105,6 +105,7 @@ func TestSubstitute(t *testing.T) {
 		{"o0", state.KindFile, event.TypeMessage, refused, "cannot send the file `owl.png`, because the homeserver rejects it"},
 		{"0-g", state.KindGreeting, event.TypeMessage, refused, "I am here"},
 		{"0-code", state.KindPairing, event.TypeMessage, refused, "about pairing, but the homeserver rejects it"},
+		{"0-unread", state.KindUnread, event.TypeMessage, refused, "missed messages here, and cannot say more, because the homeserver rejects it"},
 		{"0-alert", state.KindAlert, event.TypeMessage, refused, "an alert for my owners, but the homeserver rejects it"},
 		{"0-u0", state.KindUpdate, event.TypeMessage, refused, "news about the update, but the homeserver rejects it"},
 		{"0-t", state.KindArrival, event.TypeMessage, refused, "received over HTTP"},

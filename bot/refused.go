@@ -105,7 +105,9 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 	case state.KindGreeting:
 		return row.Kind, "👋 I am here. I have a longer greeting, but " + why + ". Send `!help` to see what I can do."
 	case state.KindPairing:
-		return row.Kind, "⚠️ I have a message about pairing, but " + why + ". Ask one of my owners to allow you with `!policy allow`."
+		return row.Kind, "⚠️ I have a message about pairing, but " + why + ". Send me a message: if I do not answer, ask one of my owners to allow you with `!policy allow`."
+	case state.KindUnread:
+		return row.Kind, "⚠️ I missed messages here, and cannot say more, because " + why + ". If I did not react to something, send it again."
 	case state.KindAlert:
 		return row.Kind, "⚠️ I have an alert for my owners, but " + why + ". `matrix-tui doctor` and my log on the host say more."
 	case state.KindUpdate:

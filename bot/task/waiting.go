@@ -139,7 +139,7 @@ func (e *Env) GiveUpAsking(ctx context.Context, key string, n int) error {
 		return fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
-	if err := t.exec.Fail("The homeserver rejects my question.", time.Now()); err != nil {
+	if err := t.exec.Fail("I cannot show my question.", time.Now()); err != nil {
 		return err
 	}
 	return t.Question().end(ctx, agent.Crashed)
