@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,22 +35,26 @@ func (o *outbox) unrelated(ctx context.Context, row state.Message, content json.
 }
 
 // rejected queues a sentence in place of a message that can never be sent: nobody waits in vain. A task whose question
-// cannot be shown in any way ends.
+// cannot be shown in any way ends, and so does one that asks about a command that cannot be shown completely.
 func (o *outbox) rejected(ctx context.Context, row state.Message, err error) error {
 	b := o.room.bot
 	b.log.Error().Err(err).Str("room", row.Room).Str("txn", row.Txn).Msg("the message is given up")
+	held, failed := o.isHeld(ctx, row)
+	if failed != nil {
+		return failed
+	}
 	var told message
 	if err := json.Unmarshal(row.Content, &told); err != nil {
 		told = message{}
 	}
-	if kind, said := substitute(row, told, err); said != "" {
+	if kind, said := substitute(row, told, err); said != "" && !held {
 		sentence := o.room.out(kind, row.Txn+instead, inPlaceOf(told, said))
 		sentence.Task, sentence.Number = row.Task, row.Number
 		if err := b.Journal.Queue(ctx, sentence); err != nil {
 			return err
 		}
 	}
-	if row.Kind == state.KindQuestion && strings.HasSuffix(row.Txn, instead) {
+	if held || row.Kind == state.KindQuestion && strings.HasSuffix(row.Txn, instead) {
 		if err := o.room.env.GiveUpAsking(ctx, row.Task, row.Number); err != nil {
 			return err
 		}
@@ -69,6 +74,22 @@ func inPlaceOf(told message, said string) *message {
 		m.Mentions = told.Mentions
 	}
 	return m
+}
+
+// isHeld reports whether a message is the newest question of a task, or a part of it, and asks about a command. Nobody may
+// approve what was not shown.
+func (o *outbox) isHeld(ctx context.Context, row state.Message) (bool, error) {
+	if row.Kind != state.KindQuestion && row.Kind != state.KindQuestionPart {
+		return false, nil
+	}
+	rec, err := o.room.bot.Journal.Task(ctx, row.Task)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read task: %w", err)
+	}
+	return rec.HeldCommand != "" && len(rec.Answers) == row.Number, nil
 }
 
 // instead ends the transaction IDs of substitutes. They have no substitute themselves.

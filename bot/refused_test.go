@@ -1,0 +1,73 @@
+package bot
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+)
+
+// waits commits a task that waits for the answer to a question, about a command unless held is "".
+func (d *deciding) waits(held string) (asking state.Task, txn string) {
+	d.t.Helper()
+	d.text("$1", "@ann:here", "paint the shed", 0)
+	d.decides()
+	asking, err := d.bot.Journal.NextTask(d.t.Context(), d.id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	asking.Question, asking.QuestionRoom, asking.HeldCommand = "Which colour?", d.id, held
+	if err := d.bot.Journal.Wait(d.t.Context(), asking, nil); err != nil {
+		d.t.Fatal(err)
+	}
+	return asking, d.env.Task(asking).Question().Txn()
+}
+
+// queues stores an unsent message about the question of a task.
+func (d *deciding) queues(asking state.Task, kind state.Kind, txn string) state.Message {
+	d.t.Helper()
+	row := d.out(kind, txn, matrix.Text("Which colour?"))
+	row.Task = asking.Key
+	if err := d.bot.Journal.Queue(d.t.Context(), row); err != nil {
+		d.t.Fatal(err)
+	}
+	return row
+}
+
+// Nobody can approve a command that was not shown, or not completely.
+func TestRefusedApproval(t *testing.T) {
+	for _, c := range []struct {
+		kind  state.Kind
+		after string // in the transaction ID
+		held  string
+		want  state.TaskState
+	}{
+		{state.KindQuestion, "", "rm -r shed", state.TaskAnswered},
+		{state.KindQuestionPart, "-1", "rm -r shed", state.TaskAnswered},
+		{state.KindQuestion, "", "", state.TaskWaiting},
+		{state.KindReminder, "-w", "rm -r shed", state.TaskWaiting},
+	} {
+		d := newDeciding(t, everything)
+		asking, txn := d.waits(c.held)
+		row := d.queues(asking, c.kind, txn+c.after)
+		for range 2 { // the second time as after a crash
+			if err := d.outbox.rejected(t.Context(), row, errors.New("refused")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rec, err := d.bot.Journal.Task(t.Context(), asking.Key)
+		if err != nil || rec.State != c.want {
+			t.Errorf("%s, %q: the task is %s, %v", c.kind, c.held, rec.State, err)
+		}
+		_, err = d.bot.Journal.Message(t.Context(), row.Txn+instead)
+		if substituted := err == nil; substituted != (c.want == state.TaskWaiting) {
+			t.Errorf("%s, %q: in its place: %v", c.kind, c.held, err)
+		}
+		end, err := d.bot.Journal.Message(t.Context(), asking.Key+"-f0")
+		if told := err == nil && strings.Contains(string(end.Content), "The command was not run."); told != (c.want == state.TaskAnswered) {
+			t.Errorf("%s, %q: the room is told %s, %v", c.kind, c.held, end.Content, err)
+		}
+	}
+}
