@@ -9,6 +9,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
+	"matrix-tui/bot/update"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -158,6 +160,30 @@ func TestPanicOfSync(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "secret words") {
 		t.Errorf("log: %s", log.String())
+	}
+}
+
+// A panic while the agent is started for the next task, or while the bot updates itself, does not keep either from being
+// tried again.
+func TestPanicInBackground(t *testing.T) {
+	d := newDeciding(t, everything)
+	var log strings.Builder
+	d.bot.log = zerolog.New(&log)
+	if err := d.bot.Store.SetContainer(t.Context(), d.id, "sandbox-den"); err != nil {
+		t.Fatal(err)
+	}
+	d.env.Warm, d.env.Keeper = task.NewWarm(1, time.Hour), nil
+	for range 2 {
+		d.env.SignOfLife(t.Context(), 0)
+		d.bot.work.Wait()
+	}
+	if n := strings.Count(log.String(), "panic while working in the background"); n != 2 {
+		t.Errorf("%d panics: %s", n, log.String())
+	}
+	d.bot.Updates = struct{ update.Updater }{}
+	d.selfUpdate(t.Context(), update.Order{}, state.Event{Event: event.Event{Room: d.id, ID: "$1"}})
+	if told, err := d.bot.Journal.NextMessage(t.Context(), d.id); err != nil || !strings.Contains(string(told.Content), "The update failed; I keep running the current release.") {
+		t.Errorf("the room is told %s, %v", told.Content, err)
 	}
 }
 

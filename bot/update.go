@@ -75,7 +75,7 @@ func (r *room) selfUpdate(ctx context.Context, o update.Order, row state.Event) 
 			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot report the update")
 		}
 	}
-	err := r.bot.SelfUpdate(ctx, o, say)
+	err := r.bot.guarded(r.id, "updating", func() error { return r.bot.SelfUpdate(ctx, o, say) })
 	if err == nil || ctx.Err() != nil {
 		return
 	}

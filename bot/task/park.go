@@ -64,13 +64,18 @@ func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
 		return
 	}
 	started := e.Start(func() {
+		looked := false
+		defer func() {
+			if !looked { // also after a panic
+				e.Warm.leave(e.ID, own)
+			}
+		}()
 		_ = retry.Sleep(ctx, wait)
 		done, err := e.Warm.take(ctx)
 		if err == nil {
+			defer done()
 			err = e.renew(ctx, own, create)
-			done()
-		} else {
-			e.Warm.leave(e.ID, own)
+			looked = true
 		}
 		if err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
 			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")

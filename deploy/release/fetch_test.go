@@ -98,6 +98,32 @@ func TestArchiveOfOlderRelease(t *testing.T) {
 	}
 }
 
+// A panic ends the request: the bot goes on, and takes the next one.
+func TestPanicOfUpdate(t *testing.T) {
+	dir, public := packed(t)
+	base := Base(t.TempDir())
+	plant(t, base, two, 0)
+	u := &Updater{Base: base, Running: two, Source: archivePrefix + "file://" + dir, Key: public}
+	for _, event := range []string{"$1", "$2"} {
+		o := Order{Event: event}
+		if known, err := u.Begin(o); known || err != nil {
+			t.Fatal(event, known, err)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("there was no panic")
+				}
+			}()
+			_, err := u.Prepare(t.Context(), o, func(string) { panic("x") })
+			t.Error(err)
+		}()
+		if r, err := base.Read(); err != nil || r.Phase != Failed || !r.Told {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
 // A source that anybody on the way can change needs a key.
 func TestOpenSource(t *testing.T) {
 	for source, open := range map[string]bool{

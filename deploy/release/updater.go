@@ -72,6 +72,12 @@ func (u *Updater) Begin(o Order) (known bool, err error) {
 // it, tries it, and builds its sandbox image. say reports progress. ErrNothingNew ends the request successfully; with
 // every other error the old release continues, and the error is recorded.
 func (u *Updater) Prepare(ctx context.Context, o Order, say func(string)) (Plan, error) {
+	defer func() {
+		if said := recover(); said != nil { // the bot goes on, and may be asked again
+			_ = u.drop(ctx, Plan{}, errors.New("panic"))
+			panic(said)
+		}
+	}()
 	plan, image, err := u.prepare(ctx, o, say)
 	if err != nil {
 		return plan, u.drop(ctx, plan, err)
