@@ -105,8 +105,8 @@ func (r *room) fillPage(ctx context.Context, g state.Gap, again bool) error {
 // unread tells the room that what was said before the last page of a gap is not read.
 func (r *room) unread(last timeline.Page) state.Message {
 	before := ""
-	if n := len(last.Events); n > 0 {
-		before = ", and nothing before " + last.Events[n-1].Time.Format("2 January 2006, 15:04 MST")
+	if !last.Before.IsZero() {
+		before = ", and nothing before " + last.Before.Format("2 January 2006, 15:04 MST")
 	}
 	m := matrix.Notice("⚠️ I missed too many messages here to read them all: I have read only the newest ones" + before + ". If you sent me something earlier, send it again.")
 	return r.out(state.KindUnread, task.Hash(fmt.Sprint(r.id, "\x00", last.Gap.Low))+"-unread", m)

@@ -26,6 +26,7 @@ type Page struct {
 	Gap    state.Gap // for the page after this one
 	Last   bool      // there is no page after this one
 	Short  bool      // it is the last one only because of the limit
+	Before time.Time // if it is Short: nothing from before then is read; zero if that is unknown
 }
 
 // Page requests the next page of a gap. The last page ends at the first event that was
@@ -46,8 +47,11 @@ func (r *Reader) Page(ctx context.Context, g state.Gap, again bool) (p Page, err
 	p.cut(chunk, known, r.Account.UserID())
 	if !p.Last && g.Pages+1 >= maxPages {
 		p.Last, p.Short = true, true
+		if n := len(p.Events); n > 0 {
+			p.Before = p.Events[n-1].Time
+		}
 	}
-	if n := len(p.Events); n > 0 && p.Events[n-1].Time.Before(g.Since) {
+	if !p.Before.IsZero() && p.Before.Before(g.Since) {
 		p.Short = false // what is older is context only
 	}
 	return p, nil
@@ -61,7 +65,7 @@ func (p *Page) cut(chunk []event.Event, known map[string]bool, self string) {
 			return
 		}
 		if int64(len(p.Events)) > p.Gap.Next-p.Gap.Low {
-			p.Last, p.Short = true, true
+			p.Last, p.Short, p.Before = true, true, e.Time
 			return
 		}
 		p.Events = append(p.Events, Event{e, !e.Time.Before(p.Gap.Since), p.Gap.Encrypted != state.EncryptedNever})

@@ -43,6 +43,7 @@ func TestCut(t *testing.T) {
 		{"encryption was enabled", state.Gap{Encrypted: state.EncryptedLater}, []event.Event{say("$3"), on, say("$1")}, nil, []string{"$3+!", "$on+!", "$1+"}, false, false},
 		{"context only", state.Gap{Encrypted: state.EncryptedNever, Since: time.UnixMilli(2500)}, []event.Event{say("$3"), say("$2")}, nil, []string{"$3+", "$2"}, false, false},
 		{"full", state.Gap{Encrypted: state.EncryptedNever, Low: 9}, []event.Event{say("$3"), say("$2"), say("$1")}, nil, []string{"$3+", "$2+"}, true, true},
+		{"full at the end of the page before", state.Gap{Encrypted: state.EncryptedNever, Low: 11}, []event.Event{say("$3")}, nil, nil, true, true},
 		{"full at a known event", state.Gap{Encrypted: state.EncryptedNever, Low: 9}, []event.Event{say("$3"), say("$2"), say("$1")}, []string{"$1"}, []string{"$3+", "$2+"}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -184,19 +185,25 @@ func TestEmptyPage(t *testing.T) {
 		events int
 		last   bool
 		short  bool // the limit ends it
+		before int64
 	}{
-		{state.Gap{Token: "first"}, 0, false, false},
-		{state.Gap{Token: "second"}, 1, false, false},
-		{state.Gap{Token: "second", Pages: maxPages - 2}, 1, false, false},
-		{state.Gap{Token: "second", Pages: maxPages - 1}, 1, true, true},
-		{state.Gap{Token: "second", Pages: maxPages - 1, Since: time.UnixMilli(2)}, 1, true, false},
-		{state.Gap{Token: "third", Pages: maxPages - 1}, 0, true, false},
-		{state.Gap{Token: "stuck"}, 0, true, false},
+		{state.Gap{Token: "first"}, 0, false, false, 0},
+		{state.Gap{Token: "second"}, 1, false, false, 0},
+		{state.Gap{Token: "second", Pages: maxPages - 2}, 1, false, false, 0},
+		{state.Gap{Token: "second", Pages: maxPages - 1}, 1, true, true, 1},
+		{state.Gap{Token: "second", Low: 1}, 0, true, true, 1}, // the page before was full
+		{state.Gap{Token: "second", Low: 1, Since: time.UnixMilli(2)}, 0, true, false, 0},
+		{state.Gap{Token: "second", Pages: maxPages - 1, Since: time.UnixMilli(2)}, 1, true, false, 0},
+		{state.Gap{Token: "third", Pages: maxPages - 1}, 0, true, false, 0},
+		{state.Gap{Token: "stuck"}, 0, true, false, 0},
 	} {
 		c.gap.Room = "!den:here"
 		p, err := r.Page(t.Context(), c.gap, false)
 		if err != nil || len(p.Events) != c.events || p.Last != c.last || p.Short != c.short {
 			t.Errorf("%+v: %d events, last: %v, short: %v, %v", c.gap, len(p.Events), p.Last, p.Short, err)
+		}
+		if c.short && p.Before.UnixMilli() != c.before {
+			t.Errorf("%+v: nothing before %s is read", c.gap, p.Before)
 		}
 	}
 }
