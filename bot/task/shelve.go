@@ -35,6 +35,9 @@ put /root/.gemini/GEMINI.md home-GEMINI.md
 for f in /root/.gemini/tmp/*/memory; do put "$f" "gemini-memory-$(basename "$(dirname "$f")")"; done
 `
 
+// shelveLook bounds a look for the folder while a task is running: a stop request may wait for it.
+const shelveLook = 5 * time.Second
+
 // Shelve moves the notes of earlier tasks out of the agent's sight, into a folder of the
 // workspace that the time of the request names, so that a repeated request uses the same.
 // It returns the path of that folder, "" if there is none: also after an error, because some
@@ -43,12 +46,12 @@ func (e *Env) Shelve(ctx context.Context, requested time.Time, running bool) (fo
 	if e.Store.Container(e.ID) == "" {
 		return "", nil // no task has run yet
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	name, move := "before-"+requested.UTC().Format("2006-01-02-150405.000"), "move"
+	name, move, limit := "before-"+requested.UTC().Format("2006-01-02-150405.000"), "move", time.Minute
 	if running {
-		move = ""
+		move, limit = "", shelveLook
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	folder = workspace.Dir + "/" + name
 	container, err := e.Ensure(ctx, false)
 	if err != nil {
