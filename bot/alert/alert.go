@@ -54,8 +54,15 @@ func diskReading(kind alertKind, what, path string, free Space, reserve uint64) 
 	r.stops = free.Low(reserve)
 	switch {
 	case few:
-		r.now += fmt.Sprintf(", but only %d more files can be created there", free.Files)
-		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes): delete many small files, such as those of rooms that I have left (`matrix-tui rooms -remove-left`), or use a disk with more.", free.LeastFiles)
+		and := "but"
+		if free.Bytes < least {
+			and = "and"
+		}
+		r.now += fmt.Sprintf(", %s only %d more files can be created there", and, free.Files)
+		r.mend = fmt.Sprintf("It needs %d (`df -i` shows them as inodes): delete many small files, such as those of rooms that I have left (`matrix-tui rooms -remove-left`), or use a file system with more inodes.", free.LeastFiles)
+		if free.Bytes < least {
+			r.mend += " It also needs " + text.Size(int64(least)) + ": `podman system df` and `podman image prune` on the host help most."
+		}
 		if r.stops {
 			r.mend = "No task starts until then. " + r.mend
 		}

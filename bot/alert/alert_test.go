@@ -214,6 +214,21 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// A disk that is short of both says what to do about both.
+func TestShortOfBoth(t *testing.T) {
+	few, bytes := "with more inodes.", "It also needs 2 GB"
+	for _, c := range []struct {
+		free uint64
+		now  string
+		both bool
+	}{{2 * lowDisk, "2 GB free, but only 3 more files", false}, {lowDisk, "1 GB free, and only 3 more files", true}} {
+		got := diskReading(alertState, "x", "/x", Space{Bytes: c.free, Files: 3, LeastFiles: 10}, 2*lowDisk)
+		if !got.stops || !strings.Contains(got.now, c.now) || !strings.Contains(got.mend, few) || strings.Contains(got.mend, bytes) != c.both {
+			t.Errorf("%d free: %+v", c.free, got)
+		}
+	}
+}
+
 // The rooms' space is counted only if a disk is short.
 func TestLargest(t *testing.T) {
 	counted := 0
