@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -93,7 +94,7 @@ func (o *outbox) isHeld(ctx context.Context, row state.Message) (bool, error) {
 }
 
 // instead ends the transaction IDs of substitutes. They have no substitute themselves.
-const instead = "-s"
+const instead = task.Instead
 
 // substitute returns what is said in place of a message, of which the content is told, that can never be sent because of
 // err; "" for nothing. Reactions and notices about progress have none: what they announce follows.

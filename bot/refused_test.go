@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/bot/matrix"
 	"matrix-tui/state"
@@ -68,6 +69,42 @@ func TestRefusedApproval(t *testing.T) {
 		end, err := d.bot.Journal.Message(t.Context(), asking.Key+"-f0")
 		if told := err == nil && strings.Contains(string(end.Content), "The command was not run."); told != (c.want == state.TaskAnswered) {
 			t.Errorf("%s, %q: the room is told %s, %v", c.kind, c.held, end.Content, err)
+		}
+	}
+}
+
+// A sentence that took the place of a question is what the reminder is about, and what the next message answers.
+func TestQuestionRefused(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.env.NotifyQuestion, d.env.ExecutionTimeout = true, time.Hour
+	asking, txn := d.waits("")
+	asking.QuestionDeadline = d.env.Now().Add(time.Minute)
+	if err := d.bot.Journal.Wait(t.Context(), asking, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.outbox.rejected(t.Context(), d.queues(asking, state.KindQuestion, txn), errors.New("refused")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.bot.Journal.MarkSent(t.Context(), txn+instead, "$instead"); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := d.env.Look(t.Context(), asking.Key); ended || err != nil {
+		t.Fatal(ended, err)
+	}
+	reminder, err := d.bot.Journal.Message(t.Context(), txn+"-w")
+	if err != nil || reminder.About != txn+instead || !strings.Contains(string(reminder.Content), "/$instead") {
+		t.Errorf("the reminder is about %q, and says %s, %v", reminder.About, reminder.Content, err)
+	}
+	d.text("$early", "@ann:here", "early", time.Minute)
+	d.text("$instead", "@bot:here", "I have a question", 0)
+	d.text("$answer", "@ann:here", "green", 0)
+	for id, want := range map[string]bool{"$early": false, "$answer": true} {
+		row, err := d.bot.Journal.Event(t.Context(), d.id, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.askedBefore(t.Context(), asking, row); got != want || err != nil {
+			t.Errorf("%s is after the question: %v, %v", id, got, err)
 		}
 	}
 }

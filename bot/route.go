@@ -119,7 +119,7 @@ func ofQuestion(stands state.TaskState, n, answers int) verdict {
 // the room's timeline. A message that was written before the question does not
 // answer it.
 func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Event) (bool, error) {
-	sent, err := r.bot.Journal.Message(ctx, r.env.Task(waiting).Question().Txn())
+	sent, err := r.env.Shown(ctx, r.env.Task(waiting).Question().Txn())
 	if err == nil && sent.Event != "" {
 		var echo state.Event
 		if echo, err = r.bot.Journal.Event(ctx, r.id, sent.Event); err == nil {

@@ -37,9 +37,24 @@ func (q Question) Line(ctx context.Context) string {
 	return text.Code(first) + " " + link(ctx, q.t, q.Txn())
 }
 
+// Instead follows a message's transaction ID in that of the sentence that took its place.
+const Instead = "-s"
+
+// Shown returns a message of the bot, or the sentence that took its place because the homeserver rejects it.
+func (e *Env) Shown(ctx context.Context, txn string) (state.Message, error) {
+	sent, err := e.Journal.Message(ctx, txn)
+	if err != nil || sent.Status != state.Refused {
+		return sent, err
+	}
+	if other, err := e.Journal.Message(ctx, txn+Instead); !errors.Is(err, state.ErrNotFound) {
+		return other, err
+	}
+	return sent, nil
+}
+
 // link returns a matrix.to link to a message of the bot, or "" if it is not in the room yet.
 func link(ctx context.Context, t *Task, txn string) string {
-	sent, err := t.env.Journal.Message(ctx, txn)
+	sent, err := t.env.Shown(ctx, txn)
 	if err != nil || sent.Event == "" {
 		return ""
 	}

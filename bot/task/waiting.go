@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,9 +113,13 @@ func (q Question) posted(ctx context.Context, event string, now time.Time) error
 // remind queues the reminder; its transaction ID makes a second one impossible.
 func (q Question) remind(ctx context.Context, now time.Time) error {
 	t, txn := q.t, q.Txn()
+	asked, err := t.env.Shown(ctx, txn)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return fmt.Errorf("look up question: %w", err)
+	}
 	m := t.Voice().reply(len(t.exec.Answers), fmt.Sprintf("⏰ I am still waiting for your input: %s\n\nI will give up in %s.",
 		link(ctx, t, txn), text.Duration(t.exec.Deadline.Sub(now))))
-	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(txn), AskerOf(t.rec)
+	m.Kind, m.Txn, m.About, m.Mention = state.KindReminder, txn+"-w", state.AboutRef(cmp.Or(asked.Txn, txn)), AskerOf(t.rec)
 	return t.env.Room.Queue(ctx, m)
 }
 
