@@ -131,7 +131,7 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 	own := k.Store.Containers()
 	var all []container
 	for _, info := range infos {
-		if info.State != "running" || own[info.Room] != info.Name { // stopped, or of another bot on this host
+		if !runs(own, info) {
 			continue
 		}
 		one := container{name: info.Name, room: info.Room, used: info.Started, asks: k.Asks(info.Room)}

@@ -22,7 +22,8 @@ import (
 const (
 	// parkTime bounds parking a run, with the start of the room's container. Other rooms wait for that.
 	parkTime = 20 * time.Second
-	// leastFree is the host's free memory below which no run is parked, in bytes. A parked run takes up to 170 MB.
+	// leastFree is the host's free memory below which no run is parked and no container woken, in bytes. A parked run takes
+	// up to 170 MB.
 	leastFree = 512 << 20
 	// Calm is how long nothing has to happen in a room before a run is parked there, unless somebody is about to write.
 	Calm = 1500 * time.Millisecond
@@ -34,7 +35,7 @@ const (
 func (e *Env) SignOfLife(ctx context.Context, wait time.Duration) { e.expect(ctx, wait, false) }
 
 // Present is SignOfLife when a person who may use the bot shows up in the room. If no run can be parked there, it starts
-// the room's container: it may have been stopped because nobody used it.
+// the room's container if the host has room for it: it may have been stopped because nobody used it.
 func (e *Env) Present(ctx context.Context) {
 	e.SignOfLife(ctx, 0)
 	if e.Store.Container(e.ID) == "" || !e.Warm.wakes(e.ID) {
@@ -43,12 +44,28 @@ func (e *Env) Present(ctx context.Context) {
 	e.Start(func() {
 		ctx, cancel := context.WithTimeout(ctx, parkTime)
 		defer cancel()
-		e.vacancy.mu.Lock()
-		defer e.vacancy.mu.Unlock()
-		if _, err := e.nextContainer(ctx, false); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
+		if err := e.wake(ctx); err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
 			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the container for the next task")
 		}
 	})
+}
+
+// wake starts the room's container, unless another one would have to be stopped for it.
+func (e *Env) wake(ctx context.Context) error {
+	e.vacancy.mu.Lock()
+	defer e.vacancy.mu.Unlock()
+	if capacity.Free() < leastFree {
+		return errBusy
+	}
+	full, err := e.Keeper.Full(ctx)
+	if err != nil {
+		return err
+	}
+	if full {
+		return errBusy
+	}
+	_, err = e.nextContainer(ctx, false)
+	return err
 }
 
 // Welcome is SignOfLife in a new room that replaces no other. It creates the room's container.
