@@ -37,15 +37,23 @@ func (c *Container) command(ctx context.Context, verb string, input []byte, argv
 // failure turns boxinit's exit code and message into an error.
 func failure(r Result, verb string) error {
 	text := strings.TrimPrefix(strings.TrimSpace(string(r.Stderr)), "boxinit: ")
+	kind := kindIn(text)
+	text = withoutStack(text)
 	switch {
 	case r.Code == 0:
 		return nil
 	case r.Code == exitNotFound:
 		return fmt.Errorf("%s: %w: %.500s", verb, ErrNotFound, text)
-	case kindIn(text) == ErrExhausted:
+	case kind == ErrExhausted:
 		return fmt.Errorf("%s: %w: exit code %d: %.500s", verb, ErrExhausted, r.Code, text)
 	case strings.Contains(text, "no space left on device"):
 		return fmt.Errorf("%s: %w: %.500s", verb, ErrNoSpace, text)
 	}
 	return fmt.Errorf("%s: exit code %d: %.500s", verb, r.Code, text)
+}
+
+// withoutStack returns what a Go program says without the stack that follows when it gets no thread.
+func withoutStack(text string) string {
+	before, _, _ := strings.Cut(text, "fatal error: ")
+	return strings.TrimSpace(before)
 }

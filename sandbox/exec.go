@@ -76,7 +76,7 @@ func (c *Container) Exec(ctx context.Context, cmd Cmd) (Result, error) {
 		return Result{}, explain(err, "exec in container", c.Name)
 	}
 	if text := stderr.kept.String(); code == exitRuntime && stdout.kept.Len() == 0 && strings.Contains(text, "OCI runtime error") {
-		err := errors.New(strings.TrimSpace(text))
+		err := errors.New(withoutStack(text))
 		if kind := kindIn(text); kind == ErrExhausted {
 			err = fmt.Errorf("%w: %w", kind, err)
 		}

@@ -151,9 +151,9 @@ func unattended(code int, said string, err error) error {
 	case code == 0:
 		return errLineGone
 	case kindIn(said) == ErrExhausted:
-		return fmt.Errorf("%w: exit code %d: %.500s", ErrExhausted, code, said)
+		return fmt.Errorf("%w: exit code %d: %.500s", ErrExhausted, code, withoutStack(said))
 	}
-	return fmt.Errorf("exit code %d: %.500s", code, said)
+	return fmt.Errorf("exit code %d: %.500s", code, withoutStack(said))
 }
 
 // close closes the line and returns when nothing writes to an exchange any more. A run goes on.

@@ -76,7 +76,7 @@ func TestOfRuntime(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if err := unattended(2, crash, nil); !errors.Is(err, ErrExhausted) {
+	if err := unattended(2, crash+"\nfatal error: newosproc", nil); !errors.Is(err, ErrExhausted) || strings.Contains(err.Error(), "newosproc") {
 		t.Error(err)
 	}
 }
