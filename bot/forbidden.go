@@ -14,7 +14,7 @@ import (
 // refusal is what the homeserver has refused, and since when. It belongs to one goroutine.
 type refusal map[string]time.Time
 
-// maxRefusals is how many refusals are remembered; more than one event causes.
+// maxRefusals is how many refusals are remembered. One event causes fewer.
 const maxRefusals = 8
 
 // again reports whether what has failed with err must be tried again: if err may go away, and for a while also after a

@@ -82,7 +82,7 @@ exec ` + real + ` "$@"
 	}
 }
 
-// A container that was created without limits runs nothing, and is created anew between two tasks.
+// A container that was created without limits runs nothing, and is created again between two tasks.
 func TestContainerWithoutLimits(t *testing.T) {
 	spec := testSpec(t)
 	weakly(t, spec, func(g *specgen.SpecGenerator) { g.ResourceLimits = nil })

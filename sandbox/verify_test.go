@@ -146,7 +146,7 @@ func weakly(t *testing.T, spec Spec, lose func(*specgen.SpecGenerator)) {
 	}
 }
 
-// A container that an earlier version created says so, runs nothing, and is created anew
+// A container that an earlier version created says so, runs nothing, and is created again
 // between two tasks.
 func TestContainerOfEarlierVersion(t *testing.T) {
 	spec := testSpec(t)

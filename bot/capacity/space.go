@@ -17,8 +17,9 @@ import (
 // lookEvery is how often the disk is looked at while tasks wait for space.
 const lookEvery = 5 * time.Second
 
-// Low reports whether a disk has less than the reserve free, or cannot take many more files, so that no task may start: the disk of the state folder,
-// which has the journal, or the one with podman's storage. A disk that cannot be looked at does not count.
+// Low reports whether a disk has less than the reserve free, or cannot take many more files, so that no task may start: the
+// disk of the state folder, which has the journal, or the one with podman's storage. A disk that cannot be looked at does
+// not count.
 func (k *Keeper) Low(ctx context.Context) bool {
 	if k.Reserve <= 0 {
 		return false

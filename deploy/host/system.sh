@@ -49,7 +49,7 @@ user_slice() {
 	[ "$CHANGES" = "$before" ] || [ "$DRY" = yes ] || as_bot systemctl --user daemon-reload
 }
 
-# podman_service installs the unit of the system's podman; if it has changed, the next connection starts it anew.
+# podman_service installs the unit of the system's podman; if it has changed, the next connection starts it again.
 podman_service() {
 	local before=$CHANGES
 	put_unit matrix-tui-podman.service
