@@ -58,7 +58,7 @@ func classify(e event.Event, self string, decide func(event.Event) policy.Decisi
 		case e.Sender == self:
 		case e.Undecrypted() && (d.Heard || d.Pair):
 			return kindUndecrypted
-		case e.Encryption == event.Undecryptable && d.Heard:
+		case (e.Encryption == event.Undecryptable || e.Encryption == event.Copy) && d.Heard:
 			return kindUndecryptable
 		}
 	case event.TypeRedaction:

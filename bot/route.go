@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // verdict says what a message is that could be a task.
@@ -115,15 +118,26 @@ func ofQuestion(stands state.TaskState, n, answers int) verdict {
 	return isClosed
 }
 
+// lateTime is how much older than a question a message may be and still answer it.
+const lateTime = time.Minute
+
+// writtenBefore reports whether a message was written before a question, by the clock
+// of the homeserver that both come from. Clocks of different servers are not compared.
+func writtenBefore(message, question event.Event) bool {
+	_, theirs, _ := strings.Cut(message.Sender, ":")
+	_, ours, _ := strings.Cut(question.Sender, ":")
+	return theirs == ours && question.Time.Sub(message.Time) > lateTime
+}
+
 // askedBefore reports whether the question of a waiting task is before a message in
 // the room's timeline. A message that was written before the question does not
-// answer it.
+// answer it, even if the homeserver delivers it later.
 func (r *room) askedBefore(ctx context.Context, waiting state.Task, message state.Event) (bool, error) {
 	sent, err := r.env.Shown(ctx, r.env.Task(waiting).Question().Txn())
 	if err == nil && sent.Event != "" {
 		var echo state.Event
 		if echo, err = r.bot.Journal.Event(ctx, r.id, sent.Event); err == nil {
-			return echo.Seq < message.Seq, nil
+			return echo.Seq < message.Seq && !writtenBefore(message.Event, echo.Event), nil
 		}
 	}
 	if errors.Is(err, state.ErrNotFound) {
@@ -135,10 +149,10 @@ func (r *room) askedBefore(ctx context.Context, waiting state.Task, message stat
 	return false, nil
 }
 
-// taskOf returns the task that an event belongs to, or nil: the event asked for the
+// taskOf returns the task that the event with this ID belongs to, or nil: it asked for the
 // task or is one of our messages about it, which it then returns as told.
-func (r *room) taskOf(ctx context.Context, event string) (task *state.Task, told state.Message, err error) {
-	told, err = r.bot.Journal.MessageOf(ctx, r.id, event)
+func (r *room) taskOf(ctx context.Context, id string) (task *state.Task, told state.Message, err error) {
+	told, err = r.bot.Journal.MessageOf(ctx, r.id, id)
 	var found state.Task
 	switch {
 	case err == nil && told.Task == "":
@@ -146,7 +160,7 @@ func (r *room) taskOf(ctx context.Context, event string) (task *state.Task, told
 	case err == nil:
 		found, err = r.bot.Journal.Task(ctx, told.Task)
 	case errors.Is(err, state.ErrNotFound):
-		found, err = r.bot.Journal.TaskOf(ctx, r.id, event)
+		found, err = r.bot.Journal.TaskOf(ctx, r.id, id)
 	default:
 		return nil, told, fmt.Errorf("look up message: %w", err)
 	}

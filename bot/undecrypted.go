@@ -186,7 +186,11 @@ func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 
 // doUndecryptable says that a message will never be decrypted.
 func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
-	m := matrix.Notice("🔒 I cannot decrypt this message. Please send it again.")
+	say := "🔒 I cannot decrypt this message. Please send it again."
+	if row.Encryption == event.Copy {
+		say = "🔒 This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
+	}
+	m := matrix.Notice(say)
 	m.RelatesTo = relate(originOf(row), row.ID)
 	if err := r.queue(ctx, r.out(state.KindUnreadable, task.KeyOf(row.Room, row.ID)+"-u", m)); err != nil {
 		return err

@@ -34,11 +34,30 @@ func TestClassifyEncrypted(t *testing.T) {
 		{event.MissingKey, self, policy.Decision{Heard: true}, kindArchive},
 		{event.Undecryptable, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
 		{event.Undecryptable, "@new:here", policy.Decision{Pair: true}, kindArchive},
+		{event.Copy, "@ann:here", policy.Decision{Heard: true}, kindUndecryptable},
+		{event.Copy, "@new:here", policy.Decision{Pair: true}, kindArchive},
 		{event.Decrypted, "@ann:here", policy.Decision{Heard: true}, kindArchive}, // its content was of a type that is never encrypted
 	} {
 		e := event.Event{Type: event.TypeEncrypted, Sender: c.sender, Encryption: c.encryption}
 		if got := classify(e, self, func(event.Event) policy.Decision { return c.hear }); got != c.want {
 			t.Errorf("%s of %s is %d, want %d", c.encryption, c.sender, got, c.want)
+		}
+	}
+}
+
+// The room hears that a message can never be decrypted, and whether it looks like a copy of an earlier one.
+func TestTellsOfUndecryptable(t *testing.T) {
+	for encryption, want := range map[event.Encryption]string{event.Undecryptable: "cannot decrypt this message", event.Copy: "looks like a copy"} {
+		d := newDeciding(t, everything)
+		row := keylessEvent(d, "$1", "s")
+		row.Encryption = encryption
+		if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{row}); err != nil {
+			t.Fatal(err)
+		}
+		d.decides()
+		unsent, err := d.bot.Journal.Unsent(t.Context(), d.id)
+		if err != nil || len(unsent) != 1 || !strings.Contains(string(unsent[0].Content), want) {
+			t.Errorf("%s: the room is told %v, %v", encryption, unsent, err)
 		}
 	}
 }

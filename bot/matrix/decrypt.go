@@ -33,6 +33,9 @@ func (a *Account) Decrypt(ctx context.Context, e event.Event) event.Event {
 	switch {
 	case err == nil:
 		e.Encryption, e.Raw = event.Decrypted, nil
+	case errors.Is(err, e2ee.ErrCopy):
+		e.Encryption = event.Copy
+		a.log.Info().Str("room", e.Room).Str("event", e.ID).Msg("message is a copy of another one")
 	case errors.Is(err, e2ee.ErrUnreadable):
 		e.Encryption = event.Undecryptable
 		a.log.Info().Err(err).Str("room", e.Room).Str("event", e.ID).Msg("message is undecryptable")

@@ -65,6 +65,9 @@ const (
 	Untrusted Encryption = "untrusted"
 	// Undecryptable is an encrypted event that can never be decrypted.
 	Undecryptable Encryption = "undecryptable"
+	// Copy is an encrypted event with the ciphertext of an event before it: the homeserver
+	// has taken a message twice, or replays it. It is never decrypted.
+	Copy Encryption = "copy"
 	// Undecoded is an event that an earlier release stored without decoding it.
 	Undecoded Encryption = "undecoded"
 )

@@ -16,9 +16,14 @@ import (
 	wire "matrix-tui/state/event"
 )
 
-// ErrUnreadable means that an event can never be decrypted: it is malformed,
-// redacted, from another room, or a copy of another event.
-var ErrUnreadable = errors.New("the event cannot be decrypted")
+var (
+	// ErrUnreadable means that an event can never be decrypted: it is malformed,
+	// redacted, from another room, or a copy of another event.
+	ErrUnreadable = errors.New("the event cannot be decrypted")
+	// ErrCopy is an ErrUnreadable that means that another event with the same place in the
+	// same session was decrypted before.
+	ErrCopy = fmt.Errorf("%w: it is a copy of another event", ErrUnreadable)
+)
 
 // NoKeyError means that the key of an event is missing, or is not proven to be its
 // sender's. KeyArrived says when to try again; RequestKey requests the key.
@@ -120,6 +125,8 @@ func (m *Machine) decrypt(ctx context.Context, e *event.Event, content *event.En
 		return nil, noKey
 	case isDiskError(err), ctx.Err() != nil:
 		return nil, fmt.Errorf("decrypt: %w", err)
+	case errors.Is(err, crypto.ErrDuplicateMessageIndex):
+		return nil, ErrCopy
 	}
 	return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 }
