@@ -63,7 +63,7 @@ func (s *soak) expect(r *room, event, want string) error {
 
 // answered waits for an answer.
 func (s *soak) answered(ctx context.Context, r *room, event, want string) error {
-	m, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) && !isQuestion(m) })
+	m, err := s.heard(ctx, r, event, func(m person.Msg) bool { return !isQuestion(m) }, want)
 	if err != nil {
 		return fmt.Errorf("no answer to %s: %w", event, err)
 	}
@@ -71,6 +71,43 @@ func (s *soak) answered(ctx context.Context, r *room, event, want string) error 
 		return fmt.Errorf("%s was answered by %q, not by %q", event, m.Body, want)
 	}
 	return nil
+}
+
+// heard waits for an answer of a kind to an event. A homeserver that was killed may have taken a message twice. In an
+// encrypted room the bot then says of one event that it is a copy; the answer, which contains the words, is to the other
+// one, which takes the place of the copy in what was asked.
+func (s *soak) heard(ctx context.Context, r *room, event string, kind func(person.Msg) bool, words string) (person.Msg, error) {
+	m, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) && kind(m) || s.isCopy(m, event) })
+	if err != nil || !s.isCopy(m, event) {
+		return m, err
+	}
+	m, err = s.alice.Wait(ctx, r.id, func(m person.Msg) bool {
+		return s.answers(m, m.ReplyTo) && kind(m) && strings.Contains(m.Body, words) && !s.isAsked(m.ReplyTo)
+	})
+	if err != nil {
+		return m, fmt.Errorf("%s is a copy: %w", event, err)
+	}
+	s.say("%s in %s is a copy of %s", event, r.id, m.ReplyTo)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.asked {
+		if s.asked[i].event == event {
+			s.asked[i].event = m.ReplyTo
+		}
+	}
+	return m, nil
+}
+
+// isCopy reports whether the bot says that an event is a copy.
+func (s *soak) isCopy(m person.Msg, event string) bool {
+	return m.Sender == s.bot.ID() && m.ReplyTo == event && strings.Contains(m.Body, "looks like a copy")
+}
+
+// isAsked reports whether an event is known to be asked something.
+func (s *soak) isAsked(event string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.asked, func(a asked) bool { return a.event == event })
 }
 
 func (s *soak) answers(m person.Msg, event string) bool {
@@ -104,7 +141,7 @@ func (s *soak) burst(ctx context.Context, r *room, n int) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) })
+	_, err = s.heard(ctx, r, event, func(person.Msg) bool { return true }, fmt.Sprint("got ", n))
 	return err
 }
 
@@ -113,17 +150,18 @@ func (s *soak) question(ctx context.Context, r *room, n int) error {
 	if err != nil {
 		return err
 	}
-	asked, err := s.alice.Wait(ctx, r.id, func(m person.Msg) bool { return s.answers(m, event) && isQuestion(m) })
+	which := fmt.Sprintf("Which one for %d?", n)
+	asked, err := s.heard(ctx, r, event, isQuestion, which)
 	if err != nil {
 		return fmt.Errorf("no question about %s: %w", event, err)
 	}
-	if !strings.Contains(asked.Body, fmt.Sprintf("Which one for %d?", n)) {
+	if !strings.Contains(asked.Body, which) {
 		return fmt.Errorf("%s led to the question %q", event, asked.Body)
 	}
 	if _, err := s.alice.Reply(ctx, r.id, asked.Event, fmt.Sprint("choice ", n)); err != nil {
 		return err
 	}
-	return s.answered(ctx, r, event, fmt.Sprint("chose ", n))
+	return s.answered(ctx, r, asked.ReplyTo, fmt.Sprint("chose ", n))
 }
 
 func (s *soak) fileIn(ctx context.Context, r *room, n int) error {

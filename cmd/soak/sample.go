@@ -19,7 +19,7 @@ import (
 
 const (
 	between = time.Minute // between two samples
-	settled = 30          // seconds that an idle bot gets before the sample at the end of a phase
+	settled = 120         // seconds that an idle bot gets before the sample at the end of a phase; unused connections are kept for 90
 )
 
 // sample is what the bot holds at one moment.

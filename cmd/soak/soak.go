@@ -16,7 +16,9 @@ import (
 )
 
 const (
-	answerTime = 10 * time.Minute // in which a task must be answered, whatever is killed meanwhile
+	// answerTime is how long anything may take, whatever is killed meanwhile. A Dendrite that is killed while it takes
+	// something delivers it up to ten minutes later: it was seen with messages and with joins.
+	answerTime = 20 * time.Minute
 	quietTime  = 10 * time.Minute // in which the bot must finish everything at the end of a phase
 	token      = "soak"           // of the HTTP API
 )
