@@ -97,6 +97,7 @@ func (a *admission) settle(ctx context.Context) error {
 		if row.Status != state.Pending {
 			continue
 		}
+		a.bot.upgrades.note(row) // before a room works on any event of the batch
 		err := a.bot.guarded(row.Room, "comparing an event with the journal", func() error {
 			answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
 			if answered {

@@ -52,6 +52,7 @@ type Bot struct {
 	direct   roster.Directs
 	members  roster.Counts
 	keys     keyring.Keys
+	upgrades upgrades
 	called   atomic.Value // string: the display name
 
 	pairing *policy.Pairing
@@ -162,6 +163,9 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 		return err
 	}
 	if err := b.resumeWaiting(ctx); err != nil { // before the first answer can arrive
+		return err
+	}
+	if err := b.resumeUpgrades(ctx); err != nil { // before the first room works
 		return err
 	}
 	if err := b.noteInherited(ctx); err != nil { // before the first message can be sent

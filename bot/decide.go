@@ -143,11 +143,7 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 	case kindTombstone:
 		r.decisions.Lock()
 		defer r.decisions.Unlock()
-		if r.tombstone == nil {
-			r.tombstone = &row
-			r.tasks.Wake()
-		}
-		return nil
+		return r.noteTombstone(ctx, row)
 	case kindUnsupported:
 		return r.doUnsupported(ctx, row)
 	case kindCommand:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -36,13 +37,21 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 	if err != nil {
 		return err
 	}
-	if !welcome {
+	if !welcome && !r.mayFollow(row.Sender) {
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: the sender may not use the bot")
 		return r.decline(ctx, row)
 	}
 	err = r.bot.account.Join(call, r.id)
 	switch {
 	case err == nil:
+		before, err := r.inherit(call)
+		if err != nil && (!welcome || matrix.Temporary(err) || ctx.Err() != nil) {
+			return &notJoinedError{err}
+		}
+		if !welcome && (before == "" || !r.bot.mayUse(before, row.Sender, r.bot.isDirect(before)).Heard) {
+			r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("invited to a room that does not replace one in which the sender may use the bot: leaving")
+			return r.decline(ctx, row)
+		}
 		if err := r.noteDirect(ctx, row); err != nil {
 			return err
 		}
@@ -128,7 +137,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// doLeft leaves the room if the bot is its only remaining member.
+// doLeft leaves the room if the bot is its only remaining member, unless the room moves.
 func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -139,10 +148,8 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 		}
 		return r.finish(ctx, row)
 	}
-	for _, user := range members {
-		if !r.bot.isSelf(user) {
-			return r.finish(ctx, row)
-		}
+	if r.bot.upgrades.of(r.id) != "" || slices.ContainsFunc(members, func(user string) bool { return !r.bot.isSelf(user) }) {
+		return r.finish(ctx, row)
 	}
 	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving the room")
 	if err := r.bot.account.Leave(call, r.id); r.refusal.again("leave "+row.ID, err) {
@@ -151,9 +158,20 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	return r.doGone(ctx, row)
 }
 
-// doGone handles the bot's removal from the room: it ends the room's tasks, stops
-// its container, drops the entry and closes its gateway. Volumes and history stay.
+// doGone handles the bot's removal from the room, unless the room moves to its successor:
+// everything waits for that.
 func (r *room) doGone(ctx context.Context, row state.Event) error {
+	if r.bot.upgrades.of(r.id) != "" {
+		r.bot.log.Info().Str("room", r.id).Msg("removed from a room whose upgrade has not been followed yet: everything waits for the new room")
+		return r.finish(ctx, row)
+	}
+	return r.end(ctx, row)
+}
+
+// end ends all that was before a row in a room that the bot is not in any more: it ends the
+// tasks, stops the container, drops its entry and closes the gateway. Volumes and history
+// stay. It finishes the row.
+func (r *room) end(ctx context.Context, row state.Event) error {
 	r.abandon()
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task starts
 		return err

@@ -27,6 +27,10 @@ func adapted(o state.Message) state.Message {
 	if json.Unmarshal(o.Content, &c) != nil || json.Unmarshal(o.Content, &all) != nil {
 		return o
 	}
+	if o.Kind == state.KindUpgrade {
+		o.Status, o.Error = state.Refused, "it is about an upgrade that has been followed"
+		return o
+	}
 	if o.About != "" || cmp.Or(c.Redacts, c.RelatesTo.EventID, c.RelatesTo.InReplyTo.EventID) == "" {
 		return o
 	}

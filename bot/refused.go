@@ -130,6 +130,8 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 		return row.Kind, "⚠️ I have a message about pairing, but " + why + ". Send me a message: if I do not answer, ask one of my owners to allow you with `!policy allow`."
 	case state.KindUnread:
 		return row.Kind, "⚠️ I missed messages here, and cannot say more, because " + why + ". If I did not react to something, send it again."
+	case state.KindUpgrade:
+		return row.Kind, "⚠️ An upgrade of this room has not been followed yet, and I cannot say more, because " + why + ". My log on the host does."
 	case state.KindAlert:
 		return row.Kind, "⚠️ I have an alert for my owners, but " + why + ". `matrix-tui doctor` and my log on the host say more."
 	case state.KindUpdate:

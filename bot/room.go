@@ -34,11 +34,13 @@ type room struct {
 
 	held      bool         // no task starts: see hold; guarded by decisions
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions
+	uninvited bool         // the tombstone waits until the bot gets into the successor; guarded by decisions
 	stays     bool         // the owners know that it cannot be followed yet; used by the tasks worker only
 	moved     refusal      // used by the tasks worker only
 	refusal   refusal      // used by the control worker only
 
 	mu        sync.Mutex
+	replaces  *string         // the room that this one replaces, "" for none; nil if that is not known yet
 	current   *task.Work      // the task that the worker has claimed; nil for none
 	alarms    time.Time       // when the room was last told about an internal error
 	cleartext time.Time       // when it was last warned about an unencrypted message
@@ -126,9 +128,13 @@ func (r *room) upNext(ctx context.Context) (state.Task, error) {
 // nextTask claims the task that is up next, or the tombstone if that is older, and
 // returns a function that does it.
 func (r *room) nextTask(ctx context.Context) (func() error, error) {
+	ahead, err := r.isAhead(ctx)
+	if err != nil {
+		return nil, err
+	}
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	if r.held {
+	if r.held || ahead {
 		return nil, nil
 	}
 	next, err := r.upNext(ctx)
@@ -136,17 +142,8 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
-	if tombstone := r.tombstone; tombstone != nil && (none || tombstone.Seq < next.Seq) {
-		return func() error {
-			if err := r.doTombstone(ctx, *tombstone); err != nil {
-				return err
-			}
-			r.decisions.Lock()
-			r.tombstone = nil
-			r.decisions.Unlock()
-			r.control.Wake() // there may be another one
-			return nil
-		}, nil
+	if tombstone := r.tombstone; tombstone != nil && !r.uninvited && (none || tombstone.Seq < next.Seq) {
+		return func() error { return r.doTombstone(ctx, *tombstone) }, nil
 	}
 	if none {
 		return nil, nil

@@ -4,24 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"math"
 
 	"matrix-tui/bot/crash"
-	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
-	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
 // doTombstone moves to the room's successor with the room's own policy, the container's
 // volumes, the history, open tasks and unsent messages. The next task creates a container for the
-// new room on the same volumes.
+// new room on the same volumes. Nothing moves while the bot may not enter the successor:
+// see await.
 func (r *room) doTombstone(ctx context.Context, row state.Event) error {
-	successor := row.Body.Successor
-	if successor == "" || successor == r.id {
-		return r.finish(ctx, row)
+	if !isUpgrade(row) {
+		return r.endUpgrade(ctx, row, r.finish)
 	}
+	successor := row.Body.Successor
 	if err := r.bot.policy.CanInherit(r.id, successor); err != nil {
 		return r.staying(successor, err)
 	}
@@ -30,17 +29,21 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	joined, err := r.enterSuccessor(call, successor, &r.moved)
 	if errors.Is(err, errNoSuccessor) {
 		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
-		return r.finish(ctx, row)
+		return r.stay(call, row)
 	}
 	if err != nil {
 		return err
 	}
-	inherited, err := r.bot.policy.Inherit(r.id, successor) // before anybody is heard there
-	if err != nil {
-		return r.staying(successor, err)
+	if !joined {
+		r.decisions.Lock()
+		r.uninvited = true
+		r.decisions.Unlock()
+		r.control.Wake() // a newer tombstone replaces this one
+		r.bot.start(func() { r.await(ctx, row) })
+		return nil
 	}
-	if inherited {
-		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
+	if err := r.giveOn(successor); err != nil { // before anybody is heard there
+		return r.staying(successor, err)
 	}
 	if user := r.bot.direct.User(r.id); user != "" {
 		if err := r.bot.markDirect(ctx, user, successor, &r.moved); err != nil {
@@ -51,43 +54,60 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 		return err
 	}
 	crash.At("moving")
-	if err := r.moveRows(ctx, row, successor); err != nil {
+	if err := r.endUpgrade(ctx, row, r.moveRows); err != nil {
 		return err
 	}
 	crash.At("moved")
 	r.bot.waits.DropRoom(r.id)
 	next := r.bot.room(successor)
-	if !joined { // perhaps by an invite meanwhile; else doGreeting continues
-		var err error // the rows have moved: wait for the homeserver instead of starting over
-		for joined, err = r.bot.isIn(ctx, successor); err != nil; joined, err = r.bot.isIn(ctx, successor) {
-			if retry.Sleep(ctx, time.Second) != nil {
-				return err
-			}
-		}
+	if err := next.env.AskAgain(ctx); err != nil {
+		return err
 	}
-	if joined {
-		if err := next.env.AskAgain(ctx); err != nil {
-			return err
-		}
-		next.outbox.Wake()
-	} else {
-		r.bot.start(func() { r.joinLater(ctx, successor) })
-	}
+	next.outbox.Wake()
 	next.wake()
 	return nil
 }
 
-// joinLater goes on joining the successor for a while, because one refusal proves nothing: doGreeting continues.
-func (r *room) joinLater(ctx context.Context, successor string) {
-	var refused refusal // the tasks worker has its own
-	for again := retry.New(time.Second, 10*time.Second).Until(time.Now().Add(refusedTime)); ; {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		joined, err := r.enterSuccessor(call, successor, &refused)
-		cancel()
-		if joined || errors.Is(err, errNoSuccessor) || again.Wait(ctx, errNoSuccessor) != nil {
-			return
-		}
+// giveOn gives the room's own policy to its successor, and tells the owners.
+func (r *room) giveOn(successor string) error {
+	inherited, err := r.bot.policy.Inherit(r.id, successor)
+	if inherited {
+		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
 	}
+	return err
+}
+
+// stay ends an upgrade that does not lead to a successor. If the bot has been removed from
+// the room meanwhile, everything that waited for the new room ends: see doGone.
+func (r *room) stay(ctx context.Context, row state.Event) error {
+	in, err := r.bot.isIn(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	if in {
+		return r.endUpgrade(ctx, row, r.finish)
+	}
+	return r.endUpgrade(ctx, row, func(ctx context.Context, row state.Event) error {
+		row.Seq = math.MaxInt64 // with all that came later
+		return r.end(ctx, row)
+	})
+}
+
+// endUpgrade ends an upgrade by end, which finishes its tombstone: the next one can be
+// followed, and the tasks of the successor start.
+func (r *room) endUpgrade(ctx context.Context, row state.Event, end func(context.Context, state.Event) error) error {
+	if err := end(ctx, row); err != nil {
+		return err
+	}
+	r.decisions.Lock()
+	r.tombstone = nil
+	r.decisions.Unlock()
+	r.bot.upgrades.end(r.id, row.Body.Successor)
+	r.control.Wake() // there may be another one
+	if isUpgrade(row) {
+		r.bot.room(row.Body.Successor).wake()
+	}
+	return nil
 }
 
 // moveContainer removes the room's container, and gives its volumes, memory and history to the successor.
@@ -122,7 +142,8 @@ func (r *room) staying(successor string, why error) error {
 
 // moveRows moves unfinished events and tasks and unsent messages to the successor
 // and finishes the tombstone.
-func (r *room) moveRows(ctx context.Context, tombstone state.Event, to string) error {
+func (r *room) moveRows(ctx context.Context, tombstone state.Event) error {
+	to := tombstone.Body.Successor
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	if err := r.bot.Journal.MoveRoom(ctx, r.id, to, adapter(to), tombstone.ID); err != nil {
@@ -131,34 +152,21 @@ func (r *room) moveRows(ctx context.Context, tombstone state.Event, to string) e
 	return nil
 }
 
-// errNoSuccessor means that the room in a tombstone does not name this room as its
-// predecessor.
-var errNoSuccessor = errors.New("not a successor of this room")
-
-// enterSuccessor joins the room that a tombstone names; joined is false while the
-// homeserver does not permit it. It returns errNoSuccessor, after leaving again,
-// if the room does not name this one as its predecessor: a tombstone can name any
-// room, and this room's content must not reach other people.
-func (r *room) enterSuccessor(ctx context.Context, successor string, refused *refusal) (joined bool, err error) {
-	was, err := r.bot.isIn(ctx, successor)
-	if err != nil {
-		return false, err
-	}
-	if err := r.bot.account.Join(ctx, successor); err != nil {
-		if matrix.Temporary(err) {
-			return false, fmt.Errorf("join successor: %w", err)
+// noteTombstone keeps a tombstone for the tasks worker. A newer one replaces one that
+// waits for an invite. The caller holds r.decisions.
+func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
+	if old := r.tombstone; old != nil {
+		if !r.uninvited || old.Seq >= row.Seq {
+			return nil // it is next
 		}
-		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot join the successor yet, waiting for an invite")
-		return false, nil
-	}
-	before, err := r.bot.account.Predecessor(ctx, successor)
-	if err != nil || before == r.id {
-		return err == nil, err
-	}
-	if !was {
-		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {
-			return false, fmt.Errorf("leave room: %w", err)
+		if err := r.finish(ctx, *old); err != nil {
+			return err
 		}
+		r.bot.upgrades.end(r.id, old.Body.Successor)
+		r.bot.room(old.Body.Successor).wake()
 	}
-	return false, errNoSuccessor
+	r.bot.upgrades.note(row)
+	r.tombstone, r.uninvited = &row, false
+	r.tasks.Wake()
+	return nil
 }

@@ -62,17 +62,3 @@ func TestUnreadableSuccessor(t *testing.T) {
 		t.Errorf("joined: %v, %v", joined, err)
 	}
 }
-
-// A homeserver that refuses once to let the bot into the new room proves nothing: nobody has to invite it.
-func TestSuccessorRefusedOnce(t *testing.T) {
-	d := newDeciding(t, everything)
-	answers := map[string][]string{"POST /join": {"403 M_FORBIDDEN", "403 M_FORBIDDEN"}}
-	d.refusing(answers)
-	if joined, err := d.enterSuccessor(t.Context(), "!house:here", &d.moved); joined || err != nil {
-		t.Fatalf("joined: %v, %v", joined, err)
-	}
-	d.joinLater(t.Context(), "!house:here")
-	if len(answers["POST /join"]) > 0 {
-		t.Error("it has not tried again")
-	}
-}

@@ -25,6 +25,8 @@ const (
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
+	queryPendingOf    = "SELECT " + eventColumns + " FROM event WHERE " + pending + " AND type = ? ORDER BY seq"
+	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type <> '" + event.TypeTombstone + "' ORDER BY room"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
 	queryEdits        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
@@ -130,6 +132,12 @@ func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Even
 	return e, j.failed("look up pending event", err)
 }
 
+// PendingOf returns the pending events of a type in all rooms, in order.
+func (j *Journal) PendingOf(ctx context.Context, eventType string) ([]Event, error) {
+	rows, err := queryAll(ctx, j.db, scanEvent, queryPendingOf, eventType)
+	return rows, j.failed("look up pending events", err)
+}
+
 // PendingEdit returns a sender's newest pending edit of an event, or ErrNotFound.
 func (j *Journal) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
@@ -165,7 +173,16 @@ func (j *Journal) RoomsAwaiting(ctx context.Context, session string) ([]string, 
 
 // UnfinishedRooms returns the rooms that have a pending event or an open task.
 func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
-	rooms, err := queryAll(ctx, j.db, scanText, queryPendingRooms)
+	return j.openRooms(ctx, queryPendingRooms)
+}
+
+// BusyRooms is UnfinishedRooms without the rooms of which only an upgrade is pending.
+func (j *Journal) BusyRooms(ctx context.Context) ([]string, error) {
+	return j.openRooms(ctx, queryBusyRooms)
+}
+
+func (j *Journal) openRooms(ctx context.Context, query string) ([]string, error) {
+	rooms, err := queryAll(ctx, j.db, scanText, query)
 	if err != nil {
 		return nil, j.failed("look up rooms with pending events", err)
 	}

@@ -94,7 +94,7 @@ func TestQueriesUseIndices(t *testing.T) {
 	for query, index := range map[string]string{
 		queryGap: "gap_room", queryGapRooms: "gap_room", queryHidden: "gap_room", queryUnclear: "gap_room",
 		queryEvent: "sqlite_autoindex_event_1", queryLastEvent: "event_room", queryBeenIn: "event_room", queryBefore: "event_room", queryEdits: "event_room",
-		queryPending: "event_pending", queryPendingType: "event_pending", queryPendingRooms: "event_pending", queryFinishEvents: "event_pending",
+		queryPending: "event_pending", queryPendingType: "event_pending", queryPendingRooms: "event_pending", queryPendingOf: "event_pending", queryBusyRooms: "event_pending", queryFinishEvents: "event_pending",
 		queryPendingEdit: "event_edit", queryUndecrypted: "event_undecrypted", queryCountKeyless: "event_undecrypted", queryAwaiting: "event_undecrypted",
 		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3",
 		queryLastTask: "task_begun", queryLastActive: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",

@@ -36,6 +36,7 @@ const (
 	KindMissingKey Kind = "missing-key"
 	KindCleartext  Kind = "cleartext" // a message was not obeyed
 	KindUnread     Kind = "unread"    // a gap was too large to be read
+	KindUpgrade    Kind = "upgrade"   // what an upgrade of the room waits for
 	KindGreeting   Kind = "greeting"
 	KindPairing    Kind = "pairing"
 	KindAlert      Kind = "alert"  // to the owners

@@ -124,9 +124,9 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := k.Journal.UnfinishedRooms(ctx)
+	open, err := k.Journal.BusyRooms(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list unfinished rooms: %w", err)
+		return nil, fmt.Errorf("list busy rooms: %w", err)
 	}
 	own := k.Store.Containers()
 	var all []container
@@ -159,9 +159,9 @@ func (k *Keeper) running(ctx context.Context) ([]container, error) {
 // Recent returns those of the rooms whose containers should run after a start of the bot: the ones with unfinished work,
 // and the ones with a task within the idle time; the latest first, and not more than may run.
 func (k *Keeper) Recent(ctx context.Context, rooms []string) ([]string, error) {
-	open, err := k.Journal.UnfinishedRooms(ctx)
+	open, err := k.Journal.BusyRooms(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list unfinished rooms: %w", err)
+		return nil, fmt.Errorf("list busy rooms: %w", err)
 	}
 	var all []container
 	for _, room := range rooms {

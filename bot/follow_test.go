@@ -1,0 +1,323 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+// house is a homeserver with the old room !den:here and the new room !house:here.
+type house struct {
+	mu     sync.Mutex
+	before string          // the predecessor that the new room names
+	joined map[string]bool // rooms that the bot is in
+	closed int             // how many joins of the new room are refused from now on
+}
+
+const theHouse = "!house:here"
+
+// upgrading connects the bot to such a homeserver, where it is in the old room.
+func (d *deciding) upgrading(before string) *house {
+	d.t.Helper()
+	h := &house{before: before, joined: map[string]bool{d.id: true}}
+	server := httptest.NewServer(h)
+	d.t.Cleanup(server.Close)
+	account, err := matrix.New(matrix.Config{Homeserver: server.URL, User: "@bot:here", StateDir: d.t.TempDir(), Log: zerolog.Nop()})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(account.Close)
+	d.bot.account = account
+	return h
+}
+
+func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	room := "!den:here"
+	if strings.Contains(r.URL.Path, theHouse) {
+		room = theHouse
+	}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/joined_rooms"):
+		var in []string
+		for name := range h.joined {
+			in = append(in, fmt.Sprintf("%q", name))
+		}
+		_, _ = fmt.Fprintf(w, `{"joined_rooms":[%s]}`, strings.Join(in, ","))
+		return
+	case strings.HasSuffix(r.URL.Path, "/join") || strings.Contains(r.URL.Path, "/join/"):
+		if h.closed > 0 {
+			h.closed--
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"errcode":"M_FORBIDDEN","error":"not invited"}`)
+			return
+		}
+		h.joined[room] = true
+	case strings.HasSuffix(r.URL.Path, "/leave"):
+		delete(h.joined, room)
+	case strings.Contains(r.URL.Path, "/state/m.room.create"):
+		if !h.joined[room] {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"errcode":"M_FORBIDDEN","error":"not in the room"}`)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"predecessor":{"room_id":%q,"event_id":"$1"}}`, h.before)
+		return
+	}
+	_, _ = fmt.Fprintf(w, `{"room_id":%q}`, room)
+}
+
+func (h *house) in(room string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.joined[room]
+}
+
+// tombstone commits a tombstone of the room as a sync does, and decides it.
+func (d *deciding) tombstone(id, successor string) {
+	d.t.Helper()
+	d.at = d.at.Add(time.Minute)
+	row := state.Event{Status: state.Pending, Event: decoded(d.t, fmt.Sprintf(
+		`{"event_id":%q,"type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":%q}}`, id, d.at.UnixMilli(), successor))}
+	row.Room = d.id
+	in := &admission{bot: d.bot, rows: []state.Event{row}}
+	if err := in.settle(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
+	if _, err := d.bot.Journal.Commit(d.t.Context(), "", in.rows); err != nil {
+		d.t.Fatal(err)
+	}
+	d.decides()
+}
+
+// works lets the tasks worker of a room do what is up next, if that is no task, and reports whether a task is.
+func (d *deciding) works(r *room) (task bool) {
+	d.t.Helper()
+	for {
+		do, err := r.nextTask(d.t.Context())
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if do == nil {
+			return false
+		}
+		if t := r.currentTask(); t != nil {
+			r.leave(t)
+			return true
+		}
+		if err := do(); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// in returns another room of the same bot.
+func (d *deciding) in(room string) *deciding { return &deciding{d.bot.room(room), d.t, d.at} }
+
+// pending returns the IDs of the room's pending events.
+func (d *deciding) pending() (ids string) {
+	d.t.Helper()
+	rows, err := d.bot.Journal.Pending(d.t.Context(), d.id, 0, 9)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, row := range rows {
+		ids += row.ID
+	}
+	return ids
+}
+
+// Nothing moves to a room that the bot is not in, because only its members see which room it replaces. The old room goes
+// on, and the bot moves as soon as it gets in. Refusals for a moment prove nothing.
+func TestSuccessorRefusedOnce(t *testing.T) {
+	d := newDeciding(t, everything)
+	h := d.upgrading(d.id)
+	h.closed = 2
+	if err := d.bot.Store.AppendHistory(t.Context(), d.id, state.Turn{Event: "$0", Role: "user", Content: "before"}); err != nil {
+		t.Fatal(err)
+	}
+	d.tombstone("$1", theHouse)
+	d.text("$2", "@ann:here", "go on", time.Minute)
+	d.decides()
+	if !d.works(d.room) {
+		t.Error("the old room does not go on")
+	}
+	if len(d.bot.Store.History(theHouse)) > 0 || d.pending() != "$1" {
+		t.Error("something has moved to a room that the bot cannot see")
+	}
+	d.bot.work.Wait() // until it is let in
+	d.works(d.room)
+	if len(d.bot.Store.History(theHouse)) != 1 || d.pending() != "" || d.bot.upgrades.of(d.id) != "" {
+		t.Error("the bot is in the new room, and nothing has moved")
+	}
+	if !d.works(d.bot.room(theHouse)) {
+		t.Error("the task has not moved")
+	}
+}
+
+// Tasks in the new room wait until the old room has moved, if the new one says that it replaces that one.
+func TestTasksWaitForPredecessor(t *testing.T) {
+	for before, waits := range map[string]bool{"!den:here": true, "!other:here": false} {
+		d := newDeciding(t, everything)
+		h := d.upgrading(before)
+		h.joined[theHouse] = true
+		d.text("$1", "@ann:here", "paint the shed", 0)
+		d.decides()
+		d.tombstone("$2", theHouse)
+		next := d.in(theHouse)
+		for _, id := range []string{"$3", "$4"} {
+			next.text(id, "@ann:here", "and the house", time.Minute)
+			next.decides()
+			if next.works(next.room) == waits {
+				t.Errorf("the new room names %s: its task waits: %v", before, !waits)
+			}
+		}
+		told, err := d.bot.Journal.Unsent(t.Context(), theHouse)
+		var notices int
+		for _, m := range told {
+			if m.Kind == state.KindUpgrade {
+				notices++
+			}
+		}
+		if err != nil || waits != (notices == 1) {
+			t.Errorf("the new room names %s: it is told %d times, %v", before, notices, err)
+		}
+		if !d.works(d.room) {
+			t.Error("the old room does not finish its task")
+		}
+		first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
+			t.Fatal(err)
+		}
+		d.works(d.room)
+		if !next.works(next.room) || d.bot.Store.SuccessorOf(d.id) == theHouse != waits {
+			t.Errorf("the new room names %s: it does not work in the end", before)
+		}
+	}
+}
+
+// Whoever may use the bot in the old room may invite it to the new one, if that is the new one.
+func TestInviteToSuccessor(t *testing.T) {
+	const policy = "defaults: {allow: []}\nrooms:\n  '!den:here':\n    allow: ['@bob:here']\n"
+	for _, c := range []struct {
+		name, sender, before string
+		upgraded, joins      bool
+	}{
+		{"no upgrade", "@bob:here", "!den:here", false, false},
+		{"upgrade", "@bob:here", "!den:here", true, true},
+		{"upgrade of another room", "@bob:here", "!other:here", true, false},
+		{"a stranger", "@eve:here", "!den:here", true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDeciding(t, policy)
+			h := d.upgrading(c.before)
+			h.closed = 2
+			if c.upgraded {
+				d.tombstone("$1", theHouse)
+				d.works(d.room)
+			}
+			h.mu.Lock()
+			h.closed = 0
+			h.mu.Unlock()
+			next := d.in(theHouse)
+			invite := syntheticEvent(theHouse, event.TypeInvite, c.sender, "s1", event.Body{Member: &event.Member{Membership: "invite"}})
+			if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{invite}); err != nil {
+				t.Fatal(err)
+			}
+			next.decides()
+			if next.pending() != "" || h.in(theHouse) != c.joins {
+				t.Errorf("in the new room: %v", h.in(theHouse))
+			}
+			if heard := d.bot.mayUse(theHouse, c.sender, false).Heard; heard != c.joins {
+				t.Errorf("heard in the new room: %v", heard)
+			}
+		})
+	}
+}
+
+// A newer tombstone replaces one that waits for an invite.
+func TestNewerTombstone(t *testing.T) {
+	d := newDeciding(t, everything)
+	h := d.upgrading(d.id)
+	h.closed = 99
+	d.tombstone("$1", "!lost:here")
+	if d.works(d.room); !d.uninvited || d.pending() != "$1" {
+		t.Fatalf("%s are pending", d.pending())
+	}
+	h.mu.Lock()
+	h.closed = 0
+	h.mu.Unlock()
+	d.tombstone("$2", theHouse)
+	if d.works(d.room); d.pending() != "" || d.bot.Store.SuccessorOf(d.id) != theHouse {
+		t.Errorf("%s are pending, the successor is %s", d.pending(), d.bot.Store.SuccessorOf(d.id))
+	}
+	if from := d.bot.upgrades.into("!lost:here"); len(from) > 0 {
+		t.Errorf("%v still move to the room of the old tombstone", from)
+	}
+}
+
+// Being removed from a room that moves ends nothing, unless it turns out that it does not move.
+func TestRemovedDuringUpgrade(t *testing.T) {
+	for before, moves := range map[string]bool{"!den:here": true, "!other:here": false} {
+		d := newDeciding(t, everything)
+		h := d.upgrading(before)
+		d.text("$1", "@ann:here", "paint the shed", 0)
+		d.decides()
+		d.tombstone("$2", theHouse)
+		gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
+		if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{gone}); err != nil {
+			t.Fatal(err)
+		}
+		h.mu.Lock()
+		delete(h.joined, d.id)
+		h.mu.Unlock()
+		d.decides()
+		if !d.works(d.room) {
+			t.Error("the task has ended")
+		}
+		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
+			t.Fatal(err)
+		}
+		d.text("$3", "@ann:here", "and the house", 0)
+		d.decides()
+		d.works(d.room)
+		_, err = d.bot.Journal.NextTask(t.Context(), theHouse)
+		if moved := err == nil; moved != moves || d.pending() != "" {
+			t.Errorf("the new room names %s: the next task has moved there: %v; %q are pending", before, moved, d.pending())
+		}
+		if _, err := d.bot.Journal.NextTask(t.Context(), d.id); !errors.Is(err, state.ErrNotFound) {
+			t.Errorf("the new room names %s: a task stays in the old one, %v", before, err)
+		}
+	}
+}
+
+// Upgrades that have not been followed are known again after a restart.
+func TestResumeUpgrades(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.tombstone("$1", theHouse)
+	d.in("!shed:here").tombstone("$2", "!shed:here") // makes no sense
+	d.bot.upgrades = upgrades{}
+	if err := d.bot.resumeUpgrades(t.Context()); err != nil || d.bot.upgrades.of(d.id) != theHouse || d.bot.upgrades.of("!shed:here") != "" {
+		t.Errorf("%v, %v", d.bot.upgrades.to, err)
+	}
+}

@@ -1,0 +1,88 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+)
+
+// predecessor returns the room that this one replaces and that has not moved here yet,
+// or "". Other rooms that claim to be its predecessor do not count: the room itself
+// says which one is. The bot must be in the room.
+func (r *room) predecessor(ctx context.Context) (string, error) {
+	claims := r.bot.upgrades.into(r.id)
+	if len(claims) == 0 {
+		return "", nil
+	}
+	r.mu.Lock()
+	known := r.replaces
+	r.mu.Unlock()
+	if known == nil {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		before, err := r.bot.account.Predecessor(call, r.id)
+		if err != nil {
+			return "", fmt.Errorf("look up predecessor: %w", err)
+		}
+		known = &before
+		r.mu.Lock()
+		r.replaces = known
+		r.mu.Unlock()
+	}
+	if slices.Contains(claims, *known) {
+		return *known, nil
+	}
+	return "", nil
+}
+
+// inherit gives the room, which the bot has just joined, the policy of the room that it
+// replaces, and has that room follow. It returns that room, or "".
+func (r *room) inherit(ctx context.Context) (before string, err error) {
+	before, err = r.predecessor(ctx)
+	if err != nil || before == "" {
+		return "", err
+	}
+	old := r.bot.room(before)
+	if err := old.giveOn(r.id); err != nil {
+		r.bot.log.Warn().Err(err).Str("room", before).Str("successor", r.id).Msg("the room's policy cannot move along")
+	}
+	old.follow()
+	return before, nil
+}
+
+// mayFollow reports whether a user who invites the bot here may use it in a room that
+// claims to be the predecessor of this one.
+func (r *room) mayFollow(user string) bool {
+	return slices.ContainsFunc(r.bot.upgrades.into(r.id), func(before string) bool {
+		return r.bot.mayUse(before, user, r.bot.isDirect(before)).Heard
+	})
+}
+
+// isAhead reports whether the room still has to get workspace, history and tasks of its
+// predecessor. Its own tasks wait for that, and the room is told.
+func (r *room) isAhead(ctx context.Context) (bool, error) {
+	before, err := r.predecessor(ctx)
+	if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
+		return false, err
+	}
+	if err != nil || before == "" { // not in the room, or first here
+		return false, nil
+	}
+	if _, err := r.bot.Journal.NextTask(ctx, r.id); err != nil {
+		if errors.Is(err, state.ErrNotFound) {
+			err = nil
+		}
+		return true, err
+	}
+	txn := task.Hash(r.id+"\x00"+before) + "-ahead"
+	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+		return true, err
+	}
+	m := matrix.Notice("⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
+	return true, r.queue(ctx, r.out(state.KindUpgrade, txn, m))
+}
