@@ -62,11 +62,12 @@ type Bot struct {
 	watch     *alert.Watch
 	unalerted refusal // what refuses alerts, by room; used by watch.Look only
 
-	updating  atomic.Value // string: event ID of the order whose update this process has started
-	checked   bool         // the homeserver has the newest known event; of the goroutine that syncs
-	startOver atomic.Bool  // the next sync is an initial one
-	isOpen    atomic.Bool  // the first sync is stored and rooms may work
-	inherited atomic.Int64 // messages up to this Seq are from the process before this one
+	updating  atomic.Value  // string: event ID of the order whose update this process has started
+	answered  time.Duration // how long the homeserver took to answer the first sync; of the goroutine that syncs
+	checked   bool          // the homeserver has the newest known event; of the goroutine that syncs
+	startOver atomic.Bool   // the next sync is an initial one
+	isOpen    atomic.Bool   // the first sync is stored and rooms may work
+	inherited atomic.Int64  // messages up to this Seq are from the process before this one
 
 	mu       sync.Mutex
 	rooms    map[string]*room
@@ -189,7 +190,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.spawn(func() { b.watchHost(ctx) })
 	b.spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.spawn(func() { b.trimMemory(ctx) })
-	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Msg("ready")
+	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.answered).Msg("ready")
 	return b.follow(ctx)
 }
 

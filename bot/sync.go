@@ -77,6 +77,9 @@ func (b *Bot) trySync(ctx context.Context, hold time.Duration) error {
 		b.checked = b.checked && errors.Is(err, matrix.ErrInterrupted)
 		return err
 	}
+	if !b.isOpen.Load() {
+		b.answered = batch.Took
+	}
 	if err := b.admit(ctx, batch, last); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"time"
 
@@ -37,6 +38,7 @@ type Sync struct {
 	Joined      map[string]Room
 	Invited     map[string]event.Event // by room: the membership event of the invitation
 	Left        []string
+	Took        time.Duration // from the request to the first byte of the response
 	keys        e2ee.Sync
 }
 
@@ -92,6 +94,8 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (b
 		query["since"], query["filter"] = since, laterFilter
 	}
 	var answer syncAnswer
+	begun, took := time.Now(), time.Duration(0)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { took = time.Since(begun) }})
 	_, err = a.client.MakeFullRequest(ctx, mautrix.FullRequest{
 		Method:       http.MethodGet,
 		URL:          a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "sync"}, query),
@@ -109,7 +113,9 @@ func (a *Account) Sync(ctx context.Context, since string, hold time.Duration) (b
 	if answer.NextBatch == "" {
 		return nil, errors.New("sync: no next_batch in the response")
 	}
-	return a.decode(since, &answer), nil
+	batch = a.decode(since, &answer)
+	batch.Took = took
+	return batch, nil
 }
 
 // decode decodes a response.
