@@ -97,7 +97,9 @@ func (a *admission) settle(ctx context.Context) error {
 		if row.Status != state.Pending {
 			continue
 		}
-		a.bot.upgrades.note(row) // before a room works on any event of the batch
+		if err := a.noteUpgrade(ctx, row); err != nil {
+			return err
+		}
 		err := a.bot.guarded(row.Room, "comparing an event with the journal", func() error {
 			answered, err := a.bot.Journal.Answered(ctx, task.KeyOf(row.Room, row.ID))
 			if answered {
@@ -110,6 +112,26 @@ func (a *admission) settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// noteUpgrade notes a tombstone that is new, before a room works on any event of its batch.
+func (a *admission) noteUpgrade(ctx context.Context, row state.Event) error {
+	if !isUpgrade(row) {
+		return nil
+	}
+	known, err := a.bot.Journal.Event(ctx, row.Room, row.ID)
+	if errors.Is(err, state.ErrNotFound) || err == nil && known.Status == state.Pending {
+		a.bot.upgrades.note(row)
+		return nil
+	}
+	return err
+}
+
+// drop forgets what is noted of events that are not committed.
+func (a *admission) drop() {
+	for _, row := range a.rows {
+		a.bot.upgrades.end(row)
+	}
 }
 
 // finish acts on the committed events.

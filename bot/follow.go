@@ -11,63 +11,116 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
 	"matrix-tui/state/retry"
+	"matrix-tui/state/sentence"
 )
 
-// errNoSuccessor means that the room in a tombstone does not name this room as its
-// predecessor.
-var errNoSuccessor = errors.New("not a successor of this room")
+var (
+	// errNoSuccessor means that the room in a tombstone does not name this room as its
+	// predecessor.
+	errNoSuccessor = errors.New("not a successor of this room")
+	// errUninvited means that the homeserver does not let the bot into the successor.
+	errUninvited = errors.New("not allowed into the successor")
+)
 
-// enterSuccessor joins the room that a tombstone names; joined is false while the
-// homeserver does not permit it. It returns errNoSuccessor, after leaving again,
-// if the room does not name this one as its predecessor: a tombstone can name any
-// room, and this room's content must not reach other people.
-func (r *room) enterSuccessor(ctx context.Context, successor string, refused *refusal) (joined bool, err error) {
-	was, err := r.bot.isIn(ctx, successor)
+// ownPolicyError means that the room's own policy cannot move to the successor.
+type ownPolicyError struct{ error }
+
+func (e *ownPolicyError) Unwrap() error { return e.error }
+
+// enter joins the room that a tombstone names and gives it this room's own policy. It
+// returns errUninvited or *ownPolicyError while that is impossible, and errNoSuccessor,
+// after leaving again, if that room does not name this one as its predecessor: a
+// tombstone can name any room, and this room's content must not reach other people.
+func (r *room) enter(ctx context.Context, successor string, refused *refusal) error {
+	if before, known := r.bot.upgrades.replaces(successor); known && before != r.id {
+		return errNoSuccessor
+	}
+	if err := r.bot.policy.CanInherit(r.id, successor); err != nil {
+		return &ownPolicyError{err}
+	}
+	in, err := r.bot.isIn(ctx, successor)
 	if err != nil {
-		return false, err
+		return err
+	}
+	if !in {
+		r.bot.upgrades.enter(successor)
 	}
 	if err := r.bot.account.Join(ctx, successor); err != nil {
 		if matrix.Temporary(err) {
-			return false, fmt.Errorf("join successor: %w", err)
+			return fmt.Errorf("join successor: %w", err)
 		}
-		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot join the successor yet, waiting for an invite")
-		return false, nil
+		return fmt.Errorf("%w: %w", errUninvited, err)
 	}
 	before, err := r.bot.account.Predecessor(ctx, successor)
-	if err != nil || before == r.id {
-		return err == nil, err
+	if err != nil {
+		return err
 	}
-	if !was {
-		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {
-			return false, fmt.Errorf("leave room: %w", err)
+	if before == r.id {
+		r.bot.upgrades.learn(successor, before)
+		r.bot.upgrades.settled(successor)
+		if err := r.giveOn(successor); err != nil { // before anybody is heard there
+			return &ownPolicyError{err}
 		}
+		return nil
 	}
-	return false, errNoSuccessor
+	if r.bot.upgrades.hasEntered(successor) {
+		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {
+			return fmt.Errorf("leave room: %w", err)
+		}
+		r.bot.upgrades.settled(successor)
+	}
+	r.bot.upgrades.learn(successor, before)
+	return errNoSuccessor
 }
 
-// await waits until the bot gets into the successor that a tombstone names, and has the
-// tasks worker follow it then. Meanwhile nothing moves and the old room goes on: the
-// homeserver shows only members which room the successor replaces. One refusal proves
-// nothing; after half a minute the owners and the room are told.
+// giveOn gives the room's own policy to its successor, and tells the owners.
+func (r *room) giveOn(successor string) error {
+	inherited, err := r.bot.policy.Inherit(r.id, successor)
+	if inherited {
+		r.bot.note("Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) + ". I copied its entry in policy.yaml, so that the same rules apply there.")
+	}
+	return err
+}
+
+// wait lets a tombstone wait until it can be followed, unless there is a newer one.
+// Meanwhile nothing moves and the room goes on: the homeserver shows only members which
+// room the successor replaces.
+func (r *room) wait(ctx context.Context, tombstone state.Event) {
+	ctx, stop := context.WithCancel(ctx)
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	r.following, r.stopWaiting = false, stop
+	if !r.bot.start(func() { defer stop(); r.await(ctx, tombstone) }) {
+		stop()
+	}
+	r.control.Wake() // a newer tombstone can replace this one now
+}
+
+// await tries again and again to enter the successor, and has the tasks worker follow
+// then. One refusal proves nothing; after half a minute the owners and the room are told.
 func (r *room) await(ctx context.Context, tombstone state.Event) {
 	var refused refusal // the tasks worker has its own
 	begun, told := time.Now(), false
-	for again := retry.New(time.Second, time.Hour); r.awaits(tombstone); {
+	for again := retry.New(time.Second, time.Hour); ctx.Err() == nil; {
 		call, cancel := context.WithTimeout(ctx, 2*callTimeout)
-		joined, err := r.enterSuccessor(call, tombstone.Body.Successor, &refused)
+		err := r.enter(call, tombstone.Body.Successor, &refused)
 		cancel()
-		if joined || errors.Is(err, errNoSuccessor) {
-			r.follow()
+		if err == nil || errors.Is(err, errNoSuccessor) {
+			r.follow(tombstone.ID)
 			return
 		}
-		if !told && time.Since(begun) >= refusedTime {
-			err := r.tellUninvited(ctx, tombstone)
-			if told = err == nil; !told && ctx.Err() == nil {
-				r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room that its upgrade waits")
-			}
-		}
 		pause := again.Next()
-		if !told {
+		if unmoved := (*ownPolicyError)(nil); errors.As(err, &unmoved) {
+			r.tellStaying(tombstone.Body.Successor, unmoved)
+			pause = min(pause, refusedTime)
+		}
+		if errors.Is(err, errUninvited) && !told {
+			if time.Since(begun) >= refusedTime {
+				err := r.tellUninvited(ctx, tombstone)
+				if told = err == nil; !told && ctx.Err() == nil {
+					r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room that its upgrade waits")
+				}
+			}
 			pause = min(pause, refusedTime/3)
 		}
 		if retry.Sleep(ctx, pause) != nil {
@@ -76,23 +129,42 @@ func (r *room) await(ctx context.Context, tombstone state.Event) {
 	}
 }
 
-// awaits reports whether this tombstone waits for an invite.
-func (r *room) awaits(tombstone state.Event) bool {
+// follow has the tasks worker follow a tombstone that waits; "" stands for any.
+func (r *room) follow(tombstone string) {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	return r.uninvited && r.tombstone != nil && r.tombstone.ID == tombstone.ID
-}
-
-// follow has the tasks worker follow the upgrade that waits for an invite.
-func (r *room) follow() {
-	r.decisions.Lock()
-	r.uninvited = false
-	r.decisions.Unlock()
+	if r.tombstone == nil || tombstone != "" && r.tombstone.ID != tombstone {
+		return
+	}
+	r.endWait()
 	r.tasks.Wake()
 }
 
-// tellUninvited tells the owners and the room, once, that the bot needs an invite to the
-// successor. In the room it may no longer be allowed to say so.
+// endWait ends what wait has begun. The caller holds r.decisions.
+func (r *room) endWait() {
+	if r.stopWaiting != nil {
+		r.stopWaiting()
+		r.stopWaiting = nil
+	}
+}
+
+// tellStaying tells the owners, once, that the bot does not follow an upgrade because the
+// room's own policy would not apply in the successor.
+func (r *room) tellStaying(successor string, why error) {
+	r.mu.Lock()
+	told := r.stays
+	r.stays = true
+	r.mu.Unlock()
+	if told {
+		return
+	}
+	r.bot.note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(successor) +
+		", but its policy cannot move along, so I stay in the old room: " + sentence.Text(why) +
+		" Fix policy.yaml, or add an entry for the new room by hand; I keep trying.")
+}
+
+// tellUninvited tells the room that the bot needs an invite to the successor, once per
+// tombstone, and the owners, once a day. In the room it may no longer be allowed to.
 func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	txn := task.KeyOf(tombstone.Room, tombstone.ID) + "-uninvited"
 	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
@@ -110,7 +182,13 @@ func (r *room) tellUninvited(ctx context.Context, tombstone state.Event) error {
 	if err := r.queue(ctx, out); err != nil {
 		return err
 	}
-	r.bot.note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(tombstone.Body.Successor) +
-		", but I am not allowed into that room. I stay in the old one until somebody invites me.")
+	r.mu.Lock()
+	quiet := time.Since(r.uninvited) < 24*time.Hour
+	r.uninvited = time.Now()
+	r.mu.Unlock()
+	if !quiet {
+		r.bot.note("⚠️ Room " + text.Code(r.id) + " was upgraded to " + text.Code(tombstone.Body.Successor) +
+			", but I am not allowed into that room. I stay in the old one until somebody invites me.")
+	}
 	return nil
 }

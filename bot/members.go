@@ -38,6 +38,9 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 		return err
 	}
 	if !welcome && !r.mayFollow(row.Sender) {
+		if entered, err := r.hasFollowed(call); entered || err != nil {
+			return errors.Join(err, r.finish(ctx, row))
+		}
 		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: the sender may not use the bot")
 		return r.decline(ctx, row)
 	}
@@ -137,8 +140,12 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// doLeft leaves the room if the bot is its only remaining member, unless the room moves.
+// doLeft leaves the room if the bot is its only remaining member. While an upgrade waits,
+// so does this.
 func (r *room) doLeft(ctx context.Context, row state.Event) error {
+	if r.bot.upgrades.moves(r.id) {
+		return nil
+	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	members, err := r.bot.account.Members(call, r.id)
@@ -148,7 +155,7 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 		}
 		return r.finish(ctx, row)
 	}
-	if r.bot.upgrades.of(r.id) != "" || slices.ContainsFunc(members, func(user string) bool { return !r.bot.isSelf(user) }) {
+	if slices.ContainsFunc(members, func(user string) bool { return !r.bot.isSelf(user) }) {
 		return r.finish(ctx, row)
 	}
 	r.bot.log.Info().Str("room", r.id).Msg("everybody has left: leaving the room")
@@ -158,20 +165,13 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	return r.doGone(ctx, row)
 }
 
-// doGone handles the bot's removal from the room, unless the room moves to its successor:
-// everything waits for that.
+// doGone handles the bot's removal from the room: it ends the room's tasks, stops
+// its container, drops the entry and closes its gateway. Volumes and history stay.
+// While an upgrade waits, so does this: everything moves to the successor, or ends.
 func (r *room) doGone(ctx context.Context, row state.Event) error {
-	if r.bot.upgrades.of(r.id) != "" {
-		r.bot.log.Info().Str("room", r.id).Msg("removed from a room whose upgrade has not been followed yet: everything waits for the new room")
-		return r.finish(ctx, row)
+	if r.bot.upgrades.moves(r.id) {
+		return nil
 	}
-	return r.end(ctx, row)
-}
-
-// end ends all that was before a row in a room that the bot is not in any more: it ends the
-// tasks, stops the container, drops its entry and closes the gateway. Volumes and history
-// stay. It finishes the row.
-func (r *room) end(ctx context.Context, row state.Event) error {
 	r.abandon()
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task starts
 		return err
@@ -186,6 +186,19 @@ func (r *room) end(ctx context.Context, row state.Event) error {
 		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// leaveIfAlone leaves the room if the bot is its only member.
+func (r *room) leaveIfAlone(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	members, err := r.bot.account.Members(call, r.id)
+	if err == nil && len(members) == 1 && r.bot.isSelf(members[0]) {
+		err = r.bot.account.Leave(call, r.id)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.bot.log.Info().Err(err).Str("room", r.id).Msg("cannot leave the old room")
+	}
 }
 
 // dropContainer stops the room's container and drops its entry.

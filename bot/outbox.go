@@ -128,7 +128,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	case matrix.IsNotEncrypted(err), matrix.Temporary(err), ctx.Err() != nil:
 		return err
 	}
-	if o.room.moving(ctx) {
+	if o.room.moving(ctx) && !o.goesOn(call, row) {
 		return err // the row moves to the successor
 	}
 	if matrix.IsForbidden(err) {
@@ -189,6 +189,20 @@ func (o *outbox) resolve(ctx context.Context, row state.Message) (json.RawMessag
 		return nil, nil
 	}
 	return replyOnly(row.Content, "")
+}
+
+// goesOn reports whether a refused message concerns the room itself although a tombstone is
+// pending: it waits, and meanwhile the bot works as before.
+func (o *outbox) goesOn(ctx context.Context, row state.Message) bool {
+	r := o.room
+	r.decisions.Lock()
+	waits := r.stopWaiting != nil
+	r.decisions.Unlock()
+	if !waits || row.Type != event.TypeMessage {
+		return waits
+	}
+	may, err := r.bot.account.MaySend(ctx, r.id, row.Type)
+	return may && err == nil
 }
 
 // moving reports whether a tombstone of the room is pending.

@@ -19,39 +19,38 @@ func (r *room) predecessor(ctx context.Context) (string, error) {
 	if len(claims) == 0 {
 		return "", nil
 	}
-	r.mu.Lock()
-	known := r.replaces
-	r.mu.Unlock()
-	if known == nil {
+	before, known := r.bot.upgrades.replaces(r.id)
+	if !known {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		before, err := r.bot.account.Predecessor(call, r.id)
-		if err != nil {
+		var err error
+		if before, err = r.bot.account.Predecessor(call, r.id); err != nil {
 			return "", fmt.Errorf("look up predecessor: %w", err)
 		}
-		known = &before
-		r.mu.Lock()
-		r.replaces = known
-		r.mu.Unlock()
+		r.bot.upgrades.learn(r.id, before)
 	}
-	if slices.Contains(claims, *known) {
-		return *known, nil
+	if !slices.Contains(claims, before) {
+		return "", nil
 	}
-	return "", nil
+	return before, nil
 }
 
 // inherit gives the room, which the bot has just joined, the policy of the room that it
-// replaces, and has that room follow. It returns that room, or "".
+// replaces, and has all rooms that name this one as their successor look again. It returns
+// the predecessor, or "".
 func (r *room) inherit(ctx context.Context) (before string, err error) {
-	before, err = r.predecessor(ctx)
-	if err != nil || before == "" {
+	claims := r.bot.upgrades.into(r.id)
+	if before, err = r.predecessor(ctx); err != nil {
 		return "", err
 	}
-	old := r.bot.room(before)
-	if err := old.giveOn(r.id); err != nil {
-		r.bot.log.Warn().Err(err).Str("room", before).Str("successor", r.id).Msg("the room's policy cannot move along")
+	if before != "" {
+		if err := r.bot.room(before).giveOn(r.id); err != nil {
+			r.bot.log.Warn().Err(err).Str("room", before).Str("successor", r.id).Msg("the room's policy cannot move along")
+		}
 	}
-	old.follow()
+	for _, one := range claims {
+		r.bot.room(one).follow("")
+	}
 	return before, nil
 }
 
@@ -85,4 +84,12 @@ func (r *room) isAhead(ctx context.Context) (bool, error) {
 	}
 	m := matrix.Notice("⏳ I start as soon as the tasks in the previous room are finished and its workspace is here.")
 	return true, r.queue(ctx, r.out(state.KindUpgrade, txn, m))
+}
+
+// hasFollowed reports whether the bot is in the room because of an upgrade.
+func (r *room) hasFollowed(ctx context.Context) (bool, error) {
+	if len(r.bot.upgrades.into(r.id)) == 0 && len(r.bot.Store.Predecessors(r.id)) == 0 {
+		return false, nil
+	}
+	return r.bot.isIn(ctx, r.id)
 }

@@ -34,13 +34,15 @@ type room struct {
 
 	held      bool         // no task starts: see hold; guarded by decisions
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions
-	uninvited bool         // the tombstone waits until the bot gets into the successor; guarded by decisions
-	stays     bool         // the owners know that it cannot be followed yet; used by the tasks worker only
-	moved     refusal      // used by the tasks worker only
-	refusal   refusal      // used by the control worker only
+	following bool         // the tasks worker follows it now; guarded by decisions
+	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by decisions.
+	stopWaiting context.CancelFunc
+	moved       refusal // used by the tasks worker only
+	refusal     refusal // used by the control worker only
 
 	mu        sync.Mutex
-	replaces  *string         // the room that this one replaces, "" for none; nil if that is not known yet
+	stays     bool            // the owners know that the room's policy cannot move to its successor
+	uninvited time.Time       // when they were last told that the bot may not enter it
 	current   *task.Work      // the task that the worker has claimed; nil for none
 	alarms    time.Time       // when the room was last told about an internal error
 	cleartext time.Time       // when it was last warned about an unencrypted message
@@ -134,7 +136,7 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	}
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	if r.held || ahead {
+	if r.held {
 		return nil, nil
 	}
 	next, err := r.upNext(ctx)
@@ -142,8 +144,18 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
-	if tombstone := r.tombstone; tombstone != nil && !r.uninvited && (none || tombstone.Seq < next.Seq) {
-		return func() error { return r.doTombstone(ctx, *tombstone) }, nil
+	if ahead && (none || next.State != state.TaskAnswered && !r.env.Task(next).Continued()) {
+		return nil, nil // what has begun goes on
+	}
+	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || tombstone.Seq < next.Seq) {
+		r.following = true
+		return func() error {
+			err := r.doTombstone(ctx, *tombstone)
+			r.decisions.Lock()
+			defer r.decisions.Unlock()
+			r.following = false
+			return err
+		}, nil
 	}
 	if none {
 		return nil, nil

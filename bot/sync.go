@@ -216,7 +216,7 @@ func (b *Bot) dispatch(row state.Event) {
 		return
 	}
 	r := b.room(row.Room)
-	if row.Type == event.TypeGone && b.upgrades.of(row.Room) == "" {
+	if row.Type == event.TypeGone && !b.upgrades.moves(row.Room) {
 		r.abandon()
 	}
 	r.wake()

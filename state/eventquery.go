@@ -25,8 +25,8 @@ const (
 	queryBefore       = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq < ? AND type IN ('m.room.message', 'm.room.encrypted') AND encryption <> 'cleartext' ORDER BY seq DESC LIMIT ?"
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
-	queryPendingOf    = "SELECT " + eventColumns + " FROM event WHERE " + pending + " AND type = ? ORDER BY seq"
-	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type <> '" + event.TypeTombstone + "' ORDER BY room"
+	queryPendingOf    = "SELECT " + eventColumns + " FROM event INDEXED BY event_pending WHERE " + pending + " AND type = ? ORDER BY room, seq"
+	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type NOT IN ('" + event.TypeTombstone + "', '" + event.TypeGone + "') ORDER BY room"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
 	queryEdits        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
@@ -132,7 +132,7 @@ func (j *Journal) PendingType(ctx context.Context, room, eventType string) (Even
 	return e, j.failed("look up pending event", err)
 }
 
-// PendingOf returns the pending events of a type in all rooms, in order.
+// PendingOf returns the pending events of a type in all rooms, in the order of each room.
 func (j *Journal) PendingOf(ctx context.Context, eventType string) ([]Event, error) {
 	rows, err := queryAll(ctx, j.db, scanEvent, queryPendingOf, eventType)
 	return rows, j.failed("look up pending events", err)
@@ -176,7 +176,7 @@ func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
 	return j.openRooms(ctx, queryPendingRooms)
 }
 
-// BusyRooms is UnfinishedRooms without the rooms of which only an upgrade is pending.
+// BusyRooms is UnfinishedRooms without the rooms of which only an upgrade is pending, or the removal of the bot.
 func (j *Journal) BusyRooms(ctx context.Context) ([]string, error) {
 	return j.openRooms(ctx, queryBusyRooms)
 }

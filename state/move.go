@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"matrix-tui/state/event"
 )
 
 // Adapter adapts what moves to a room's successor.
@@ -48,13 +50,15 @@ func (j *Journal) MoveRoom(ctx context.Context, from, to string, adapt Adapter, 
 	return j.failed("move room", err)
 }
 
-// moveEvents moves the pending events; home keeps the room that they were sent to.
+// moveEvents moves the pending events, except for what is about the old room itself; home keeps the room that they were
+// sent to.
 func moveEvents(ctx context.Context, tx *sql.Tx, from, to string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO event
 		(room, event, home, sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at)
 		SELECT ?, event, CASE home WHEN '' THEN room ELSE home END,
 		sender, type, state_key, time, encryption, session, distrust, rel_type, relates_to, body, raw, status, at FROM event
-		WHERE room = ? AND `+pending+` ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
+		WHERE room = ? AND `+pending+` AND type NOT IN ('`+event.TypeTombstone+`', '`+event.TypeMember+`', '`+event.TypeInvite+`', '`+event.TypeGone+`')
+		ORDER BY seq ON CONFLICT (room, event) DO NOTHING`, to, from)
 	if err != nil {
 		return err
 	}

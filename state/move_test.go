@@ -3,12 +3,15 @@ package state
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"matrix-tui/state/event"
 )
 
 // A successor was last active when its predecessors were, until it has a task of its own.
@@ -138,5 +141,36 @@ func TestJournalMoveRoom(t *testing.T) {
 				t.Errorf("%s belongs to %s: %v", m.Txn, m.Task, err)
 			}
 		}
+	}
+}
+
+// What is about the old room itself stays there, and a room of which only that is pending is not busy.
+func TestMoveLeavesTheRoomsOwn(t *testing.T) {
+	j := newJournal(t)
+	var rows []Event
+	for i, kind := range []string{event.TypeTombstone, event.TypeGone, event.TypeMember, event.TypeInvite, event.TypeMessage} {
+		e := Event{Status: Pending}
+		e.ID, e.Room, e.Type, e.Sender = fmt.Sprint("$", i), "!old", kind, "@ann:x"
+		rows = append(rows, e)
+	}
+	_, err := j.Commit(ctx, "", rows[:2])
+	must(t, err)
+	if busy, err := j.BusyRooms(ctx); len(busy) > 0 || err != nil {
+		t.Errorf("busy: %v, %v", busy, err)
+	}
+	if known, err := j.PendingOf(ctx, event.TypeTombstone); len(known) != 1 || known[0].ID != "$0" || err != nil {
+		t.Errorf("tombstones: %v, %v", known, err)
+	}
+	_, err = j.Commit(ctx, "", rows[2:])
+	must(t, err)
+	if busy, err := j.BusyRooms(ctx); len(busy) != 1 || err != nil {
+		t.Errorf("busy: %v, %v", busy, err)
+	}
+	must(t, j.MoveRoom(ctx, "!old", "!new", Adapter{}, "$0"))
+	left, err := j.Pending(ctx, "!old", 0, 9)
+	must(t, err)
+	moved, err := j.Pending(ctx, "!new", 0, 9)
+	if len(left) > 0 || len(moved) != 1 || moved[0].Type != event.TypeMessage || err != nil {
+		t.Errorf("%d are left, %v have moved, %v", len(left), moved, err)
 	}
 }
