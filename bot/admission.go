@@ -119,18 +119,24 @@ func (a *admission) noteUpgrade(ctx context.Context, row state.Event) error {
 	if !isUpgrade(row) {
 		return nil
 	}
-	known, err := a.bot.Journal.Event(ctx, row.Room, row.ID)
-	if errors.Is(err, state.ErrNotFound) || err == nil && known.Status == state.Pending {
+	_, err := a.bot.Journal.Event(ctx, row.Room, row.ID)
+	if errors.Is(err, state.ErrNotFound) {
 		a.bot.upgrades.note(row)
 		return nil
 	}
 	return err
 }
 
-// drop forgets what is noted of events that are not committed.
-func (a *admission) drop() {
+// drop forgets tombstones that were noted and are not committed.
+func (a *admission) drop(ctx context.Context) {
 	for _, row := range a.rows {
-		a.bot.upgrades.end(row)
+		if !isUpgrade(row) {
+			continue
+		}
+		if _, err := a.bot.Journal.Event(ctx, row.Room, row.ID); errors.Is(err, state.ErrNotFound) {
+			a.bot.upgrades.end(row)
+			a.bot.wakeKnown(row.Body.Successor)
+		}
 	}
 }
 

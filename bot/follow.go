@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
@@ -49,6 +50,7 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		if matrix.Temporary(err) {
 			return fmt.Errorf("join successor: %w", err)
 		}
+		r.bot.upgrades.settled(successor)
 		return fmt.Errorf("%w: %w", errUninvited, err)
 	}
 	before, err := r.bot.account.Predecessor(ctx, successor)
@@ -62,6 +64,9 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 			return &ownPolicyError{err}
 		}
 		return nil
+	}
+	if _, err := r.bot.Journal.PendingType(ctx, successor, event.TypeInvite); !errors.Is(err, state.ErrNotFound) {
+		r.bot.upgrades.settled(successor) // doInvite decides
 	}
 	if r.bot.upgrades.hasEntered(successor) {
 		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {
@@ -89,11 +94,10 @@ func (r *room) wait(ctx context.Context, tombstone state.Event) {
 	ctx, stop := context.WithCancel(ctx)
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	r.following, r.stopWaiting = false, stop
+	r.stopWaiting = stop
 	if !r.bot.start(func() { defer stop(); r.await(ctx, tombstone) }) {
 		stop()
 	}
-	r.control.Wake() // a newer tombstone can replace this one now
 }
 
 // await tries again and again to enter the successor, and has the tasks worker follow
@@ -110,9 +114,11 @@ func (r *room) await(ctx context.Context, tombstone state.Event) {
 			return
 		}
 		pause := again.Next()
+		if !errors.Is(err, errUninvited) { // the homeserver is in trouble, or policy.yaml can be corrected at any time
+			pause = min(pause, refusedTime)
+		}
 		if unmoved := (*ownPolicyError)(nil); errors.As(err, &unmoved) {
 			r.tellStaying(tombstone.Body.Successor, unmoved)
-			pause = min(pause, refusedTime)
 		}
 		if errors.Is(err, errUninvited) && !told {
 			if time.Since(begun) >= refusedTime {

@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -178,94 +177,6 @@ func TestSuccessorRefusedOnce(t *testing.T) {
 	}
 }
 
-// Tasks in the new room wait until the old room has moved, if the new one says that it replaces that one.
-func TestTasksWaitForPredecessor(t *testing.T) {
-	for before, waits := range map[string]bool{"!den:here": true, "!other:here": false} {
-		d := newDeciding(t, everything)
-		h := d.upgrading(before)
-		h.joined[theHouse] = true
-		d.text("$1", "@ann:here", "paint the shed", 0)
-		d.decides()
-		d.replaced("$2", theHouse)
-		next := d.in(theHouse)
-		for _, id := range []string{"$3", "$4"} {
-			next.text(id, "@ann:here", "and the house", time.Minute)
-			next.decides()
-			if next.works(next.room) == waits {
-				t.Errorf("the new room names %s: its task waits: %v", before, !waits)
-			}
-		}
-		told, err := d.bot.Journal.Unsent(t.Context(), theHouse)
-		var notices int
-		for _, m := range told {
-			if m.Kind == state.KindUpgrade {
-				notices++
-			}
-		}
-		if err != nil || waits != (notices == 1) {
-			t.Errorf("the new room names %s: it is told %d times, %v", before, notices, err)
-		}
-		if !d.works(d.room) {
-			t.Error("the old room does not finish its task")
-		}
-		first, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.bot.Journal.FinishTask(t.Context(), first.Key); err != nil {
-			t.Fatal(err)
-		}
-		d.works(d.room)
-		if !next.works(next.room) || d.bot.Store.SuccessorOf(d.id) == theHouse != waits {
-			t.Errorf("the new room names %s: it does not work in the end", before)
-		}
-	}
-}
-
-// Whoever may use the bot in the old room may invite it to the new one, if that is the new one.
-func TestInviteToSuccessor(t *testing.T) {
-	const policy = "defaults: {allow: []}\nrooms:\n  '!den:here':\n    allow: ['@bob:here']\n"
-	for _, c := range []struct {
-		name, sender, before string
-		upgraded, joins      bool
-	}{
-		{"no upgrade", "@bob:here", "!den:here", false, false},
-		{"upgrade", "@bob:here", "!den:here", true, true},
-		{"upgrade of another room", "@bob:here", "!other:here", true, false},
-		{"a stranger", "@eve:here", "!den:here", true, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := newDeciding(t, policy)
-			h := d.upgrading(c.before)
-			h.closed = 99
-			if c.upgraded {
-				d.replaced("$1", theHouse)
-				d.works(d.room)
-			}
-			if c.sender != "@eve:here" { // her invitation does not let the bot in: it declines before it joins
-				h.open()
-			}
-			next := d.in(theHouse)
-			invite := syntheticEvent(theHouse, event.TypeInvite, c.sender, "s1", event.Body{Member: &event.Member{Membership: "invite"}})
-			if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{invite}); err != nil {
-				t.Fatal(err)
-			}
-			next.decides()
-			if next.pending() != "" || h.in(theHouse) != c.joins {
-				t.Errorf("in the new room: %v", h.in(theHouse))
-			}
-			if heard := d.bot.mayUse(theHouse, c.sender, false).Heard; heard != c.joins {
-				t.Errorf("heard in the new room: %v", heard)
-			}
-			h.open()
-			d.bot.work.Wait() // the old room has tried again
-			if d.works(d.room); d.bot.upgrades.moves(d.id) {
-				t.Error("the old room still moves")
-			}
-		})
-	}
-}
-
 // A tombstone that the journal knows as done is none, for example after an initial sync.
 func TestKnownTombstone(t *testing.T) {
 	d := newDeciding(t, everything)
@@ -308,64 +219,6 @@ func TestPolicyStays(t *testing.T) {
 	}
 	if d.replaced("$3", "!other:here"); d.room.tombstone.ID != "$3" || d.pending() != "$3" {
 		t.Errorf("%s are pending", d.pending())
-	}
-}
-
-// A newer tombstone replaces one that waits for an invite.
-func TestNewerTombstone(t *testing.T) {
-	d := newDeciding(t, everything)
-	h := d.upgrading(d.id)
-	h.closed = 99
-	d.replaced("$1", "!lost:here")
-	if d.works(d.room); d.stopWaiting == nil || d.pending() != "$1" {
-		t.Fatalf("%s are pending", d.pending())
-	}
-	h.open()
-	d.replaced("$2", theHouse)
-	if d.works(d.room); d.pending() != "" || d.bot.Store.SuccessorOf(d.id) != theHouse {
-		t.Errorf("%s are pending, the successor is %s", d.pending(), d.bot.Store.SuccessorOf(d.id))
-	}
-	if from := d.bot.upgrades.into("!lost:here"); len(from) > 0 {
-		t.Errorf("%v still move to the room of the old tombstone", from)
-	}
-}
-
-// Being removed from a room that moves ends nothing, unless it turns out that it does not move.
-func TestRemovedDuringUpgrade(t *testing.T) {
-	for before, moves := range map[string]bool{"!den:here": true, "!other:here": false} {
-		d := newDeciding(t, everything)
-		h := d.upgrading(before)
-		d.text("$1", "@ann:here", "paint the shed", 0)
-		d.decides()
-		d.replaced("$2", theHouse)
-		d.text("$3", "@ann:here", "and the house", time.Minute)
-		gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
-		if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{gone}); err != nil {
-			t.Fatal(err)
-		}
-		h.mu.Lock()
-		delete(h.joined, d.id)
-		h.mu.Unlock()
-		d.decides()
-		if !d.works(d.room) {
-			t.Error("the task has ended")
-		}
-		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
-			t.Fatal(err)
-		}
-		d.works(d.room)
-		d.decides() // the removal
-		_, err = d.bot.Journal.NextTask(t.Context(), theHouse)
-		if moved := err == nil; moved != moves || d.pending() != "" {
-			t.Errorf("the new room names %s: the next task has moved there: %v; %q are pending", before, moved, d.pending())
-		}
-		if _, err := d.bot.Journal.NextTask(t.Context(), d.id); !errors.Is(err, state.ErrNotFound) {
-			t.Errorf("the new room names %s: a task stays in the old one, %v", before, err)
-		}
 	}
 }
 

@@ -85,7 +85,7 @@ func (r *room) fillPage(ctx context.Context, g state.Gap, again bool) error {
 	}
 	fresh, closed, err := b.Journal.CommitPage(ctx, page.Gap, in.rows, page.Last, told...)
 	if errors.Is(err, state.ErrNotFound) {
-		in.drop()
+		in.drop(ctx)
 		return nil // replaced, or the bot has left the room
 	}
 	if err != nil {

@@ -28,82 +28,6 @@ type notJoinedError struct{ err error }
 func (e *notJoinedError) Error() string { return e.err.Error() }
 func (e *notJoinedError) Unwrap() error { return e.err }
 
-// doInvite accepts an invitation from somebody who may use the bot and declines
-// any other.
-func (r *room) doInvite(ctx context.Context, row state.Event) error {
-	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
-	defer cancel()
-	welcome, err := r.mayInvite(row.Sender, row.InvitesDirectly())
-	if err != nil {
-		return err
-	}
-	if !welcome && !r.mayFollow(row.Sender) {
-		if entered, err := r.hasFollowed(call); entered || err != nil {
-			return errors.Join(err, r.finish(ctx, row))
-		}
-		r.bot.log.Info().Str("room", r.id).Str("sender", row.Sender).Msg("invite declined: the sender may not use the bot")
-		return r.decline(ctx, row)
-	}
-	err = r.bot.account.Join(call, r.id)
-	switch {
-	case err == nil:
-		before, err := r.inherit(call)
-		if err != nil && (!welcome || matrix.Temporary(err) || ctx.Err() != nil) {
-			return &notJoinedError{err}
-		}
-		if !welcome && (before == "" || !r.bot.mayUse(before, row.Sender, r.bot.isDirect(before)).Heard) {
-			r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("invited to a room that does not replace one in which the sender may use the bot: leaving")
-			return r.decline(ctx, row)
-		}
-		if err := r.noteDirect(ctx, row); err != nil {
-			return err
-		}
-	case r.mayJoinLater(err, row):
-		return &notJoinedError{fmt.Errorf("join room: %w", err)}
-	default:
-		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot join the room: declining the invite")
-		return r.decline(ctx, row)
-	}
-	return r.finish(ctx, row)
-}
-
-// decline declines an invitation, so that whoever sent it sees that, and can send another one.
-func (r *room) decline(ctx context.Context, row state.Event) error {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if err := r.bot.account.Leave(call, r.id); r.refusal.again("decline "+row.ID, err) {
-		return &notJoinedError{fmt.Errorf("decline invite: %w", err)}
-	}
-	return r.finish(ctx, row)
-}
-
-// mayInvite reports whether a user may invite the bot: users who may use it, and, to
-// a direct chat, users who can get a pairing code.
-func (r *room) mayInvite(user string, direct bool) (bool, error) {
-	d := r.bot.mayUse(r.id, user, direct)
-	if d.Heard || !d.Pair {
-		return d.Heard, nil
-	}
-	codes, err := r.codeFor(user)
-	return len(codes) > 0, err
-}
-
-// mayJoinLater reports whether a join that failed with err is worth another try.
-func (r *room) mayJoinLater(err error, invite state.Event) bool {
-	if matrix.Temporary(err) {
-		return time.Since(invite.Time) < inviteTime
-	}
-	return r.refusal.again("join "+invite.ID, err)
-}
-
-// noteDirect marks the room as a direct chat if the invite says so.
-func (r *room) noteDirect(ctx context.Context, invite state.Event) error {
-	if !invite.InvitesDirectly() {
-		return nil
-	}
-	return r.bot.markDirect(ctx, invite.Sender, r.id, &r.refusal)
-}
-
 // address explains how to give the bot a task in the room. alone says that it and one other person are the only members.
 func (r *room) address(alone bool) string {
 	return address(r.bot.policy.Room(r.id).Reply, alone, r.bot.name())
@@ -121,6 +45,9 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 		return r.doStranger(ctx, row)
 	}
 	r.env.Enter()
+	if _, err := r.inherit(ctx); r.refusal.again("predecessor "+row.ID, err) {
+		return err
+	}
 	alone, err := r.bot.isAlone(ctx, r.id)
 	if err != nil {
 		return err
@@ -140,11 +67,11 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	return r.finish(ctx, row)
 }
 
-// doLeft leaves the room if the bot is its only remaining member. While an upgrade waits,
-// so does this.
+// doLeft leaves the room if the bot is its only remaining member. If the room has a
+// tombstone, that comes after the upgrade: see endUpgrade.
 func (r *room) doLeft(ctx context.Context, row state.Event) error {
 	if r.bot.upgrades.moves(r.id) {
-		return nil
+		return r.finish(ctx, row)
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -167,10 +94,21 @@ func (r *room) doLeft(ctx context.Context, row state.Event) error {
 
 // doGone handles the bot's removal from the room: it ends the room's tasks, stops
 // its container, drops the entry and closes its gateway. Volumes and history stay.
-// While an upgrade waits, so does this: everything moves to the successor, or ends.
+// While an upgrade waits, so does this: everything moves to the successor, or ends. The
+// bot may be back then.
 func (r *room) doGone(ctx context.Context, row state.Event) error {
 	if r.bot.upgrades.moves(r.id) {
 		return nil
+	}
+	back, err := r.bot.isIn(ctx, r.id)
+	if err != nil {
+		return &notJoinedError{err}
+	}
+	if t := r.currentTask(); back && t != nil && t.Seq() > row.Seq {
+		return errors.Join(r.forget(ctx, row.Seq), r.finish(ctx, row))
+	}
+	if back {
+		defer r.env.Enter()
 	}
 	r.abandon()
 	if err := r.forget(ctx, row.Seq); err != nil { // before the next task starts

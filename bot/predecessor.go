@@ -39,7 +39,9 @@ func (r *room) predecessor(ctx context.Context) (string, error) {
 // replaces, and has all rooms that name this one as their successor look again. It returns
 // the predecessor, or "".
 func (r *room) inherit(ctx context.Context) (before string, err error) {
-	claims := r.bot.upgrades.into(r.id)
+	for _, one := range r.bot.upgrades.into(r.id) {
+		defer r.bot.room(one).follow("")
+	}
 	if before, err = r.predecessor(ctx); err != nil {
 		return "", err
 	}
@@ -47,9 +49,6 @@ func (r *room) inherit(ctx context.Context) (before string, err error) {
 		if err := r.bot.room(before).giveOn(r.id); err != nil {
 			r.bot.log.Warn().Err(err).Str("room", before).Str("successor", r.id).Msg("the room's policy cannot move along")
 		}
-	}
-	for _, one := range claims {
-		r.bot.room(one).follow("")
 	}
 	return before, nil
 }
@@ -66,10 +65,13 @@ func (r *room) mayFollow(user string) bool {
 // predecessor. Its own tasks wait for that, and the room is told.
 func (r *room) isAhead(ctx context.Context) (bool, error) {
 	before, err := r.predecessor(ctx)
-	if err != nil && (matrix.Temporary(err) || ctx.Err() != nil) {
-		return false, err
+	if err != nil {
+		if in, failed := r.bot.isIn(ctx, r.id); in || failed != nil {
+			return false, errors.Join(err, failed)
+		}
+		return false, nil
 	}
-	if err != nil || before == "" { // not in the room, or first here
+	if before == "" {
 		return false, nil
 	}
 	if _, err := r.bot.Journal.NextTask(ctx, r.id); err != nil {

@@ -35,6 +35,7 @@ type room struct {
 	held      bool         // no task starts: see hold; guarded by decisions
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions
 	following bool         // the tasks worker follows it now; guarded by decisions
+	leaving   bool         // and has begun to move: there is no other successor any more; guarded by decisions
 	// stopWaiting ends the attempts to follow the tombstone; nil unless it waits, see wait. Guarded by decisions.
 	stopWaiting context.CancelFunc
 	moved       refusal // used by the tasks worker only
@@ -115,16 +116,26 @@ func (r *room) drain(next func(context.Context) (func() error, error)) {
 // task may have got its answer while another one was running, and two runs at once would mix up their session. The error
 // is [state.ErrNotFound] if there is none.
 func (r *room) upNext(ctx context.Context) (state.Task, error) {
+	answered, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskAnswered)
+	if err != nil {
+		return state.Task{}, err
+	}
 	running, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
 	if err != nil {
 		return state.Task{}, err
 	}
-	for _, rec := range running {
-		if r.env.Task(rec).Continued() {
+	for _, rec := range append(answered, running...) {
+		if r.hasBegun(rec) {
 			return rec, nil
 		}
 	}
 	return r.bot.Journal.NextTask(ctx, r.id)
+}
+
+// hasBegun reports whether a task has a run in the room's container, or an answer that may have been sent: it must end
+// before the room moves, also if it is newer than the tombstone.
+func (r *room) hasBegun(rec state.Task) bool {
+	return rec.State == state.TaskAnswered || rec.State == state.TaskRunning && r.env.Task(rec).Continued()
 }
 
 // nextTask claims the task that is up next, or the tombstone if that is older, and
@@ -144,17 +155,14 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
-	if ahead && (none || next.State != state.TaskAnswered && !r.env.Task(next).Continued()) {
+	if ahead && (none || next.State == state.TaskQueued) {
 		return nil, nil // what has begun goes on
 	}
-	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || tombstone.Seq < next.Seq) {
+	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || tombstone.Seq < next.Seq && !r.hasBegun(next)) {
 		r.following = true
 		return func() error {
-			err := r.doTombstone(ctx, *tombstone)
-			r.decisions.Lock()
-			defer r.decisions.Unlock()
-			r.following = false
-			return err
+			defer r.stopFollowing()
+			return r.doTombstone(ctx, *tombstone)
 		}, nil
 	}
 	if none {

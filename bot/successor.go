@@ -13,26 +13,35 @@ import (
 // that is not being followed. The caller holds r.decisions.
 func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
 	old := r.tombstone
-	if old != nil && (r.following || old.Seq >= row.Seq) {
+	if old != nil && (r.following || r.leaving || old.Seq >= row.Seq || r.bot.Store.SuccessorOf(r.id) != r.id) {
 		return nil // it is next
 	}
 	now, err := r.bot.Journal.Event(ctx, row.Room, row.ID)
 	if err != nil || now.Status != state.Pending { // the room has moved meanwhile
 		return err
 	}
+	if old != nil {
+		if err := r.finish(ctx, *old); err != nil {
+			return err
+		}
+	}
 	r.bot.upgrades.note(row)
 	r.endWait()
 	r.tombstone = &row
 	r.tasks.Wake()
-	if old == nil {
-		return nil
+	if old != nil {
+		r.bot.upgrades.end(*old)
+		r.bot.wakeKnown(old.Body.Successor)
 	}
-	if err := r.finish(ctx, *old); err != nil {
-		return err
-	}
-	r.bot.upgrades.end(*old)
-	r.bot.wakeKnown(old.Body.Successor)
 	return nil
+}
+
+// stopFollowing says that the tasks worker is done with the tombstone for now. Perhaps it has failed, and there is a newer one.
+func (r *room) stopFollowing() {
+	r.decisions.Lock()
+	r.following = false
+	r.decisions.Unlock()
+	r.control.Wake()
 }
 
 // doTombstone moves to the room's successor with the room's own policy, the container's
@@ -45,32 +54,27 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	successor := row.Body.Successor
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	err := r.enter(call, successor, &r.moved)
-	switch {
-	case errors.Is(err, errNoSuccessor):
+	if err := r.enter(call, successor, &r.moved); errors.Is(err, errNoSuccessor) {
 		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
 		return r.endUpgrade(ctx, row, r.finish)
-	case errors.Is(err, errUninvited), errors.As(err, new(*ownPolicyError)):
+	} else if err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot follow the upgrade yet")
 		r.wait(ctx, row)
 		return nil
-	case err != nil:
-		return err
 	}
 	if user := r.bot.direct.User(r.id); user != "" {
 		if err := r.bot.markDirect(ctx, user, successor, &r.moved); err != nil {
 			return err
 		}
 	}
+	r.decisions.Lock()
+	r.leaving = true
+	r.decisions.Unlock()
 	if err := r.env.Leave(func() error { return r.moveContainer(ctx, call, successor) }); err != nil {
 		return err
 	}
 	crash.At("moving")
-	if err := r.endUpgrade(ctx, row, r.moveRows); err != nil {
-		return err
-	}
-	r.bot.start(func() { r.leaveIfAlone(r.bot.ctx) }) // if everybody has left meanwhile
-	return nil
+	return r.endUpgrade(ctx, row, r.moveRows)
 }
 
 // endUpgrade ends an upgrade by end, which finishes its tombstone: the next one can be
@@ -80,11 +84,11 @@ func (r *room) endUpgrade(ctx context.Context, row state.Event, end func(context
 		return err
 	}
 	r.decisions.Lock()
-	r.tombstone, r.following = nil, false
+	r.tombstone, r.leaving = nil, false
 	r.decisions.Unlock()
 	r.bot.upgrades.end(row)
-	r.control.Wake()
 	r.bot.wakeKnown(row.Body.Successor)
+	r.bot.start(func() { r.leaveIfAlone(r.bot.ctx) }) // if everybody has left meanwhile
 	return nil
 }
 
@@ -109,9 +113,11 @@ func (r *room) moveContainer(ctx, call context.Context, successor string) error 
 // the tombstone, and asks open questions there. It may be repeated.
 func (r *room) moveRows(ctx context.Context, tombstone state.Event) error {
 	next := r.bot.room(tombstone.Body.Successor)
-	r.decisions.Lock()
-	err := r.bot.Journal.MoveRoom(ctx, r.id, next.id, adapter(next.id), tombstone.ID)
-	r.decisions.Unlock()
+	err := func() error {
+		r.decisions.Lock()
+		defer r.decisions.Unlock()
+		return r.bot.Journal.MoveRoom(ctx, r.id, next.id, adapter(next.id), tombstone.ID)
+	}()
 	if err != nil {
 		return fmt.Errorf("move rows: %w", err)
 	}

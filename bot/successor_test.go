@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
+	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // A homeserver that does not let the bot read the new room, or does not know it yet, says nothing about where that room
@@ -61,5 +64,122 @@ func TestUnreadableSuccessor(t *testing.T) {
 	}
 	if err := d.enter(t.Context(), "!house:here", &d.moved); err != nil {
 		t.Error(err)
+	}
+}
+
+// A newer tombstone replaces one that waits for an invite.
+func TestNewerTombstone(t *testing.T) {
+	d := newDeciding(t, everything)
+	h := d.upgrading(d.id)
+	h.closed = 99
+	d.replaced("$1", "!lost:here")
+	if d.works(d.room); d.stopWaiting == nil || d.pending() != "$1" {
+		t.Fatalf("%s are pending", d.pending())
+	}
+	h.open()
+	d.replaced("$2", theHouse)
+	if d.works(d.room); d.pending() != "" || d.bot.Store.SuccessorOf(d.id) != theHouse {
+		t.Errorf("%s are pending, the successor is %s", d.pending(), d.bot.Store.SuccessorOf(d.id))
+	}
+	if from := d.bot.upgrades.into("!lost:here"); len(from) > 0 {
+		t.Errorf("%v still move to the room of the old tombstone", from)
+	}
+}
+
+// Being removed from a room that moves ends nothing, unless it turns out that it does not move.
+func TestRemovedDuringUpgrade(t *testing.T) {
+	for before, moves := range map[string]bool{"!den:here": true, "!other:here": false} {
+		d := newDeciding(t, everything)
+		h := d.upgrading(before)
+		d.text("$1", "@ann:here", "paint the shed", 0)
+		d.decides()
+		d.replaced("$2", theHouse)
+		d.text("$3", "@ann:here", "and the house", time.Minute)
+		gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
+		if _, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{gone}); err != nil {
+			t.Fatal(err)
+		}
+		h.mu.Lock()
+		delete(h.joined, d.id)
+		h.mu.Unlock()
+		d.decides()
+		if !d.works(d.room) {
+			t.Error("the task has ended")
+		}
+		rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
+			t.Fatal(err)
+		}
+		d.works(d.room)
+		d.decides() // the removal
+		_, err = d.bot.Journal.NextTask(t.Context(), theHouse)
+		if moved := err == nil; moved != moves || d.pending() != "" {
+			t.Errorf("the new room names %s: the next task has moved there: %v; %q are pending", before, moved, d.pending())
+		}
+		if _, err := d.bot.Journal.NextTask(t.Context(), d.id); !errors.Is(err, state.ErrNotFound) {
+			t.Errorf("the new room names %s: a task stays in the old one, %v", before, err)
+		}
+	}
+}
+
+// A task that began while the upgrade waited ends in the old room, also after a restart: its container must not go.
+func TestBegunBeforeTombstone(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.upgrading(d.id)
+	d.replaced("$1", theHouse)
+	d.text("$2", "@ann:here", "paint the shed", time.Minute)
+	d.decides()
+	rec, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Container = "c"
+	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	if !d.works(d.room) || d.bot.Store.SuccessorOf(d.id) != d.id {
+		t.Error("the room has moved before the run has ended")
+	}
+	if err := d.bot.Journal.FinishTask(t.Context(), rec.Key); err != nil {
+		t.Fatal(err)
+	}
+	if d.works(d.room); d.bot.Store.SuccessorOf(d.id) != theHouse {
+		t.Error("the room has not moved after the run")
+	}
+}
+
+// A removal that is carried out late, when the bot is in the room again, ends only what was before it.
+func TestRemovedBefore(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.upgrading(d.id)
+	d.text("$1", "@ann:here", "paint the shed", 0)
+	gone := syntheticEvent(d.id, event.TypeGone, "@bot:here", "s1", event.Body{})
+	rows, err := d.bot.Journal.Commit(t.Context(), "", []state.Event{gone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.text("$2", "@ann:here", "and the house", time.Minute)
+	for _, row := range []string{"$1", "$2"} {
+		event, err := d.bot.Journal.Event(t.Context(), d.id, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.decide(t.Context(), event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later, err := d.bot.Journal.TaskOf(t.Context(), d.id, "$2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.setCurrent(d.env.Work(t.Context(), later))
+	if err := d.doGone(t.Context(), rows[0]); err != nil {
+		t.Fatal(err)
+	}
+	if next, err := d.bot.Journal.NextTask(t.Context(), d.id); err != nil || next.Event != "$2" {
+		t.Errorf("the next task is %q, %v", next.Event, err)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	queryPending      = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND seq > ? AND seq < (" + queryHidden + ") ORDER BY seq LIMIT ?"
 	queryPendingType  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND type = ? ORDER BY seq LIMIT 1"
 	queryPendingOf    = "SELECT " + eventColumns + " FROM event INDEXED BY event_pending WHERE " + pending + " AND type = ? ORDER BY room, seq"
-	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type NOT IN ('" + event.TypeTombstone + "', '" + event.TypeGone + "') ORDER BY room"
+	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type NOT IN ('" + event.TypeTombstone + "', '" + event.TypeMember + "', '" + event.TypeGone + "') ORDER BY room"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
 	queryEdits        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
@@ -176,7 +176,7 @@ func (j *Journal) UnfinishedRooms(ctx context.Context) ([]string, error) {
 	return j.openRooms(ctx, queryPendingRooms)
 }
 
-// BusyRooms is UnfinishedRooms without the rooms of which only an upgrade is pending, or the removal of the bot.
+// BusyRooms is UnfinishedRooms without the rooms of which only an upgrade is pending, or what happens to its members.
 func (j *Journal) BusyRooms(ctx context.Context) ([]string, error) {
 	return j.openRooms(ctx, queryBusyRooms)
 }

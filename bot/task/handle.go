@@ -46,6 +46,9 @@ func (w *Work) Close() {
 // Key returns the task's key.
 func (w *Work) Key() string { return w.taken.Key }
 
+// Seq returns the place of the task in the order of events.
+func (w *Work) Seq() int64 { return w.taken.Seq }
+
 // Done returns a channel that is closed when the worker has left the task.
 func (w *Work) Done() <-chan struct{} { return w.done }
 
