@@ -161,7 +161,7 @@ func (s *scene) joined(ctx context.Context, b *bench, n int, more ...*scene) (ro
 		if err != nil {
 			return nil, err
 		}
-		defer self.Close()
+		self.Close() // joins without a sync, which takes a homeserver the longer, the more rooms there are
 		bots, selves = append(bots, one.ID()), append(selves, self)
 	}
 	var mu sync.Mutex

@@ -49,6 +49,7 @@ func measureScale(ctx context.Context, b *bench) (err error) {
 	if err := errors.Join(s.settle(ctx), s.Stop(ctx)); err != nil {
 		return err
 	}
+	s.alice.Close() // she does not look on: see joined
 	all, err := s.joined(ctx, b, b.scale)
 	if err != nil {
 		return err
@@ -88,6 +89,10 @@ func measureScale(ctx context.Context, b *bench) (err error) {
 	b.table.add("start → ready, "+rooms(b.scale)+" known", "ms", readyGoal(b.scale), ready...)
 	b.table.add("  resident memory, idle", "MB", 0, idle...)
 	b.table.add("  resident memory at most", "MB", 0, peak...)
+	s.alice.Close()
+	if s.alice, err = b.host.Person(ctx, "alice-scale", "password-alice"); err != nil {
+		return err
+	}
 	return s.catchUp(ctx, b, all[:min(busyRooms, len(all)-1)], all[len(all)-1])
 }
 

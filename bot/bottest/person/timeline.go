@@ -15,6 +15,7 @@ import (
 const (
 	keep     = 5000             // events kept per room; older ones are dropped
 	longPoll = 10 * time.Second // one /sync
+	slowest  = 5 * time.Minute  // and how much longer a homeserver with very many rooms may take for it
 	filter   = `{"presence":{"types":[]},"room":{"timeline":{"limit":100}}}`
 )
 
@@ -51,7 +52,7 @@ func (p *Person) watch(ctx context.Context) {
 		if since == "" {
 			req.Timeout = 0
 		}
-		poll, cancel := context.WithTimeout(ctx, longPoll+20*time.Second)
+		poll, cancel := context.WithTimeout(ctx, longPoll+slowest)
 		resp, err := p.cli.FullSyncRequest(poll, req)
 		cancel()
 		if err != nil {
