@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -39,6 +40,11 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 	if err := r.bot.policy.CanInherit(r.id, successor); err != nil {
 		return &ownPolicyError{err}
 	}
+	unlock, err := r.bot.upgrades.entering.Lock(ctx, successor)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	in, err := r.bot.isIn(ctx, successor)
 	if err != nil {
 		return err
@@ -65,8 +71,9 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		}
 		return nil
 	}
-	if _, err := r.bot.Journal.PendingType(ctx, successor, event.TypeInvite); !errors.Is(err, state.ErrNotFound) {
-		r.bot.upgrades.settled(successor) // doInvite decides
+	_, err = r.bot.Journal.PendingType(ctx, successor, event.TypeInvite)
+	if !errors.Is(err, state.ErrNotFound) || slices.Contains(r.bot.upgrades.into(successor), before) {
+		r.bot.upgrades.settled(successor) // doInvite decides, or the predecessor enters as well
 	}
 	if r.bot.upgrades.hasEntered(successor) {
 		if err := r.bot.account.Leave(ctx, successor); refused.again("leave "+successor, err) {

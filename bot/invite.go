@@ -14,6 +14,11 @@ import (
 func (r *room) doInvite(ctx context.Context, row state.Event) error {
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
+	unlock, err := r.bot.upgrades.entering.Lock(call, r.id)
+	if err != nil {
+		return &notJoinedError{err}
+	}
+	defer unlock()
 	welcome, err := r.mayInvite(row.Sender, row.InvitesDirectly())
 	if err != nil {
 		return err
@@ -36,6 +41,11 @@ func (r *room) doInvite(ctx context.Context, row state.Event) error {
 		before, err := r.inherit(call)
 		if r.refusal.again("predecessor "+row.ID, err) {
 			return &notJoinedError{err}
+		}
+		if !welcome { // the predecessor may have moved meanwhile
+			if welcome, err = r.mayInvite(row.Sender, row.InvitesDirectly()); err != nil {
+				return err
+			}
 		}
 		if !welcome && (before == "" || !r.bot.mayUse(before, row.Sender, r.bot.isDirect(before)).Heard) {
 			r.bot.log.Warn().Str("room", r.id).Str("sender", row.Sender).Msg("invited to a room that does not replace one in which the sender may use the bot: leaving")

@@ -13,6 +13,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/retry"
 )
 
 const (
@@ -120,7 +121,7 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 	if err := r.bot.Gateway.Shut(r.id); err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot close the room's gateway")
 	}
-	if err := r.env.GiveUpWaiting(ctx); err != nil {
+	if err := r.env.GiveUpWaiting(ctx, row.Seq); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)
@@ -128,14 +129,16 @@ func (r *room) doGone(ctx context.Context, row state.Event) error {
 
 // leaveIfAlone leaves the room if the bot is its only member.
 func (r *room) leaveIfAlone(ctx context.Context) {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	members, err := r.bot.account.Members(call, r.id)
-	if err == nil && len(members) == 1 && r.bot.isSelf(members[0]) {
-		err = r.bot.account.Leave(call, r.id)
-	}
-	if err != nil && ctx.Err() == nil {
-		r.bot.log.Info().Err(err).Str("room", r.id).Msg("cannot leave the old room")
+	for again := retry.New(time.Second, time.Minute); ; {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		members, err := r.bot.account.Members(call, r.id)
+		if err == nil && len(members) == 1 && r.bot.isSelf(members[0]) {
+			err = r.bot.account.Leave(call, r.id)
+		}
+		cancel()
+		if err == nil || !matrix.Temporary(err) || retry.Sleep(ctx, again.Next()) != nil {
+			return
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 	switch {
 	case err == nil:
 		crashAfter(row, "sent")
-		if err := b.Journal.MarkSent(ctx, row.Txn, sent); err != nil {
+		if err := b.sent(ctx, row.Room, row.Txn, sent); err != nil {
 			return err
 		}
 		crashAfter(row, "marked")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -158,7 +159,11 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if ahead && (none || next.State == state.TaskQueued) {
 		return nil, nil // what has begun goes on
 	}
-	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || tombstone.Seq < next.Seq && !r.hasBegun(next)) {
+	half := slices.ContainsFunc(r.bot.upgrades.successors(r.id), r.hasLeftFor)
+	if half && r.tombstone == nil {
+		return nil, nil // until the control worker has come to the tombstone
+	}
+	if tombstone := r.tombstone; tombstone != nil && r.stopWaiting == nil && (none || half || tombstone.Seq < next.Seq && !r.hasBegun(next)) {
 		r.following = true
 		return func() error {
 			defer r.stopFollowing()

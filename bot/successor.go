@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"matrix-tui/bot/crash"
 	"matrix-tui/state"
@@ -13,7 +14,7 @@ import (
 // that is not being followed. The caller holds r.decisions.
 func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
 	old := r.tombstone
-	if old != nil && (r.following || r.leaving || old.Seq >= row.Seq || r.bot.Store.SuccessorOf(r.id) != r.id) {
+	if old != nil && (r.following || r.leaving || old.Seq >= row.Seq || r.hasLeftFor(old.Body.Successor)) {
 		return nil // it is next
 	}
 	now, err := r.bot.Journal.Event(ctx, row.Room, row.ID)
@@ -34,6 +35,11 @@ func (r *room) noteTombstone(ctx context.Context, row state.Event) error {
 		r.bot.wakeKnown(old.Body.Successor)
 	}
 	return nil
+}
+
+// hasLeftFor reports whether the room has begun to move to this successor: workspace and history are there.
+func (r *room) hasLeftFor(successor string) bool {
+	return slices.Contains(r.bot.Store.Predecessors(successor), r.id)
 }
 
 // stopFollowing says that the tasks worker is done with the tombstone for now. Perhaps it has failed, and there is a newer one.
@@ -57,6 +63,8 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	if err := r.enter(call, successor, &r.moved); errors.Is(err, errNoSuccessor) {
 		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
 		return r.endUpgrade(ctx, row, r.finish)
+	} else if err != nil && r.hasLeftFor(successor) {
+		return err
 	} else if err != nil {
 		r.bot.log.Warn().Err(err).Str("room", r.id).Str("successor", successor).Msg("cannot follow the upgrade yet")
 		r.wait(ctx, row)

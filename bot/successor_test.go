@@ -183,3 +183,37 @@ func TestRemovedBefore(t *testing.T) {
 		t.Errorf("the next task is %q, %v", next.Event, err)
 	}
 }
+
+// A room whose workspace has moved already, when the bot was killed, does nothing but finish the move; and one that moved
+// long ago can still be upgraded again, and its tombstone be corrected.
+func TestHalfMoved(t *testing.T) {
+	d := newDeciding(t, everything)
+	h := d.upgrading(d.id)
+	if err := d.bot.Store.MoveRoom(t.Context(), d.id, theHouse); err != nil {
+		t.Fatal(err)
+	}
+	d.replaced("$1", theHouse)
+	d.text("$2", "@ann:here", "paint the shed", time.Minute)
+	d.decides()
+	first := d.room.tombstone
+	d.room.tombstone = nil
+	if do, err := d.nextTask(t.Context()); do != nil || err != nil {
+		t.Errorf("a task starts in a room that has half moved: %v", err)
+	}
+	d.room.tombstone = first
+	d.replaced("$3", "!shed:here")
+	if d.room.tombstone != first {
+		t.Error("another tombstone splits the room")
+	}
+	if d.works(d.room) || d.pending() != "" {
+		t.Errorf("%q are pending after the move", d.pending())
+	}
+	h.mu.Lock()
+	h.closed = 99
+	h.mu.Unlock()
+	d.replaced("$4", "!lost:here")
+	d.works(d.room)
+	if d.replaced("$5", "!shed:here"); d.pending() != "$5" {
+		t.Errorf("%q are pending, want the newest tombstone", d.pending())
+	}
+}

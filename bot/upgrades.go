@@ -8,6 +8,7 @@ import (
 
 	"matrix-tui/state"
 	"matrix-tui/state/event"
+	"matrix-tui/state/keyed"
 )
 
 // maxLearned bounds how many rooms' predecessors are remembered.
@@ -17,6 +18,8 @@ const maxLearned = 1000
 // pending in the journal. A tombstone can name any room, so what is here is a claim of
 // the old room. The zero value is empty.
 type upgrades struct {
+	entering keyed.Locks // per successor: locked while the bot joins or leaves it
+
 	mu      sync.Mutex
 	to      map[claim]string  // successor by tombstone
 	learned map[string]string // what rooms themselves name as their predecessor, "" for none
@@ -66,15 +69,18 @@ func (u *upgrades) endAll(room string) (successors []string) {
 }
 
 // moves reports whether a room has a tombstone that names a successor.
-func (u *upgrades) moves(room string) bool {
+func (u *upgrades) moves(room string) bool { return len(u.successors(room)) > 0 }
+
+// successors returns the rooms that a room's tombstones name.
+func (u *upgrades) successors(room string) (all []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for one := range u.to {
+	for one, successor := range u.to {
 		if one.room == room {
-			return true
+			all = append(all, successor)
 		}
 	}
-	return false
+	return all
 }
 
 // into returns the rooms that name this one as their successor, in order.

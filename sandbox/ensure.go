@@ -42,7 +42,7 @@ func (p *Podman) Ensure(ctx context.Context, spec Spec) (*Container, error) {
 	if spec.Name == "" {
 		spec.Name = NameFor(spec.Room)
 	}
-	unlock, err := p.names.lock(ctx, spec.Name)
+	unlock, err := p.names.Lock(ctx, spec.Name)
 	if err != nil {
 		return nil, err
 	}

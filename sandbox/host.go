@@ -35,7 +35,7 @@ func (h host) complete() bool {
 // runs a package manager several times for its own, which takes 0.1 to 0.2 s of the
 // host's processors. So it is asked only if this process cannot tell by itself.
 func (p *Podman) about(ctx context.Context) (host, error) {
-	unlock, err := p.asking.lock(ctx, "host")
+	unlock, err := p.asking.Lock(ctx, "host")
 	if err != nil {
 		return host{}, err
 	}
@@ -114,7 +114,7 @@ func controllers(cgroups fs.FS) []string {
 
 // info asks podman about its host and caches the answer.
 func (p *Podman) info(ctx context.Context) (*define.Info, error) {
-	unlock, err := p.asking.lock(ctx, "info")
+	unlock, err := p.asking.Lock(ctx, "info")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 // Storage returns the folder on the host in which podman keeps images, containers and volumes. A room's volume shows
 // where that is, so that podman need not be asked: see about.
 func (p *Podman) Storage(ctx context.Context) (string, error) {
-	unlock, err := p.asking.lock(ctx, "storage")
+	unlock, err := p.asking.Lock(ctx, "storage")
 	if err != nil {
 		return "", err
 	}

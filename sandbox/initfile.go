@@ -42,7 +42,7 @@ func (e *ensuring) initFile(ctx context.Context, imageID string) (string, error)
 		e.warnOnce(dir, "no program can be executed from the state folder (noexec): containers use the boxinit of their image, which root in a container can replace")
 		return "", nil
 	}
-	unlock, err := e.asking.lock(ctx, "boxinit")
+	unlock, err := e.asking.Lock(ctx, "boxinit")
 	if err != nil {
 		return "", err
 	}

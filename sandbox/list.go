@@ -49,7 +49,7 @@ func (p *Podman) List(ctx context.Context) ([]Info, error) {
 // ErrNotFound if there is none, and no error if it is already stopped. A container
 // without a room label is left alone: ErrNameTaken.
 func (p *Podman) Stop(ctx context.Context, name string) error {
-	unlock, err := p.names.lock(ctx, name)
+	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p *Podman) stop(ctx context.Context, name string) error {
 // ErrNotFound if there is none. A container without a room label is left alone:
 // ErrNameTaken.
 func (p *Podman) Destroy(ctx context.Context, name string) error {
-	unlock, err := p.names.lock(ctx, name)
+	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (p *Podman) removeRest(ctx context.Context, name, room string) error {
 func (c *Container) Restart(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(ctx, restartTime)
 	defer cancel()
-	unlock, err := c.podman.names.lock(ctx, c.Name)
+	unlock, err := c.podman.names.Lock(ctx, c.Name)
 	if err != nil {
 		return err
 	}

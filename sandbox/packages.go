@@ -52,7 +52,7 @@ func (e *ensuring) keepPackages(ctx context.Context, data *define.InspectContain
 // Packages returns the packages that were installed in a room's container, for another one that Reinstall is called
 // for. It stops the container. If there is none, nothing was installed.
 func (p *Podman) Packages(ctx context.Context, room, name string) ([]string, error) {
-	unlock, err := p.names.lock(ctx, name)
+	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/keyed"
 )
 
 // Podman is a connection to podman's service. It is safe for concurrent use.
@@ -25,9 +26,9 @@ type Podman struct {
 	values context.Context // carries the bindings' client; never cancelled
 	client *bindings.Connection
 
-	names         keyed      // one Ensure, Stop or Destroy per name at a time
-	slots         sync.Mutex // locked while a slot is chosen and stored on a volume
-	warned        sync.Map   // warnings already logged
+	names         keyed.Locks // one Ensure, Stop or Destroy per name at a time
+	slots         sync.Mutex  // locked while a slot is chosen and stored on a volume
+	warned        sync.Map    // warnings already logged
 	limitTogether sync.Once
 	uses          uses  // when each container was last used
 	lines         lines // that nobody is using
@@ -37,7 +38,7 @@ type Podman struct {
 
 	packages imagePackages
 
-	asking     keyed        // locked while what follows is found out
+	asking     keyed.Locks  // locked while what follows is found out
 	host       *host        // nil until then
 	known      *define.Info // what podman says about its host; nil unless somebody has asked
 	storage    string       // podman's folder; "" until somebody has asked

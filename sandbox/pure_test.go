@@ -186,23 +186,6 @@ func FuzzDemultiplex(f *testing.F) {
 	})
 }
 
-func TestKeyedForgets(t *testing.T) {
-	var k keyed
-	unlock, err := k.lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := k.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	unlock()
-	if len(k.locks) != 0 {
-		t.Errorf("%d locks are left", len(k.locks))
-	}
-}
-
 // What boxinit prints says why it failed.
 func TestFailure(t *testing.T) {
 	for text, c := range map[string]struct {

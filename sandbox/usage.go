@@ -69,7 +69,7 @@ func (p *Podman) VolumeRooms(ctx context.Context) (map[string]string, error) {
 // Remove removes a room's container and, if volumesOf is not "", the volumes of that room, for good. Its range of user IDs
 // is free again then. What belongs to another room is left alone: ErrNameTaken.
 func (p *Podman) Remove(ctx context.Context, name, room, volumesOf string) error {
-	unlock, err := p.names.lock(ctx, name)
+	unlock, err := p.names.Lock(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (p *Podman) LastUse(name string) (last time.Time, busy bool) {
 // StopUnused stops a container, unless it is in use or was used after since. It reports whether the container is
 // stopped now. Like Stop, it keeps volumes and layer, and leaves a foreign container alone: ErrNameTaken.
 func (p *Podman) StopUnused(ctx context.Context, name string, since time.Time) (stopped bool, err error) {
-	unlock, err := p.names.lock(ctx, name) // an Ensure that returns before has used it, one that comes later starts it again
+	unlock, err := p.names.Lock(ctx, name) // an Ensure that returns before has used it, one that comes later starts it again
 	if err != nil {
 		return false, err
 	}

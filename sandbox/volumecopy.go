@@ -120,7 +120,7 @@ func (p *Podman) helped(ctx context.Context, room, image, mode string, do func(i
 func (p *Podman) temporarily(ctx context.Context, g *specgen.SpecGenerator, helps string, do func(id string) error) (err error) {
 	g.Labels = map[string]string{labelHelper: helps, labelVersion: g.Labels[labelVersion]}
 	g.RestartPolicy = "no"
-	unlock, err := p.names.lock(ctx, g.Name)
+	unlock, err := p.names.Lock(ctx, g.Name)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ var ErrNotFound = errors.New("not in the journal")
 // ErrFinished means that an event is already decided, or that a task is in a state that does not allow the step.
 var ErrFinished = errors.New("already decided or answered")
 
+// ErrTwice means that a message is another event already.
+var ErrTwice = errors.New("the message is another event already")
+
 // ErrLocked means that another process uses the same state directory.
 var ErrLocked = errors.New("state directory is in use")
 

@@ -165,9 +165,18 @@ func (j *Journal) MessageOf(ctx context.Context, room, event string) (Message, e
 	return m, j.failed("look up message of event", err)
 }
 
-// MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID.
+// MarkSent records which event a message became. It returns ErrNotFound for an unknown transaction ID, and ErrTwice if the
+// message became another event before.
 func (j *Journal) MarkSent(ctx context.Context, txn, event string) error {
-	return j.mark(ctx, "mark message sent", "UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1", txn, event)
+	err := j.mark(ctx, "mark message sent",
+		"UPDATE message SET status = 1, event = ?2, error = '' WHERE txn = ?1 AND (status <> 1 OR event IN ('', ?2))", txn, event)
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if _, err := j.Message(ctx, txn); err != nil {
+		return err
+	}
+	return ErrTwice
 }
 
 // MarkRefused records that the homeserver will never accept a message, and why. A sent message stays sent.

@@ -161,8 +161,8 @@ func (q Question) end(ctx context.Context, how agent.Ended, closes ...string) er
 	return nil
 }
 
-// GiveUpWaiting ends the waiting tasks of a room that the bot has left.
-func (e *Env) GiveUpWaiting(ctx context.Context) error {
+// GiveUpWaiting ends the waiting tasks from before seq in a room that the bot has left.
+func (e *Env) GiveUpWaiting(ctx context.Context, seq int64) error {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
 	tasks, err := e.Journal.WaitingIn(ctx, e.ID)
@@ -170,6 +170,9 @@ func (e *Env) GiveUpWaiting(ctx context.Context) error {
 		return fmt.Errorf("read waiting tasks: %w", err)
 	}
 	for _, rec := range tasks {
+		if rec.Seq > seq {
+			continue
+		}
 		if err := giveUp(ctx, e.Task(rec), "The bot left the room while the task was waiting for an answer."); err != nil {
 			return err
 		}

@@ -66,6 +66,7 @@ var arrows = map[string][]string{
 	"state/clean":         {},
 	"state/damage":        {},
 	"state/event":         {},
+	"state/keyed":         {},
 	"state/memory":        {"state/pages", "workspace"},
 	"state/pages":         {},
 	"state/retry":         {},
@@ -76,7 +77,7 @@ var arrows = map[string][]string{
 
 // leaves are the packages that every other one may import. They import nothing of
 // ours.
-var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage", "state/event", "state/retry", "state/sentence", "state/sqlitefile"}
+var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage", "state/event", "state/keyed", "state/retry", "state/sentence", "state/sqlitefile"}
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{

@@ -1,31 +1,33 @@
-package sandbox
+// Package keyed has a lock per key.
+package keyed
 
 import (
 	"context"
 	"sync"
 )
 
-// keyed is a lock per key. It keeps nothing for keys that are not locked.
-type keyed struct {
+// Locks are a lock per key. They keep nothing for keys that are not locked. The zero
+// value has none locked.
+type Locks struct {
 	mu    sync.Mutex
-	locks map[string]*keyedLock
+	locks map[string]*lock
 }
 
-type keyedLock struct {
+type lock struct {
 	turn  chan struct{} // holds one token while the lock is free
 	users int
 }
 
-// lock waits for the key's lock until ctx ends and returns the function that releases
+// Lock waits for the key's lock until ctx ends and returns the function that releases
 // it.
-func (k *keyed) lock(ctx context.Context, key string) (unlock func(), err error) {
+func (k *Locks) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	k.mu.Lock()
 	if k.locks == nil {
-		k.locks = make(map[string]*keyedLock)
+		k.locks = make(map[string]*lock)
 	}
 	l := k.locks[key]
 	if l == nil {
-		l = &keyedLock{turn: make(chan struct{}, 1)}
+		l = &lock{turn: make(chan struct{}, 1)}
 		l.turn <- struct{}{}
 		k.locks[key] = l
 	}
