@@ -230,16 +230,6 @@ func (b *Bot) room(name string) *room {
 	return r
 }
 
-// wakeKnown wakes the workers of a room, if it has any.
-func (b *Bot) wakeKnown(name string) {
-	b.mu.Lock()
-	r := b.rooms[name]
-	b.mu.Unlock()
-	if r != nil {
-		r.wake()
-	}
-}
-
 // start is spawn for work about one event or room: a panic in it ends nothing else.
 func (b *Bot) start(f func()) bool {
 	return b.spawn(func() {

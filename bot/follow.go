@@ -72,7 +72,10 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		return nil
 	}
 	_, err = r.bot.Journal.PendingType(ctx, successor, event.TypeInvite)
-	if !errors.Is(err, state.ErrNotFound) || slices.Contains(r.bot.upgrades.into(successor), before) {
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	if err == nil || slices.Contains(r.bot.upgrades.into(successor), before) {
 		r.bot.upgrades.settled(successor) // doInvite decides, or the predecessor enters as well
 	}
 	if r.bot.upgrades.hasEntered(successor) {

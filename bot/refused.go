@@ -131,7 +131,7 @@ func substitute(row state.Message, told message, err error) (kind state.Kind, sa
 	case state.KindUnread:
 		return row.Kind, "⚠️ I missed messages here, and cannot say more, because " + why + ". If I did not react to something, send it again."
 	case state.KindUpgrade:
-		return row.Kind, "⚠️ An upgrade of this room has not been followed yet, and I cannot say more, because " + why + ". My log on the host does."
+		return row.Kind, "⚠️ I have news about the upgrade of this room, but " + why + ". My log on the host says more."
 	case state.KindAlert:
 		return row.Kind, "⚠️ I have an alert for my owners, but " + why + ". `matrix-tui doctor` and my log on the host say more."
 	case state.KindUpdate:

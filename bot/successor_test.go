@@ -217,3 +217,23 @@ func TestHalfMoved(t *testing.T) {
 		t.Errorf("%q are pending, want the newest tombstone", d.pending())
 	}
 }
+
+// If everybody leaves the old room before the upgrade is followed, the bot leaves it after that.
+func TestLeavesOldRoom(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		d := newDeciding(t, everything)
+		h := d.upgrading(d.id)
+		h.alone = alone
+		d.replaced("$1", theHouse)
+		d.commit(`{"event_id":"$2","type":"m.room.member","state_key":"@ann:here","sender":"@ann:here","origin_server_ts":1,"content":{"membership":"leave"}}`)
+		d.decides()
+		if !h.in(d.id) {
+			t.Error("it has left before the room has moved")
+		}
+		d.works(d.room)
+		d.bot.work.Wait()
+		if h.in(d.id) == alone || !h.in(theHouse) {
+			t.Errorf("alone: %v, in the old room: %v, in the new one: %v", alone, h.in(d.id), h.in(theHouse))
+		}
+	}
+}

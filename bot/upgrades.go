@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -59,12 +60,12 @@ func (u *upgrades) end(row state.Event) {
 func (u *upgrades) endAll(room string) (successors []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for one, successor := range u.to {
+	maps.DeleteFunc(u.to, func(one claim, successor string) bool {
 		if one.room == room {
 			successors = append(successors, successor)
-			delete(u.to, one)
 		}
-	}
+		return one.room == room
+	})
 	return successors
 }
 
@@ -136,6 +137,16 @@ func (u *upgrades) settled(room string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.entered, room)
+}
+
+// wakeKnown wakes the workers of a room, if it has any.
+func (b *Bot) wakeKnown(name string) {
+	b.mu.Lock()
+	r := b.rooms[name]
+	b.mu.Unlock()
+	if r != nil {
+		r.wake()
+	}
 }
 
 // resumeUpgrades reads the upgrades that have not been followed from the journal.
