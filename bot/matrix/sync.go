@@ -19,10 +19,13 @@ import (
 
 // The filters request only what we read. The first sync loads members lazily. Later
 // syncs do not: they contain only members who changed anyway, and lazy loading makes
-// them several times slower on a Dendrite with hundreds of rooms.
+// them several times slower on a Dendrite with hundreds of rooms. A first sync has no
+// redundant members, but without them, Dendrite 0.15.2 adds a type to the filter with
+// each room: the time that it needs grows with the square of their number.
 const (
-	firstFilter = `{` + filterHead + `"state":{` + filterState + `,"lazy_load_members":true},"timeline":{"limit":50,"lazy_load_members":true}}}`
+	firstFilter = `{` + filterHead + `"state":{` + filterState + `,` + filterLazy + `},"timeline":{"limit":50,` + filterLazy + `}}}`
 	laterFilter = `{` + filterHead + `"state":{` + filterState + `},"timeline":{"limit":50}}}`
+	filterLazy  = `"lazy_load_members":true,"include_redundant_members":true`
 	filterHead  = `"account_data":{"types":["m.direct"]},"presence":{"types":[]},"room":{"account_data":{"types":[]},"ephemeral":{"types":["m.typing","m.receipt"]},`
 	filterState = `"types":["m.room.member","m.room.tombstone","m.room.name","m.room.encryption","m.room.history_visibility"]`
 )
