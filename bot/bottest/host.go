@@ -32,6 +32,9 @@ func OpenHost(ctx context.Context, program string) (*Host, error) {
 	return &Host{s}, nil
 }
 
+// Analyze tells the homeserver's databases what is in them: see [host.Homeserver.Analyze].
+func (h *Host) Analyze(ctx context.Context) error { return h.suite.home.Analyze(ctx) }
+
 // Close closes the bots, stops the homeserver and removes its data.
 func (h *Host) Close() error { return h.suite.close() }
 

@@ -55,6 +55,11 @@ func measureScale(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	b.say("%s created", rooms(b.scale))
+	if b.analyze {
+		if err := b.host.Analyze(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.seed(all, nil); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -152,6 +153,26 @@ func Cached(variable, name string) string {
 		cache = filepath.Join(user, "matrix-tui")
 	}
 	return filepath.Join(cache, name)
+}
+
+// Analyze runs ANALYZE on the homeserver's SQLite databases. Dendrite never does, and without it, SQLite looks for the
+// events of a room among all events of the homeserver.
+func (h *Homeserver) Analyze(ctx context.Context) error {
+	paths, err := filepath.Glob(filepath.Join(h.Data(), "*.db"))
+	if err != nil {
+		return fmt.Errorf("list databases of the homeserver: %w", err)
+	}
+	for _, path := range paths {
+		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
+		if err != nil {
+			return fmt.Errorf("open database of the homeserver: %w", err)
+		}
+		_, err = db.ExecContext(ctx, "ANALYZE")
+		if err := errors.Join(err, db.Close()); err != nil {
+			return fmt.Errorf("analyze %s: %w", filepath.Base(path), err)
+		}
+	}
+	return nil
 }
 
 // uploads reads a homeserver's SQLite database.
