@@ -189,8 +189,11 @@ func (l *line) do(ctx context.Context, r boxinit.Request, x *exchange) error {
 	}
 	select {
 	case <-x.done:
-		l.answered.Store(true)
-		return nil
+		if stop() {
+			l.answered.Store(true)
+			return nil
+		}
+		<-l.gone // ctx has ended while the answer arrived, and that ends the line
 	case <-l.gone:
 	}
 	if ctx.Err() != nil {

@@ -139,3 +139,32 @@ func TestLinePaused(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 }
+
+// An answer may arrive while its time ends. That ends the line, so nobody may use it.
+func TestAnswerAsTimeEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped, gone := make(chan struct{}), make(chan struct{})
+	l := &line{gone: gone, stop: func() { close(stopped) }}
+	l.in = written(func() {
+		cancel()
+		<-stopped
+		_, _ = stream{l, func(x *exchange) io.Writer { return x.stdout }}.Write([]byte("{}\n"))
+		time.AfterFunc(50*time.Millisecond, func() { close(gone) })
+	})
+	if err := l.ping(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("ping: %v, want context.Canceled", err)
+	}
+	select {
+	case <-gone:
+	default:
+		t.Error("ping has not waited until the line was gone")
+	}
+}
+
+// written is called when something is written.
+type written func()
+
+func (w written) Write(b []byte) (int, error) {
+	w()
+	return len(b), nil
+}
