@@ -64,7 +64,13 @@ func (r *room) decide(ctx context.Context, row state.Event) error {
 func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind, to route, err error) {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	if k = r.classify(ctx, row.Event, alone); k != kindTask {
+	k = r.classify(ctx, row.Event, alone)
+	if k == kindTask || k == kindCommand {
+		if copied, err := r.isCopy(ctx, row, alone); copied || err != nil {
+			return kindCopy, to, err
+		}
+	}
+	if k != kindTask {
 		return k, to, nil
 	}
 	to, err = r.routeOf(ctx, row)
@@ -158,6 +164,8 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 		return r.doRedaction(ctx, row)
 	case kindUndecryptable:
 		return r.doUndecryptable(ctx, row)
+	case kindCopy:
+		return r.tell(ctx, row, copyText)
 	case kindStranger:
 		return r.doStranger(ctx, row)
 	case kindInvite:

@@ -22,6 +22,7 @@ const (
 	kindUnsupported               // a type of message that we cannot process
 	kindUndecrypted               // its key is missing, or its device is not trusted
 	kindUndecryptable             // it will never be decrypted
+	kindCopy                      // its sender has sent it again meanwhile: see isCopy
 	kindGreeting                  // we have joined
 	kindLeft                      // somebody else has left
 	kindGone                      // we have been removed

@@ -188,7 +188,7 @@ func (r *room) tellMissingKey(ctx context.Context, row state.Event) error {
 func (r *room) doUndecryptable(ctx context.Context, row state.Event) error {
 	say := "🔒 I cannot decrypt this message. Please send it again."
 	if row.Encryption == event.Copy {
-		say = "🔒 This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
+		say = "🔒 " + copyText
 	}
 	m := matrix.Notice(say)
 	m.RelatesTo = relate(originOf(row), row.ID)

@@ -1,0 +1,48 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"matrix-tui/state"
+	"matrix-tui/state/event"
+)
+
+const (
+	// copyTime is how long a client tries to send a message again.
+	copyTime = 10 * time.Minute
+	// copyRows is how many messages may have arrived between a message and its copy.
+	copyRows = 200
+)
+
+const copyText = "This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
+
+// isCopy reports whether a message to the bot has arrived late, behind one with the same content that its sender wrote
+// after it. A homeserver that is killed while it takes a message may take it again with the client's next attempt, and
+// deliver the first one minutes later. In an encrypted room such messages cannot be decrypted: see [event.Copy].
+func (r *room) isCopy(ctx context.Context, row state.Event, alone bool) (bool, error) {
+	if row.At.Sub(row.Time) <= lateTime {
+		return false, nil
+	}
+	switch classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) {
+	case kindTask, kindCommand:
+	default:
+		return false, nil // it might be an answer: see writtenBefore
+	}
+	before, err := r.bot.Journal.Before(ctx, r.id, row.Seq, copyRows)
+	if err != nil {
+		return false, fmt.Errorf("look for a copy: %w", err)
+	}
+	return slices.ContainsFunc(before, func(e state.Event) bool { return repeats(row.Event, e.Event) }), nil
+}
+
+// repeats reports whether the second of two messages is the first one, sent again.
+func repeats(first, second event.Event) bool {
+	one, ok := first.Message()
+	two, also := second.Message()
+	later := second.Time.Sub(first.Time)
+	return ok && also && first.Sender == second.Sender && later > 0 && later <= copyTime && reflect.DeepEqual(one, two)
+}
