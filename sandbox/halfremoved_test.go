@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,10 @@ func TestHalfRemoved(t *testing.T) {
 		skipHost(t, "podman's storage driver is "+info.Store.GraphDriverName)
 	}
 	root := t.TempDir()
-	t.Cleanup(func() { unmountBelow(t, root) })
+	t.Cleanup(func() {
+		until(t, "nothing uses the storage", func() bool { return killBelow(t, root) })
+		unmountBelow(t, root)
+	})
 	service := startService(t, "--root", root, "--runroot", t.TempDir(), "--storage-driver", "overlay", "--storage-opt", "overlay.imagestore="+info.Store.GraphRoot)
 	p := service.connect()
 	spec := testSpec(t)
@@ -80,6 +84,28 @@ func TestHalfRemoved(t *testing.T) {
 	if left, err := p.List(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("left: %+v, %v", left, err)
 	}
+}
+
+// killBelow kills every process that was started with the storage, and reports whether there was none. When a command in a
+// container ends, its monitor waits for a while and then runs podman to clean up, which creates the storage's folders anew.
+func killBelow(t *testing.T, root string) (none bool) {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none = true
+	for _, path := range paths {
+		line, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(line), "\x00"+root+"\x00") {
+			continue // an error: it has ended
+		}
+		none = false
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	return none
 }
 
 // unmountBelow unmounts what podman has mounted in its storage, which would keep that from being removed.
