@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// copyTime is how long a client tries to send a message again.
+	// copyTime is how long a client is assumed to retry sending a message.
 	copyTime = 10 * time.Minute
-	// copyRows is how many messages may have arrived between a message and its copy.
+	// copyRows is how many earlier messages are compared.
 	copyRows = 200
 )
 
 const copyText = "This message looks like a copy of one that I have already received, so I ignore it. If it is a new one, please send it again."
 
 // isCopy reports whether a message to the bot has arrived late, behind one with the same content that its sender wrote
-// after it. A homeserver that is killed while it takes a message may take it again with the client's next attempt, and
-// deliver the first one minutes later. In an encrypted room such messages cannot be decrypted: see [event.Copy].
+// after it. A homeserver that crashes while it accepts a message may accept it again when the client retries, and deliver
+// the first one minutes later. In an encrypted room, such a copy cannot be decrypted: see [event.Copy].
 func (r *room) isCopy(ctx context.Context, row state.Event, alone bool) (bool, error) {
 	if row.At.Sub(row.Time) <= lateTime {
 		return false, nil

@@ -86,8 +86,8 @@ func TestHalfRemoved(t *testing.T) {
 	}
 }
 
-// killBelow kills every process that was started with the storage, and reports whether there was none. When a command in a
-// container ends, its monitor waits for a while and then runs podman to clean up, which creates the storage's folders anew.
+// killBelow kills every process that was started with the storage, and reports whether there was none. Some time after a
+// command in a container has ended, conmon runs podman to clean up, and that creates the storage's folders again.
 func killBelow(t *testing.T, root string) (none bool) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")

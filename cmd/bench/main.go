@@ -25,12 +25,12 @@ import (
 // bench is one run of the program.
 type bench struct {
 	host       *bottest.Host
-	n          int // samples of a number
-	rounds     int // samples of slow measurements
-	rooms      int // rooms of the largest bot
-	containers int // its containers, at most one per room
-	scale      int // rooms of section scale
-	analyze    bool
+	n          int  // samples of a number
+	rounds     int  // samples of slow measurements
+	rooms      int  // rooms of the largest bot
+	containers int  // its containers, at most one per room
+	scale      int  // rooms of section scale
+	analyze    bool // see Host.Analyze
 	begun      time.Time
 	table      table
 }

@@ -155,8 +155,8 @@ func Cached(variable, name string) string {
 	return filepath.Join(cache, name)
 }
 
-// Analyze runs ANALYZE on the homeserver's SQLite databases. Dendrite never does, and without it, SQLite looks for the
-// events of a room among all events of the homeserver.
+// Analyze runs ANALYZE on the homeserver's SQLite databases. Dendrite never does, and without it, SQLite scans
+// all events of the homeserver for those of a room.
 func (h *Homeserver) Analyze(ctx context.Context) error {
 	paths, err := filepath.Glob(filepath.Join(h.Data(), "*.db"))
 	if err != nil {
