@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/errorhandling"
 
+	"matrix-tui/sandbox/boxinit"
 	"matrix-tui/state/sentence"
 )
 
@@ -199,6 +201,15 @@ func TestFailure(t *testing.T) {
 	} {
 		if err := failure(Result{Code: c.code, Stderr: []byte(text)}, "try"); !errors.Is(err, c.want) || strings.Contains(err.Error(), "newosproc") {
 			t.Errorf("%q: %v, want %v", text, err, c.want)
+		}
+	}
+	for _, text := range []string{
+		"supervisor of run r could not begin: runtime: failed to create new OS thread (have 2 already; errno=11)\nfatal error: newosproc",
+		"start supervisor: fork/exec /proc/self/exe: resource temporarily unavailable",
+	} {
+		line, _ := json.Marshal(boxinit.Answer{Error: text})
+		if _, err := started("r", line); !errors.Is(err, ErrExhausted) || strings.Contains(err.Error(), "newosproc") {
+			t.Errorf("%q: %v, want %v", text, err, ErrExhausted)
 		}
 	}
 	if err := failure(Result{Code: exitUsage, Stderr: []byte("usage: boxinit")}, "try"); err == nil || errors.Is(err, ErrExhausted) {

@@ -91,8 +91,8 @@ func started(id string, line []byte) (answer boxinit.Answer, err error) {
 		return answer, fmt.Errorf("start run %s: %w: %.2000s", id, ErrWeak, answer.Weak)
 	case answer.Present != "":
 		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrFileExists, answer.Present)
-	case strings.Contains(answer.Error, exhausted):
-		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrExhausted, answer.Error)
+	case kindIn(answer.Error) == ErrExhausted:
+		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrExhausted, withoutStack(answer.Error))
 	case strings.Contains(answer.Error, boxinit.Locked):
 		return answer, fmt.Errorf("start run %s: %w: %.500s", id, ErrLocked, answer.Error)
 	case strings.Contains(answer.Error, "no space left on device"):

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -174,7 +175,7 @@ const (
 )
 
 // superviseIn starts the supervisor as a separate process, which holds the lock from now on, and waits until it has
-// executed the command.
+// executed the command. What the supervisor prints says why it ended before it could begin.
 func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err error) {
 	spec := order.Run
 	request, requestIn, err := os.Pipe()
@@ -188,22 +189,32 @@ func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err
 		return false, err
 	}
 	defer readyOut.Close()
+	printedOut, printed, err := os.Pipe()
+	if err != nil {
+		request.Close()
+		ready.Close()
+		return false, err
+	}
+	defer printedOut.Close()
 	cmd := exec.Command(self[0], append(self[1:len(self):len(self)], "supervise", spec.ID)...)
-	cmd.ExtraFiles = []*os.File{lock, request, ready}
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{lock, request, ready}, printed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Args[0], cmd.Dir = "boxinit", "/"
 	err = cmd.Start()
 	request.Close()
 	ready.Close()
+	printed.Close()
 	if err != nil {
 		return false, fmt.Errorf("start supervisor: %w", err)
 	}
-	if err := json.NewEncoder(requestIn).Encode(order); err != nil {
-		return true, fmt.Errorf("hand over to supervisor: %w", err)
-	}
+	handedOver := json.NewEncoder(requestIn).Encode(order)
 	requestIn.Close()
 	var answer Answer
-	if err := json.NewDecoder(readyOut).Decode(&answer); err != nil {
+	if err := errors.Join(handedOver, json.NewDecoder(readyOut).Decode(&answer)); err != nil {
+		if text := printedBy(printedOut); text != "" {
+			_ = cmd.Wait()
+			return false, fmt.Errorf("supervisor of run %s could not begin: %s", spec.ID, text)
+		}
 		return true, fmt.Errorf("supervisor of run %s ended before it answered: %w", spec.ID, err)
 	}
 	if answer.Error != "" {
@@ -212,4 +223,10 @@ func superviseIn(order Parking, self []string, lock *os.File) (unknown bool, err
 	}
 	go func() { _ = cmd.Wait() }() // it may end before this process
 	return false, nil
+}
+
+// printedBy returns what a supervisor that has ended has printed, up to a bound. It prints nothing once it can begin.
+func printedBy(r io.Reader) string {
+	text, _ := io.ReadAll(io.LimitReader(r, 500))
+	return strings.TrimSpace(string(text))
 }

@@ -22,6 +22,9 @@ func supervise(s store, id string) error {
 		unix.CloseOnExec(fd)
 	}
 	reserveThreads()
+	if err := noStderr(); err != nil {
+		return err
+	}
 	request := os.NewFile(fdRequest, "request")
 	ready := os.NewFile(fdReady, "ready")
 	var order Parking
@@ -47,6 +50,16 @@ func supervise(s store, id string) error {
 		go feed(run.stdin, spec.Input)
 	}
 	return run.wait()
+}
+
+// noStderr ends what the caller reads from this process's stderr: from now on, the command may have been executed.
+func noStderr() error {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	return unix.Dup3(int(null.Fd()), unix.Stderr, 0)
 }
 
 // supervised is a run as its supervisor sees it.
