@@ -48,21 +48,31 @@ func (sc *script) journal() (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=busy_timeout(2000)")
 }
 
-// lastSent is the last event that the bot has sent to a room, "" for none.
-func (sc *script) lastSent(ctx context.Context, room string) (event string, err error) {
+// lastSent holds the last event that the bot has sent to each room.
+func (sc *script) lastSent(ctx context.Context) (map[string]string, error) {
 	db, err := sc.journal()
 	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer db.Close()
-	err = db.QueryRowContext(ctx, "SELECT event FROM message WHERE room = ? AND event <> '' ORDER BY seq DESC LIMIT 1", room).Scan(&event)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+	rows, err := db.QueryContext(ctx, "SELECT room, event, max(seq) FROM message WHERE event <> '' GROUP BY room")
+	if err != nil {
+		return nil, err
 	}
-	return event, err
+	defer rows.Close()
+	last := map[string]string{}
+	for rows.Next() {
+		var room, event string
+		var seq int64
+		if err := rows.Scan(&room, &event, &seq); err != nil {
+			return nil, err
+		}
+		last[room] = event
+	}
+	return last, rows.Err()
 }
 
 // unfinished says what the bot still has to do, "" for nothing.

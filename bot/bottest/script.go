@@ -62,6 +62,7 @@ type script struct {
 	containers []string            // every container name that the script may have created
 	expected   map[string]bool     // person+event pairs that an expect has matched
 	said       map[string][]string // room ID → events that the bot must finish
+	mayBeLost  map[string]string   // room ID → the bot's last event when the homeserver was started: a restored one may lack it
 	noted      map[string]string   // remembered processes and containers
 	tmpfs      bool
 	disk       *baddisk.Disk // below the state folder, if it can fail

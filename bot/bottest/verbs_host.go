@@ -103,6 +103,10 @@ func doHomeserver(ctx context.Context, sc *script, _ bool, args []string) error 
 		case args[0] == "stop":
 			return sc.home.Stop(ctx)
 		case args[0] == "start":
+			var err error
+			if sc.mayBeLost, err = sc.lastSent(ctx); err != nil {
+				return err
+			}
 			return sc.home.Start(ctx)
 		case args[0] == "wiped":
 			return sc.wipeHomeserver(ctx)
