@@ -194,6 +194,7 @@ func (p *progress) show() (panicked bool) {
 			} else {
 				p.again()
 			}
+			tick.Reset(editEvery) // also after a slow edit
 		}
 	}
 }

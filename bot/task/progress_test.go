@@ -163,3 +163,39 @@ func TestPanicOfProgress(t *testing.T) {
 		}
 	})
 }
+
+// slow is a room whose homeserver takes 1.5 s for each edit.
+type slow struct {
+	Room
+	ended time.Time     // the last edit
+	least time.Duration // between the end of an edit and the next one
+}
+
+func (*slow) Type(context.Context, time.Duration) error { return nil }
+
+func (r *slow) Edit(context.Context, string, string) (ok bool) {
+	if !r.ended.IsZero() {
+		r.least = min(r.least, time.Since(r.ended))
+	}
+	time.Sleep(editEvery * 3 / 4)
+	r.ended = time.Now()
+	return true
+}
+
+// A slow homeserver, too, has a pause between two edits.
+func TestPauseBetweenEdits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := &slow{least: time.Hour}
+		p := &progress{env: &Env{Deps: &Deps{}, Room: room}, since: time.Now(), fits: short, life: t.Context(), done: make(chan struct{})}
+		p.ctx, p.end = context.WithCancel(t.Context())
+		go p.run()
+		for range 20 {
+			p.set(time.Now().String())
+			time.Sleep(editEvery / 2)
+		}
+		p.stop()
+		if room.least != editEvery {
+			t.Errorf("the pause was %v, want %v", room.least, editEvery)
+		}
+	})
+}
