@@ -3,6 +3,7 @@ package sandbox
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -185,8 +186,13 @@ func testContainer(t testing.TB) *Container {
 	return ensure(t, testSpec(t))
 }
 
+// ensure returns the container of the spec. A fresh one waits for podman, however slow the host is: otherwise, a container
+// that was ensured before is good enough after podmanAnswers.
 func ensure(t testing.TB, spec Spec) *Container {
 	t.Helper()
+	if spec.Fresh {
+		testPodman.ensured.Delete(cmp.Or(spec.Name, NameFor(spec.Room)))
+	}
 	container, err := testPodman.Ensure(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
