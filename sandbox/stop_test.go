@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
 // sleepers returns the arguments of the sleep commands in the container.
@@ -140,6 +142,10 @@ func withoutProcesses(t *testing.T) (*Container, Spec) {
 	start(t, container, "bomb", `trap '' TERM; exec awk 'BEGIN { while (1) system("sleep 1000 &") }'`)
 	failed := 0
 	until(t, "nothing more can be executed", func() bool {
+		// What the last attempt has occupied is taken first: on a busy host, that takes longer than another attempt.
+		if counted(t, container) < spec.PIDs-1 {
+			return false
+		}
 		if _, err := container.Exec(t.Context(), Cmd{Argv: []string{"true"}}); err == nil {
 			failed = 0
 			return false
@@ -148,6 +154,20 @@ func withoutProcesses(t *testing.T) (*Container, Spec) {
 		return failed == 3
 	})
 	return container, spec
+}
+
+// counted returns how many processes and threads podman counts in the container.
+func counted(t *testing.T, container *Container) int64 {
+	t.Helper()
+	reports, err := containers.Stats(testPodman.with(t.Context()), []string{container.ID}, new(containers.StatsOptions).WithStream(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := <-reports
+	if report.Error != nil || len(report.Stats) != 1 {
+		t.Fatalf("statistics of the container: %+v", report)
+	}
+	return int64(report.Stats[0].PIDs)
 }
 
 // What was parked ends with the container, and what is left of it does not count.
