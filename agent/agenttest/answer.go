@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,15 +51,19 @@ func (r *Rule) text(groups []string) string {
 	return strings.ToValidUTF8(b.String()[:n], "")
 }
 
-// calls returns the parts of the answer that call tools.
+// calls returns the parts of the answer that call tools. Each call has an ID; the first has a thought signature.
 func (r *Rule) calls(groups []string) []part {
 	var out []part
-	for _, c := range r.Call {
+	for i, c := range r.Call {
 		args, _ := expandAny(c.Args, groups).(map[string]any)
 		if args == nil {
 			args = map[string]any{}
 		}
-		out = append(out, part{FunctionCall: &functionCall{Name: c.Name, Args: args}})
+		p := part{FunctionCall: &functionCall{ID: strings.ToLower(rand.Text()[:8]), Name: c.Name, Args: args}}
+		if i == 0 {
+			p.ThoughtSignature = sign(c.Name, args)
+		}
+		out = append(out, p)
 	}
 	return out
 }

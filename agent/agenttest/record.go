@@ -26,6 +26,8 @@ type Request struct {
 	JSON   bool      `json:"json,omitempty"` // a request of the CLI's own
 	Rule   int       `json:"rule"`           // the rule that answered, counted from 1; 0 = default
 	Status int       `json:"status"`
+
+	Refused string `json:"refused,omitempty"` // why Google would have refused it
 }
 
 // record is a bounded list of requests, guarded by the server's lock.

@@ -26,6 +26,7 @@ type content struct {
 
 type part struct {
 	Text             string        `json:"text,omitempty"`
+	ThoughtSignature []byte        `json:"thoughtSignature,omitempty"`
 	FunctionCall     *functionCall `json:"functionCall,omitempty"`
 	FunctionResponse *struct {
 		Name     string          `json:"name"`
@@ -34,6 +35,7 @@ type part struct {
 }
 
 type functionCall struct {
+	ID   string         `json:"id,omitempty"`
 	Name string         `json:"name"`
 	Args map[string]any `json:"args"`
 }

@@ -122,6 +122,10 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method stri
 		sendError(w, http.StatusNotFound, "no such method", 0)
 		return
 	}
+	if r := refuse(method, body); r != nil {
+		s.refuse(w, req, r)
+		return
+	}
 	v, err := parse(body)
 	if err != nil {
 		sendError(w, http.StatusBadRequest, err.Error(), 0)
@@ -209,6 +213,14 @@ func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, id str
 	s.seen.add(*req)
 	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Int("rule", req.Rule).Bool("json", v.json).Msg("answered from the script")
 	return rule, groups, fmt.Sprintf("scripted-%d", s.ids)
+}
+
+// refuse answers with an error of the API and records why.
+func (s *Server) refuse(w http.ResponseWriter, req Request, r *refusal) {
+	req.Status, req.Refused = r.code, r.Error()
+	s.note(req)
+	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Str("refused", r.Error()).Msg("refused")
+	sendError(w, r.code, r.message, 0)
 }
 
 func (s *Server) note(req Request) {

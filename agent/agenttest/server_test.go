@@ -137,7 +137,8 @@ func TestDemo(t *testing.T) {
 		return rec.Body.String()
 	}
 	tool := func(response string) string {
-		return `{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"write_file","response":{"output":"` + response + `"}}}]}]}`
+		return history(says("user", "write"), contentOf("model", signed("1", "write_file")),
+			contentOf("user", `{"functionResponse":{"id":"1","name":"write_file","response":{"output":"`+response+`"}}}`))
 	}
 	const wrapper = "Read /workspace/context.md first, then write a line.\n[alice]: %s\nAfter completing the task, append a line."
 	for name, c := range map[string]struct{ body, want string }{
