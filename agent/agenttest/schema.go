@@ -12,6 +12,7 @@ import (
 var keywords = []string{
 	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems",
 	"minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
+	"$schema", // in what Gemini CLI declares (activate_skill)
 	"nullable", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "example", "default",
 }
 
