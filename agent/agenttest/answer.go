@@ -1,37 +1,38 @@
 package agenttest
 
 import (
-	"context"
+	"cmp"
 	"crypto/rand"
-	"encoding/json"
-	"fmt"
-	"io"
-	"math"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
 // reply is one answer in the API's format; a stream consists of several.
 type reply struct {
-	Candidates    []candidate `json:"candidates"`
-	UsageMetadata usage       `json:"usageMetadata"`
-	ModelVersion  string      `json:"modelVersion"`
-	ResponseID    string      `json:"responseId"`
+	Candidates     []candidate `json:"candidates,omitempty"`
+	PromptFeedback *feedback   `json:"promptFeedback,omitempty"`
+	UsageMetadata  usage       `json:"usageMetadata"`
+	ModelVersion   string      `json:"modelVersion"`
+	ResponseID     string      `json:"responseId"`
 }
 
 type candidate struct {
-	Content      content `json:"content"`
-	FinishReason string  `json:"finishReason,omitempty"`
-	Index        int     `json:"index"`
+	Content      *content `json:"content,omitempty"`
+	FinishReason string   `json:"finishReason,omitempty"`
+	Index        int      `json:"index"`
+}
+
+type feedback struct {
+	BlockReason string `json:"blockReason"`
 }
 
 type usage struct {
 	PromptTokenCount        int `json:"promptTokenCount"`
 	CachedContentTokenCount int `json:"cachedContentTokenCount,omitempty"`
-	CandidatesTokenCount    int `json:"candidatesTokenCount"`
+	CandidatesTokenCount    int `json:"candidatesTokenCount,omitempty"`
+	ToolUsePromptTokenCount int `json:"toolUsePromptTokenCount,omitempty"`
+	ThoughtsTokenCount      int `json:"thoughtsTokenCount,omitempty"`
 	TotalTokenCount         int `json:"totalTokenCount"`
 }
 
@@ -68,39 +69,84 @@ func (r *Rule) calls(groups []string) []part {
 	return out
 }
 
-// replies splits the answer into a stream: the text in chunks pieces, then all calls at once.
-func replies(text string, calls []part, chunks int, finish, model, id string, sent usage) []reply {
-	var contents [][]part
-	for _, piece := range pieces(text, chunks) {
-		contents = append(contents, []part{{Text: piece}})
+// contents returns the pieces of the answer: the thought, the text in pieces, and all calls at once. Nil is a candidate
+// without content.
+func (r *Rule) contents(groups []string) []*content {
+	var out []*content
+	add := func(parts ...part) { out = append(out, &content{Role: "model", Parts: parts}) }
+	if r.Think != "" {
+		add(part{Text: expand(r.Think, groups), Thought: true})
 	}
-	if len(calls) > 0 {
-		contents = append(contents, calls)
+	for _, piece := range pieces(r.text(groups), r.Chunks) {
+		add(part{Text: piece})
 	}
-	if len(contents) == 0 {
-		contents = append(contents, []part{})
+	if calls := r.calls(groups); len(calls) > 0 {
+		add(calls...)
 	}
-	out := make([]reply, len(contents))
-	said := 0
-	for i, parts := range contents {
-		for _, p := range parts {
-			said += tokens(p.Text)
-			if p.FunctionCall != nil {
-				said += 20
+	switch {
+	case r.NoContent:
+		out = append(out, nil)
+	case len(out) == 0:
+		add()
+	}
+	return out
+}
+
+// replies returns the answer as a stream. Prompt is the number of tokens of the request.
+func (r *Rule) replies(groups []string, model, id string, prompt int) []reply {
+	used := usage{PromptTokenCount: cmp.Or(r.Tokens, prompt), CachedContentTokenCount: r.Cached, ToolUsePromptTokenCount: r.ToolTokens, ThoughtsTokenCount: r.Thoughts}
+	finish := func(u usage) reply {
+		u.TotalTokenCount = u.PromptTokenCount + u.CandidatesTokenCount + u.ToolUsePromptTokenCount + u.ThoughtsTokenCount
+		return reply{UsageMetadata: u, ModelVersion: model, ResponseID: id}
+	}
+	if r.Block != "" {
+		blocked := finish(used)
+		blocked.PromptFeedback = &feedback{r.Block}
+		return []reply{blocked}
+	}
+	var out []reply
+	for _, c := range r.contents(groups) {
+		if c != nil {
+			for _, p := range c.Parts {
+				switch {
+				case p.Thought && r.Thoughts == 0:
+					used.ThoughtsTokenCount += tokens(p.Text)
+				case p.FunctionCall != nil:
+					used.CandidatesTokenCount += 20
+				case !p.Thought:
+					used.CandidatesTokenCount += tokens(p.Text)
+				}
 			}
 		}
-		out[i] = reply{
-			Candidates:    []candidate{{Content: content{Role: "model", Parts: parts}}},
-			UsageMetadata: usage{sent.PromptTokenCount, sent.CachedContentTokenCount, said, sent.PromptTokenCount + said},
-			ModelVersion:  model,
-			ResponseID:    id,
+		one := finish(used)
+		one.Candidates = []candidate{{Content: c}}
+		out = append(out, one)
+	}
+	if r.Finish != endless {
+		out[len(out)-1].Candidates[0].FinishReason = cmp.Or(r.Finish, "STOP")
+	}
+	return out
+}
+
+// joined merges the replies of a stream into one.
+func joined(in []reply) []reply {
+	last := in[len(in)-1]
+	if len(last.Candidates) == 0 || last.Candidates[0].Content == nil {
+		return []reply{last}
+	}
+	all := &content{Role: "model"}
+	for _, r := range in {
+		for _, p := range r.Candidates[0].Content.Parts {
+			n := len(all.Parts)
+			if n > 0 && p.FunctionCall == nil && all.Parts[n-1].FunctionCall == nil && all.Parts[n-1].Thought == p.Thought {
+				all.Parts[n-1].Text += p.Text
+				continue
+			}
+			all.Parts = append(all.Parts, p)
 		}
 	}
-	if finish == "" {
-		finish = "STOP"
-	}
-	out[len(out)-1].Candidates[0].FinishReason = finish
-	return out
+	last.Candidates[0].Content = all
+	return []reply{last}
 }
 
 // pieces splits s into n parts of about the same size, never inside a character. For n = 0 it returns one part, for s =
@@ -116,114 +162,4 @@ func pieces(s string, n int) []string {
 		s = s[cut:]
 	}
 	return out
-}
-
-// send writes the rule's answer, with its pauses. It panics with http.ErrAbortHandler to cut the connection.
-func (r *Rule) send(ctx context.Context, w http.ResponseWriter, mode streaming, out []reply, groups []string) {
-	if !pause(ctx, r.Hang) || !pause(ctx, r.Delay) {
-		panic(http.ErrAbortHandler)
-	}
-	switch {
-	case r.silent():
-		panic(http.ErrAbortHandler)
-	case r.Status != 0:
-		sendError(w, r.Status, expand(r.Body, groups), r.RetryAfter)
-		return
-	case r.Garbage && mode == sse:
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "data: {\"candidates\": [{\"cont\x00\xff <html>this is not JSON\r\n\r\n")
-		return
-	case r.Garbage:
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, "{\"candidates\": [{\"cont\x00\xff <html>this is not JSON")
-		return
-	}
-	rc := http.NewResponseController(w)
-	before, after, between := mode.frame(w)
-	_, _ = io.WriteString(w, before)
-	for i, o := range out {
-		if i > 0 {
-			_, _ = io.WriteString(w, between)
-			if !pause(ctx, r.ChunkDelay) {
-				panic(http.ErrAbortHandler)
-			}
-		}
-		data, err := json.Marshal(o)
-		if err != nil {
-			panic(http.ErrAbortHandler) // cannot happen: Load has checked it
-		}
-		if mode == sse {
-			data = fmt.Appendf(nil, "data: %s\r\n\r\n", data)
-		}
-		if r.Break && i == len(out)-1 {
-			w.Write(data[:len(data)/2])
-			rc.Flush()
-			panic(http.ErrAbortHandler)
-		}
-		w.Write(data)
-		rc.Flush()
-	}
-	_, _ = io.WriteString(w, after)
-}
-
-type streaming int
-
-const (
-	single streaming = iota // generateContent
-	sse                     // streamGenerateContent?alt=sse
-	array                   // streamGenerateContent
-)
-
-func (m streaming) frame(w http.ResponseWriter) (before, after, between string) {
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	switch m {
-	case sse:
-		w.Header().Set("Content-Type", "text/event-stream")
-	case array:
-		return "[", "]", ",\r\n"
-	}
-	return "", "", ""
-}
-
-var statusNames = map[int]string{
-	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
-	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
-}
-
-// sendError writes an error of the API. If body is JSON, it is sent unchanged.
-func sendError(w http.ResponseWriter, status int, body string, retryAfter time.Duration) {
-	if retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
-	}
-	if body == "" || !strings.HasPrefix(strings.TrimSpace(body), "{") {
-		if body == "" {
-			body = "scripted error " + strconv.Itoa(status)
-		}
-		e := map[string]any{"code": status, "message": body, "status": statusNames[status]}
-		if retryAfter > 0 {
-			e["details"] = []any{map[string]any{
-				"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": fmt.Sprintf("%gs", retryAfter.Seconds()),
-			}}
-		}
-		data, _ := json.Marshal(map[string]any{"error": e}) // strings and numbers only
-		body = string(data)
-	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
-}
-
-// pause waits for d; it returns false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -13,12 +13,12 @@ import (
 
 func TestOtherMethods(t *testing.T) {
 	_, url := start(t, `rules: []`)
-	if _, _, body := post(t, url+"/v1beta/models/m:countTokens", user("12345678")); !strings.Contains(body, `"totalTokens":2`) {
+	if _, _, body := post(t, url+"/v1beta/models/gemini-3.1-pro-preview:countTokens", user("12345678")); !strings.Contains(body, `"totalTokens":2`) {
 		t.Error(body)
 	}
 	embed := func(text string) []float64 {
 		var r struct{ Embedding values }
-		_, _, body := post(t, url+"/v1beta/models/e:embedContent", `{"content":{"parts":[{"text":"`+text+`"}]},"outputDimensionality":512}`)
+		_, _, body := post(t, url+"/v1beta/models/gemini-embedding-001:embedContent", `{"content":{"parts":[{"text":"`+text+`"}]},"outputDimensionality":512}`)
 		if err := json.Unmarshal([]byte(body), &r); err != nil || len(r.Embedding.Values) != 512 {
 			t.Fatalf("%v in %s", err, body)
 		}
@@ -34,11 +34,11 @@ func TestOtherMethods(t *testing.T) {
 	if dot(a, b) <= dot(a, c) {
 		t.Error("texts that share words are not closer")
 	}
-	_, _, body := post(t, url+"/v1beta/models/e:batchEmbedContents", `{"requests":[{"content":{"parts":[{"text":"x"}]}},{"content":{"parts":[{"text":"y"}]}}]}`)
+	_, _, body := post(t, url+"/v1beta/models/gemini-embedding-001:batchEmbedContents", `{"requests":[{"model":"models/gemini-embedding-001","content":{"parts":[{"text":"x"}]}},{"model":"models/gemini-embedding-001","content":{"parts":[{"text":"y"}]}}]}`)
 	if strings.Count(body, `"values"`) != 2 {
 		t.Error(body)
 	}
-	for path, want := range map[string]int{"/v1beta/models": 200, "/v1beta/models/x": 200, "/v1beta/files": 404, "/": 404} {
+	for path, want := range map[string]int{"/v1beta/models": 200, "/v1beta/models/gemini-2.5-pro": 200, "/v1beta/models/x": 404, "/v1beta/files": 404, "/": 404} {
 		resp, err := http.Get(url + path)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestKey(t *testing.T) {
 	}
 	server := New(s, zerolog.Nop())
 	server.RequireKey("right")
-	for key, want := range map[string]int{"right": 200, "wrong": 400, "": 400} {
+	for key, want := range map[string]int{"right": 200, "wrong": 400, "": 403} {
 		req := httptest.NewRequest("POST", streamURL, strings.NewReader(user("x")))
 		req.Header.Set("x-goog-api-key", key)
 		rec := httptest.NewRecorder()
@@ -102,11 +102,11 @@ func TestControl(t *testing.T) {
 
 func TestOwnQuestionsUseNoRule(t *testing.T) {
 	s, url := start(t, `rules: [{times: 1, say: 'for the user'}]`)
-	_, _, body := post(t, url+"/v1beta/models/m:generateContent", question)
+	_, _, body := post(t, url+"/v1beta/models/gemini-3.1-pro-preview:generateContent", question)
 	if !strings.Contains(body, `"text":"{}"`) {
 		t.Errorf("question got %s", body)
 	}
-	if _, _, body = post(t, url+"/v1beta/models/m:generateContent", digest); !strings.Contains(body, "state_snapshot") {
+	if _, _, body = post(t, url+"/v1beta/models/gemini-3.1-pro-preview:generateContent", digest); !strings.Contains(body, "state_snapshot") {
 		t.Errorf("digest got %s", body)
 	}
 	if _, _, body = post(t, url+streamURL, user("hello")); !strings.Contains(body, "for the user") {

@@ -2,13 +2,18 @@ package agenttest
 
 import (
 	"fmt"
+	"strings"
 
 	pb "cloud.google.com/go/ai/generativelanguage/apiv1beta/generativelanguagepb"
 )
 
 // refuse returns what Google would refuse in the body of a method, or nil.
 func refuse(method string, body []byte) *refusal {
-	if method == "countTokens" {
+	switch method {
+	case "embedContent", "batchEmbedContents":
+		_, r := embedRequests(method, body)
+		return r
+	case "countTokens":
 		var req pb.CountTokensRequest
 		if r := decode(body, &req); r != nil {
 			return r
@@ -23,6 +28,37 @@ func refuse(method string, body []byte) *refusal {
 		return r
 	}
 	return check(&req)
+}
+
+const maxBatch = 100 // texts in a batchEmbedContents request
+
+// embedRequests reads a request for embeddings.
+func embedRequests(method string, body []byte) ([]*pb.EmbedContentRequest, *refusal) {
+	var batch pb.BatchEmbedContentsRequest
+	if method == "embedContent" {
+		var one pb.EmbedContentRequest
+		if r := decode(body, &one); r != nil {
+			return nil, r
+		}
+		batch.Requests = []*pb.EmbedContentRequest{&one}
+	} else if r := decode(body, &batch); r != nil {
+		return nil, r
+	}
+	if n := len(batch.Requests); n == 0 || n > maxBatch {
+		return nil, invalid("* BatchEmbedContentsRequest.requests: at most %d requests can be in one batch", maxBatch)
+	}
+	for i, one := range batch.Requests {
+		if method != "embedContent" && !strings.HasPrefix(one.Model, "models/") {
+			return nil, invalid("* BatchEmbedContentsRequest.requests[%d].model: unexpected model name format", i)
+		}
+		if plain(one.Content) == "" {
+			return nil, invalid("* EmbedContentRequest.content: content is empty").because("requests[%d]", i)
+		}
+		if n := one.GetOutputDimensionality(); n < 0 || n > maxDimensions {
+			return nil, invalid("* EmbedContentRequest.output_dimensionality: out of range")
+		}
+	}
+	return batch.Requests, nil
 }
 
 // check returns what Google would refuse in a request to generate, or nil.

@@ -1,15 +1,19 @@
 package agenttest
 
 import (
+	"context"
 	"encoding/json"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	pb "cloud.google.com/go/ai/generativelanguage/apiv1beta/generativelanguagepb"
 )
 
 // The number of dimensions of an embedding, unless the request specifies another (at most maxDimensions).
@@ -94,59 +98,75 @@ func add(v []float64, word string, weight float64) {
 	}
 }
 
-type embedRequest struct {
-	Content              content `json:"content"`
-	OutputDimensionality int     `json:"outputDimensionality"`
-}
-
 type values struct {
 	Values []float64 `json:"values"`
 }
 
-func (e *Embeddings) embedOne(w http.ResponseWriter, body []byte) (text string, status int) {
-	var r embedRequest
-	if json.Unmarshal(body, &r) != nil {
-		sendError(w, http.StatusBadRequest, "not an embedContent request", 0)
-		return "", http.StatusBadRequest
+// embed answers embedContent and batchEmbedContents.
+func (s *Server) embed(r *http.Request, w http.ResponseWriter, req Request, body []byte) {
+	s.mu.Lock()
+	how := s.script.Embeddings
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.done, cancel)()
+	if how != nil && !pause(ctx, how.Delay) {
+		panic(http.ErrAbortHandler)
 	}
-	text = r.Content.text()
-	if e.refuses(w, text) {
-		return text, http.StatusBadRequest
+	requests, refused := embedRequests(req.Method, body)
+	if refused == nil {
+		var texts []string
+		for _, one := range requests {
+			texts = append(texts, plain(one.Content))
+		}
+		refused = how.refuses(texts)
+		req.Text = strings.Join(texts, "\n")
 	}
-	sendJSON(w, map[string]any{"embedding": values{e.Vector(text, r.OutputDimensionality)}})
-	return text, http.StatusOK
-}
-
-func (e *Embeddings) embedBatch(w http.ResponseWriter, body []byte) (text string, status int) {
-	var r struct {
-		Requests []embedRequest `json:"requests"`
+	req.Text = req.Method + "\n" + req.Text // a script can tell it from what the model was sent
+	if refused != nil {
+		req.Status = refused.code
+		s.note(req)
+		refused.write(w, single)
+		return
 	}
-	if json.Unmarshal(body, &r) != nil || len(r.Requests) > 100 {
-		sendError(w, http.StatusBadRequest, "not a batchEmbedContents request of at most 100", 0)
-		return "", http.StatusBadRequest
+	req.Status = http.StatusOK
+	s.note(req)
+	out := make([]values, len(requests))
+	for i, one := range requests {
+		out[i] = values{how.Vector(plain(one.Content), int(one.GetOutputDimensionality()))}
 	}
-	out, texts := make([]values, len(r.Requests)), make([]string, len(r.Requests))
-	for i, one := range r.Requests {
-		texts[i] = one.Content.text()
-		out[i] = values{e.Vector(texts[i], one.OutputDimensionality)}
-	}
-	if e.refuses(w, texts...) {
-		return strings.Join(texts, "\n"), http.StatusBadRequest
+	if req.Method == "embedContent" {
+		sendJSON(w, map[string]any{"embedding": out[0]})
+		return
 	}
 	sendJSON(w, map[string]any{"embeddings": out})
-	return strings.Join(texts, "\n"), http.StatusOK
 }
 
-// refuses answers with an error if a text is one of those that the script refuses. Like Google's, it names the text.
-func (e *Embeddings) refuses(w http.ResponseWriter, texts ...string) bool {
-	if e == nil || e.Refuse == "" {
-		return false
+// plain joins the texts of a content with newlines.
+func plain(c *pb.Content) string {
+	var out []string
+	for _, p := range c.GetParts() {
+		if p.GetText() != "" {
+			out = append(out, p.GetText())
+		}
 	}
-	i := slices.IndexFunc(texts, func(text string) bool { return strings.Contains(text, e.Refuse) })
-	if i >= 0 {
-		sendError(w, http.StatusBadRequest, "cannot embed "+texts[i], 0)
+	return strings.Join(out, "\n")
+}
+
+// refuses returns the script's error, or that for a text that it refuses. Like Google's, that one names the text.
+func (e *Embeddings) refuses(texts []string) *refusal {
+	if e == nil {
+		return nil
 	}
-	return i >= 0
+	if e.Status != 0 {
+		return &refusal{code: e.Status, message: "scripted error " + strconv.Itoa(e.Status)}
+	}
+	for _, text := range texts {
+		if e.Refuse != "" && strings.Contains(text, e.Refuse) {
+			return invalid("cannot embed %s", text)
+		}
+	}
+	return nil
 }
 
 func sendJSON(w http.ResponseWriter, v any) {

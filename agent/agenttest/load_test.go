@@ -44,14 +44,20 @@ func TestLoadRefuses(t *testing.T) {
 		"no submatch":     {"rules: [{when: 'a(b)', say: '{{2}}'}]", "{{2}}"},
 		"submatch in arg": {"rules: [{say: x, call: [{name: f, args: {a: '{{0}}'}}]}]", "{{0}}"},
 		"status 200":      {"rules: [{status: 200}]", "not an HTTP error"},
-		"body alone":      {"rules: [{say: x, body: y}]", "need status"},
-		"status and say":  {"rules: [{status: 500, say: y}]", "exclude say"},
-		"empty and say":   {"rules: [{empty: true, say: y}]", "excludes say"},
+		"body alone":      {"rules: [{say: x, body: y}]", "needs status"},
+		"status and say":  {"rules: [{status: 500, say: y}]", "exclude each other"},
+		"empty and say":   {"rules: [{empty: true, say: y}]", "exclude each other"},
 		"nameless call":   {"rules: [{call: [{args: {}}]}]", "without a name"},
 		"not for JSON":    {"rules: [{call: [{name: f, args: {a: .nan}}]}]", "args of f"},
 		"too much":        {"rules: [{say_repeat: {text: x, bytes: 99999999999}}]", "say_repeat"},
 		"negative":        {"rules: [{say: x, hang: -1s}]", "negative"},
 		"default matches": {"default: {when: x, say: y}", "default"},
+		"finish":          {"rules: [{say: x, finish: TIRED}]", "not a reason of the API"},
+		"block":           {"rules: [{block: MOOD}]", "not a reason of the API"},
+		"refuse":          {"rules: [{refuse: me}]", "closed, day, key"},
+		"model refuses":   {"models: [{name: a, refuses: me}]", "closed, day, key"},
+		"model twice":     {"models: [{name: a}, {name: a}]", "name of its own"},
+		"refuse and say":  {"rules: [{refuse: day, say: x}]", "exclude each other"},
 		"two documents":   {"rules: [{say: a}]\n---\nrules: []", "more than one"},
 		"too long":        {strings.Repeat("#", maxScript+1), "at most"},
 	} {
@@ -79,8 +85,8 @@ func FuzzLoad(f *testing.F) {
 				continue
 			}
 			groups, _ := r.match(v)
-			out := replies(r.text(groups), r.calls(groups), r.Chunks, r.Finish, "m", "id", usage{PromptTokenCount: 1, CachedContentTokenCount: r.Cached})
-			if len(out) == 0 || out[len(out)-1].Candidates[0].FinishReason == "" {
+			out := r.replies(groups, "m", "id", 1)
+			if len(out) == 0 || out[len(out)-1].UsageMetadata.TotalTokenCount == 0 {
 				t.Errorf("rule %+v makes %+v", r, out)
 			}
 		}

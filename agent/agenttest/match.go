@@ -13,6 +13,9 @@ func (r *Rule) match(v view) (groups []string, ok bool) {
 	if (r.System != nil && !r.System.MatchString(v.system)) || (r.Sent != nil && !r.Sent.MatchString(v.all)) {
 		return nil, false
 	}
+	if r.Model != nil && !r.Model.MatchString(v.model) {
+		return nil, false
+	}
 	toolTurn := v.tool != ""
 	if r.Tool != nil {
 		if !toolTurn || !r.Tool.MatchString(v.tool) {

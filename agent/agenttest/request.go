@@ -21,11 +21,12 @@ type wire struct {
 
 type content struct {
 	Role  string `json:"role,omitempty"`
-	Parts []part `json:"parts"`
+	Parts []part `json:"parts,omitempty"`
 }
 
 type part struct {
 	Text             string        `json:"text,omitempty"`
+	Thought          bool          `json:"thought,omitempty"`
 	ThoughtSignature []byte        `json:"thoughtSignature,omitempty"`
 	FunctionCall     *functionCall `json:"functionCall,omitempty"`
 	FunctionResponse *struct {
@@ -42,6 +43,7 @@ type functionCall struct {
 
 // view is a request as rules see it.
 type view struct {
+	model  string // as it was asked for
 	all    string // every text, call and response, oldest first
 	system string
 	user   string // newest user text

@@ -66,69 +66,67 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control(w, r)
 		return
 	}
-	if s.key != "" && r.Header.Get("x-goog-api-key") != s.key && r.URL.Query().Get("key") != s.key {
-		sendError(w, http.StatusBadRequest, "API key not valid. Please pass a valid API key.", 0)
-		return
-	}
 	_, rest, ok := strings.Cut(r.URL.Path, "/models")
 	if !ok || (rest != "" && rest[0] != '/') {
-		sendError(w, http.StatusNotFound, "no such method", 0)
+		noMethod.write(w, single)
+		return
+	}
+	if refused := s.checkKey(r); refused != nil {
+		refused.write(w, single)
 		return
 	}
 	model, method, _ := strings.Cut(strings.TrimPrefix(rest, "/"), ":")
-	if r.Method == http.MethodGet && method == "" {
-		s.models(w, model)
-		return
+	switch {
+	case r.Method == http.MethodGet && method == "":
+		s.list(w, r, model)
+	case r.Method == http.MethodPost && method != "":
+		s.call(w, r, model, method)
+	default:
+		noMethod.write(w, single)
 	}
-	if r.Method != http.MethodPost || method == "" {
-		sendError(w, http.StatusNotFound, "no such method", 0)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		sendError(w, http.StatusBadRequest, "request body cannot be read", 0)
-		return
-	}
-	s.call(w, r, model, method, body)
 }
 
-func (s *Server) models(w http.ResponseWriter, name string) {
-	describe := func(name string) map[string]any {
-		return map[string]any{
-			"name": "models/" + name, "displayName": "scripted " + name, "version": "scripted",
-			"inputTokenLimit": 1 << 20, "outputTokenLimit": 1 << 16,
-			"supportedGenerationMethods": []string{"generateContent", "countTokens", "embedContent"},
+var noMethod = &refusal{code: http.StatusNotFound, message: "no such method"}
+
+func (s *Server) checkKey(r *http.Request) *refusal {
+	key := cmp.Or(r.Header.Get("x-goog-api-key"), r.URL.Query().Get("key"))
+	switch {
+	case s.key == "" || key == s.key:
+		return nil
+	case key == "":
+		return noKey()
+	}
+	return badKey()
+}
+
+// call answers a method of a model, after everything that Google would refuse has been refused.
+func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method string) {
+	req := Request{Model: model, Method: method}
+	mode, refused := form(method, r.URL.Query())
+	if refused == nil {
+		refused = s.checkModel(model, method)
+	}
+	var body []byte
+	if refused == nil {
+		var err error
+		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+			refused = invalid("Request payload size exceeds the limit: %d bytes.", maxBody).because("%v", err)
 		}
 	}
-	if name != "" {
-		sendJSON(w, describe(name))
+	if refused == nil {
+		refused = refuse(method, body)
+	}
+	if refused != nil {
+		s.refuse(w, mode, req, refused)
 		return
 	}
-	var out []any
-	for _, n := range []string{"gemini-2.5-flash", "gemini-2.5-pro", "gemini-embedding-001"} {
-		out = append(out, describe(n))
-	}
-	sendJSON(w, map[string]any{"models": out})
-}
-
-func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method string, body []byte) {
-	req := Request{Model: model, Method: method}
-	switch method {
-	case "embedContent", "batchEmbedContents":
+	if method == "embedContent" || method == "batchEmbedContents" {
 		s.embed(r, w, req, body)
-		return
-	case "generateContent", "streamGenerateContent", "countTokens":
-	default:
-		sendError(w, http.StatusNotFound, "no such method", 0)
-		return
-	}
-	if r := refuse(method, body); r != nil {
-		s.refuse(w, req, r)
 		return
 	}
 	v, err := parse(body)
-	if err != nil {
-		sendError(w, http.StatusBadRequest, err.Error(), 0)
+	if err != nil { // cannot happen: it has been decoded
+		s.refuse(w, mode, req, invalid("%v", err))
 		return
 	}
 	if method == "countTokens" {
@@ -137,58 +135,37 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method stri
 		sendJSON(w, map[string]any{"totalTokens": tokens(v.all)})
 		return
 	}
-	s.generate(w, r, req, v)
+	v.model = model
+	s.generate(r.Context(), w, mode, req, v)
 }
 
-func (s *Server) embed(r *http.Request, w http.ResponseWriter, req Request, body []byte) {
-	s.mu.Lock()
-	how := s.script.Embeddings
-	s.mu.Unlock()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.done, cancel)()
-	if how != nil && !pause(ctx, how.Delay) {
-		panic(http.ErrAbortHandler)
-	}
+// checkModel refuses a model that does not exist, one that is closed to this key, and a method that it does not have.
+func (s *Server) checkModel(name, method string) *refusal {
+	m, ok := s.model(name)
 	switch {
-	case how != nil && how.Status != 0:
-		req.Status = how.Status
-		sendError(w, how.Status, "", 0)
-	case req.Method == "embedContent":
-		req.Text, req.Status = how.embedOne(w, body)
-	default:
-		req.Text, req.Status = how.embedBatch(w, body)
+	case !ok || !m.takes(method):
+		return unknownModel(name, method)
+	case m.Refuses != "":
+		return refusals[m.Refuses](name)
 	}
-	req.Text = req.Method + "\n" + req.Text // a script can tell it from what the model was sent
-	s.note(req)
+	return nil
 }
 
-func (s *Server) generate(w http.ResponseWriter, r *http.Request, req Request, v view) {
-	rule, groups, id := s.take(&req, v)
-	mode := single
-	if req.Method == "streamGenerateContent" {
-		mode = array
-		if r.URL.Query().Get("alt") == "sse" {
-			mode = sse
-		}
-	}
-	chunks := rule.Chunks
-	if mode == single {
-		chunks = 1
-	}
-	sent := usage{PromptTokenCount: cmp.Or(rule.Tokens, tokens(v.all)), CachedContentTokenCount: rule.Cached}
-	out := replies(rule.text(groups), rule.calls(groups), chunks, rule.Finish, req.Model, id, sent)
-	if mode == single {
+func (s *Server) generate(ctx context.Context, w http.ResponseWriter, mode streaming, req Request, v view) {
+	rule, groups, refused, id := s.take(&req, v)
+	m, _ := s.model(req.Model)
+	out := rule.replies(groups, cmp.Or(m.Is, req.Model), id, tokens(v.all))
+	if mode == single || mode == binary {
 		out = joined(out)
 	}
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.done, cancel)()
-	rule.send(ctx, w, mode, out, groups)
+	rule.send(ctx, w, mode, out, refused)
 }
 
 // take chooses the rule, counts its use and records the request.
-func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, id string) {
+func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, refused *refusal, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids++
@@ -207,35 +184,24 @@ func (s *Server) take(req *Request, v view) (rule *Rule, groups []string, id str
 	default:
 		rule = s.script.Default
 	}
-	if rule.Status != 0 {
-		req.Status = rule.Status
+	if refused = rule.refusal(req.Model, groups); refused != nil {
+		req.Status = refused.code
 	}
 	s.seen.add(*req)
 	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Int("rule", req.Rule).Bool("json", v.json).Msg("answered from the script")
-	return rule, groups, fmt.Sprintf("scripted-%d", s.ids)
+	return rule, groups, refused, fmt.Sprintf("scripted-%d", s.ids)
 }
 
-// refuse answers with an error of the API and records why.
-func (s *Server) refuse(w http.ResponseWriter, req Request, r *refusal) {
+// refuse answers with what Google would, and records why.
+func (s *Server) refuse(w http.ResponseWriter, mode streaming, req Request, r *refusal) {
 	req.Status, req.Refused = r.code, r.Error()
 	s.note(req)
-	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Str("refused", r.Error()).Msg("refused")
-	sendError(w, r.code, r.message, 0)
+	s.log.Debug().Str("method", req.Method).Str("model", req.Model).Str("refused", req.Refused).Msg("refused")
+	r.write(w, mode)
 }
 
 func (s *Server) note(req Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen.add(req)
-}
-
-// joined merges the replies of a stream into one.
-func joined(in []reply) []reply {
-	last := in[len(in)-1]
-	var parts []part
-	for _, r := range in {
-		parts = append(parts, r.Candidates[0].Content.Parts...)
-	}
-	last.Candidates[0].Content.Parts = parts
-	return []reply{last}
 }

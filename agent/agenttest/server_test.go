@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-const streamURL = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
+const streamURL = "/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent?alt=sse"
 
 func start(t *testing.T, script string) (*Server, string) {
 	t.Helper()
@@ -98,12 +98,12 @@ func TestStream(t *testing.T) {
 
 func TestSingleAndArray(t *testing.T) {
 	_, url := start(t, `rules: [{say: 'one two', chunks: 2}]`)
-	_, _, body := post(t, url+"/v1/models/m:generateContent", user("go"))
+	_, _, body := post(t, url+"/v1/models/gemini-3.1-pro-preview:generateContent", user("go"))
 	var one reply
 	if err := json.Unmarshal([]byte(body), &one); err != nil || one.Candidates[0].Content.Parts[0].Text != "one two" {
 		t.Errorf("%v in %s", err, body)
 	}
-	_, _, body = post(t, url+"/v1/models/m:streamGenerateContent", user("go"))
+	_, _, body = post(t, url+"/v1/models/gemini-3.1-pro-preview:streamGenerateContent", user("go"))
 	var many []reply
 	if err := json.Unmarshal([]byte(body), &many); err != nil || len(many) != 2 {
 		t.Errorf("%v in %s", err, body)
@@ -133,7 +133,7 @@ func TestDemo(t *testing.T) {
 	server := New(Demo(), zerolog.Nop())
 	ask := func(body string) string {
 		rec := httptest.NewRecorder()
-		server.ServeHTTP(rec, httptest.NewRequest("POST", "/v1beta/models/m:generateContent", strings.NewReader(body)))
+		server.ServeHTTP(rec, httptest.NewRequest("POST", "/v1beta/models/gemini-3.1-pro-preview:generateContent", strings.NewReader(body)))
 		return rec.Body.String()
 	}
 	tool := func(response string) string {
