@@ -15,7 +15,7 @@ import (
 )
 
 // DefaultModel is used if a Task names no model.
-const DefaultModel = "gemini-2.5-pro"
+const DefaultModel = "gemini-flash-latest"
 
 const (
 	// stopGrace bounds stopping a run and reading the rest of its output.

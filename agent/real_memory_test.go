@@ -18,7 +18,7 @@ func TestRealRemember(t *testing.T) {
 		echo 'planted: project' > /workspace/GEMINI.md
 		echo 'planted: folder' > /workspace/sub/GEMINI.md
 		echo text > /workspace/sub/text`)
-	for _, model := range []string{"gemini-2.5-pro", "gemini-3-pro-preview"} { // each has its own system instruction
+	for _, model := range []string{"gemini-flash-latest", "gemini-3.1-pro-preview"} { // each has its own system instruction
 		r.door.Begin(r.spec.Room, "test", model)
 		r.answer(t, `
 rules:
@@ -43,7 +43,7 @@ rules:
 				"Instruction and Memory Files": false, "/root/.gemini/GEMINI.md": false, "/memory/MEMORY.md": false,
 				"planted: global": false, "planted: private": false, "planted: legacy": false, "planted: fact": false,
 				"planted: project": true,
-				"Respect User":     model == "gemini-2.5-pro", // what follows is left as it is
+				"Respect User":     model == "gemini-flash-latest", // what follows is left as it is
 			} {
 				if got := strings.Contains(q.Text, text); got != want {
 					t.Errorf("%s: request %d contains %q: %v, want %v", model, i, text, got, want)

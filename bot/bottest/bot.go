@@ -61,7 +61,7 @@ func (sc *script) environment() []string {
 		"MATRIX_ALLOW":      "@*:" + string(server),
 		"GEMINI_API_KEY":    sc.key,
 		"GEMINI_BASE_URL":   sc.api.URL,
-		"GEMINI_MODEL":      "gemini-2.5-flash",
+		"GEMINI_MODEL":      "gemini-3.1-pro-preview",
 		"STATE_DIR":         sc.state(),
 		"CONTAINER_HOST":    sc.service.URI(),
 		"SANDBOX_IMAGE":     sc.suite.image,

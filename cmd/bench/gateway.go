@@ -30,7 +30,7 @@ const perSample = 10
 const askBoth = `
 const http = require('http'), [pairs, socketPath] = process.argv.slice(2);
 const body = JSON.stringify({contents: [{role: 'user', parts: [{text: 'x'.repeat(60000) + '[alice]: number 1'}]}]});
-const path = '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse', method = 'POST';
+const path = '/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent?alt=sse', method = 'POST';
 const headers = {'content-type': 'application/json', 'content-length': body.length, 'x-goog-api-key': process.env.GEMINI_API_KEY || 'none'};
 const ways = [
 	{host: '127.0.0.1', port: 3128, path: '/model' + path, agent: new http.Agent({keepAlive: true})},
@@ -78,7 +78,7 @@ func measureGateway(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	g.Begin(room, "bench", "gemini-2.5-flash")
+	g.Begin(room, "bench", "gemini-3.1-pro-preview")
 	direct, err := s.openModel(filepath.Join(dir, "model"), key)
 	if err != nil {
 		return err

@@ -144,7 +144,7 @@ func (h *bench) operator(t *testing.T, ctx context.Context) {
 	report(0, "ok   login as @bot:localhost with the stored login", environ(state))
 	report(0, "ok   device ", environ(state))
 	report(0, "ok   login as @bot:localhost with MATRIX_PASSWORD", environ(fresh, "MATRIX_PASSWORD="+known.Bot.Password))
-	report(0, "ok   model gemini-2.5-pro at "+api.URL, environ(state))
+	report(0, "ok   model gemini-3.1-pro-preview at "+api.URL, environ(state))
 	report(1, "FAIL login as bot was rejected (403 ", environ(fresh, "MATRIX_PASSWORD="+hidden))
 	report(1, "FAIL login: the homeserver rejects MATRIX_ACCESS_TOKEN", environ(fresh, "MATRIX_ACCESS_TOKEN="+hidden))
 	report(1, "FAIL image localhost/no-such-image is missing: run ./deploy/image/build", environ(state, "SANDBOX_IMAGE=localhost/no-such-image"))

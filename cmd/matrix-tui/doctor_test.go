@@ -122,8 +122,8 @@ func TestCheckModel(t *testing.T) {
 	server.RequireKey(hidden)
 	api := httptest.NewServer(server)
 	defer api.Close()
-	cfg := &Config{GeminiKey: NewSecret(hidden), GeminiModel: "gemini-2.5-pro", GeminiURL: WebAddress(api.URL)}
-	begins(t, checkModel(t.Context(), cfg), "ok   model gemini-2.5-pro at "+api.URL)
+	cfg := &Config{GeminiKey: NewSecret(hidden), GeminiModel: "gemini-3.1-pro-preview", GeminiURL: WebAddress(api.URL)}
+	begins(t, checkModel(t.Context(), cfg), "ok   model gemini-3.1-pro-preview at "+api.URL)
 	cfg.GeminiKey = NewSecret(hidden + "-wrong")
 	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+api.URL+" rejects the key (400 ")
 

@@ -59,7 +59,7 @@ rules:
 	}
 
 	o.Gateway = New(o.cfg)
-	o.Begin(testRoom, "run", "gemini-2.5-flash")
+	o.Begin(testRoom, "run", "gemini-3.1-pro-preview")
 	if _, err := o.Open(testRoom); err != nil {
 		t.Fatal(err)
 	}

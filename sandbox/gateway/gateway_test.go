@@ -62,7 +62,7 @@ func open(t testing.TB, upstream string, change func(*Config)) *opened {
 	}
 	o.Gateway = New(cfg)
 	t.Cleanup(func() { o.Close(ended()) })
-	o.Begin(testRoom, "run", "gemini-2.5-flash")
+	o.Begin(testRoom, "run", "gemini-3.1-pro-preview")
 	o.Begin(testRoom, "other", "m")
 	if o.path, err = o.Open(testRoom); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const stream = "/model/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
+const stream = "/model/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent?alt=sse"
 
 func ask(text string) string {
 	data, _ := json.Marshal(text)
@@ -50,10 +50,10 @@ rules:
 	if resp, body = o.do(t, "POST", stream, ask("busy"), nil); resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "3" || !strings.Contains(body, "RESOURCE_EXHAUSTED") {
 		t.Errorf("%v %s", resp, body)
 	}
-	if _, body = o.do(t, "POST", "/model/v1beta/models/m:countTokens", ask("12345678"), nil); !strings.Contains(body, `"totalTokens":2`) {
+	if _, body = o.do(t, "POST", "/model/v1beta/models/gemini-3.1-pro-preview:countTokens", ask("12345678"), nil); !strings.Contains(body, `"totalTokens":2`) {
 		t.Error(body)
 	}
-	if _, body = o.do(t, "GET", "/model/v1beta/models?pageSize=5", "", nil); !strings.Contains(body, "gemini-2.5-flash") {
+	if _, body = o.do(t, "GET", "/model/v1beta/models?pageSize=5", "", nil); !strings.Contains(body, "gemini-3.1-pro-preview") {
 		t.Error(body)
 	}
 	u := o.Usage(testRoom)
@@ -80,7 +80,7 @@ func TestModelRequest(t *testing.T) {
 		"Proxy-Authorization": "x", "X-Forwarded-For": "1.2.3.4", "X-Goog-User-Project": "x",
 		"Content-Type": "application/json", "X-Goog-Api-Client": "genai", "User-Agent": "GeminiCLI",
 	})
-	if got.URL.Path != "/base/v1beta/models/gemini-2.5-flash:streamGenerateContent" || got.URL.RawQuery != "alt=sse" || sent != `{"a":1}` {
+	if got.URL.Path != "/base/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent" || got.URL.RawQuery != "alt=sse" || sent != `{"a":1}` {
 		t.Errorf("%s, %q", got.URL, sent)
 	}
 	want := http.Header{
