@@ -12,6 +12,7 @@ func TestRealOneModel(t *testing.T) {
 	r := newReal(t)
 	r.door.Begin(r.spec.Room, "test", model)
 	r.answer(t, `
+models: [{name: `+model+`}]
 rules:
   - {tool: '^run_shell_command', say: 'done'}
   - {when: 'work', tokens: 900000, call: [{name: run_shell_command, args: {command: date}}]}

@@ -27,7 +27,7 @@ type Request struct {
 	Rule   int       `json:"rule"`           // the rule that answered, counted from 1; 0 = default
 	Status int       `json:"status"`
 
-	Refused string `json:"refused,omitempty"` // why Google would have refused it
+	Refused string `json:"refused,omitempty"` // why the API refuses the request itself: its history, a field, a declaration
 }
 
 // record is a bounded list of requests, guarded by the server's lock.

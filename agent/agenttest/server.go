@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -103,17 +104,19 @@ func (s *Server) checkKey(r *http.Request) *refusal {
 func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method string) {
 	req := Request{Model: model, Method: method}
 	mode, refused := form(method, r.URL.Query())
-	if refused == nil {
-		refused = s.checkModel(model, method)
+	if closed := s.checkModel(model, method); closed != nil {
+		req.Status = closed.code
+		s.note(req)
+		closed.write(w, mode)
+		return
 	}
-	var body []byte
-	if refused == nil {
-		var err error
-		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
-			refused = invalid("Request payload size exceeds the limit: %d bytes.", maxBody).because("%v", err)
-		}
-	}
-	if refused == nil {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		refused = invalid("Request payload size exceeds the limit: %d bytes.", maxBody)
+	case err != nil:
+		return // the client is gone
+	case refused == nil:
 		refused = refuse(method, body)
 	}
 	if refused != nil {
@@ -125,7 +128,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, model, method stri
 		return
 	}
 	v, err := parse(body)
-	if err != nil { // cannot happen: it has been decoded
+	if err != nil { // it has been decoded: only a number of an unknown kind can be wrong
 		s.refuse(w, mode, req, invalid("%v", err))
 		return
 	}

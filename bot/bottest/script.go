@@ -50,6 +50,7 @@ type script struct {
 	api     *httptest.Server
 	mark    int // newest request that model-saw has checked
 	key     string
+	refused []*regexp.Regexp // what the model may refuse
 
 	drill  *drill // nil: the bot is not killed by the number of its effects
 	bot    *bot
@@ -150,6 +151,9 @@ func (sc *script) end() {
 	defer cancel()
 	if sc.tb != nil && !sc.tb.Failed() {
 		if err := sc.checkEncrypted(ctx); err != nil {
+			sc.tb.Error(err)
+		}
+		if err := sc.checkRefused(); err != nil {
 			sc.tb.Error(err)
 		}
 	}
