@@ -7,7 +7,7 @@
 //
 // It is at least as strict as Google's API, in every script: what it lets pass would prove nothing. Where the API's
 // behaviour is uncertain, it refuses. What it refused is in its log of requests (Request.Refused), and fails a
-// conversation script unless the script says model-refused. The table at the end lists the facts.
+// conversation script unless the script says model-refuses. The table at the end lists the facts.
 //
 // A script is YAML. The first rule that matches answers:
 //

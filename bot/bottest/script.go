@@ -50,7 +50,7 @@ type script struct {
 	api     *httptest.Server
 	mark    int // newest request that model-saw has checked
 	key     string
-	refused []*regexp.Regexp // what the model may refuse
+	refused []*regexp.Regexp // what the model will refuse
 
 	drill  *drill // nil: the bot is not killed by the number of its effects
 	bot    *bot
@@ -153,7 +153,7 @@ func (sc *script) end() {
 		if err := sc.checkEncrypted(ctx); err != nil {
 			sc.tb.Error(err)
 		}
-		if err := sc.checkRefused(); err != nil {
+		if err := sc.checkRefusals(); err != nil {
 			sc.tb.Error(err)
 		}
 	}

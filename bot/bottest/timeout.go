@@ -18,7 +18,8 @@ const (
 	hung = 5 * time.Minute
 )
 
-// timeout returns a context that ends when the script has made no progress for the time of wait. Progress is the log of
+// timeout returns a context that ends when the script has made no progress for the time of wait, or when the model has
+// refused a request: what the script waits for will hardly come. Progress is the log of
 // the bot and of podman's service, and the model's requests. On a busy host a second counts only as the share that one
 // process gets, so that pure computation, such as the start of Gemini CLI, has the time it needs.
 func (sc *script) timeout(wait time.Duration) (context.Context, context.CancelFunc) {
@@ -34,6 +35,10 @@ func (sc *script) timeout(wait time.Duration) (context.Context, context.CancelFu
 			case <-ctx.Done():
 				return
 			case <-tick.C:
+			}
+			if err := sc.checkRefused(); err != nil {
+				cancel(err)
+				return
 			}
 			spent := time.Duration(float64(look) * share())
 			still, all = still+spent, all+spent

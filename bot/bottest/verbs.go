@@ -138,7 +138,7 @@ var verbs = []verb{
 	{"model", "FILE", 1, 1, false, doModel},
 	{"model-saw", "REGEXP", 1, 1, true, doModelSaw},          // sent since the last model-saw; !model-saw: in the whole script
 	{"model-count", "REGEXP N", 2, 2, false, doModelCount},   // number of the script's requests whose newest user text matches
-	{"model-refused", "REGEXP", 1, 1, false, doModelRefused}, // a request was refused as Google would; any other refusal fails the script at its end
+	{"model-refuses", "REGEXP", 1, 1, false, doModelRefuses}, // from here on requests will be refused as Google would; any other refusal fails the script
 
 	// the bot's HTTP interface (start API_LISTEN=0); $den, $bot and $ID, the last session ID seen, are expanded in
 	// paths and bodies, also in quotes

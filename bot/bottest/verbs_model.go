@@ -78,23 +78,17 @@ func doModelCount(_ context.Context, sc *script, _ bool, args []string) error {
 	return differs("matching requests", got, args[1])
 }
 
-// doModelRefused waits for a request that Google would have refused. Those that match do not fail the script at its end.
-func doModelRefused(ctx context.Context, sc *script, _ bool, args []string) error {
+// doModelRefuses says what the model will refuse.
+func doModelRefuses(_ context.Context, sc *script, _ bool, args []string) error {
 	re, err := regexp.Compile(args[0])
 	if err != nil {
 		return err
 	}
 	sc.refused = append(sc.refused, re)
-	err = host.Poll(ctx, func() (bool, error) {
-		return slices.ContainsFunc(sc.model.Requests(), func(r agenttest.Request) bool { return r.Refused != "" && re.MatchString(r.Refused) }), nil
-	})
-	if err != nil {
-		return fmt.Errorf("the model refused nothing with %q: %w", args[0], err)
-	}
 	return nil
 }
 
-// checkRefused fails a script in which the bot sent what Google refuses, even if it got over that.
+// checkRefused fails a script in which the agent sent what Google refuses, even if the bot got over that.
 func (sc *script) checkRefused() error {
 	for _, r := range sc.model.Requests() {
 		known := func(re *regexp.Regexp) bool { return re.MatchString(r.Refused) }
@@ -103,4 +97,15 @@ func (sc *script) checkRefused() error {
 		}
 	}
 	return nil
+}
+
+// checkRefusals fails a script in which something that it expected was not refused.
+func (sc *script) checkRefusals() error {
+	for _, re := range sc.refused {
+		matches := func(r agenttest.Request) bool { return r.Refused != "" && re.MatchString(r.Refused) }
+		if !slices.ContainsFunc(sc.model.Requests(), matches) {
+			return fmt.Errorf("the model refused nothing with %q", re)
+		}
+	}
+	return sc.checkRefused()
 }
