@@ -3,6 +3,7 @@ package agenttest
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/base64"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -62,7 +63,7 @@ func (r *Rule) calls(groups []string) []part {
 		}
 		p := part{FunctionCall: &functionCall{ID: strings.ToLower(rand.Text()[:8]), Name: c.Name, Args: args}}
 		if i == 0 {
-			p.ThoughtSignature = sign(c.Name, args)
+			p.ThoughtSignature = base64.StdEncoding.EncodeToString(sign(c.Name, args))
 		}
 		out = append(out, p)
 	}

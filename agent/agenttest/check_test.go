@@ -153,11 +153,29 @@ func TestCallsComeBack(t *testing.T) {
 	if _, _, body := post(t, url+streamURL, back); !strings.Contains(body, "done") {
 		t.Error(body)
 	}
-	server, url := start(t, `rules: [{say: x}]`)
+	server, url := start(t, `rules: [{tool: a, say: x}]`)
+	dummy := contentOf("model", `{"functionCall":{"id":"1","name":"a"},"thoughtSignature":"`+dummies[0]+`"}`)
+	if status, _, body := post(t, url+streamURL, history(says("user", "go"), dummy, contentOf("user", responds("1", "a")))); status != 200 {
+		t.Errorf("%d %s", status, body)
+	}
 	if status, _, body := post(t, url+streamURL, history(says("user", "go"), string(model), says("user", "more"))); status != 400 || !strings.Contains(body, responseCount) || !strings.Contains(body, "INVALID_ARGUMENT") {
 		t.Errorf("%d %s", status, body)
 	}
-	if r := server.Requests(); len(r) != 1 || r[0].Status != 400 || !strings.Contains(r[0].Refused, "contents[2]") {
+	if r := server.Requests(); len(r) != 2 || r[1].Status != 400 || !strings.Contains(r[1].Refused, "contents[2]") {
 		t.Errorf("recorded %+v", r)
 	}
+}
+
+// What is accepted can be matched by rules.
+func FuzzRefuse(f *testing.F) {
+	f.Add([]byte(history(says("user", "x"), contentOf("model", signed("1", "a")), contentOf("user", responds("1", "a")))))
+	f.Add([]byte(`{"tools":[{"functionDeclarations":[{"name":"a","description":"d","parametersJsonSchema":{"type":"object"}}]}],` + history(says("user", "x"))[1:]))
+	f.Add([]byte(`{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}},"contents":[{"parts":[{"text":"x"}]}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, method := range []string{"generateContent", "countTokens", "embedContent", "batchEmbedContents"} {
+			if r := refuse(method, body); r != nil && (r.code != 400 || r.message == "") {
+				t.Errorf("%s is refused with %+v", method, r)
+			}
+		}
+	})
 }

@@ -27,7 +27,7 @@ type content struct {
 type part struct {
 	Text             string        `json:"text,omitempty"`
 	Thought          bool          `json:"thought,omitempty"`
-	ThoughtSignature []byte        `json:"thoughtSignature,omitempty"`
+	ThoughtSignature string        `json:"thoughtSignature,omitempty"` // base64
 	FunctionCall     *functionCall `json:"functionCall,omitempty"`
 	FunctionResponse *struct {
 		Name     string          `json:"name"`

@@ -81,6 +81,7 @@ var leaves = []string{"bot/crash", "state/archive", "state/clean", "state/damage
 
 // heavy are the modules that only a few packages may import, by path prefix.
 var heavy = map[string][]string{
+	"cloud.google.com/go/ai/":       {"agent/agenttest", "cmd/scripted-model"},
 	"github.com/containers/podman/": {"sandbox"},
 	"github.com/coreos/go-systemd/": {"cmd/matrix-tui"},
 	"github.com/hanwen/go-fuse/":    {"bot/bottest/baddisk"},
