@@ -51,6 +51,11 @@ import (
 //go:embed preload.cjs
 var preloadScript string
 
+// historyScript repairs the recording of a session that is resumed. It says how.
+//
+//go:embed history.cjs
+var historyScript string
+
 // guard is the input of preloadScript.
 type guard struct {
 	Patterns []string `json:"patterns"`
@@ -72,5 +77,5 @@ func preload(t Task, o Offers) []byte {
 	if err != nil {
 		panic(err) // strings
 	}
-	return []byte("const guard = " + string(data) + ";\n" + preloadScript)
+	return []byte("const guard = " + string(data) + ";\n" + preloadScript + historyScript)
 }
