@@ -1,8 +1,9 @@
-// The self-test of every patch of Gemini CLI, while the image is built. Usage: node selftest.cjs PRELOAD
+// The self-test of every patch of Gemini CLI, while the image is built. Usage: node selftest.cjs PRELOAD HISTORY
 //
-// prepare.cjs has changed the CLI's files, and PRELOAD, which is agent/preload.cjs, changes what it does when it runs. The
-// CLI waits for its prompt here, as a parked one does, and then does a task for which it needs all of that. If a new version
-// has something in another form, the self-test fails with a sentence that says what.
+// prepare.cjs has changed the CLI's files. PRELOAD, which is agent/preload.cjs, changes what it does when it runs, and
+// HISTORY, which is agent/history.cjs, repairs sessions. The CLI waits for its prompt here, as a parked one does, and then
+// does a task for which it needs all of that. Then it resumes the session twice. If a new version has something in another
+// form, the self-test fails with a sentence that says what.
 //
 // This file is the model. It is also loaded into the CLI, before PRELOAD, and reports there what reaches Node.
 const fs = require('node:fs');
@@ -11,6 +12,7 @@ const { spawn } = require('node:child_process');
 
 const dir = '/root/.gemini'; // PRELOAD knows it
 const secret = 'a-word-in-a-hidden-file';
+const session = '00000000-0000-4000-8000-000000000000';
 const guard = {
   patterns: ['^git push$'], text: 'This needs an approval.', said: 'I wait for an approval.',
   model: 'the-model', memory: 'What the bot says about memory.',
@@ -57,6 +59,7 @@ function model() {
     asked.push({ url: request.url, body, streamed });
     const part = ([name, args]) => ({ functionCall: { name, args } });
     const parts = !streamed ? [{ text: 'what the page says' }]
+      : body.includes('"resumed"') ? [{ text: 'I know.' }]
       : body.includes('"functionResponse"') ? [part(['run_shell_command', { command: 'git push' }])] : calls.map(part);
     const answer = JSON.stringify({
       candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
@@ -69,9 +72,9 @@ function model() {
 }
 
 // run runs the CLI, gives it the prompt when it waits for one, and returns what it prints and what is reported of it.
-function run(base) {
+function run(base, option, prompt) {
   const cli = spawn('node', ['--require=' + __filename, `--require=${dir}/preload.cjs`, '/opt/gemini/bin/gemini', '--skip-trust',
-    '--approval-mode=yolo', '--model=gemini-2.5-flash', '--output-format=stream-json'], {
+    '--approval-mode=yolo', '--model=gemini-2.5-flash', '--output-format=stream-json', `--${option}=${session}`], {
     cwd: '/workspace', stdio: ['pipe', 'pipe', 'inherit', 'pipe'], timeout: 120_000, killSignal: 'SIGKILL',
     env: {
       ...process.env, HOME: '/root', TERM: 'dumb', NO_COLOR: '1', NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1', SANDBOX: '1',
@@ -86,7 +89,7 @@ function run(base) {
     reported += text;
     if (before || !reported.includes('waits\n')) return;
     before = reported;
-    cli.stdin.end('begin');
+    cli.stdin.end(prompt);
   });
   return new Promise((resolve) => cli.on('close', () => resolve({ printed, reported, before })));
 }
@@ -153,6 +156,14 @@ function failures(asked, { printed, reported, before }) {
   }).filter(([, ok]) => !ok).map(([sentence]) => sentence);
 }
 
+// answered reports whether a request has the results of all calls, each once and right after its call.
+function answered({ contents }) {
+  const ids = (content, kind) => (content?.parts ?? []).filter((p) => p[kind]).map((p) => p[kind].id).join();
+  const names = contents.flatMap((c) => c.parts).filter((p) => p.functionResponse).map((p) => p.functionResponse.name);
+  return names.join() === [...calls.map(([name]) => name), 'run_shell_command'].join() &&
+    contents.every((c, i) => ids(c, 'functionResponse') === ids(contents[i - 1], 'functionCall'));
+}
+
 async function test() {
   fs.mkdirSync(dir, { recursive: true });
   fs.mkdirSync('/workspace/node_modules/dep', { recursive: true });
@@ -161,9 +172,16 @@ async function test() {
   const [base, asked] = await model();
   const server = base + '/memory';
   fs.writeFileSync(dir + '/settings.json', JSON.stringify({ ...settings, mcpServers: { memory: { httpUrl: server } } }));
-  fs.writeFileSync(dir + '/preload.cjs', `const guard = ${JSON.stringify({ ...guard, server })};\n` + fs.readFileSync(process.argv[2], 'utf8'));
-  const seen = await run(base);
+  fs.writeFileSync(dir + '/preload.cjs', `const guard = ${JSON.stringify({ ...guard, server })};\n` + process.argv.slice(2).map((file) => fs.readFileSync(file, 'utf8')).join(''));
+  const seen = await run(base, 'session-id', 'begin');
   const failed = failures(asked, seen);
+  for (const time of ['once', 'twice']) {
+    const before = asked.length;
+    await run(base, 'resume', 'resumed');
+    if (!asked.slice(before).some((a) => a.streamed && answered(JSON.parse(a.body)))) {
+      failed.push(`history.cjs: a session that is resumed ${time} does not send the result of each call once`);
+    }
+  }
   if (!await draws(base)) failed.push('prepare.cjs: the interactive CLI does not ask for a prompt at a terminal');
   for (const path of [dir, '/workspace/.gemini', '/workspace/node_modules', '/workspace/Makefile']) fs.rmSync(path, { recursive: true, force: true });
   if (failed.length === 0) return;
