@@ -131,6 +131,9 @@ const (
 	// Overflow: the session has become too long for the model, and cannot be continued. Start a new one with the history
 	// in the prompt. This run may have done a part of the task.
 	Overflow Ended = "overflow"
+	// HistoryRefused: the model's API refuses the session's history, and would refuse it again. Start a new one with the
+	// history in the prompt. This run may have done a part of the task.
+	HistoryRefused Ended = "history_refused"
 	// Limited: the room has used up its tokens for today.
 	Limited Ended = "limited"
 	// Interrupted: the run went down with its container, or does not exist. Run it

@@ -57,6 +57,7 @@ const (
 	noModelSay    = "The model's API does not know the model. The operator can set another GEMINI_MODEL."
 	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes. If this keeps happening, the operator can check the quota of GEMINI_API_KEY."
 	overflowSay   = "The conversation has become too long for the model."
+	refusedSay    = "The model's API refused the history of this session, and that of a new one. The work so far is in /workspace. The next task starts another session."
 	heldSay       = "A command needs your approval before I can run it."
 	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
 )

@@ -34,6 +34,8 @@ var faults = []fault{
 		Crashed, "There is no space left on the disk. Delete files you do not need in /workspace, or ask the operator to free some space, then send the task again."},
 	{regexp.MustCompile(`(?i)token count.{0,40}exceeds|exceeds the maximum number of tokens|request payload size exceeds`),
 		Overflow, overflowSay},
+	{regexp.MustCompile(`(?i)please ensure that (the number of )?(function (call|response)|multiturn requests)|thought.?signature|contents\.parts must not be empty`),
+		HistoryRefused, refusedSay},
 	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
 		Empty, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),

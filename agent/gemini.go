@@ -187,7 +187,7 @@ func conclude(t Task, st sandbox.RunStatus, s *stream, c cause) Outcome {
 	case NeedsApproval:
 		o.Held = s.held
 	}
-	if o.Ended == Overflow || !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
+	if o.Ended == Overflow || o.Ended == HistoryRefused || !t.Resume && s.result != nil && !s.result.ok && len(s.tools) == 0 {
 		o.Session = "" // useless, or discarded: the CLI does not keep a first turn that failed
 	}
 	return o

@@ -12,8 +12,8 @@
 // difference between them and what it will send. There always is one, because it adds the context of the session, and sound
 // leaves that out.
 //
-// Signatures need nothing from here: the API wants those of the current turn, which begins with a prompt, so that it has no
-// call of a recording.
+// Signatures of the model's thoughts are left out. The API wants those of the current turn only, which begins with a prompt
+// and so has no call of a recording; it may refuse those of another model.
 const history = (() => {
   const fs = require('node:fs');
   const types = ['user', 'gemini', 'info', 'warning', 'error']; // the CLI sends those of the first two
@@ -44,8 +44,11 @@ const history = (() => {
     return { metadata, messages: [...messages.values()] };
   };
 
-  const isSaid = ({ thought, thoughtSignature, text, ...others }) => !thought && (text ? !text.startsWith('<session_context>') : Object.keys(others).length > 0);
-  const partsOf = (content) => [content ?? []].flat().map((part) => (typeof part === 'string' ? { text: part } : part)).filter((part) => part && isSaid(part));
+  const isSaid = ({ thought, text, ...others }) => !thought && (text ? !text.startsWith('<session_context>') : Object.keys(others).length > 0);
+  const partsOf = (content) => [content ?? []].flat().filter(Boolean).map((part) => {
+    const { thoughtSignature, ...others } = typeof part === 'string' ? { text: part } : part;
+    return others;
+  }).filter(isSaid);
   const callOf = ({ id, name, args }) => ({ functionCall: { id, name, args: args ?? {} } });
   const resultOf = ({ id, name, result }) => (typeof result === 'string' ? { functionResponse: { id, name, response: { output: result } } } : result);
 

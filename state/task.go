@@ -87,6 +87,7 @@ type Details struct {
 	Budget   int      `json:"budget,omitempty"`   // the number of the question for more tokens, from 1; 0 unless it is the newest
 	Allowed  int64    `json:"allowed,omitempty"`  // tokens that people have allowed it beyond the room's limit
 	Overflow bool     `json:"overflow,omitempty"` // an earlier run's session became too long for the model
+	Refused  bool     `json:"refused,omitempty"`  // the model's API refused the history of an earlier run's session
 	Compact  bool     `json:"compact,omitempty"`  // it summarises the room's session
 	Summary  string   `json:"summary,omitempty"`  // its result
 	// Compacted says that the task has replaced the room's session by one that starts with the conversation.

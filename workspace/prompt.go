@@ -28,6 +28,7 @@ type Input struct {
 	Files       []File // the task's files; with Resumed, only those that the session does not know
 	Interrupted bool   // the container stopped while this task was running
 	Overflow    bool   // the session in which this task was begun became too long for the model
+	Refused     bool   // the model's API refused the history of the session in which this task was begun
 	// Lost are packages that the agent had installed, and that are missing since its container was replaced.
 	Lost []string
 	// Ended is the room's message about the previous task, if the agent's session does not know it: that it was
@@ -90,6 +91,9 @@ func compose(in Input, task string, room room) string {
 	}
 	if in.Overflow {
 		b.WriteString("You began the task below in a session that became too long. Part of it may already be done: check what is there, then continue, do nothing twice, and read less at once.\n\n")
+	}
+	if in.Refused {
+		b.WriteString("You began the task below in a session that cannot be continued. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
 	}
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")

@@ -99,7 +99,7 @@ func (c compaction) outcome(ctx context.Context, out agent.Outcome) agent.Outcom
 		if out.Detail != "" {
 			why += " " + out.Detail
 		}
-	} else if len(out.Tools) == 0 && !t.rec.Overflow {
+	} else if len(out.Tools) == 0 && !t.rec.Overflow && !t.rec.Refused {
 		before = out.Usage.Input // of one request, with the whole session
 	}
 	t.rec.Summary = text.Cut(t.rec.Summary, maxSummary)

@@ -115,6 +115,8 @@ func (t *Task) plan(last agent.Ended) {
 		t.rec.Session, t.rec.Resume = uuid.NewString(), false
 	case agent.Overflow:
 		t.rec.Session, t.rec.Resume, t.rec.Overflow, t.rec.Compacted = uuid.NewString(), false, true, true
+	case agent.HistoryRefused:
+		t.rec.Session, t.rec.Resume, t.rec.Refused = uuid.NewString(), false, true
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.NeedsInput: // it was answered

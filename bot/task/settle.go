@@ -81,7 +81,8 @@ func (s settlement) remember(ctx context.Context) error {
 func (s settlement) keepSession(ctx context.Context) error {
 	rec, env := &s.t.rec, s.t.env
 	now := env.Store.SessionMark(env.ID)
-	if rec.Ended == string(agent.Overflow) && now == rec.BaseSession {
+	useless := rec.Ended == string(agent.Overflow) || rec.Ended == string(agent.HistoryRefused)
+	if useless && now == rec.BaseSession {
 		return env.Store.SetSession(ctx, env.ID, "") // nobody can continue it
 	}
 	if !rec.Resumable || now != rec.BaseSession && now != rec.Session {

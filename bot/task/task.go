@@ -130,12 +130,12 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow
+		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow || out.Ended == agent.HistoryRefused && !t.rec.Refused
 		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
 		}
-		if out.Ended == agent.Overflow {
-			if err := env.Room.Queue(ctx, t.Voice().overflow()); err != nil {
+		if out.Ended == agent.Overflow || out.Ended == agent.HistoryRefused {
+			if err := env.Room.Queue(ctx, t.Voice().newSession(out.Ended)); err != nil {
 				return out, err
 			}
 		}

@@ -112,9 +112,13 @@ func (v Voice) Arrival() Message {
 	return v.bare(state.KindArrival, arrivalTxn(""), "📥 Task received over HTTP:\n\n"+text.Fence(text.Cut(v.t.text, 4<<10)))
 }
 
-// overflow returns the notice that the task continues in a new session.
-func (v Voice) overflow() Message {
-	return v.bare(state.KindReply, "-overflow", "📚 Our conversation has become too long for the model. I am trying again in a new session, with the latest messages of this room.")
+// newSession returns the notice that the task continues in a new session, and why.
+func (v Voice) newSession(why agent.Ended) Message {
+	key, said := "-overflow", "Our conversation has become too long for the model."
+	if why == agent.HistoryRefused {
+		key, said = "-refused", "The model's API refused the history of our session."
+	}
+	return v.bare(state.KindReply, key, "📚 "+said+" I am trying again in a new session, with the latest messages of this room.")
 }
 
 // lost returns the notice about packages that could not be reinstalled.
