@@ -129,6 +129,7 @@ var verbs = []verb{
 	{"podman-service", "stop|start", 1, 1, false, doPodmanService},
 	{"gemini-running", "ROOM", 1, 1, true, doGeminiRunning}, // wait until Gemini runs in the container; !gemini-running: until it does not
 	{"parked", "ROOM", 1, 1, true, doParked},                // wait until Gemini is parked in the container and has initialized; !parked: until it is not
+	{"parked-in", "N ROOM…", 2, -1, false, doParkedIn},      // wait until Gemini is parked in exactly N of the containers, and all have initialized
 	{"process", "ROOM", 1, 1, false, doProcess},             // remember the Gemini process in the container
 	{"same-process", "ROOM", 1, 1, false, doSameProcess},    // it is still the same
 	{"container", "ROOM", 1, 1, false, doContainer},         // remember the container's ID

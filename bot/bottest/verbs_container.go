@@ -3,6 +3,7 @@ package bottest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,6 +133,34 @@ func doParked(ctx context.Context, sc *script, neg bool, args []string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("parked in the container of %s: %w", args[0], err)
+	}
+	return nil
+}
+
+// doParkedIn waits until the processor time of exactly n parked processes does not grow any more.
+func doParkedIn(ctx context.Context, sc *script, _ bool, args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return fmt.Errorf("parked-in: %w", err)
+	}
+	var last []string
+	err = host.Poll(ctx, func() (bool, error) {
+		var now []string
+		for _, place := range args[1:] {
+			found, err := sc.geminiTimes(ctx, place, true)
+			if err != nil {
+				return false, err
+			}
+			now = append(now, strings.FieldsFunc(found, func(c rune) bool { return c == '\n' })...)
+		}
+		done := len(now) == n && slices.Equal(now, last)
+		if last = now; done {
+			return true, nil
+		}
+		return false, retry.Sleep(ctx, 500*time.Millisecond)
+	})
+	if err != nil {
+		return fmt.Errorf("Gemini is parked %d times: %w", len(last), err)
 	}
 	return nil
 }

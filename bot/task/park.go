@@ -113,7 +113,7 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
 		job.Session = cmp.Or(e.Warm.sessionOf(e.ID), uuid.NewString())
 		session = job.Session
 	}
-	is, err := e.park(ctx, job, create)
+	is, err := e.park(ctx, own, job, create)
 	if errors.Is(err, errBusy) {
 		e.Warm.leave(e.ID, own)
 		return err
@@ -140,8 +140,9 @@ func (e *Env) nextTask() (job agent.Task, like string) {
 // errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.
 var errBusy = errors.New("the room or the host is busy")
 
-// park starts a run that waits for the task, and returns in which container, until when.
-func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked, err error) {
+// park starts a run that waits for the task, and returns how to discard it, and until when it waits. If there was no answer
+// in time, it may wait, too.
+func (e *Env) park(ctx context.Context, own *parked, job agent.Task, create bool) (is parked, err error) {
 	e.vacancy.mu.Lock()
 	defer e.vacancy.mu.Unlock()
 	container, err := e.nextContainer(ctx, create)
@@ -151,13 +152,13 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked,
 	if container.Outdated || capacity.Free() < leastFree {
 		return is, errBusy // the next task replaces it, or needs the memory
 	}
-	if !e.makeRoom(ctx) {
+	if !e.makeRoom(ctx, own) {
 		return is, errBusy
 	}
 	crash.At("parking")
 	job.Run, job.Needed = "parked-"+uuid.NewString(), e.neededSessions(ctx)
 	until, err := e.Agent.Park(ctx, container, job, e.Warm.time)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return is, err
 	}
 	crash.At("parked")
@@ -169,7 +170,7 @@ func (e *Env) park(ctx context.Context, job agent.Task, create bool) (is parked,
 		_, err := container.ParkRun(ctx, sandbox.Parking{})
 		return err
 	}
-	return parked{discard: unpark, until: until}, nil
+	return parked{discard: unpark, until: until}, err
 }
 
 // nextContainer starts the room's container if no task is about to. The caller holds vacancy.mu.
@@ -189,15 +190,17 @@ func (e *Env) nextContainer(ctx context.Context, create bool) (*sandbox.Containe
 	return e.Ensure(ctx, false)
 }
 
-// makeRoom reports whether another run may be parked, and discards those that have to give way for it.
-func (e *Env) makeRoom(ctx context.Context) bool {
+// makeRoom reports whether the room's run may be parked, and discards those that have to give way for it.
+func (e *Env) makeRoom(ctx context.Context, own *parked) bool {
 	for {
-		victim, discard, ok := e.Warm.makeRoom()
-		if discard == nil {
+		victim, gives, ok := e.Warm.makeRoom(e.ID, own)
+		if gives == nil {
 			return ok
 		}
-		if err := discard(ctx); err != nil && ctx.Err() == nil {
-			e.Log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: its container will")
+		if err := gives.discard(ctx); err != nil {
+			e.Warm.restore(victim, gives)
+			e.Log.Debug().Err(err).Str("room", victim).Msg("cannot end a parked run: it waits on")
+			return false
 		}
 	}
 }

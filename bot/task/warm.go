@@ -117,11 +117,15 @@ func (w *Warm) victims(now time.Time) (rooms []string) {
 	return rooms
 }
 
-// makeRoom reports whether another run may be parked. If that of a room has to give way, it returns how to discard it: the
-// caller does that, and calls makeRoom again.
-func (w *Warm) makeRoom() (victim string, discard func(context.Context) error, ok bool) {
+// makeRoom reports whether a room's run may be parked. It may not if a task has forgotten it meanwhile: it would not count.
+// If that of another room has to give way, makeRoom returns that: the caller discards it, or calls restore, and calls
+// makeRoom again.
+func (w *Warm) makeRoom(room string, own *parked) (victim string, gives *parked, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.rooms[room] != own {
+		return "", nil, false
+	}
 	if len(w.rooms) <= w.max {
 		return "", nil, true
 	}
@@ -130,9 +134,19 @@ func (w *Warm) makeRoom() (victim string, discard func(context.Context) error, o
 		return "", nil, false
 	}
 	victim = rooms[0]
-	discard = w.rooms[victim].discard
+	gives = w.rooms[victim]
 	delete(w.rooms, victim)
-	return victim, discard, true
+	return victim, gives, true
+}
+
+// restore notes that a run which had to give way could not be discarded, so that it still counts.
+func (w *Warm) restore(room string, p *parked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rooms[room] == nil {
+		p.used = w.now() // another one is next
+		w.rooms[room] = p
+	}
 }
 
 // adopt notes a run that an earlier process of the bot has parked in a room, until then at most. The first sign of life

@@ -19,7 +19,7 @@ func TestWarm(t *testing.T) {
 		got, name := w.begin(room, like), ""
 		if got != nil {
 			begun[room] = got
-			gives, _, ok := w.makeRoom()
+			gives, _, ok := w.makeRoom(room, got)
 			name = gives
 			if !ok {
 				t.Errorf("%s: nothing gives way", what)
@@ -117,7 +117,7 @@ func TestWarmAtOnce(t *testing.T) {
 	w.begin("a", "another") // somebody shows up there, so that it does not give way
 	started := 0
 	for room, own := range begun {
-		if _, _, ok := w.makeRoom(); ok {
+		if _, _, ok := w.makeRoom(room, own); ok {
 			started++
 			w.end(room, own, parked{discard: unpark})
 		} else {
@@ -126,6 +126,23 @@ func TestWarmAtOnce(t *testing.T) {
 	}
 	if started != 1 || len(w.rooms) != 2 {
 		t.Errorf("%d were started, %d are listed", started, len(w.rooms))
+	}
+}
+
+// A run that is about to be parked when a task begins and ends is not parked after that: it would be one too many.
+func TestWarmForgotten(t *testing.T) {
+	w := NewWarm(1, 20*time.Minute)
+	own := w.begin("a", "x")
+	w.Forget("a") // a task has begun
+	if w.begin("b", "x") == nil {
+		t.Fatal("there is room")
+	}
+	if _, _, ok := w.makeRoom("a", own); ok {
+		t.Error("it may be parked although it does not count")
+	}
+	w.leave("a", own)
+	if len(w.rooms) != 1 || w.rooms["b"] == nil {
+		t.Errorf("%v", w.rooms)
 	}
 }
 
@@ -144,10 +161,19 @@ func TestWarmAdopt(t *testing.T) {
 		t.Errorf("agents wait in %s", got)
 	}
 	w.end("a", own, parked{discard: unpark, like: "x", until: now.Add(time.Hour)})
-	if victim, discard, ok := w.makeRoom(); victim != "b" || discard == nil || !ok {
+	own = w.rooms["a"]
+	victim, gives, ok := w.makeRoom("a", own)
+	if victim != "b" || gives == nil || !ok {
 		t.Errorf("%q gives way, %v", victim, ok)
 	}
-	if _, discard, ok := w.makeRoom(); discard != nil || !ok {
+	w.restore("b", gives)
+	if victim, _, ok := w.makeRoom("a", own); victim != "c" || !ok {
+		t.Errorf("%q gives way instead of the one that could not be discarded, %v", victim, ok)
+	}
+	w.rooms["c"] = &parked{discard: unpark, until: now.Add(time.Hour)}
+	now = now.Add(settled)
+	delete(w.rooms, "b")
+	if _, gives, ok := w.makeRoom("a", own); gives != nil || !ok {
 		t.Errorf("there is room now, %v", ok)
 	}
 	if w.begin("c", "x") == nil {
