@@ -23,7 +23,7 @@ const module = "matrix-tui"
 var arrows = map[string][]string{
 	"agent":               {"sandbox"},
 	"agent/agenttest":     {},
-	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"},
+	"bot":                 {"agent", "bot/alert", "bot/capacity", "bot/keyring", "bot/matrix", "bot/matrix/e2ee", "bot/media", "bot/metrics", "bot/models", "bot/policy", "bot/queue", "bot/recall", "bot/roster", "bot/task", "bot/text", "bot/timeline", "bot/update", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"},
 	"bot/alert":           {"bot/text", "state"}, // from state, only what a salvage reports
 	"bot/api":             {"agent", "bot"},
 	"bot/capacity":        {"bot/alert", "bot/text", "sandbox", "state"},
@@ -41,7 +41,8 @@ var arrows = map[string][]string{
 	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
 	"bot/policy":          {},
-	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/task":            {"agent", "bot/capacity", "bot/media", "bot/models", "bot/policy", "bot/recall", "bot/text", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "workspace"}, // never bot/matrix: a task knows nothing of Matrix
+	"bot/models":          {"sandbox/gateway/gemini"},
 	"bot/queue":           {},
 	"bot/recall/embed":    {"state/memory"},
 	"bot/recall":          {"agent", "bot/text", "sandbox", "state", "state/memory", "workspace"},
@@ -54,7 +55,7 @@ var arrows = map[string][]string{
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"state"},
 	"sandbox":             {"sandbox/boxinit"},

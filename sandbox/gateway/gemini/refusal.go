@@ -69,6 +69,11 @@ func (r *Refusal) Error() string {
 	return said + " (" + strings.Join(why, " ") + ")"
 }
 
+// Passes reports whether the same request may succeed later.
+func (r *Refusal) Passes() bool {
+	return r.Kind == Network || r.Kind == Overload || r.Kind == Quota && !r.None
+}
+
 // What the messages of the API say where its status does not.
 var (
 	keySaid     = regexp.MustCompile(`(?i)API key (not valid|expired|not found)|reported as leaked`)
