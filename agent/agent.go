@@ -139,6 +139,9 @@ const (
 	// Interrupted: the run went down with its container, or does not exist. Run it
 	// again in the same session, and say in the prompt that it was interrupted.
 	Interrupted Ended = "interrupted"
+	// ModelGone: the API has no such model, or not for this key. With another model, the session can be continued. This run
+	// may have done a part of the task.
+	ModelGone Ended = "model_gone"
 	// NoAuth: the API key was rejected or is missing.
 	NoAuth Ended = "no_auth"
 	// TurnLimit: the CLI reached its turn limit.

@@ -42,8 +42,8 @@ var faults = []fault{
 		ModelError, "The model's safety filters blocked its answer. Rephrase the task."},
 	{regexp.MustCompile(`RESOURCE_EXHAUSTED|TerminalQuota|RetryableQuota|(?i:exceeded your current quota|too many requests|rate limit)`),
 		ModelError, tooManySay},
-	{regexp.MustCompile(`ModelNotFound|is not found for API version`),
-		ModelError, noModelSay},
+	{regexp.MustCompile(`ModelNotFound|is not found for API version|is no longer available`),
+		ModelGone, noModelSay},
 	{regexp.MustCompile(`UNAVAILABLE|DEADLINE_EXCEEDED|(?i:overloaded)`),
 		ModelError, overloadedSay},
 }

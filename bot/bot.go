@@ -190,6 +190,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	b.spawn(func() { b.watchHost(ctx) })
 	b.spawn(func() { b.tasks.Keeper.Watch(ctx) })
 	b.spawn(func() { b.trimMemory(ctx) })
+	b.spawn(func() { b.Models.Watch(ctx, b.modelSettings, b.note) })
 	b.log.Info().Str("user", b.UserID()).Dur("after_ms", time.Since(begun)).Dur("homeserver_ms", b.answered).Msg("ready")
 	return b.follow(ctx)
 }

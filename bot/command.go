@@ -35,6 +35,7 @@ func init() {
 		{name: "steer", text: "TEXT", does: "interrupts the running task and continues it with your instructions", run: (*room).doSteer},
 		{name: "stop", does: "cancels the running task, or the one waiting for an answer", run: (*room).doStop},
 		{name: "status", does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model", run: (*room).doStatus},
+		{name: "model", text: "[auto|pro|flash|NAME]", does: "shows the model, why it was chosen and which others there are; owners set the room's", run: (*room).doModel},
 		{name: "usage", does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total", run: (*room).doUsage},
 		{name: "memory", text: "[search|add|forget …]", does: "shows what I remember in this room, finds, adds or forgets something", run: (*room).doMemory},
 		{name: "compact", text: "[WHAT TO KEEP]", does: "starts a new session from a summary of this one and the last messages", run: (*room).doCompact},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/bot/task"
@@ -41,7 +42,7 @@ type Config struct {
 
 	TokensPerDay     int64 // of a room; 0 = no limit
 	Fresh            policy.Freshness
-	Model            string
+	Model            string        // a name, or what [models.Moves] describes
 	CodingTimeout    time.Duration // limit for one run of the agent
 	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent
 	NotifyQuestion   bool          // questions mention the requester, and a reminder follows
@@ -68,6 +69,7 @@ type Parts struct {
 	Transcripts *state.Transcripts
 	Podman      *sandbox.Podman
 	Gateway     *gateway.Gateway
+	Models      *models.Models
 	Agent       task.Agent
 	Recall      *recall.Memory // nil: rooms learn nothing
 	Updates     update.Updater // nil if the bot was not installed from a release

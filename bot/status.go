@@ -23,7 +23,7 @@ func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, row, strings.Join(append(lines, r.containerLine(ctx), used), "\n"))
+	return r.tell(ctx, row, strings.Join(append(lines, r.containerLine(ctx), r.modelLine(), used), "\n"))
 }
 
 // workLines returns lines about the running task, the queued tasks and the open

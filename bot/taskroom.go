@@ -173,7 +173,7 @@ func (b *Bot) deps() *task.Deps {
 			Model: b.Model, TokensPerDay: b.TokensPerDay, Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout,
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},
-		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Agent: b.Agent,
+		Journal: b.Parts.Journal, Store: b.Store, Transcripts: b.Transcripts, Podman: b.Podman, Keeper: keeper.Prepare(), Gateway: b.Gateway, Models: b.Models, Agent: b.Agent,
 		Policy: b.policy, Recall: b.Recall, Waits: b.waits, Warm: warm, Count: b.count,
 		Slots: task.NewSlots(b.MaxParallel), Transfers: semaphore.NewWeighted(maxTransfers),
 		Start: b.start, Sentence: b.sentence, Now: b.now, In: b.in, Log: b.log,

@@ -7,10 +7,12 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +119,20 @@ func unreadable(data []byte, err error) error {
 // isRoom reports whether a name can be a room ID. Some room IDs contain no server.
 func isRoom(name string) bool {
 	return len(name) > 1 && len(name) <= 255 && name[0] == '!' && isWord(name)
+}
+
+// Models returns the models that rooms are set to, and the one for the others, each once: that of the settings unless
+// the file says otherwise.
+func (p *Policy) Models(settings string) []string {
+	if p == nil {
+		return []string{settings}
+	}
+	all := []string{cmp.Or(p.defaults.Model, settings)}
+	for _, own := range p.rooms {
+		all = append(all, cmp.Or(own.Model, settings))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Room returns the policy of a room.

@@ -90,7 +90,7 @@ func (s *section) over(r *Room, where string) error {
 	}
 	if s.Model != nil {
 		if len(*s.Model) > MaxWord || !isWord(*s.Model) || strings.HasPrefix(*s.Model, "-") {
-			return fmt.Errorf("%s: model: %q is not a model name; use one like gemini-2.5-pro", where, *s.Model)
+			return fmt.Errorf("%s: model: %q is not a model name; use auto, pro, flash, or one like gemini-3.7-flash", where, *s.Model)
 		}
 		r.Model = *s.Model
 	}

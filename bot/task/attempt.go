@@ -16,6 +16,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 	"matrix-tui/workspace"
 )
 
@@ -28,6 +29,7 @@ type attempt struct {
 	acted *atomic.Bool // set when the agent calls a tool
 
 	container *sandbox.Container
+	model     string
 	quoted    *workspace.Quote
 	who       []workspace.Text // the agent's persona
 	known     recall.Known     // what the room knows about the task
@@ -136,6 +138,15 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if err != nil {
 		return out, err
 	}
+	setting := t.env.ModelSetting()
+	if _, known := t.env.Models.Now(setting); !known {
+		a.shown.set("asking the model's API which model to use")
+	}
+	if a.model, err = t.env.Models.Choose(stoppable, setting); stoppable.Err() != nil && ctx.Err() == nil {
+		return stoppedEarly(), nil
+	} else if err != nil {
+		return agent.Outcome{Ended: agent.ModelError, Detail: sentence.Text(err)}, ctx.Err()
+	}
 	if err = a.claim(ctx); errors.Is(err, errStopped) {
 		return stoppedEarly(), nil
 	}
@@ -156,7 +167,7 @@ func (a *attempt) claim(ctx context.Context) error {
 		rec.Container = a.container.ID
 		rules := env.rules()
 		rec.Deadline = time.Now().UTC().Add(rules.Timeout) // excludes the wait for a slot and the container
-		rec.Model = rules.Model
+		rec.Model = a.model
 		if rec.Attempt == 1 {
 			if err := env.Transcripts.Begin(env.Container(), rec.Event, t.text); err != nil {
 				return fmt.Errorf("begin transcript: %w", err)

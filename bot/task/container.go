@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +90,12 @@ func (e *Env) Retire(ctx context.Context) error {
 // OpenModel lets a task's run use its model, until closeModel. A run that outlived the bot needs it before the room's
 // gateway is open.
 func (e *Env) OpenModel(rec state.Task) {
-	e.Gateway.Begin(e.ID, rec.Key, cmp.Or(rec.Model, e.rules().Model)) // the record of an older release has none
+	model := rec.Model
+	if model == "" { // the record of an older release
+		c, _ := e.Models.Now(e.ModelSetting())
+		model = c.Name
+	}
+	e.Gateway.Begin(e.ID, rec.Key, model)
 }
 
 func (e *Env) closeModel(key string) { e.Gateway.End(e.ID, key) }

@@ -12,6 +12,7 @@ import (
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/capacity"
+	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
 	"matrix-tui/sandbox"
@@ -45,8 +46,8 @@ type Config struct {
 	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
 	Runtime string
 
-	Model            string
-	TokensPerDay     int64 // of a room; 0 = no limit
+	Model            string // a setting, see [models.Models]
+	TokensPerDay     int64  // of a room; 0 = no limit
 	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
@@ -65,6 +66,7 @@ type Deps struct {
 	Podman      *sandbox.Podman
 	Keeper      *capacity.Keeper
 	Gateway     *gateway.Gateway
+	Models      *models.Models
 	Agent       Agent
 	Policy      *policy.Source
 	Recall      *recall.Memory // what rooms have learned; nil = nothing

@@ -129,12 +129,13 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
 // nextTask is what is known about the room's next task, and the same as text. Session is "" if it begins a new one.
 func (e *Env) nextTask() (job agent.Task, like string) {
 	rules, session := e.rules(), e.Store.Session(e.ID)
-	job = agent.Task{Session: session, Resume: session != "", Model: rules.Model, Approvals: rules.Approvals}
+	model, _ := e.Models.Now(rules.Model)
+	job = agent.Task{Session: session, Resume: session != "", Model: model.Name, Approvals: rules.Approvals}
 	job.Files = workspaceFiles("")
 	for i := range job.Files {
 		job.Files[i].New = true
 	}
-	return job, fmt.Sprintf("%s %s %s", session, rules.Model, strings.Join(rules.Approvals, "\n"))
+	return job, fmt.Sprintf("%s %s %s", session, model.Name, strings.Join(rules.Approvals, "\n"))
 }
 
 // errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.
@@ -149,8 +150,8 @@ func (e *Env) park(ctx context.Context, own *parked, job agent.Task, create bool
 	if err != nil {
 		return is, err
 	}
-	if container.Outdated || capacity.Free() < leastFree {
-		return is, errBusy // the next task replaces it, or needs the memory
+	if job.Model == "" || container.Outdated || capacity.Free() < leastFree {
+		return is, errBusy // the next task chooses the model, replaces the container, or needs the memory
 	}
 	if !e.makeRoom(ctx, own) {
 		return is, errBusy

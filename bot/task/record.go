@@ -119,6 +119,11 @@ func (t *Task) plan(last agent.Ended) {
 		t.rec.Session, t.rec.Resume, t.rec.Refused = uuid.NewString(), false, true
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
+	case agent.ModelGone:
+		t.rec.Interrupted = t.rec.Resumable
+		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {
+			t.rec.Session = uuid.NewString()
+		}
 	case agent.NeedsInput: // it was answered
 		t.rec.Tries, t.rec.Begun, t.rec.Interrupted = 1, time.Time{}, false // attempt.do sets Begun again
 		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {

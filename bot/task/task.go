@@ -130,7 +130,12 @@ func (w *Work) perform(ctx context.Context) (agent.Outcome, error) {
 		if err != nil {
 			return out, err
 		}
-		another := out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow || out.Ended == agent.HistoryRefused && !t.rec.Refused
+		if out.Ended == agent.ModelGone {
+			if out, err = t.replaceModel(ctx, stoppable, out); err != nil {
+				return out, err
+			}
+		}
+		another := out.Ended == agent.ModelGone || out.Ended == agent.SessionGone || out.Ended == agent.Interrupted || out.Ended == agent.Overflow && !t.rec.Overflow || out.Ended == agent.HistoryRefused && !t.rec.Refused
 		if !another || t.rec.Tries >= maxAttempts {
 			return out, nil
 		}

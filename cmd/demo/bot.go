@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -97,6 +98,19 @@ func (d *demo) serve(ctx context.Context, known *accounts, log *os.File) error {
 		return nil
 	}
 	return fmt.Errorf("the bot has ended (its log is %s): %w", d.logPath(), errors.Join(err, lastWords(d.logPath())))
+}
+
+// checkModel lets the bot's program check the key and the model, and prints what it finds. The error means that tasks
+// would fail.
+func (d *demo) checkModel(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, d.program, "doctor", "-model")
+	cmd.Env = append(slices.Clone(d.environ), "STATE_DIR="+d.state())
+	said, err := cmd.CombinedOutput()
+	fmt.Fprintf(d.stdout, "  %s\n", strings.TrimSpace(clean.Text(string(said))))
+	if err != nil {
+		return errors.New("the model does not answer, see above")
+	}
+	return nil
 }
 
 // lastWords is the bot's last message to the operator.

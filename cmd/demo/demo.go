@@ -73,6 +73,8 @@ func (d *demo) play(parent context.Context) (err error) {
 		if err := d.serveModel(ctx, group, log); err != nil {
 			return err
 		}
+	} else if err := d.checkModel(ctx); err != nil {
+		return err
 	}
 	fmt.Fprint(d.stdout, d.banner(known))
 	group.Go(func() error { return d.serve(ctx, known, file) })

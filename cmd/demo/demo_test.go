@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -144,7 +145,16 @@ func (h *bench) operator(t *testing.T, ctx context.Context) {
 	report(0, "ok   login as @bot:localhost with the stored login", environ(state))
 	report(0, "ok   device ", environ(state))
 	report(0, "ok   login as @bot:localhost with MATRIX_PASSWORD", environ(fresh, "MATRIX_PASSWORD="+known.Bot.Password))
-	report(0, "ok   model gemini-3.1-pro-preview at "+api.URL, environ(state))
+	report(0, "ok   model gemini-3.7-flash at "+api.URL, environ(state))
+	d := &demo{program: h.program, dir: h.dir, environ: environ(state), stdout: io.Discard}
+	if err := d.checkModel(ctx); err != nil {
+		t.Error(err)
+	}
+	var said strings.Builder
+	d.environ, d.stdout = environ(state, "GEMINI_API_KEY="+hidden+"-wrong"), &said
+	if err := d.checkModel(ctx); err == nil || !strings.Contains(said.String(), "rejects the key") {
+		t.Errorf("with a wrong key: %v, %s", err, said.String())
+	}
 	report(1, "FAIL login as bot was rejected (403 ", environ(fresh, "MATRIX_PASSWORD="+hidden))
 	report(1, "FAIL login: the homeserver rejects MATRIX_ACCESS_TOKEN", environ(fresh, "MATRIX_ACCESS_TOKEN="+hidden))
 	report(1, "FAIL image localhost/no-such-image is missing: run ./deploy/image/build", environ(state, "SANDBOX_IMAGE=localhost/no-such-image"))

@@ -27,7 +27,7 @@ type Config struct {
 	Devices     Devices    `env:"E2EE_DEVICES" envDefault:"cross-signed" right:"cross-signed or all"`
 
 	GeminiKey   Secret     `env:"GEMINI_API_KEY" right:"a key of the Gemini API, in one line"`
-	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"gemini-2.5-pro" right:"the name of a model, such as gemini-2.5-pro"`
+	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"auto" right:"auto, pro, flash, or the name of a model, such as gemini-3.7-flash"`
 	GeminiURL   WebAddress `env:"GEMINI_BASE_URL" envDefault:"https://generativelanguage.googleapis.com" right:"the address of the Gemini API, such as https://generativelanguage.googleapis.com"`
 
 	ModelTools ModelTools `env:"MODEL_TOOLS" envDefault:"url_context" right:"none, or a comma-separated list of google_search, url_context, google_maps and code_execution"`

@@ -39,7 +39,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		GeminiModel: "gemini-2.5-pro", GeminiURL: "https://generativelanguage.googleapis.com",
+		GeminiModel: "auto", GeminiURL: "https://generativelanguage.googleapis.com",
 		ModelTools: ModelTools{"url_context"}, WarmTime: Minutes(20 * time.Minute),
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
 		Memory: 2 << 30, MemorySlot: "files", Embeddings: "none", EmbeddingModel: "gemini-embedding-001", CPUs: 2, PIDs: 1024, Idle: Span(6 * time.Hour), DiskReserve: 1 << 30, OutPorts: Ports{80, 443},
@@ -107,7 +107,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"MATRIX_OWNERS=@*:x", `is "@*:x", and "@*:x" is not a user ID; expected a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org`},
 		{"MATRIX_ALLOW=*", `is "*", and "*" is not a user ID; expected a comma-separated list of user IDs, with @*:server for everyone on a server, such as @alice:example.org,@*:example.com`},
 		{"MATRIX_ALLOW=@a:x @b*:y", `is "@a:x @b*:y", and "@b*:y" is not a user ID; expected a comma-separated list of user IDs, with @*:server for everyone on a server, such as @alice:example.org,@*:example.com`},
-		{"GEMINI_MODEL=-m x", `is "-m x"; expected the name of a model, such as gemini-2.5-pro`},
+		{"GEMINI_MODEL=-m x", `is "-m x"; expected auto, pro, flash, or the name of a model, such as gemini-3.7-flash`},
 		{"GEMINI_BASE_URL=localhost:80", `is "localhost:80"; expected the address of the Gemini API, such as https://generativelanguage.googleapis.com`},
 		{"STATE_DIR=state", `is "state"; expected an absolute path, such as /home/matrix-tui`},
 		{"SANDBOX_IMAGE=an image", `is "an image"; expected the name of an image that podman has, such as localhost/matrix-tui-sandbox:latest`},

@@ -53,12 +53,21 @@ func (f finding) String() string {
 func doctorCommand(ctx context.Context, a *app, args []string) error {
 	flags := a.flags("doctor")
 	offline := flags.Bool("offline", false, "skip checks that need the homeserver or the model")
+	model := flags.Bool("model", false, "only check the model: the key, each configured model, and embeddings")
 	if err := a.parse(flags, args); err != nil {
 		return err
 	}
 	cfg, err := a.config(nil)
 	if err != nil {
 		return err
+	}
+	if *model {
+		failed := false
+		checkModels(ctx, cfg, func(f finding) { failed = failed || f.bad; fmt.Fprintln(a.stdout, f) })
+		if failed {
+			return errSaid
+		}
+		return nil
 	}
 	if !examine(ctx, cfg, *offline, a.stdout) {
 		return errSaid
@@ -115,7 +124,6 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 		}},
 		{"left rooms", stored.Token.Set(), "the bot has logged in once", checkLeft},
 		{"identities", true, "", checkIdentities},
-		{"model", cfg.GeminiKey.Set(), settings, checkModel},
 	}
 	for _, c := range checks {
 		switch {
@@ -128,6 +136,11 @@ func examine(ctx context.Context, cfg *Config, offline bool, w io.Writer) bool {
 			say(c.run(limited, cfg))
 			cancel()
 		}
+	}
+	if offline {
+		say(skipped("model is not checked offline"))
+	} else {
+		checkModels(ctx, cfg, say)
 	}
 	switch failed {
 	case 0:

@@ -11,10 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
-	"matrix-tui/agent/agenttest"
-
 	"matrix-tui/state/damage"
 )
 
@@ -115,44 +111,6 @@ func TestAtLeast(t *testing.T) {
 			t.Errorf("atLeast(%q, 4.3) = %v", have, got)
 		}
 	}
-}
-
-func TestCheckModel(t *testing.T) {
-	server := agenttest.New(agenttest.Demo(), zerolog.Nop())
-	server.RequireKey(hidden)
-	api := httptest.NewServer(server)
-	defer api.Close()
-	cfg := &Config{GeminiKey: NewSecret(hidden), GeminiModel: "gemini-3.1-pro-preview", GeminiURL: WebAddress(api.URL)}
-	begins(t, checkModel(t.Context(), cfg), "ok   model gemini-3.1-pro-preview at "+api.URL)
-	cfg.GeminiKey = NewSecret(hidden + "-wrong")
-	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+api.URL+" rejects the key (400 ")
-
-	// An API that echoes the key, and one that redirects it elsewhere.
-	for status, want := range map[int]string{
-		http.StatusForbidden:           "rejects the key (403 the key redacted is not known): check GEMINI_API_KEY",
-		http.StatusNotFound:            "is unknown to",
-		http.StatusInternalServerError: "answered 500",
-		http.StatusFound:               "answered 302",
-	} {
-		elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			t.Errorf("the key %q was taken to another server", r.Header.Get("x-goog-api-key"))
-		}))
-		loud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Location", elsewhere.URL)
-			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"error":{"message":"the key %s is not known"}}`, r.Header.Get("x-goog-api-key"))
-		}))
-		cfg.GeminiURL, cfg.GeminiKey = WebAddress(loud.URL), NewSecret(hidden)
-		got := checkModel(t.Context(), cfg)
-		begins(t, got, "FAIL model ")
-		if !strings.Contains(got.String(), want) {
-			t.Errorf("status %d: found %q, want %q in it", status, got, want)
-		}
-		loud.Close()
-		elsewhere.Close()
-	}
-	cfg.GeminiURL = WebAddress(closedPort(t))
-	begins(t, checkModel(t.Context(), cfg), "FAIL model API "+string(cfg.GeminiURL)+" does not answer (")
 }
 
 // What answers at MATRIX_HOMESERVER may not be a homeserver at all.

@@ -118,31 +118,6 @@ func tryPassword(ctx context.Context, cfg *Config) finding {
 	return good("login as %s with MATRIX_PASSWORD", answer.UserID)
 }
 
-// checkModel asks for the model's description, which verifies both key and name.
-func checkModel(ctx context.Context, cfg *Config) finding {
-	var answer struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	address := string(cfg.GeminiURL) + "/v1beta/models/" + url.PathEscape(strings.TrimPrefix(string(cfg.GeminiModel), "models/"))
-	status, err := ask(ctx, request{url: address, googleKey: cfg.GeminiKey}, &answer)
-	said := without(answer.Error.Message, cfg.GeminiKey)
-	switch {
-	case err != nil:
-		return bad("model API %s does not answer (%v): check GEMINI_BASE_URL and the network", cfg.GeminiURL, err)
-	case status == http.StatusOK:
-		return good("model %s at %s", cfg.GeminiModel, cfg.GeminiURL)
-	case status == http.StatusNotFound:
-		return bad("model %s is unknown to %s (%s): set GEMINI_MODEL to a model that it offers", cfg.GeminiModel, cfg.GeminiURL, said)
-	case status == http.StatusBadRequest, status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return bad("model API %s rejects the key (%d %s): check GEMINI_API_KEY", cfg.GeminiURL, status, said)
-	case status == http.StatusTooManyRequests:
-		return good("model API %s accepts the key, but its rate limit is exhausted right now", cfg.GeminiURL)
-	}
-	return bad("model API %s answered %d (%s): check GEMINI_BASE_URL, or try again later", cfg.GeminiURL, status, said)
-}
-
 // without conceals a secret in somebody else's text and shortens the text.
 func without(text string, secret Secret) string { return clean.Short(conceal(text, secret), 200) }
 
@@ -159,9 +134,9 @@ func conceal(text string, secrets ...Secret) string {
 
 // request is one request to a web API.
 type request struct {
-	method, url       string // "" = GET
-	bearer, googleKey Secret
-	body              any // as JSON; nil = none
+	method, url string // "" = GET
+	bearer      Secret
+	body        any // as JSON; nil = none
 }
 
 // checkClient does not follow redirects: a secret must not go elsewhere.
@@ -187,9 +162,6 @@ func ask(ctx context.Context, r request, into any) (status int, err error) {
 	req.Header.Set("User-Agent", "matrix-tui/"+version())
 	if r.bearer.Set() {
 		req.Header.Set("Authorization", "Bearer "+r.bearer.Reveal())
-	}
-	if r.googleKey.Set() {
-		req.Header.Set("x-goog-api-key", r.googleKey.Reveal())
 	}
 	resp, err := checkClient.Do(req)
 	var at *url.Error

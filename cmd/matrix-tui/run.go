@@ -17,10 +17,12 @@ import (
 	"matrix-tui/bot"
 	"matrix-tui/bot/api"
 	"matrix-tui/bot/capacity"
+	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall/tools"
 	"matrix-tui/deploy/release"
 	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/gateway/gemini"
 	"matrix-tui/state"
 	"matrix-tui/state/sentence"
 )
@@ -88,6 +90,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 	if err != nil {
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
+	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
 	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 

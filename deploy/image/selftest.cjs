@@ -74,7 +74,7 @@ function model() {
 // run runs the CLI, gives it the prompt when it waits for one, and returns what it prints and what is reported of it.
 function run(base, option, prompt) {
   const cli = spawn('node', ['--require=' + __filename, `--require=${dir}/preload.cjs`, '/opt/gemini/bin/gemini', '--skip-trust',
-    '--approval-mode=yolo', '--model=gemini-2.5-flash', '--output-format=stream-json', `--${option}=${session}`], {
+    '--approval-mode=yolo', '--model=gemini-3.7-flash', '--output-format=stream-json', `--${option}=${session}`], {
     cwd: '/workspace', stdio: ['pipe', 'pipe', 'inherit', 'pipe'], timeout: 120_000, killSignal: 'SIGKILL',
     env: {
       ...process.env, HOME: '/root', TERM: 'dumb', NO_COLOR: '1', NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1', SANDBOX: '1',
