@@ -26,6 +26,8 @@ type (
 	RunState = boxinit.RunState
 	// RunStatus is what the container knows about a run.
 	RunStatus = boxinit.RunStatus
+	// Left is a process that a run has left running.
+	Left = boxinit.Left
 	// Watched says how a file of RunSpec.Watch changed during the run.
 	Watched = boxinit.Watched
 )
@@ -156,4 +158,30 @@ func (c *Container) runCommand(ctx context.Context, verb, id string) (Result, er
 		return Result{}, err
 	}
 	return c.command(ctx, verb+" run "+id, nil, verb, id)
+}
+
+// Left returns the processes that ended runs have left running in the container, oldest first. An old boxinit knows of none.
+func (c *Container) Left(ctx context.Context) ([]Left, error) {
+	result, err := c.command(ctx, "list what runs have left", nil, "left")
+	if result.Code == exitUsage {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Left
+	if err := json.Unmarshal(result.Stdout, &list); err != nil {
+		return nil, fmt.Errorf("list what runs have left: %w", err)
+	}
+	return boxinit.BoundedLeft(list), nil
+}
+
+// EndLeft ends everything that ended runs have left running. If nothing can be executed in the container, or its boxinit is
+// too old for that, it is restarted.
+func (c *Container) EndLeft(ctx context.Context) error {
+	_, err := c.command(ctx, "end what runs have left", nil, "endleft")
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrUnreachable) {
+		return err
+	}
+	return c.Restart(ctx, err)
 }

@@ -42,6 +42,8 @@ const usage = `usage: boxinit                         as PID 1
        boxinit status ID
        boxinit stop ID
        boxinit remove ID
+       boxinit left                    what ended runs have left running, as JSON
+       boxinit endleft                 ends that
        boxinit write [-new] PATH SIZE  a file from stdin
        boxinit read PATH MAX           a file to stdout`
 
@@ -81,7 +83,7 @@ func (p *Program) command(name string, args []string) error {
 		}
 		args = nil
 	}
-	want := map[string]int{"attend": 0, "run": 0, "park": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "write": 2, "read": 2, "supervise": 1}
+	want := map[string]int{"attend": 0, "run": 0, "park": 0, "tail": 2, "status": 1, "stop": 1, "remove": 1, "left": 0, "endleft": 0, "write": 2, "read": 2, "supervise": 1}
 	if n, ok := want[name]; !ok || n != len(args) {
 		return errUsage
 	}
@@ -96,6 +98,10 @@ func (p *Program) command(name string, args []string) error {
 			p.Stdout, p.Stderr = frameWriter{both, 1}, frameWriter{both, 2}
 		}
 		return p.attend(s)
+	case "left":
+		return p.printLeft(s)
+	case "endleft":
+		return s.endLeft()
 	case "write":
 		size, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {

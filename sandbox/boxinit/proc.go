@@ -81,13 +81,16 @@ func parseStat(line string) (process, error) {
 }
 
 // markOf returns the ID of the run that a process is marked with, or "".
-func markOf(pid int) string {
+func markOf(pid int) string { return variableOf(pid, RunVariable) }
+
+// variableOf returns a variable of the environment that a process was started with, or "".
+func variableOf(pid int, name string) string {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	if err != nil {
 		return ""
 	}
 	for kv := range bytes.SplitSeq(data, []byte{0}) {
-		if value, ok := bytes.CutPrefix(kv, []byte(RunVariable+"=")); ok {
+		if value, ok := bytes.CutPrefix(kv, []byte(name+"=")); ok {
 			return string(value)
 		}
 	}

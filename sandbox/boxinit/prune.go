@@ -14,7 +14,7 @@ const (
 )
 
 // prune removes the oldest ended runs until at most runs are left and their output is within bytes. It never touches an
-// active run.
+// active run, nor one that has left something running.
 func (s store) prune(runs int, bytes int64) {
 	type ended struct {
 		id    string
@@ -42,7 +42,7 @@ func (s store) prune(runs int, bytes int64) {
 	var total int64
 	for i, r := range list {
 		total += r.size
-		if i >= runs || total > bytes && i >= keepAlways {
+		if (i >= runs || total > bytes && i >= keepAlways) && !held(s.file(r.id, "lock")) {
 			os.RemoveAll(s.run(r.id))
 		}
 	}

@@ -84,6 +84,7 @@ func (s store) status(id string) (RunStatus, error) {
 	if status.State == RunExited {
 		status.Code, status.Signal, status.OOM = end.Code, end.Signal, end.OOM
 		status.Ended, status.Watch = end.Ended, end.Watch
+		status.Left = len(s.leftRuns()) > 0
 		return status, nil
 	}
 	status.Watch = look(begin.Watch)
@@ -101,7 +102,7 @@ func (s store) stderr(id string) string {
 	return validTail(append(older, newer...), stderrShown)
 }
 
-// remove deletes the record of a run that has ended.
+// remove deletes the record of a run that has ended. Without the record, what the run has left could not be found.
 func (s store) remove(id string) error {
 	status, err := s.status(id)
 	if err != nil {
@@ -109,6 +110,9 @@ func (s store) remove(id string) error {
 	}
 	if status.State == RunRunning {
 		return fmt.Errorf("remove run %s: it still runs", id)
+	}
+	if held(s.file(id, "lock")) {
+		return nil // prune does it later
 	}
 	return os.RemoveAll(s.run(id))
 }

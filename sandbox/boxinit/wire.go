@@ -134,8 +134,19 @@ type RunStatus struct {
 	Watch  []Watched
 	// Warm says that the run continues a parked one.
 	Warm bool `json:",omitempty"`
+	// Left says that runs which have ended, this one or others, may have left processes running. It is false until the run
+	// has ended.
+	Left bool `json:",omitempty"`
 	// Started and Ended are in the container's clock. Ended is zero until the run has ended.
 	Started, Ended time.Time
+}
+
+// Left is a process that a run has left running.
+type Left struct {
+	PID     int
+	Command string    // at most 200 bytes, on one line
+	Ports   []int     // TCP ports on which it listens, at most 8
+	Since   time.Time // when it was started, by the container's clock
 }
 
 // Answer is the answer to the request to start a run, by `boxinit run` or attend: one JSON object on stdout.
