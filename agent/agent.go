@@ -90,6 +90,8 @@ const (
 	// EventSlow means that nothing has arrived for a while: the model is slow, or the
 	// CLI is retrying, which it does silently.
 	EventSlow EventKind = "slow"
+	// EventSilent means that a tool is running and has printed nothing for a while, or, if Quiet is 0, that it prints.
+	EventSilent EventKind = "silent"
 )
 
 // Event is one step of a run.
@@ -107,7 +109,7 @@ type Event struct {
 	Text string
 	// Failed says that the tool or the run failed.
 	Failed bool
-	// Quiet is the time since the last output, with EventSlow.
+	// Quiet is the time since the last output, with EventSlow and EventSilent.
 	Quiet time.Duration
 }
 

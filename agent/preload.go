@@ -56,6 +56,19 @@ var preloadScript string
 //go:embed history.cjs
 var historyScript string
 
+// backgroundScript lets a process that a command leaves in the background live on.
+//
+// The CLI waits until nobody has the output of a command open any more: for a server, until the task's time is up. So the
+// script ends the command's output soon after its shell has ended. From then on a process of its own reads what the server
+// prints, as node's end of the pipe would end with node, and the next line of the server would then kill it. It keeps the
+// beginning in a log where the CLI has its own logs of background processes. A command for which the model itself asks to
+// run in the background gets such a reader when the CLI ends. If the CLI is killed, it gets none.
+//
+// While a command prints, the script writes a line to the stream now and then. So a command that prints nothing shows.
+//
+//go:embed background.cjs
+var backgroundScript string
+
 // guard is the input of preloadScript.
 type guard struct {
 	Patterns []string `json:"patterns"`
@@ -77,5 +90,5 @@ func preload(t Task, o Offers) []byte {
 	if err != nil {
 		panic(err) // strings
 	}
-	return []byte("const guard = " + string(data) + ";\n" + preloadScript + historyScript)
+	return []byte("const guard = " + string(data) + ";\n" + backgroundScript + preloadScript + historyScript)
 }

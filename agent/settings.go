@@ -97,10 +97,17 @@ var settings = map[string]any{
 	"telemetry": map[string]any{"enabled": false},
 }
 
+// shell are the settings of its shell tool.
+var shell = map[string]any{
+	"enableInteractiveShell": false,
+	"showColor":              false,
+	"inactivityTimeout":      0, // a command may be silent as long as the task may run
+}
+
 // settings returns the CLI's settings.
 func (o Offers) settings() map[string]any {
 	all := maps.Clone(settings)
-	tools := map[string]any{"shell": map[string]any{"enableInteractiveShell": false, "showColor": false}}
+	tools := map[string]any{"shell": shell}
 	if !o.Search {
 		tools["exclude"] = []string{"google_web_search"} // the gateway refuses its requests
 	}

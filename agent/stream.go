@@ -158,6 +158,10 @@ func (s *stream) take(l line) {
 		s.ask(clean.Clip(l.Asked, 64))
 	case "held": // preloadScript's too
 		s.hold(l)
+	case "tool_output": // backgroundScript's
+		if s.busy() {
+			s.tell(Event{Kind: EventSilent})
+		}
 	case "truncated": // a line of boxinit's, where it dropped output
 		s.truncated = true
 	}

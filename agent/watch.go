@@ -6,7 +6,7 @@ import (
 )
 
 // If nothing arrives for slowAfter while no tool is running, the room is told that the
-// model is slow; then again every slowAgain.
+// model is slow; then again every slowAgain. A tool may print nothing for slowAgain first.
 const slowAfter, slowAgain = 20 * time.Second, time.Minute
 
 // watch is a stream that also detects silence. It emits one event at a time.
@@ -91,8 +91,14 @@ func (w *watch) silence() {
 	if quiet < slowAfter { // output has just come, and has set the timer
 		return
 	}
-	w.timer.Reset(slowAgain)
-	if !w.stream.busy() {
-		w.emit(Event{Kind: EventSlow, Quiet: quiet})
+	kind := EventSlow
+	if w.stream.busy() {
+		kind = EventSilent
 	}
+	if kind == EventSilent && quiet < slowAgain {
+		w.timer.Reset(slowAgain - quiet)
+		return
+	}
+	w.timer.Reset(slowAgain)
+	w.emit(Event{Kind: kind, Quiet: quiet})
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,29 @@ func TestSlow(t *testing.T) {
 		w.close()
 		time.Sleep(5 * time.Minute)
 		if d := cmp.Diff([]time.Duration{39 * time.Second, 99 * time.Second, 459 * time.Second}, slow); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// A tool that prints nothing shows, until it prints.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var got []string
+		w := newWatch(func(e Event) {
+			if e.Kind == EventSilent || e.Kind == EventSlow {
+				got = append(got, fmt.Sprintf("%s: %s for %s", time.Since(start), e.Kind, e.Quiet))
+			}
+		})
+		w.Write([]byte(`{"type":"tool_use","tool_name":"run_shell_command","tool_id":"a"}` + "\n"))
+		time.Sleep(130 * time.Second)
+		w.Write([]byte(`{"type":"tool_output"}` + "\n"))
+		time.Sleep(70 * time.Second)
+		w.Write([]byte(`{"type":"tool_result","tool_id":"a"}` + "\n" + `{"type":"tool_output"}` + "\n"))
+		w.close()
+		want := []string{"1m0s: silent for 1m0s", "2m0s: silent for 2m0s", "2m10s: silent for 0s", "3m10s: silent for 1m0s"}
+		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 	})
