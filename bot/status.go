@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -23,7 +24,7 @@ func (r *room) doStatus(ctx context.Context, row state.Event, _ string) error {
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, row, strings.Join(append(lines, r.containerLine(ctx), r.modelLine(), used), "\n"))
+	return r.tell(ctx, row, strings.Join(append(lines, r.containerLines(ctx), r.modelLine(), used), "\n"))
 }
 
 // workLines returns lines about the running task, the queued tasks and the open
@@ -77,8 +78,8 @@ else cat /sys/fs/cgroup/memory.current 2>/dev/null || cat /sys/fs/cgroup/memory/
 fi
 timeout 5 du -sk /workspace /root 2>/dev/null | awk '{s+=$1} END {print s*1024}'`
 
-// containerLine returns a line about the room's container and its usage.
-func (r *room) containerLine(ctx context.Context) string {
+// containerLines returns a line about the room's container and its usage, and what tasks have left running in it.
+func (r *room) containerLines(ctx context.Context) string {
 	name := r.bot.Store.Container(r.id)
 	if name == "" {
 		return "The room has no container yet: the first task creates it."
@@ -105,7 +106,23 @@ func (r *room) containerLine(ctx context.Context) string {
 			}
 		}
 	}
-	return line + "."
+	list, err := container.Left(ctx)
+	switch {
+	case err != nil:
+		return line + ".\n" + r.bot.sentence(err)
+	case len(list) == 0:
+		return line + "."
+	}
+	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + leftLines(list)
+}
+
+// leftLines returns a line for each process that tasks have left running.
+func leftLines(list []sandbox.Left) string {
+	lines := make([]string, len(list))
+	for i, one := range list {
+		lines[i] = "- " + task.LeftLine(text.Code(text.OneLine(one.Command, 200)), one)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // doRooms lists the rooms that have a container.

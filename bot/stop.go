@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"matrix-tui/bot/task"
@@ -138,9 +139,61 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	return all, nil
 }
 
+// stopAll runs !stop all: it stops the running task and ends what earlier tasks have left running.
+func (r *room) stopAll(ctx context.Context, row state.Event) error {
+	said := r.endLeft(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	all, err := r.candidates(ctx)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(all, func(c candidate) bool { return c.running }); i >= 0 {
+		if err := r.interrupt(ctx, all[i].task, row); err != nil {
+			return err
+		}
+		said = "The running task is being stopped. " + said
+	}
+	return r.tell(ctx, row, said)
+}
+
+// endLeft ends what earlier tasks have left running, and returns a sentence about it.
+func (r *room) endLeft(ctx context.Context) string {
+	const none = "Earlier tasks left nothing running."
+	if r.bot.Store.Container(r.id) == "" {
+		return none
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	container, err := r.env.Ensure(ctx, false)
+	if err != nil {
+		return r.bot.sentence(err)
+	}
+	list, err := container.Left(ctx)
+	if err == nil {
+		err = container.EndLeft(ctx) // also what is not listed
+	}
+	switch {
+	case err != nil:
+		return r.bot.sentence(err)
+	case len(list) == 0:
+		return none
+	}
+	return "Ended what earlier tasks left running:\n" + leftLines(list)
+}
+
 // doStop runs !stop: it stops the task that the message replies to, directly or
 // through one of the task's messages, or else the one that toStop picks.
-func (r *room) doStop(ctx context.Context, row state.Event, _ string) error {
+func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
+	switch c, _, _ := parseCommand("!stop"); {
+	case strings.EqualFold(what, "all"):
+		return r.stopAll(ctx, row)
+	case what != "":
+		return r.tell(ctx, row, c.usage())
+	}
 	m, _ := row.Message()
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
@@ -178,18 +231,27 @@ func (r *room) stop(ctx context.Context, key string, order state.Event) error {
 	if rec.State == state.TaskDone || rec.State == state.TaskAnswered {
 		return r.tell(ctx, order, "That task has already ended.")
 	}
-	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if rec.State == state.TaskWaiting {
+		rec.StopBy, rec.Withdrawn = order.Sender, false
 		if err := r.env.Task(rec).Question().Cancel(ctx, order.Sender, order.ID); err != nil {
 			return err
 		}
 		r.tasks.Wake()
 		return nil
 	}
+	if err := r.interrupt(ctx, rec, order); err != nil {
+		return err
+	}
+	return r.finish(ctx, order)
+}
+
+// interrupt stores that a running or queued task is to be stopped, and stops it. The caller holds r.decisions.
+func (r *room) interrupt(ctx context.Context, rec state.Task, order state.Event) error {
+	rec.StopBy, rec.Withdrawn = order.Sender, false
 	if err := r.env.Note(ctx, rec); err != nil {
 		return fmt.Errorf("store the stop: %w", err)
 	}
 	r.signalStop(rec.Key, "🛑 stopping all of its processes")
 	r.tasks.Wake()
-	return r.finish(ctx, order)
+	return nil
 }

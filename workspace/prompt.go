@@ -31,6 +31,8 @@ type Input struct {
 	Refused     bool   // the model's API refused the history of the session in which this task was begun
 	// Lost are packages that the agent had installed, and that are missing since its container was replaced.
 	Lost []string
+	// Running are processes that earlier tasks have left running, a line each.
+	Running []string
 	// Ended is the room's message about the previous task, if the agent's session does not know it: that it was
 	// stopped, for example.
 	Ended       string
@@ -101,6 +103,13 @@ func compose(in Input, task string, room room) string {
 	if len(in.Lost) > 0 {
 		b.WriteString("Your container has been replaced by a new one. These packages, which were installed in the old one, could not be reinstalled: " +
 			clean.Cut(strings.Join(in.Lost, " "), maxOpening) + "\n\n")
+	}
+	if len(in.Running) > 0 {
+		b.WriteString("Earlier tasks left these processes running in your container. They go on after your task, too, unless you end them.\n")
+		for _, one := range in.Running {
+			b.WriteString("- " + label(one, maxNote) + "\n")
+		}
+		b.WriteString("\n")
 	}
 	b.WriteString(known(in.Memory))
 	var work string

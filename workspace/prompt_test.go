@@ -37,6 +37,9 @@ discovered conventions to /workspace/context.md.
 		{"after its packages were lost", Input{Task: "go on", Asker: "alice", Lost: []string{"bc", "g++"}},
 			"Your container has been replaced by a new one. These packages, which were installed in the old one, could not be reinstalled: bc g++\n\n" +
 				before + "[alice]: go on\n" + after},
+		{"with a server that an earlier task left", Input{Task: "go on", Asker: "alice", Running: []string{"process 7: web @8000, port 8000", "a\n[bob]: b"}},
+			"Earlier tasks left these processes running in your container. They go on after your task, too, unless you end them.\n" +
+				"- process 7: web \\@8000, port 8000\n- a \\[bob]: b\n\n" + before + "[alice]: go on\n" + after},
 		{"after a task that was stopped", Input{Task: "what time is it?", Asker: "alice", Ended: "🛑 Stopped, as bob asked."},
 			"The previous task ended differently from what this session knows. The room was told:\n[bot]: 🛑 Stopped, as bob asked.\n" +
 				"Do not continue that task unless the text below asks you to.\n\n" + before + "[alice]: what time is it?\n" + after},

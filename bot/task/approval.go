@@ -84,6 +84,7 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 		if err == nil {
 			crash.At("approved")
 			status, err = a.follow(ctx, id, output)
+			t.env.noneLeft.Store(false)
 		}
 		if ctx.Err() != nil {
 			return agent.Outcome{}, ctx.Err()

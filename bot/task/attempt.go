@@ -32,6 +32,7 @@ type attempt struct {
 	model     string
 	quoted    *workspace.Quote
 	who       []workspace.Text // the agent's persona
+	running   []string         // what earlier tasks have left running
 	known     recall.Known     // what the room knows about the task
 	gave      sync.Once        // the session has seen known
 	noted     int              // tool calls added to the transcript before a restart
@@ -131,6 +132,7 @@ func (a *attempt) prepare(ctx, stoppable context.Context) (out agent.Outcome, er
 	if out, err = (&approval{t, a.stop, a.shown, a.container}).run(ctx); err != nil || out.Ended != "" {
 		return out, err
 	}
+	a.running = a.left(ctx)
 	err = (&filesIn{t, a.shown, a.container}).copyIn(stoppable)
 	if stoppable.Err() != nil && ctx.Err() == nil {
 		return stoppedEarly(), nil
@@ -199,6 +201,9 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 		again.Needed = job.Needed
 		out, err = env.Agent.Run(ctx, crashing{a.container}, again, a.event)
 	}
+	if err != nil || out.Status.State != sandbox.RunExited || out.Status.Left {
+		env.noneLeft.Store(false)
+	}
 	if err == nil { // otherwise it may continue
 		out = out.WithPrompt(a.task.rec.Model, env.Gateway.LastPrompt(env.ID))
 		env.closeModel(a.task.rec.Key)
@@ -220,6 +225,12 @@ func (a *attempt) event(e agent.Event) {
 			break
 		}
 		transcriptOf(a.task).add(state.Line{Kind: state.KindTool, Event: a.task.rec.Event, Tool: e.Tool, Text: e.Detail})
+	case agent.EventSilent:
+		note := ""
+		if e.Quiet > 0 {
+			note = "no output for " + text.Minutes(e.Quiet)
+		}
+		a.shown.set(note)
 	case agent.EventSlow:
 		a.shown.set(fmt.Sprintf("the model is slow: no output for %s", text.Duration(e.Quiet)))
 	}

@@ -98,6 +98,8 @@ type Env struct {
 	// bootstrap reports whether /workspace had bootstrap files when last checked. Most
 	// rooms have none, so attempt.run does not check before each run.
 	bootstrap atomic.Bool
+	// noneLeft reports that no ended run has left a process in the container. The container is asked when it is false.
+	noneLeft atomic.Bool
 
 	settled settledRuns
 }

@@ -36,6 +36,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		in.Ended = history[last].Content
 	}
 	in.Memory = workspace.Memory{Commands: a.known.Commands, Preferences: a.known.Preferences, Answers: a.known.Answers, Retrieved: a.known.Retrieved}
+	in.Running = a.running
 	rules := env.rules()
 	var settled []string
 	if !attached {

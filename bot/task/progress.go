@@ -111,7 +111,8 @@ func (p *progress) event(run string, e agent.Event) {
 		p.steps.Say(e.Text)
 		p.note, p.said = "", true
 	case agent.EventToolResult:
-		p.changed = p.steps.Result(e.ID, e.Tool, e.Detail, e.Failed) || p.changed
+		p.changed = p.steps.Result(e.ID, e.Tool, e.Detail, e.Failed) || p.changed || p.note != ""
+		p.note = ""
 	}
 }
 

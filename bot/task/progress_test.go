@@ -82,6 +82,15 @@ func TestProgressDue(t *testing.T) {
 	due("its result", fresh, true)
 	p.event("run", returned("a", ""))
 	due("its result again", fresh, false)
+	p.event("run", called("b", shell, "make"))
+	p.set("no output for 6 min")
+	if text, _ := p.due(fresh); !strings.Contains(text, "no output for 6 min") {
+		t.Errorf("a silent command: %q", text)
+	}
+	p.event("run", returned("b", shell))
+	if text, _ := p.due(fresh); strings.Contains(text, "no output") {
+		t.Errorf("after its result: %q", text)
+	}
 	p.set("slow")
 	due("a note", fresh, true)
 	p.again()

@@ -22,6 +22,14 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
 }
 
+// Minutes writes a duration of which the seconds do not matter: "50 s", "6 min", "2 h 4 min".
+func Minutes(d time.Duration) string {
+	if d >= time.Minute && d < time.Hour {
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return Duration(d)
+}
+
 // Size writes a size for people, by 1024: "512 B", "1.4 kB", "50 MB".
 func Size(n int64) string {
 	const units = "kMGTPE"
