@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -45,6 +44,7 @@ type Config struct {
 
 	reachable func(netip.Addr) bool // for tests, which use loopback; nil = public addresses only
 	idle      time.Duration         // for tests, which do not wait ten minutes; 0 = maxIdle
+	now       func() time.Time      // for tests; nil = time.Now
 }
 
 // String hides the key.
@@ -64,7 +64,7 @@ type Gateway struct {
 	runs   map[string]map[string]string // room → run → the model that it may use
 	closed bool
 
-	limited atomic.Int64 // consecutive 429 answers
+	gates gates
 
 	services map[string]func(room string) http.Handler // see Mount
 
@@ -93,6 +93,9 @@ func New(cfg Config) *Gateway {
 	if cfg.idle == 0 {
 		cfg.idle = maxIdle
 	}
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
 	if cfg.Ports == nil {
 		cfg.Ports = []uint16{80, 443}
 	}
@@ -100,6 +103,7 @@ func New(cfg Config) *Gateway {
 		cfg.reachable = foreign
 	}
 	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{}, services: map[string]func(string) http.Handler{},
+		gates: gates{now: cfg.now, models: map[string]*gate{}},
 		allow: func(context.Context, string) error { return nil }, spend: func(string, Usage) {}}
 }
 
@@ -131,10 +135,6 @@ func (g *Gateway) LastPrompt(room string) int64 {
 	}
 	return 0
 }
-
-// Limited is the number of consecutive requests, over all rooms, that the model's
-// server has rejected with 429.
-func (g *Gateway) Limited() int { return int(g.limited.Load()) }
 
 // Open creates the room's directory, listens on the socket "sock" in it, and returns
 // the directory, to be mounted into the room's container. If the room is already open,

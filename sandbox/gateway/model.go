@@ -49,7 +49,7 @@ func modelTransport() *http.Transport {
 
 // ask is the model route.
 func (d *door) ask(w http.ResponseWriter, r *http.Request) {
-	path, model := r.URL.Path[len(modelPrefix)-1:], ""
+	path, model, gated := r.URL.Path[len(modelPrefix)-1:], "", ""
 	match := askPath.FindStringSubmatch(path)
 	asks := r.Method == http.MethodPost && match != nil
 	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
@@ -58,6 +58,9 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	if asks {
 		model = match[1]
+	}
+	if strings.HasSuffix(path, "enerateContent") {
+		gated = base(model)
 	}
 	if err := d.g.permit(d.room, model); err != nil {
 		sendError(w, http.StatusForbidden, err.Error())
@@ -82,6 +85,13 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
 		}
+	}
+	first, err := d.g.gates.enter(ctx, gated)
+	if err != nil {
+		d.askFailed(w, r, err)
+		return
+	}
+	if asks {
 		d.meter.request()
 	}
 	crash.Count("model " + r.Method)
@@ -89,6 +99,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
 	resp, err := d.g.model.RoundTrip(d.g.upstream(traced, r, path, body))
 	if err != nil {
+		d.g.gates.leave(gated, first, 0, nil)
 		if sent.Load() { // the model has the request, whoever has hung up
 			d.count(asks, new(tail), http.StatusOK, len(body))
 		}
@@ -96,8 +107,10 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
-	if asks {
-		d.g.countLimited(resp.StatusCode)
+	if closure := d.verdict(gated, first, resp, watch); closure != nil {
+		d.count(asks, new(tail), resp.StatusCode, len(body))
+		d.askFailed(w, r, closure)
+		return
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		sendError(w, http.StatusBadGateway, "the model's server sent a redirect")
@@ -126,17 +139,6 @@ func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		return nil, nil, err
 	}
 	return body, done, nil
-}
-
-// countLimited counts consecutive rejections because of quota. Other failures do not
-// count.
-func (g *Gateway) countLimited(code int) {
-	switch {
-	case code == http.StatusTooManyRequests:
-		g.limited.Add(1)
-	case code < 300:
-		g.limited.Store(0)
-	}
 }
 
 // upstream builds the request that leaves the host.
@@ -237,7 +239,10 @@ func (d *door) count(asked bool, t *tail, code, size int) {
 // askFailed answers if the model's server did not. The container learns no details.
 func (d *door) askFailed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
+	var closure *Closure
 	switch {
+	case errors.As(err, &closure):
+		sendError(w, http.StatusForbidden, closure.Error()) // the agent does not repeat what is forbidden
 	case errors.As(err, &large):
 		sendError(w, http.StatusRequestEntityTooLarge, "the request is larger than "+strconv.Itoa(maxBody)+" bytes")
 	case r.Context().Err() != nil:

@@ -53,12 +53,15 @@ func (g *Gateway) permit(room, model string) error {
 		return errNoRun
 	}
 	for _, allowed := range runs {
-		if model == "" || strings.TrimSuffix(model, "-customtools") == allowed || model == allowed { // a variant for agents, at the same price
+		if model == "" || base(model) == allowed || model == allowed {
 			return nil
 		}
 	}
 	return fmt.Errorf(errForeign, model)
 }
+
+// base returns a model's name without the suffix of its variant for agents, which has the same price and quota.
+func base(model string) string { return strings.TrimSuffix(model, "-customtools") }
 
 // billed returns why the provider would bill a request for more than its tokens, or nil. The body must be strict JSON:
 // Google's parser accepts more, and would read another request than this one.

@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"matrix-tui/sandbox/gateway/gemini"
+)
+
+const (
+	// patience is the longest delay that the agent sits out by itself: it waits five seconds between its attempts anyway.
+	patience = 5 * time.Second
+	// attempts is how many refusals in a row close a model if its server names no time. The agent makes as many attempts.
+	attempts = 3
+	// shortPause and longPause bound the pause if the server names no time. It doubles each time.
+	shortPause, longPause = 15 * time.Second, 15 * time.Minute
+	// slack is added to the server's delay, which is in whole seconds.
+	slack = time.Second
+
+	maxRefusal = 256 << 10 // bytes of an answer that are read to learn why it is a refusal
+)
+
+// Closure says until when nothing is sent to a model, and why: its server accepts no requests.
+type Closure struct {
+	Kind   gemini.Kind // Quota or Overload
+	PerDay bool        // the quota is one per day
+	Named  bool        // the model's server has named the time; otherwise it is only worth a try then
+	Until  time.Time
+}
+
+// Error is for the agent, which recognises it by its beginning.
+func (c *Closure) Error() string {
+	return "the model takes no requests until " + c.Until.UTC().Format(time.RFC3339)
+}
+
+// gates remember which models take no requests. A gate exists from the first refusal to the next success, for models that
+// a room may use, so there are few. When a gate's time has passed, one request of all rooms goes first, and the others
+// wait for its answer.
+type gates struct {
+	now    func() time.Time
+	mu     sync.Mutex
+	models map[string]*gate
+}
+
+type gate struct {
+	refused  int // requests in a row
+	closures int // the last of which is Closure; 0 = it is open
+	Closure
+	probe chan struct{} // closed when the request that goes first has its answer; nil if there is none
+}
+
+// after returns the gate after another refusal.
+func (g gate) after(r *gemini.Refusal, now time.Time) gate {
+	if now.Before(g.Until) {
+		return g // the request was sent before the gate was closed
+	}
+	g.refused++
+	g.Kind = r.Kind
+	if r.Retry <= patience && !r.PerDay && g.refused < attempts && g.closures == 0 {
+		return g
+	}
+	wait := min(shortPause<<min(g.closures, 10), longPause)
+	if named := r.Retry + slack; r.Retry > 0 && (g.closures == 0 || named > wait) {
+		wait, g.Named = named, true
+	} else {
+		g.Named = false
+	}
+	g.PerDay, g.Until = r.PerDay, now.Add(wait)
+	g.closures++
+	return g
+}
+
+// busy reports whether a refusal is about the present load or quota, and may be over soon.
+func busy(r *gemini.Refusal) bool {
+	return r.Kind == gemini.Quota && !r.None || r.Kind == gemini.Overload && r.Status >= http.StatusServiceUnavailable
+}
+
+// enter waits until a request may be sent to a model; first says that others wait for its answer. The error is a *Closure
+// if nothing may be sent for now, or ctx's.
+func (g *gates) enter(ctx context.Context, model string) (first bool, err error) {
+	for {
+		g.mu.Lock()
+		at := g.models[model]
+		switch {
+		case at == nil || at.closures == 0:
+			g.mu.Unlock()
+			return false, nil
+		case g.now().Before(at.Until):
+			closure := at.Closure
+			g.mu.Unlock()
+			return false, &closure
+		case at.probe == nil:
+			at.probe = make(chan struct{})
+			g.mu.Unlock()
+			return true, nil
+		}
+		probe := at.probe
+		g.mu.Unlock()
+		select {
+		case <-probe:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// leave notes the answer to a request that enter has let in: its status, 0 for none, and what is refused. It returns the
+// closure if that closes the model.
+func (g *gates) leave(model string, first bool, status int, r *gemini.Refusal) *Closure {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := g.models[model]
+	if first && at != nil && at.probe != nil {
+		close(at.probe)
+		at.probe = nil
+	}
+	switch {
+	case r != nil && busy(r):
+		if at == nil {
+			at = new(gate)
+			g.models[model] = at
+		}
+		*at = at.after(r, g.now())
+		if g.now().Before(at.Until) {
+			closure := at.Closure
+			return &closure
+		}
+	case status > 0 && status < http.StatusInternalServerError:
+		delete(g.models, model)
+	}
+	return nil
+}
+
+// verdict notes the model's answer in its gate. It returns the closure if the answer closes it: the agent learns that, and
+// not the answer, so that it makes no more attempts.
+func (d *door) verdict(model string, first bool, resp *http.Response, watch *watch) *Closure {
+	var refusal *gemini.Refusal
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError {
+		said, rest := new(bytes.Buffer), resp.Body
+		_, err := io.CopyN(said, watch.body(rest), maxRefusal)
+		if err == nil || err == io.EOF {
+			refusal = gemini.Parse(resp.StatusCode, resp.Header, said.Bytes())
+		}
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(said, rest), rest}
+	}
+	if model == "" {
+		return nil
+	}
+	return d.g.gates.leave(model, first, resp.StatusCode, refusal)
+}
+
+// Closed returns until when nothing is sent to a model, if that is so.
+func (g *Gateway) Closed(model string) (c Closure, closed bool) {
+	g.gates.mu.Lock()
+	defer g.gates.mu.Unlock()
+	at := g.gates.models[strings.TrimPrefix(model, "models/")]
+	if at == nil || !g.gates.now().Before(at.Until) {
+		return Closure{}, false
+	}
+	return at.Closure, true
+}
+
+// Limited is the number of consecutive requests to one model, over all rooms, that its server has refused because of a
+// quota.
+func (g *Gateway) Limited() (n int) {
+	g.gates.mu.Lock()
+	defer g.gates.mu.Unlock()
+	for _, at := range g.gates.models {
+		if at.Kind == gemini.Quota {
+			n = max(n, at.refused)
+		}
+	}
+	return n
+}
