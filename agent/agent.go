@@ -121,8 +121,11 @@ const (
 	Completed Ended = "completed"
 	// Empty: the model's last answer has no text, or was cut off at the model's output limit. See Outcome.WithPrompt.
 	Empty Ended = "empty"
-	// ModelError: the model's API rejected a request or failed: overload, quota, 5xx.
+	// ModelError: the model's API rejected a request or failed.
 	ModelError Ended = "model_error"
+	// Unavailable: the model takes no requests for now, because of a quota or an overload. Run the task again later, in
+	// the same session. This run may have done a part of it.
+	Unavailable Ended = "unavailable"
 	// TimedOut: the deadline passed.
 	TimedOut Ended = "timed_out"
 	// Stopped: the run was stopped on request.

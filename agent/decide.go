@@ -55,11 +55,12 @@ const (
 	turnLimitSay  = "Gemini CLI reached its turn limit for one task. Say “go on” to continue, or give me a smaller step."
 	noAuthSay     = "The model's API rejected the key. The operator can check GEMINI_API_KEY with `matrix-tui doctor`."
 	noModelSay    = "The model's API does not offer the model to this key. An owner can send `!model auto`, and the operator can set another GEMINI_MODEL."
-	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). Send the task again in a few minutes. If this keeps happening, the operator can check the quota of GEMINI_API_KEY."
+	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). The operator can check the quota of GEMINI_API_KEY."
 	overflowSay   = "The conversation has become too long for the model."
 	refusedSay    = "The model's API refused the history of this session, and that of a new one. The work so far is in /workspace. The next task starts another session."
 	heldSay       = "A command needs your approval before I can run it."
-	overloadedSay = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
+	overloadedSay = "The model is overloaded."
+	brokenSay     = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."
 )
 
 func decideSuccess(s *stream) (Ended, string) {
@@ -138,9 +139,11 @@ func byCode(code int) (Ended, string, bool) {
 	case 404 & 255:
 		return ModelGone, noModelSay, true
 	case 429 & 255:
-		return ModelError, tooManySay, true
-	case 500 & 255, 502 & 255, 503 & 255, 504 & 255, 529 & 255:
-		return ModelError, overloadedSay, true
+		return Unavailable, tooManySay, true
+	case 503 & 255, 529 & 255:
+		return Unavailable, overloadedSay, true
+	case 500 & 255, 502 & 255, 504 & 255:
+		return ModelError, brokenSay, true
 	}
 	return "", "", false
 }

@@ -20,6 +20,10 @@ var faults = []fault{
 		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it happens again, the operator can find details in the log."},
 	{regexp.MustCompile(`gateway: the room's tokens for today`),
 		Limited, "This room's tokens for today are used up."},
+	{regexp.MustCompile(`gateway: the model takes no requests`),
+		Unavailable, tooManySay},
+	{regexp.MustCompile(`gateway: cannot reach`),
+		ModelError, "The model's API cannot be reached from this host. Send the task again later; the operator can run `matrix-tui doctor`."},
 	{regexp.MustCompile(`gateway: the model \S* ?is not configured`),
 		ModelError, "The agent asked for a model that is not configured for this room. The operator can set GEMINI_MODEL, or the room's model in policy.yaml, to the full name of a model."},
 	{regexp.MustCompile(`gateway: the tool \S* ?runs at|gateway: the service tier`),
@@ -40,12 +44,16 @@ var faults = []fault{
 		Empty, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
 		ModelError, "The model's safety filters blocked its answer. Rephrase the task."},
+	{regexp.MustCompile(`\blimit: 0\b`),
+		ModelError, "The API key has no quota for the model. The operator can set another GEMINI_MODEL, or another key."},
 	{regexp.MustCompile(`RESOURCE_EXHAUSTED|TerminalQuota|RetryableQuota|(?i:exceeded your current quota|too many requests|rate limit)`),
-		ModelError, tooManySay},
+		Unavailable, tooManySay},
 	{regexp.MustCompile(`ModelNotFound|is not found for API version|is no longer available`),
 		ModelGone, noModelSay},
-	{regexp.MustCompile(`UNAVAILABLE|DEADLINE_EXCEEDED|(?i:overloaded)`),
-		ModelError, overloadedSay},
+	{regexp.MustCompile(`UNAVAILABLE|(?i:overloaded)`),
+		Unavailable, overloadedSay},
+	{regexp.MustCompile(`DEADLINE_EXCEEDED`),
+		ModelError, brokenSay},
 }
 
 // vagueFaults are tried when neither the message nor the exit code was clear, also on
@@ -54,8 +62,8 @@ var vagueFaults = append([]fault{
 	{broken, ModelError, "The connection to the model's API broke. Send the task again; if it happens again, the operator can run `matrix-tui doctor`."},
 	{regexp.MustCompile(`(?i)unexpected token|JSON at position|in JSON\b|Invalid stream|malformed`),
 		ModelError, "The model's API sent an invalid response. Send the task again."},
-	{regexp.MustCompile(`\b429\b|(?i:quota)`), ModelError, tooManySay},
-	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, overloadedSay},
+	{regexp.MustCompile(`\b429\b|(?i:quota)`), Unavailable, tooManySay},
+	{regexp.MustCompile(`\b50[0-9]\b|\bINTERNAL\b`), ModelError, brokenSay},
 }, faults...)
 
 // broken matches a lost connection after which the CLI gave up. It retries refused and reset connections, and answers
