@@ -59,6 +59,9 @@ type Execution struct {
 	QuestionEvent string    `json:"question_event,omitempty"` // "" until the question is in the room
 	Deadline      time.Time `json:"deadline,omitzero"`        // of the current question
 
+	Due       time.Time `json:"due,omitzero"` // when it goes on, if it waits for the model
+	DueReason string    `json:"due_reason,omitempty"`
+
 	CreatedAt time.Time `json:"created_at"` // UTC
 	UpdatedAt time.Time `json:"updated_at"`
 }

@@ -44,6 +44,7 @@ type Config struct {
 	Fresh            policy.Freshness
 	Model            string        // a name, or what [models.Moves] describes
 	CodingTimeout    time.Duration // limit for one run of the agent
+	QuotaWait        time.Duration // how long a task waits for its model, in all
 	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent
 	NotifyQuestion   bool          // questions mention the requester, and a reminder follows
 	NotifyComplete   bool          // results mention the requester and state what they cost

@@ -49,6 +49,7 @@ type room struct {
 	alarms    time.Time       // when the room was last told about an internal error
 	cleartext time.Time       // when it was last warned about an unencrypted message
 	refused   map[string]bool // event types that the bot may not send here
+	due       *time.Timer     // wakes tasks when the task that is up next is due; nil if none was
 	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
 }
 
@@ -156,6 +157,10 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 	if err != nil && !none {
 		return nil, fmt.Errorf("read next task: %w", err)
 	}
+	if until, rests := r.env.Rests(next); !none && rests {
+		r.wakeAt(until)
+		none = true
+	}
 	if ahead && (none || next.State == state.TaskQueued) {
 		return nil, nil // what has begun goes on
 	}
@@ -182,6 +187,18 @@ func (r *room) nextTask(ctx context.Context) (func() error, error) {
 		defer r.leave(t)
 		return r.attempt(ctx, next.Event, func() error { return t.Do(ctx) }, r.giveUpTask(ctx, next, t))
 	}, nil
+}
+
+// dueEvery is how often it is looked at whether a task is still not due: the clock or the policy may have changed.
+const dueEvery = time.Minute
+
+// wakeAt wakes the tasks worker at a time, or earlier. The caller holds r.decisions.
+func (r *room) wakeAt(at time.Time) {
+	wait := min(at.Sub(r.bot.now()), dueEvery)
+	if r.due == nil {
+		r.due = time.AfterFunc(wait, r.tasks.Wake)
+	}
+	r.due.Reset(wait)
 }
 
 // allowed reports whether a task may start: its requester may have been blocked

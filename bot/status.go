@@ -49,6 +49,15 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
+	if t == nil {
+		begun, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
+		if err != nil {
+			return nil, fmt.Errorf("read running tasks: %w", err)
+		}
+		if i := slices.IndexFunc(begun, func(rec state.Task) bool { return rec.Due.Why != "" }); i >= 0 {
+			running = "A task is waiting. " + begun[i].Due.Why
+		}
+	}
 	queued, err := r.bot.Journal.CountTasks(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return nil, fmt.Errorf("count queued tasks: %w", err)

@@ -127,7 +127,7 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	}
 	for _, rec := range running {
 		switch {
-		case t == nil && r.env.Task(rec).Continued(): // after a restart: the worker takes it up next
+		case t == nil && (r.env.Task(rec).Continued() || !rec.Due.At.IsZero()): // the worker takes it up next
 			all = append(all, candidate{rec, true})
 		case t == nil || rec.Key != t.Key(): // queued again, with their answers
 			waiting = append(waiting, rec)

@@ -6,6 +6,7 @@ import "time"
 //
 //	queued   → running            its container is chosen, its run is about to start
 //	running  → waiting → running  it asked a question, and has the answer
+//	queued, running → running     it goes on when it is due, see Due
 //	queued, running, waiting → answered   its result is queued as messages
 //	any      → done               nothing is left to do
 type TaskState string
@@ -94,6 +95,7 @@ type Details struct {
 	Compacted bool     `json:"compacted,omitempty"`
 	Files     []File   `json:"files,omitempty"`    // those that are in the container, or cannot be
 	Approved  *Command `json:"approved,omitempty"` // the run of the held command
+	Due       Due      `json:"due,omitzero"`
 	Used      Usage    `json:"used,omitzero"`
 	Calls     []Call   `json:"calls,omitempty"`    // the newest calls of tools, oldest first
 	Lost      []string `json:"lost,omitempty"`     // packages that could not be reinstalled in a new container
@@ -104,6 +106,15 @@ type Details struct {
 	StatusFrom int64  `json:"status_from,omitempty"` // where it replaces what the agent wrote, in bytes; 0: it comes at the end
 	StatusSize int64  `json:"status_size,omitempty"` // of status.md at the end of the run; -1 if unknown
 	NoOutbox   bool   `json:"no_outbox,omitempty"`   // the last run ended without an outbox in its container
+}
+
+// Due is for a task that is running but has nothing to do before a time.
+type Due struct {
+	At     time.Time     `json:"at,omitzero"`      // when it goes on; zero if it does not wait
+	Why    string        `json:"why,omitempty"`    // a sentence for the room
+	Waited time.Duration `json:"waited,omitempty"` // in all, with the present wait
+	// Begun says that an earlier run has called tools before it had to wait: part of the task may be done.
+	Begun bool `json:"begun,omitempty"`
 }
 
 // Answer is a person's answer to a question.

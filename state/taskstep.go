@@ -85,6 +85,12 @@ func (j *Journal) Wait(ctx context.Context, t Task, out []Message) error {
 	return j.step(ctx, "store question of task", t, TaskWaiting, out, nil, TaskQueued, TaskRunning, TaskWaiting)
 }
 
+// Rest stores until when a task has nothing to do, in one transaction with the messages: see Due. Any task that is not
+// queued or running is ErrFinished.
+func (j *Journal) Rest(ctx context.Context, t Task, out []Message) error {
+	return j.step(ctx, "let task rest", t, TaskRunning, out, nil, TaskQueued, TaskRunning)
+}
+
 // Resume continues a task that waits: its state is running from now on, the events in closes (of the same room: the
 // answer) become Done, and the messages are queued, all in one transaction. A task that does not wait is ErrFinished;
 // an unknown one, or an unknown event in closes, ErrNotFound. Then nothing is changed.

@@ -27,6 +27,7 @@ type Input struct {
 	Quote       *Quote // the message that the task replies to; nil = none
 	Files       []File // the task's files; with Resumed, only those that the session does not know
 	Interrupted bool   // the container stopped while this task was running
+	Paused      bool   // the model was unavailable for a while after this task was begun
 	Overflow    bool   // the session in which this task was begun became too long for the model
 	Refused     bool   // the model's API refused the history of the session in which this task was begun
 	// Lost are packages that the agent had installed, and that are missing since its container was replaced.
@@ -99,6 +100,9 @@ func compose(in Input, task string, room room) string {
 	}
 	if in.Interrupted {
 		b.WriteString("The machine went down while you worked on the task below. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
+	}
+	if in.Paused {
+		b.WriteString("While you worked on the task below, the model was unavailable for a while. Part of it may already be done: check what is there, then continue, and do nothing twice.\n\n")
 	}
 	if len(in.Lost) > 0 {
 		b.WriteString("Your container has been replaced by a new one. These packages, which were installed in the old one, could not be reinstalled: " +

@@ -28,7 +28,8 @@ const (
 
 	lowDisk               = 1 << 30              // free bytes; well is half as much again
 	lowMemory, wellMemory = 200 << 20, 400 << 20 // available bytes
-	lowQuota              = 5                    // consecutive refusals; one success ends them
+	lowQuota              = 3                    // consecutive refusals; one success ends them
+	longQuota             = 15 * time.Minute     // until the quota returns
 )
 
 // reading is the current level of one resource. low means short, well means no longer short; if neither is set, the
@@ -81,15 +82,15 @@ func memoryReading(available uint64) reading {
 	}
 }
 
-// quotaReading reads how many consecutive requests the model's server has refused.
-func quotaReading(refused int) reading {
+// quotaReading reads how many consecutive requests the model's server has refused, and for how long it will.
+func quotaReading(refused int, wait time.Duration) reading {
 	now := "the model answers"
 	if refused > 0 {
-		now = fmt.Sprintf("the model rejected the last %d requests because a quota is exhausted", refused)
+		now = fmt.Sprintf("the model rejects requests because a quota is exhausted (the last %d)", refused)
 	}
 	return reading{
-		kind: alertQuota, low: refused >= lowQuota, well: refused == 0, now: now,
-		mend: "Wait until the quota resets, raise it with the API key's provider, or set another GEMINI_MODEL.",
+		kind: alertQuota, low: refused >= lowQuota || wait > longQuota, well: refused == 0, now: now,
+		mend: "Tasks wait until the quota returns. To change that, raise it with the API key's provider, or set another GEMINI_MODEL.",
 	}
 }
 

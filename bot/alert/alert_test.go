@@ -34,7 +34,7 @@ func TestAlertsDecide(t *testing.T) {
 		{2*alertPause + 3*time.Minute, lowDisk * 3 / 2, false, true}, // over
 		{-time.Hour, 1, true, false},                                 // the clock was set back: rather twice than never
 	} {
-		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", Space{Bytes: step.free}, 0), quotaReading(0)})
+		short, over, next := a.decide(begin.Add(step.after), []reading{diskReading(alertState, "x", "/x", Space{Bytes: step.free}, 0), quotaReading(0, 0)})
 		if (len(short) == 1) != step.short || (len(over) == 1) != step.over {
 			t.Errorf("after %s, %d free: short %v, over %v", step.after, step.free, short, over)
 		}
@@ -56,20 +56,21 @@ func TestReadings(t *testing.T) {
 		{memoryReading(lowMemory - 1), true, false, "200 MB of memory available"},
 		{memoryReading(lowMemory), false, false, "200 MB"},
 		{memoryReading(wellMemory), false, true, "400 MB"},
-		{quotaReading(0), false, true, "the model answers"},
-		{quotaReading(lowQuota - 1), false, false, "the last 4 requests"},
-		{quotaReading(lowQuota), true, false, "the last 5 requests"},
+		{quotaReading(0, 0), false, true, "the model answers"},
+		{quotaReading(lowQuota-1, longQuota), false, false, "exhausted (the last 2)"},
+		{quotaReading(lowQuota, 0), true, false, "(the last 3)"},
+		{quotaReading(1, longQuota+1), true, false, "(the last 1)"},
 		{diskReading(alertStorage, "the containers", "/var/`x`", Space{}, 0), true, false, "the disk of the containers (`` /var/`x` ``) has 0 B free"},
 	} {
 		if c.r.low != c.low || c.r.well != c.well || !strings.Contains(c.r.now, c.says) {
 			t.Errorf("%+v, want low %v, well %v, %q", c.r, c.low, c.well, c.says)
 		}
 	}
-	text := alertText([]reading{memoryReading(1)}, []reading{quotaReading(0)})
+	text := alertText([]reading{memoryReading(1)}, []reading{quotaReading(0, 0)})
 	if want := "⚠️ Running short: the host has 1 B of memory available. Fewer tasks"; !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "✅ Back to normal: the model answers.") {
 		t.Error(text)
 	}
-	if got := standing([]reading{memoryReading(1 << 30), quotaReading(0)}); got != "The host has 1 GB of memory available; the model answers." {
+	if got := standing([]reading{memoryReading(1 << 30), quotaReading(0, 0)}); got != "The host has 1 GB of memory available; the model answers." {
 		t.Error(got)
 	}
 }
@@ -92,7 +93,7 @@ func TestMemInfo(t *testing.T) {
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *Watch {
-		return &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() int { return 0 }, Log: zerolog.Nop()}
+		return &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() (int, time.Duration) { return 0, 0 }, Log: zerolog.Nop()}
 	}
 	var sent []string
 	taken := false
@@ -149,7 +150,7 @@ func TestNotes(t *testing.T) {
 // not told of what is only low, nor if alerts are off.
 func TestReserveWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
-	w := &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() int { return 9 }, Log: zerolog.Nop()}
+	w := &Watch{StateDir: dir, Storage: func(context.Context) (string, error) { return dir, nil }, Limited: func() (int, time.Duration) { return 9, 0 }, Log: zerolog.Nop()}
 	var told []string
 	taking := ""
 	look := func(what string, want ...string) {

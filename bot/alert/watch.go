@@ -34,7 +34,7 @@ type Watch struct {
 	Direct   func() []string                                // the owners' direct chats, for notes and what stops every task if no room is set; nil for none
 	Reserve  uint64                                         // free bytes of disk without which no task starts
 	Largest  func(context.Context) (said string, err error) // which rooms take the most space; nil for unknown
-	Limited  func() int                                     // how many consecutive requests the model's server has refused
+	Limited  func() (int, time.Duration)                    // how many consecutive requests the model's server has refused, and how long it will
 	Log      zerolog.Logger
 
 	mu   sync.Mutex // locked for a whole Look, so that nothing is reported twice

@@ -65,6 +65,9 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		stoppable = ctx // the run must be stopped in the container
 	}
 	if !started {
+		if out := a.closed(); out.Ended != "" && stoppable.Err() == nil {
+			return out, nil
+		}
 		a.foresee(ctx)
 	}
 	container, err := a.ensure(stoppable, started)
@@ -166,6 +169,7 @@ func (a *attempt) claim(ctx context.Context) error {
 		}
 		start(t.exec)
 		rec.Given = len(rec.Said)
+		rec.Due.At, rec.Due.Why = time.Time{}, ""
 		rec.Container = a.container.ID
 		rules := env.rules()
 		rec.Deadline = time.Now().UTC().Add(rules.Timeout) // excludes the wait for a slot and the container

@@ -51,6 +51,7 @@ type Config struct {
 	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
+	QuotaWait        time.Duration // how long a task waits for its model, in all
 	NotifyQuestion   bool          // questions mention the asker, and a reminder follows
 	NotifyComplete   bool          // results mention the asker and show the cost
 	Debounce         time.Duration // messages of one person within this time become one task

@@ -66,7 +66,7 @@ func showProgress(ctx, life context.Context, t *Task, waits string) (*progress, 
 	}
 	p := &progress{
 		env: t.env, started: t.Voice().started(), fits: t.env.Room.Fits, life: life, txn: noticeTxn(t.rec.Key, len(t.exec.Answers)),
-		since: since, waits: waits, done: make(chan struct{}),
+		since: since, waits: waits, changed: !t.rec.Due.At.IsZero(), done: make(chan struct{}),
 	}
 	text := "⏳ Working on it …"
 	if waits != "" {

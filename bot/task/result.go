@@ -31,7 +31,7 @@ func stoppedText(t *Task, waited bool) string {
 	rec := &t.rec
 	by, started := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
 	switch {
-	case waited, !started && len(t.exec.Answers) > 0:
+	case waited, !started && (len(t.exec.Answers) > 0 || t.hasRun()):
 		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."
 	case !started:
 		return "🛑 Stopped, as " + by + " asked, before it began."

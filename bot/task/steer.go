@@ -71,17 +71,24 @@ func (w *Work) steered(ctx context.Context, out agent.Outcome) (bool, error) {
 	}
 	w.stop.rearm()
 	if rec.Container != "" { // a run received the messages before this one
-		rec.Told = rec.Given
-		rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
-		rec.Calls = callsOf(rec.Calls, out)
-		if rec.Resumable = out.Session != "" && (rec.Resume || w.acted.Load()); rec.Resumable {
-			rec.Session = out.Session
-		} else {
-			rec.Told = 0 // a session without tool calls is replaced by one that gets everything
-		}
-		t.plan(agent.NeedsInput)
+		t.again(out, w.acted.Load())
 	}
 	return true, debounce(ctx, t)
+}
+
+// again records a run that has ended without an end of the task, and plans the next one. acted says that the agent has
+// called a tool.
+func (t *Task) again(out agent.Outcome, acted bool) {
+	rec := &t.rec
+	rec.Told = rec.Given
+	rec.Used = state.Usage(used(rec.Used).with(rec.Begun, out))
+	rec.Calls = callsOf(rec.Calls, out)
+	if rec.Resumable = out.Session != "" && (rec.Resume || acted); rec.Resumable {
+		rec.Session = out.Session
+	} else {
+		rec.Told = 0 // a session without tool calls is replaced by one that gets everything
+	}
+	t.plan(agent.NeedsInput)
 }
 
 // debounce waits for more messages to join the task if the newest one did.

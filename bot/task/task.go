@@ -23,7 +23,7 @@ type next int
 
 const (
 	again    next = iota // there is a new message: it runs again
-	waits                // it asked a question and frees the worker
+	waits                // it asked a question, or is due later, and frees the worker
 	answered             // its result is stored and queued
 	finished             // nothing is left to do
 )
@@ -176,6 +176,11 @@ func turn(ctx context.Context, env *Env, shown *progress) error {
 // is a new message that the run did not receive.
 func (w *Work) end(ctx context.Context, out agent.Outcome) (next, error) {
 	t := w.task
+	if out.Ended == agent.Unavailable {
+		if rests, err := w.rest(ctx, &out); err != nil || rests {
+			return waits, err
+		}
+	}
 	for {
 		steered, err := w.steered(ctx, out)
 		if err != nil || steered {
@@ -221,7 +226,10 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 const deletedEarly = "The message was deleted before the task started."
 
 // withdrawn reports whether the task's message was redacted before the task started.
-func withdrawn(t *Task) bool { return t.rec.Withdrawn && t.rec.Container == "" }
+func withdrawn(t *Task) bool { return t.rec.Withdrawn && !t.hasRun() }
+
+// hasRun reports whether a run of the task has started.
+func (t *Task) hasRun() bool { return t.rec.Container != "" || t.rec.Attempt > 1 }
 
 // lostRun is the error for a run that could not be followed to its end: the container
 // is gone, or podman did not answer.

@@ -60,6 +60,7 @@ type Config struct {
 
 	CodingTimeout    Seconds      `env:"CODING_TIMEOUT_SECONDS" envDefault:"2400" right:"a whole number of seconds from 1 to 2592000 (30 days), such as 2400"`
 	ExecutionTimeout Minutes      `env:"EXECUTION_TIMEOUT_MINUTES" envDefault:"60" right:"a whole number of minutes from 1 to 43200 (30 days), such as 60"`
+	QuotaWait        Span         `env:"QUOTA_WAIT" envDefault:"24h" right:"a time from 1s to 8760h, such as 2h or 24h (0 = do not wait)"`
 	NotifyQuestion   Switch       `env:"NOTIFY_ON_QUESTION" envDefault:"true" right:"true or false"`
 	NotifyComplete   Switch       `env:"NOTIFY_ON_COMPLETE" envDefault:"true" right:"true or false"`
 	Archive          Days         `env:"ARCHIVE_DAYS" envDefault:"30" right:"a whole number of days from 1 to 3650, such as 30"`

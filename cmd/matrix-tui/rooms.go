@@ -180,7 +180,7 @@ func (l *roomLine) readTask(ctx context.Context, journal *state.Journal) error {
 	if err != nil {
 		return err
 	}
-	l.Task, l.Doing, l.Text = task.Time, doing(task.State), strings.Join(append([]string{task.Text}, task.Commands...), " ")
+	l.Task, l.Doing, l.Text = task.Time, doing(task), strings.Join(append([]string{task.Text}, task.Commands...), " ")
 	return nil
 }
 
@@ -201,11 +201,14 @@ func countQuestions(lines []roomLine, waiting []state.Task) {
 	}
 }
 
-func doing(s state.TaskState) string {
-	switch s {
+func doing(task state.Task) string {
+	switch task.State {
 	case state.TaskQueued:
 		return "waits"
 	case state.TaskRunning:
+		if !task.Due.At.IsZero() {
+			return "waits until " + task.Due.At.Local().Format(minute)
+		}
 		return "runs"
 	case state.TaskWaiting:
 		return "asks"

@@ -169,14 +169,14 @@ func (g *Gateway) Closed(model string) (c Closure, closed bool) {
 }
 
 // Limited is the number of consecutive requests to one model, over all rooms, that its server has refused because of a
-// quota.
-func (g *Gateway) Limited() (n int) {
+// quota, and how long nothing is sent because of it.
+func (g *Gateway) Limited() (n int, wait time.Duration) {
 	g.gates.mu.Lock()
 	defer g.gates.mu.Unlock()
 	for _, at := range g.gates.models {
 		if at.Kind == gemini.Quota {
-			n = max(n, at.refused)
+			n, wait = max(n, at.refused), max(wait, at.Until.Sub(g.gates.now()))
 		}
 	}
-	return n
+	return n, wait
 }

@@ -65,11 +65,12 @@ rules:
 		want int
 	}{{"busy", 1}, {"broken", 1}, {"busy", 2}, {"fine", 0}, {"busy", 1}} {
 		o.do(t, "POST", stream, ask(c.say), nil)
-		if got := o.Limited(); got != c.want {
+		if got, _ := o.Limited(); got != c.want {
 			t.Errorf("after %d, %s: %d in a row, want %d", i, c.say, got, c.want)
 		}
 	}
-	if o.do(t, "GET", "/model/v1beta/models", "", nil); o.Limited() != 1 {
+	o.do(t, "GET", "/model/v1beta/models", "", nil)
+	if got, _ := o.Limited(); got != 1 {
 		t.Error("listing models ends the sequence")
 	}
 }

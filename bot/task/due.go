@@ -1,0 +1,115 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"matrix-tui/agent"
+	"matrix-tui/bot/crash"
+	"matrix-tui/bot/text"
+	"matrix-tui/sandbox/gateway"
+	"matrix-tui/sandbox/gateway/gemini"
+	"matrix-tui/state"
+)
+
+// leastRest is the pause after a run that the model refused, if the gateway lets requests through again by now.
+const leastRest = 15 * time.Second
+
+// Rests reports whether a task has nothing to do before a time. One that waits for a model goes on at once if it is to be
+// stopped, or if the room uses another model by now.
+func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
+	until = rec.Due.At
+	return until, until.After(e.Now()) && rec.StopBy == "" && rec.Model == e.rules().Model
+}
+
+// closed returns an outcome if nothing may be sent to the room's model now.
+func (a *attempt) closed() (out agent.Outcome) {
+	rec := &a.task.rec
+	rec.Model = a.task.env.rules().Model
+	if _, closed := a.task.env.Gateway.Closed(rec.Model); closed {
+		out.Ended, out.Detail = agent.Unavailable, "The model takes no requests at the moment."
+	}
+	return out
+}
+
+// rest lets a task wait until its model may take requests again: the next run is planned, and the worker and the slot are
+// free. If the task cannot wait, rest returns false and changes the outcome to what the room is told.
+func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err error) {
+	t, rec, env := w.task, &w.task.rec, w.task.env
+	closure, closed := env.Gateway.Closed(rec.Model)
+	if !closed {
+		closure = gateway.Closure{Until: time.Now().Add(leastRest)}
+	}
+	wait := time.Until(closure.Until)
+	if rec.Compact || rec.Due.Waited+wait > env.QuotaWait {
+		out.Detail = impatient(out.Detail, closure, env.QuotaWait, time.Now())
+		return false, nil
+	}
+	why := dueText(closure, time.Now())
+	notice := t.Voice().closing(len(t.exec.Answers), "⏳ "+why)
+	notice.Txn += "-due-" + Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
+	rows := env.Room.Render(ctx, notice)
+	err = t.decide(ctx, func() error {
+		if rec.Container != "" {
+			env.settled.add(rec.Run)
+			rec.Due.Begun = rec.Due.Begun || len(out.Tools) > 0
+			told := rec.Told
+			if t.again(*out, w.acted.Load()); len(out.Tools) == 0 {
+				rec.Told = min(rec.Told, told) // the session may not have kept what it was told
+			}
+		}
+		start(t.exec)
+		rec.Begun = time.Time{}
+		rec.Due.At, rec.Due.Why, rec.Due.Waited = env.In(wait), why, rec.Due.Waited+wait
+		return env.Journal.Rest(ctx, t.Row(), rows)
+	})
+	if errors.Is(err, errStopped) {
+		out.Ended = agent.Stopped
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("let task rest: %w", err)
+	}
+	crash.At("rested")
+	env.Room.Wake()
+	env.ProjectSoon(ctx, rec.Key)
+	env.Log.Info().Str("room", env.ID).Str("event", rec.Event).Str("model", rec.Model).Time("until", closure.Until).Msg("the task waits for the model")
+	return true, nil
+}
+
+// dueText says what a task waits for.
+func dueText(c gateway.Closure, now time.Time) string {
+	at := clockText(c.Until, now)
+	switch {
+	case c.Kind == gemini.Overload:
+		return "The model is overloaded; I try again at " + at + "."
+	case c.Kind == "":
+		return "The model takes no requests at the moment; I try again at " + at + "."
+	case c.PerDay && c.Named:
+		return "The model's quota is used up until " + at + " (it is a quota per day); I continue then."
+	case c.PerDay:
+		return "The model's quota for the day is used up; I try again at " + at + "."
+	case c.Named:
+		return "The model's quota is used up until " + at + "; I continue then."
+	}
+	return "The model's quota is used up; I try again at " + at + "."
+}
+
+// clockText returns the next full minute after a time, in the host's time zone, with the day unless that is today.
+func clockText(at, now time.Time) string {
+	at = at.Local().Add(time.Minute - 1).Truncate(time.Minute)
+	if y, d := at.Year(), at.YearDay(); y == now.Local().Year() && d == now.Local().YearDay() {
+		return at.Format("15:04")
+	}
+	return at.Format("Monday, 2 January, 15:04")
+}
+
+// impatient says why a task does not wait for its model.
+func impatient(why string, c gateway.Closure, limit time.Duration, now time.Time) string {
+	if limit <= 0 {
+		return why + " Send the task again later."
+	}
+	return fmt.Sprintf("%s I do not wait longer than %s (QUOTA_WAIT); send the task again after %s.", why, text.Duration(limit), clockText(c.Until, now))
+}
