@@ -116,13 +116,12 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	defer r.decisions.Unlock()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Redaction())
 	switch {
-	case err == nil && (rec.State == state.TaskQueued || rec.State == state.TaskRunning && !rec.Due.At.IsZero()):
+	case err == nil && rec.State == state.TaskQueued:
 		rec.StopBy, rec.Withdrawn = row.Sender, true
 		if err := r.env.Note(ctx, rec); err != nil {
 			return err
 		}
 		r.signalStop(rec.Key, "")
-		r.tasks.Wake()
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("read task: %w", err)
 	case err != nil: // not a task yet: the message's key is missing

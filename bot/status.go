@@ -49,27 +49,19 @@ func (r *room) workLines(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	if t == nil {
-		begun, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
-		if err != nil {
-			return nil, fmt.Errorf("read running tasks: %w", err)
-		}
-		if i := slices.IndexFunc(begun, func(rec state.Task) bool { return rec.Due.Why != "" }); i >= 0 {
-			running = "A task is waiting. " + begun[i].Due.Why
-		}
-	}
 	queued, err := r.bot.Journal.CountTasks(ctx, r.id, state.TaskQueued)
 	if err != nil {
 		return nil, fmt.Errorf("count queued tasks: %w", err)
 	}
-	if t != nil { // the current task counts as queued until its run is about to start
-		rec, err := r.bot.Journal.Task(ctx, t.Key())
-		if err != nil {
-			return nil, fmt.Errorf("read running task: %w", err)
-		}
-		if rec.State == state.TaskQueued {
-			queued--
-		}
+	rec, err := r.ahead(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil && rec.Due.Why != "" {
+		running = "A task is waiting. " + rec.Due.Why
+	}
+	if rec.State == state.TaskQueued && (t != nil || rec.Due.Why != "") { // it counts as queued until its run is about to start
+		queued--
 	}
 	lines := []string{running + " " + text.Plural(queued, "task is", "tasks are") + " queued."}
 	for _, one := range waiting[:min(len(waiting), 5)] {

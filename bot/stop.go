@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,14 +113,12 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	}
 	var all []candidate
 	t := r.currentTask()
-	if t != nil {
-		rec, err := r.bot.Journal.Task(ctx, t.Key()) // it may have ended and be cleaning up
-		if err != nil {
-			return nil, fmt.Errorf("read running task: %w", err)
-		}
-		if rec.State == state.TaskQueued || rec.State == state.TaskRunning {
-			all = append(all, candidate{rec, true})
-		}
+	first, err := r.ahead(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if open := first.State == state.TaskQueued || first.State == state.TaskRunning; open && (t != nil || !first.Due.At.IsZero()) {
+		all = append(all, candidate{first, true}) // else it has ended and is cleaning up
 	}
 	running, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskRunning)
 	if err != nil {
@@ -127,9 +126,10 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	}
 	for _, rec := range running {
 		switch {
-		case t == nil && (r.env.Task(rec).Continued() || !rec.Due.At.IsZero()): // the worker takes it up next
+		case rec.Key == first.Key && (t != nil || !rec.Due.At.IsZero()):
+		case t == nil && r.env.Task(rec).Continued(): // after a restart: the worker takes it up next
 			all = append(all, candidate{rec, true})
-		case t == nil || rec.Key != t.Key(): // queued again, with their answers
+		default: // queued again, with their answers
 			waiting = append(waiting, rec)
 		}
 	}
@@ -183,6 +183,20 @@ func (r *room) endLeft(ctx context.Context) string {
 		return none
 	}
 	return "Ended what earlier tasks left running:\n" + leftLines(list)
+}
+
+// ahead returns the record of the current task or, if there is none, of the next one, which may not be due yet. It is
+// empty if there is neither.
+func (r *room) ahead(ctx context.Context, current *task.Work) (rec state.Task, err error) {
+	if current != nil {
+		rec, err = r.bot.Journal.Task(ctx, current.Key())
+	} else if rec, err = r.bot.Journal.NextTask(ctx, r.id); errors.Is(err, state.ErrNotFound) {
+		return state.Task{}, nil
+	}
+	if err != nil {
+		return rec, fmt.Errorf("read current task: %w", err)
+	}
+	return rec, nil
 }
 
 // doStop runs !stop: it stops the task that the message replies to, directly or

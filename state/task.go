@@ -6,7 +6,6 @@ import "time"
 //
 //	queued   → running            its container is chosen, its run is about to start
 //	running  → waiting → running  it asked a question, and has the answer
-//	queued, running → running     it goes on when it is due, see Due
 //	queued, running, waiting → answered   its result is queued as messages
 //	any      → done               nothing is left to do
 type TaskState string
@@ -108,7 +107,7 @@ type Details struct {
 	NoOutbox   bool   `json:"no_outbox,omitempty"`   // the last run ended without an outbox in its container
 }
 
-// Due is for a task that is running but has nothing to do before a time.
+// Due is for a task that is queued or running but has nothing to do before a time.
 type Due struct {
 	At     time.Time     `json:"at,omitzero"`      // when it goes on; zero if it does not wait
 	Why    string        `json:"why,omitempty"`    // a sentence for the room

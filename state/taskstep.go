@@ -73,22 +73,16 @@ func (j *Journal) Claim(ctx context.Context, t Task) error {
 	return j.step(ctx, "claim task", t, TaskRunning, nil, nil, TaskQueued, TaskRunning)
 }
 
-// Note replaces the row of a task that is queued or running; its state stays. Any
-// other task is ErrFinished.
-func (j *Journal) Note(ctx context.Context, t Task) error {
-	return j.step(ctx, "note task", t, "", nil, nil, TaskQueued, TaskRunning)
+// Note replaces the row of a task that is queued or running, and queues the messages, in one transaction; its state
+// stays. Any other task is ErrFinished.
+func (j *Journal) Note(ctx context.Context, t Task, out ...Message) error {
+	return j.step(ctx, "note task", t, "", out, nil, TaskQueued, TaskRunning)
 }
 
 // Wait stores the question of a task, which waits from now on, in one transaction with the messages. Repeated, it
 // replaces the row; messages with known transaction IDs stay unchanged. A task that has its result is ErrFinished.
 func (j *Journal) Wait(ctx context.Context, t Task, out []Message) error {
 	return j.step(ctx, "store question of task", t, TaskWaiting, out, nil, TaskQueued, TaskRunning, TaskWaiting)
-}
-
-// Rest stores until when a task has nothing to do, in one transaction with the messages: see Due. Any task that is not
-// queued or running is ErrFinished.
-func (j *Journal) Rest(ctx context.Context, t Task, out []Message) error {
-	return j.step(ctx, "let task rest", t, TaskRunning, out, nil, TaskQueued, TaskRunning)
 }
 
 // Resume continues a task that waits: its state is running from now on, the events in closes (of the same room: the

@@ -60,10 +60,9 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 				rec.Told = min(rec.Told, told) // the session may not have kept what it was told
 			}
 		}
-		start(t.exec)
 		rec.Begun = time.Time{}
 		rec.Due.At, rec.Due.Why, rec.Due.Waited = env.In(wait), why, rec.Due.Waited+wait
-		return env.Journal.Rest(ctx, t.Row(), rows)
+		return env.Journal.Note(ctx, t.Row(), rows...)
 	})
 	if errors.Is(err, errStopped) {
 		out.Ended = agent.Stopped

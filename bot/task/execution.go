@@ -52,7 +52,7 @@ func executionOf(rec state.Task) *agent.Execution {
 		Room: rec.Room, QuestionEvent: rec.QuestionEvent, Deadline: rec.QuestionDeadline,
 		CreatedAt: rec.Created, UpdatedAt: rec.Updated,
 	}
-	if e.State == agent.Running {
+	if e.State == agent.Pending || e.State == agent.Running {
 		e.Due, e.DueReason = rec.Due.At, rec.Due.Why
 	}
 	if rec.Source != state.FromHTTP {

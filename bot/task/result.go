@@ -31,7 +31,7 @@ func stoppedText(t *Task, waited bool) string {
 	rec := &t.rec
 	by, started := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
 	switch {
-	case waited, !started && (len(t.exec.Answers) > 0 || t.hasRun()):
+	case waited, !started && (len(t.exec.Answers) > 0 || rec.Attempt > 1):
 		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."
 	case !started:
 		return "🛑 Stopped, as " + by + " asked, before it began."

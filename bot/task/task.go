@@ -226,10 +226,7 @@ func (w *Work) conclude(ctx context.Context, out agent.Outcome) (next, error) {
 const deletedEarly = "The message was deleted before the task started."
 
 // withdrawn reports whether the task's message was redacted before the task started.
-func withdrawn(t *Task) bool { return t.rec.Withdrawn && !t.hasRun() }
-
-// hasRun reports whether a run of the task has started.
-func (t *Task) hasRun() bool { return t.rec.Container != "" || t.rec.Attempt > 1 }
+func withdrawn(t *Task) bool { return t.rec.Withdrawn && t.rec.Container == "" }
 
 // lostRun is the error for a run that could not be followed to its end: the container
 // is gone, or podman did not answer.
