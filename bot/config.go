@@ -30,6 +30,7 @@ type Config struct {
 	Memory int64 // bytes
 	CPUs   float64
 	PIDs   int64
+	Files  int64 // open files of a process
 	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
 	Runtime string
 

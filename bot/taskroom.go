@@ -169,7 +169,7 @@ func (b *Bot) deps() *task.Deps {
 	return &task.Deps{
 		Config: task.Config{
 			StateDir: b.StateDir, Tmp: b.tmp(), Version: b.Version,
-			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Runtime: b.Runtime,
+			Image: b.Image, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs, Files: b.Files, Runtime: b.Runtime,
 			Model: b.Model, TokensPerDay: b.TokensPerDay, Fresh: b.Fresh, CodingTimeout: b.CodingTimeout, ExecutionTimeout: b.ExecutionTimeout, QuotaWait: b.QuotaWait,
 			NotifyQuestion: b.NotifyQuestion, NotifyComplete: b.NotifyComplete, Debounce: b.Debounce, MediaMax: b.MediaMax,
 		},

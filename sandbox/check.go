@@ -37,6 +37,7 @@ func (p *Podman) Check(ctx context.Context, spec Spec, folder string) error {
 	if spec.init, err = (&ensuring{Podman: p, spec: spec}).initFile(ctx, imageID); err != nil {
 		return err
 	}
+	spec.Files = p.OpenFiles(ctx, spec.Files)
 	g := spec.generator(imageID, slot, limits)
 	if g.SeccompProfilePath, _, err = writeProfile(dir); err != nil {
 		return err

@@ -49,6 +49,7 @@ func (e *ensuring) create(ctx context.Context) error {
 	if e.spec.init, err = e.initFile(ctx, imageID); err != nil {
 		return err
 	}
+	e.spec.Files = e.OpenFiles(ctx, e.spec.Files)
 	g := e.spec.generator(imageID, slot, limits)
 	profile, removeProfile, err := writeProfile(e.spec.Gateway)
 	if err != nil {
@@ -92,6 +93,8 @@ func (e *ensuring) start(ctx context.Context, data *define.InspectContainerData)
 		return nil // removed meanwhile; the next step recreates it
 	case e.container.Created && refusesLimits(err):
 		return fmt.Errorf("%w: %w", ErrUnlimited, err)
+	case e.refusesFiles(err):
+		e.remade = false // what follows is a start of another kind
 	}
 	if e.remade {
 		return err

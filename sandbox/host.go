@@ -64,32 +64,31 @@ func (p *Podman) about(ctx context.Context) (host, error) {
 // podman is asked then: a rootful service taken for a rootless one would leave root in a
 // container without a user range of its own.
 func rootful(ctx context.Context, socket string, cgroups fs.FS) (h host, ok bool) {
-	uid, err := ownerOf(ctx, socket)
-	if err != nil || uid != 0 {
+	peer, err := listenerOf(ctx, socket)
+	if err != nil || peer.Uid != 0 {
 		return host{}, false
 	}
 	h.controllers = controllers(cgroups)
 	return h, h.complete() // otherwise podman may know better
 }
 
-// ownerOf returns the user who listens on a socket.
-func ownerOf(ctx context.Context, socket string) (uid uint32, err error) {
+// listenerOf returns the process that listens on a socket, and its user.
+func listenerOf(ctx context.Context, socket string) (peer *unix.Ucred, err error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", socket)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer conn.Close()
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var peer *unix.Ucred
 	control := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
 	if control != nil || err != nil {
-		return 0, fmt.Errorf("read peer of %s: %w", socket, err)
+		return nil, fmt.Errorf("read peer of %s: %w", socket, err)
 	}
-	return peer.Uid, nil
+	return peer, nil
 }
 
 // controllers lists the controllers of a cgroup file system, version 2 or 1.

@@ -78,13 +78,13 @@ func TestRootful(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	uid, err := ownerOf(t.Context(), socket)
-	if err != nil || int(uid) != os.Getuid() {
-		t.Fatalf("owner: %d, %v", uid, err)
+	peer, err := listenerOf(t.Context(), socket)
+	if err != nil || int(peer.Uid) != os.Getuid() || int(peer.Pid) != os.Getpid() {
+		t.Fatalf("%+v, %v", peer, err)
 	}
 	for list, all := range map[string]bool{"cpu memory pids": true, "cpu memory": false, "": false} {
 		var cgroups fs.FS = fstest.MapFS{"cgroup.controllers": {Data: []byte(list)}}
-		if h, ok := rootful(t.Context(), socket, cgroups); ok != (all && uid == 0) {
+		if h, ok := rootful(t.Context(), socket, cgroups); ok != (all && peer.Uid == 0) {
 			t.Errorf("%q: %+v, %v", list, h, ok)
 		}
 	}

@@ -174,7 +174,7 @@ func (e *ensuring) ask(ctx context.Context, question func(context.Context) error
 
 // identity is what a container that was ensured for the spec can be used for.
 func (s Spec) identity() string {
-	return fmt.Sprintln(s.Room, s.Name, s.VolumesOf, s.Image, s.Memory, s.CPUs, s.PIDs, s.Runtime, s.Gateway, s.Inits)
+	return fmt.Sprintln(s.Room, s.Name, s.VolumesOf, s.Image, s.Memory, s.CPUs, s.PIDs, s.Files, s.Runtime, s.Gateway, s.Inits)
 }
 
 // offeredLine returns a line on the connection that the container has offered, or nil if that does not work.

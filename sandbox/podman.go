@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -37,6 +38,7 @@ type Podman struct {
 	startTime     time.Duration // see Run; 0 = startTime
 
 	packages imagePackages
+	fewFiles atomic.Bool // see refusesFiles
 
 	asking     keyed.Locks  // locked while what follows is found out
 	host       *host        // nil until then

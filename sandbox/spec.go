@@ -27,6 +27,8 @@ type Spec struct {
 	CPUs float64
 	// PIDs is the limit on processes and threads; 0 = no limit.
 	PIDs int64
+	// Files is the limit on open files of a process, as far as the host allows it; 0 = leastFiles.
+	Files int64
 	// Runtime is the name of the OCI runtime under which podman's service must run the container: GVisor or Krun; "" = any
 	// that shares the host's kernel.
 	Runtime string
@@ -75,10 +77,9 @@ const (
 	idsPerSlot = 65536
 	maxSlots   = (0x7FFE0000 - firstID) / idsPerSlot
 
-	// Limits on open files and processes of each user in a container. They are always set: podman's own defaults exceed
-	// what some hosts allow.
-	softFiles, hardFiles = 1024, 4096
-	processes            = 4096
+	// processes is the limit on processes of each user in a container. This one and the one on open files are always set:
+	// podman's own defaults exceed what some hosts allow.
+	processes = 4096
 
 	cpuPeriod = 100_000 // microseconds
 	logBytes  = 1 << 20 // the log of PID 1
@@ -145,7 +146,8 @@ func (s Spec) generator(imageID string, slot int, limits *rspec.LinuxResources) 
 	g.IpcNS = specgen.Namespace{NSMode: specgen.Private} // the host's containers.conf may have another default
 	g.ResourceLimits = limits
 	g.Rlimits = []rspec.POSIXRlimit{
-		{Type: "nofile", Soft: softFiles, Hard: hardFiles},
+		// Programs fail at the soft limit, and few raise it.
+		{Type: "nofile", Soft: uint64(cmp.Or(s.Files, leastFiles)), Hard: uint64(cmp.Or(s.Files, leastFiles))},
 		{Type: "nproc", Soft: processes, Hard: processes},
 	}
 	if slot >= 0 {

@@ -26,10 +26,15 @@ const capabilityMask = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CA
 // strength is what boxinit must find in a container, as a label: what a container was created with stays true when
 // settings change.
 func strength(runtime string, slot int, g *specgen.SpecGenerator) string {
-	s := boxinit.Strength{Runtime: runtime, Capabilities: capabilityMask, Mark: theProfile().mark, Files: hardFiles, Mounts: mounts(g)}
+	s := boxinit.Strength{Runtime: runtime, Capabilities: capabilityMask, Mark: theProfile().mark, Mounts: mounts(g)}
 	limits := g.ResourceLimits
 	if slot >= 0 {
 		s.FirstID, s.IDs = uint32(firstID+slot*idsPerSlot), idsPerSlot
+	}
+	for _, limit := range g.Rlimits {
+		if limit.Type == "nofile" {
+			s.Files = limit.Hard
+		}
 	}
 	if limits.Memory != nil && (runtime != GVisor || slot >= 0) { // a rootless gVisor has its limits from deploy/host/runsc, and does not show them
 		s.Memory = *limits.Memory.Limit

@@ -40,7 +40,7 @@ func TestWeakContainerRunsNothing(t *testing.T) {
 			g.NetNS.NSMode = specgen.Host
 			*g.ResourceLimits.Memory.Limit, *g.ResourceLimits.Memory.Swap, g.ResourceLimits.Pids.Limit = 512<<20, 512<<20, 256
 			*g.ResourceLimits.CPU.Quota *= 2
-			g.Rlimits[0].Hard = 2 * hardFiles
+			g.Rlimits[0].Hard = 2 * leastFiles
 			g.Mounts[0].Options = []string{"bind", "rw"}
 			g.Mounts = append(g.Mounts, rspec.Mount{Destination: "/extra", Source: t.TempDir(), Type: "bind"})
 			g.IDMappings, g.UserNS.NSMode = nil, specgen.Host

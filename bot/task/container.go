@@ -49,7 +49,7 @@ func (e *Env) Ensure(ctx context.Context, fresh bool) (*sandbox.Container, error
 	}
 	name := e.Store.Container(e.ID)
 	container, err := e.Podman.Ensure(ctx, sandbox.Spec{
-		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Runtime: e.Runtime,
+		Room: e.ID, Name: name, VolumesOf: e.Store.VolumesOf(e.ID), Image: e.Image, Memory: e.Memory, CPUs: e.CPUs, PIDs: e.PIDs, Files: e.Files, Runtime: e.Runtime,
 		Gateway: dir, Inits: filepath.Join(e.StateDir, "boxinit"), Version: e.Version, Fresh: fresh,
 		Replacing: func(ctx context.Context, packages []string) error { return e.Store.AddPackages(ctx, e.ID, packages) },
 		Created:   func() error { return e.Gateway.Renew(e.ID) },

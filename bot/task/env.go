@@ -43,6 +43,7 @@ type Config struct {
 	Memory int64 // bytes
 	CPUs   float64
 	PIDs   int64
+	Files  int64 // of a process, as far as the host allows it
 	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
 	Runtime string
 
