@@ -46,12 +46,14 @@ type Config struct {
 	Memory        Bytes     `env:"SANDBOX_MEMORY" envDefault:"2g" right:"an amount of memory of 16m or more, such as 512m or 2g (0 = no limit)"`
 	CPUs          CPUs      `env:"SANDBOX_CPUS" envDefault:"2" right:"a number of processors, such as 2 or 0.5 (0 = no limit)"`
 	PIDs          PIDs      `env:"SANDBOX_PIDS" envDefault:"1024" right:"a number of processes of 16 or more, such as 1024 (0 = no limit)"`
+	Files         Files     `env:"SANDBOX_NOFILE" envDefault:"65536" right:"a number of open files from 1024 to 1048576, such as 65536"`
 	Runtime       Runtime   `env:"SANDBOX_RUNTIME" right:"runsc (gVisor) or krun; unset = podman's own"`
 	Idle          Span      `env:"SANDBOX_IDLE" envDefault:"6h" right:"a time from 1s to 8760h, such as 30m or 6h (0 = never)"`
 	MaxContainers Count     `env:"MAX_CONTAINERS" right:"a whole number from 1 to 1000, such as 40"`
 	DiskReserve   Bytes     `env:"DISK_RESERVE" envDefault:"1g" right:"an amount of disk of 16m or more, such as 1g (0 = none)"`
 	OutPorts      Ports     `env:"SANDBOX_PORTS" envDefault:"80,443" right:"a comma-separated list of ports, such as 80,443"`
 	Deny          Networks  `env:"SANDBOX_DENY" right:"a comma-separated list of networks, such as 192.0.2.0/24,2001:db8::/32"`
+	ProxyNames    Switch    `env:"SANDBOX_PROXY_NAMES" envDefault:"false" right:"true or false"`
 
 	MemorySlot MemorySlot `env:"SLOTS_MEMORY" envDefault:"files" right:"files or none"`
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // specOf is a container with the limits of the settings.
 func specOf(cfg *Config) sandbox.Spec {
-	return sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Runtime: string(cfg.Runtime)}
+	return sandbox.Spec{Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime)}
 }
 
 // checkLimits asks whether podman can set the limits of containers. It starts none.
@@ -48,6 +49,14 @@ func noLimits(cfg *Config) string {
 	return "; one room can use up the host, because these limits are turned off: " + strings.Join(off, ", ")
 }
 
+// fewerFiles says that processes get a lower limit on open files than the settings want.
+func fewerFiles(cfg *Config, files int64) string {
+	if files >= int64(cfg.Files) {
+		return ""
+	}
+	return fmt.Sprintf("; a process can have %d open files and not %d (SANDBOX_NOFILE), because podman's service has no higher limit (LimitNOFILE in systemd)", files, cfg.Files)
+}
+
 // checkIsolation starts a container and has it verified from inside.
 func checkIsolation(ctx context.Context, cfg *Config, podman *sandbox.Podman) finding {
 	err := podman.Check(ctx, specOf(cfg), string(cfg.StateDir))
@@ -65,8 +74,9 @@ func checkIsolation(ctx context.Context, cfg *Config, podman *sandbox.Podman) fi
 	case err != nil:
 		return bad("isolation: a container could not be checked: %s", sentence.Text(err))
 	}
+	more := fewerFiles(cfg, podman.OpenFiles(ctx, int64(cfg.Files))) + noLimits(cfg)
 	if cfg.Runtime != "" {
-		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own (%s)%s", cfg.Runtime, noLimits(cfg))
+		return good("isolation: a container, verified from inside, is as strong as it must be and has a kernel of its own (%s)%s", cfg.Runtime, more)
 	}
-	return good("isolation: a container, verified from inside, is as strong as it must be%s", noLimits(cfg))
+	return good("isolation: a container, verified from inside, is as strong as it must be%s", more)
 }

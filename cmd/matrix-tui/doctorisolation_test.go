@@ -23,4 +23,7 @@ func TestLimitsInDoctor(t *testing.T) {
 			t.Errorf("%q, want …%q", got, want)
 		}
 	}
+	if got := fewerFiles(&Config{Files: 65536}, 20000); !strings.HasPrefix(got, "; a process can have 20000 open files and not 65536 (SANDBOX_NOFILE)") || fewerFiles(&Config{Files: 4096}, 4096) != "" {
+		t.Error(got)
+	}
 }

@@ -91,7 +91,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return fmt.Errorf("read GEMINI_BASE_URL: %w", err)
 	}
 	parts.Models = models.Open(dir, &gemini.Client{Base: upstream, Key: cfg.GeminiKey.Reveal()}, log)
-	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, Log: log})
+	gate := gateway.New(gateway.Config{Dir: filepath.Join(dir, gatewayFolder), Upstream: upstream, Key: cfg.GeminiKey.Reveal(), Ports: cfg.OutPorts, Deny: cfg.Deny, Tools: cfg.ModelTools, ProxyNames: bool(cfg.ProxyNames), Log: log})
 	defer closing(&err, func() error { return withGrace(ctx, gate.Close) })
 
 	offers := agent.Offers{Search: slices.Contains(cfg.ModelTools, "google_search")}
@@ -188,7 +188,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Homeserver: string(cfg.Homeserver), User: string(cfg.User),
 		Password: cfg.Password.Reveal(), AccessToken: cfg.AccessToken.Reveal(),
 		Owners: cfg.Owners, AllDevices: cfg.Devices == allDevices, Allow: cfg.Allow, StateDir: string(cfg.StateDir),
-		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Runtime: string(cfg.Runtime),
+		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime),
 		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
 		WarmAgents: cfg.WarmAgents.or(capacity.WarmAgents()), WarmTime: time.Duration(cfg.WarmTime),
 		Model: string(cfg.GeminiModel), TokensPerDay: int64(cfg.TokensPerDay), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),

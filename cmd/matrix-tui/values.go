@@ -38,6 +38,8 @@ type (
 	CPUs float64
 	// PIDs is a number of processes and threads; 0 means no limit.
 	PIDs int64
+	// Files is a number of open files.
+	Files int64
 	// Runtime is the name of an OCI runtime that gives each container a kernel of its own.
 	Runtime string
 	// Ports are TCP ports.

@@ -61,6 +61,12 @@ func (p *PIDs) UnmarshalText(text []byte) error {
 	return nil
 }
 
+func (f *Files) UnmarshalText(text []byte) error {
+	n, err := wholeNumber(text, 1024, 1<<20)
+	*f = Files(n)
+	return err
+}
+
 func (c *Count) UnmarshalText(text []byte) error {
 	n, err := wholeNumber(text, 1, 1000)
 	*c = Count(n)

@@ -24,7 +24,7 @@ type door struct {
 	room  string
 	ln    *listener
 	http  *http.Server
-	plain *http.Transport // for plain HTTP; connections are never shared between rooms
+	plain *relay // for plain HTTP; connections are never shared between rooms
 	proxy *httputil.ReverseProxy
 	meter *meter
 	log   zerolog.Logger
@@ -47,7 +47,7 @@ type door struct {
 func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
 	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
 	d.log = g.cfg.Log.With().Str("room", room).Logger()
-	d.plain = g.plainTransport()
+	d.plain = g.plainRelay()
 	d.proxy = plainProxy(d.plain)
 	d.ln = &listener{UnixListener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{}), idle: g.cfg.idle}
 	d.live, d.kill = context.WithCancel(context.Background())
@@ -160,7 +160,7 @@ func (d *door) close(ctx context.Context) error {
 	d.http.Close()
 	<-d.ended
 	d.wait(context.Background(), func() bool { return d.active == 0 }) // all contexts and connections have ended
-	d.plain.CloseIdleConnections()
+	d.plain.closeIdle()
 	if err != nil {
 		return fmt.Errorf("shut down gateway: %w", err)
 	}

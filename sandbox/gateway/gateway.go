@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/net/http/httpproxy"
 )
 
 // Placeholder is the value of GEMINI_API_KEY in the container. It gives access to
@@ -40,8 +41,12 @@ type Config struct {
 	Ports    []uint16       // that containers may connect to; nil = 80 and 443
 	Deny     []netip.Prefix // of public addresses that containers may not connect to
 	Tools    []string       // that run at the model's provider and may be used: google_search, url_context, …
-	Log      zerolog.Logger
+	// ProxyNames lets the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) resolve names. Without it,
+	// that proxy is asked for addresses that were judged here.
+	ProxyNames bool
+	Log        zerolog.Logger
 
+	resolver  *net.Resolver         // for tests; nil = the host's
 	reachable func(netip.Addr) bool // for tests, which use loopback; nil = public addresses only
 	idle      time.Duration         // for tests, which do not wait ten minutes; 0 = maxIdle
 	now       func() time.Time      // for tests; nil = time.Now
@@ -55,8 +60,9 @@ func (c Config) GoString() string { return c.String() }
 
 // Gateway serves all rooms.
 type Gateway struct {
-	cfg   Config
-	model *http.Transport
+	cfg     Config
+	model   *http.Transport
+	proxies func(*url.URL) (*url.URL, error) // of the host
 
 	mu     sync.Mutex
 	doors  map[string]*door
@@ -102,7 +108,7 @@ func New(cfg Config) *Gateway {
 	if cfg.reachable == nil {
 		cfg.reachable = foreign
 	}
-	return &Gateway{cfg: cfg, model: modelTransport(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{}, services: map[string]func(string) http.Handler{},
+	return &Gateway{cfg: cfg, model: modelTransport(), proxies: httpproxy.FromEnvironment().ProxyFunc(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{}, services: map[string]func(string) http.Handler{},
 		gates: gates{now: cfg.now, models: map[string]*gate{}},
 		allow: func(context.Context, string) error { return nil }, spend: func(string, Usage) {}}
 }

@@ -8,11 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"time"
 )
 
 func (g *Gateway) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second, Control: g.control}
+	d := net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second, Control: g.control, Resolver: g.cfg.resolver}
 	return d.DialContext(ctx, network, address)
 }
 
@@ -23,7 +24,7 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 		proxyError(w, err)
 		return
 	}
-	far, err := d.g.dial(r.Context(), "tcp", address)
+	far, err := d.g.way("https")(r.Context(), "tcp", address)
 	if err != nil {
 		proxyError(w, err)
 		return
@@ -67,17 +68,21 @@ func (d *door) forward(w http.ResponseWriter, r *http.Request) {
 
 type watchKey struct{}
 
-func (g *Gateway) plainTransport() *http.Transport {
-	return &http.Transport{
-		DialContext:         g.dial,
+func (g *Gateway) plainRelay() *relay {
+	direct := &http.Transport{
+		DialContext:         g.way("http"),
 		IdleConnTimeout:     30 * time.Second,
 		MaxIdleConns:        32,
 		MaxIdleConnsPerHost: 4,
 		DisableCompression:  true,
 	}
+	through := direct.Clone()
+	through.DialContext = (&net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second}).DialContext
+	through.Proxy = func(r *http.Request) (*url.URL, error) { return g.via("http", r.URL.Host) }
+	return &relay{g, direct, through}
 }
 
-func plainProxy(t *http.Transport) *httputil.ReverseProxy {
+func plainProxy(t http.RoundTripper) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			// Upgrades would outlive the request; they must use CONNECT.
@@ -111,11 +116,14 @@ func plainProxy(t *http.Transport) *httputil.ReverseProxy {
 func proxyError(w http.ResponseWriter, err error) {
 	var op net.Error
 	var bad *targetError
+	var refused *refusal
 	switch {
 	case errors.Is(err, errNotPublic), errors.As(err, new(*net.DNSError)):
 		sendError(w, http.StatusForbidden, errNotPublic.Error())
 	case errors.As(err, &bad):
 		sendError(w, http.StatusBadRequest, bad.Error())
+	case errors.As(err, &refused):
+		sendError(w, http.StatusBadGateway, refused.Error())
 	case errors.Is(err, context.Canceled), errors.As(err, &op) && op.Timeout():
 		sendError(w, http.StatusGatewayTimeout, "the host did not answer in time")
 	default:
