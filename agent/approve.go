@@ -24,7 +24,7 @@ const (
 // API key. Its stderr goes to its stdout, in order.
 func ApprovedRun(id string, h Held, key string) sandbox.RunSpec {
 	return sandbox.RunSpec{
-		ID: id, Argv: []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", h.Command}, Env: environment(key),
+		ID: id, Argv: []string{"bash", "-c", `exec bash -c "$1" 2>&1`, "bash", h.Command}, Env: append(environment(key), nodeProxy),
 		Dir: heldDir(h.Dir), MaxOutput: maxApproved,
 	}
 }

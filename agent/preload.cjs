@@ -6,6 +6,7 @@ process.stdout.write = (chunk, ...rest) => {
   return done;
 };
 let held = false;
+process.env.NODE_USE_ENV_PROXY = '1'; // for commands; this process has begun without it
 
 const files = require('node:fs/promises');
 const { access } = files;

@@ -26,6 +26,9 @@ const (
 	// written by the agent overrides it.
 	settingsFile = dotGemini + "/settings.json"
 	proxy        = "http://127.0.0.1:3128"
+	// nodeProxy makes node (from 22.21 on) heed the proxy variables in fetch, http and https. The CLI does not need it
+	// itself, and would start later: preloadScript sets it for what the CLI starts.
+	nodeProxy = "NODE_USE_ENV_PROXY=1"
 )
 
 // memoryText is what the system instruction says about memory, in place of the CLI's own text: see preload. Memory is not
@@ -137,27 +140,23 @@ func files(t Task, o Offers) []sandbox.File {
 	}
 }
 
-// environment is set for the CLI and everything it starts, in addition to the
-// container's.
+// environment is set for the CLI and everything it starts, in addition to the container's.
 func environment(key string) []string {
-	return []string{
-		"HOME=" + home,
+	return append(sandbox.Outward(),
+		"HOME="+home,
 		"LANG=C.UTF-8",
 		"TERM=dumb",
 		"NO_COLOR=1",
-		"GEMINI_API_KEY=" + key,
-		"GOOGLE_GEMINI_BASE_URL=" + proxy + "/model",
+		"GEMINI_API_KEY="+key,
+		"GOOGLE_GEMINI_BASE_URL="+proxy+"/model",
 		// Set but empty, so that no .env file makes the CLI use another service.
 		"GOOGLE_API_KEY=", "GOOGLE_CLOUD_PROJECT=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=",
-		"HTTPS_PROXY=" + proxy, "https_proxy=" + proxy,
-		"HTTP_PROXY=" + proxy, "http_proxy=" + proxy,
-		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost",
 		"GEMINI_CLI_NO_RELAUNCH=true",
-		"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + settingsFile,
-		"GEMINI_CLI_SYSTEM_DEFAULTS_PATH=" + settingsFile,
-		"NODE_COMPILE_CACHE=" + compileCache,
+		"GEMINI_CLI_SYSTEM_SETTINGS_PATH="+settingsFile,
+		"GEMINI_CLI_SYSTEM_DEFAULTS_PATH="+settingsFile,
+		"NODE_COMPILE_CACHE="+compileCache,
 		"SANDBOX=1", // it is in a sandbox: do not create another
-	}
+	)
 }
 
 // command is the CLI's argv; no shell is involved.

@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"matrix-tui/sandbox/boxinit"
 )
 
 const (
@@ -45,10 +43,9 @@ func (c *Container) Reinstall(ctx context.Context, names []string) (missing []st
 		return missing, nil
 	}
 	argv := append([]string{"timeout", "-k", "5", reinstallTime, "sh", "-c", reinstallScript, "sh"}, names...)
-	proxy := "http://" + boxinit.Door
 	_, err = c.Run(ctx, RunSpec{
 		ID: reinstallRun, Argv: argv, Dir: "/", MaxOutput: 256 << 10,
-		Env: []string{"DEBIAN_FRONTEND=noninteractive", "http_proxy=" + proxy, "https_proxy=" + proxy},
+		Env: append(Outward(), "DEBIAN_FRONTEND=noninteractive"),
 	}, io.Discard, func(bool) {})
 	if err != nil {
 		return append(names, missing...), fmt.Errorf("reinstall packages: %w", err)
