@@ -48,6 +48,8 @@ type Task struct {
 	Prompt string
 	// Model is the model's name; "" is DefaultModel.
 	Model string
+	// Zone is the room's time zone, one with an IANA name; nil is UTC.
+	Zone *time.Location
 	// Deadline ends the run (CODING_TIMEOUT_SECONDS after its start); the zero time
 	// means no deadline.
 	Deadline time.Time

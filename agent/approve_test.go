@@ -125,7 +125,7 @@ func FuzzPatterns(f *testing.F) {
 }
 
 func TestApprovedRun(t *testing.T) {
-	spec := ApprovedRun("R", Held{Command: "-x 'a b'; $(id)\n", Dir: "/workspace/a b"}, "the placeholder")
+	spec := ApprovedRun("R", Held{Command: "-x 'a b'; $(id)\n", Dir: "/workspace/a b"}, "the placeholder", nil)
 	if err := spec.Check(); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +133,7 @@ func TestApprovedRun(t *testing.T) {
 	if diff := cmp.Diff(want, spec.Argv); diff != "" || spec.Dir != "/workspace/a b" || spec.MaxOutput != 1<<20 || !slices.Contains(spec.Env, "GEMINI_API_KEY=the placeholder") {
 		t.Errorf("%+v\n%s", spec, diff)
 	}
-	if got := ApprovedRun("R", Held{Command: "x", Dir: "../etc"}, "").Dir; got != "/workspace" {
+	if got := ApprovedRun("R", Held{Command: "x", Dir: "../etc"}, "", nil).Dir; got != "/workspace" {
 		t.Errorf("in %s", got)
 	}
 }

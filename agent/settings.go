@@ -140,8 +140,8 @@ func files(t Task, o Offers) []sandbox.File {
 	}
 }
 
-// environment is set for the CLI and everything it starts, in addition to the container's.
-func environment(key string) []string {
+// environment is set for the CLI and everything it starts, in addition to the container's. Zone is the room's time zone.
+func environment(key string, zone *time.Location) []string {
 	return append(sandbox.Outward(),
 		"HOME="+home,
 		"LANG=C.UTF-8",
@@ -156,6 +156,7 @@ func environment(key string) []string {
 		"GEMINI_CLI_SYSTEM_DEFAULTS_PATH="+settingsFile,
 		"NODE_COMPILE_CACHE="+compileCache,
 		"SANDBOX=1", // it is in a sandbox: do not create another
+		"TZ="+zone.String(),
 	)
 }
 
@@ -190,7 +191,7 @@ func (t Task) needed() []byte {
 // runSpec returns everything the container needs to start t.
 func runSpec(t Task, key string, o Offers) sandbox.RunSpec {
 	spec := sandbox.RunSpec{
-		ID: t.Run, Argv: command(t), Env: environment(key), Dir: workDir,
+		ID: t.Run, Argv: command(t), Env: environment(key, t.Zone), Dir: workDir,
 		Files: files(t, o),
 		// A fast exit leaves it behind, and the next start would wait twelve seconds for it.
 		Remove:  []string{dotGemini + "/projects.json.lock"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"matrix-tui/sandbox"
 )
@@ -40,6 +41,7 @@ func TestWarmKey(t *testing.T) {
 		"session":     {func(t *Task) { t.Session = "other" }, false},
 		"resume":      {func(t *Task) { t.Resume = true }, false},
 		"model":       {func(t *Task) { t.Model = "other" }, false},
+		"zone":        {func(t *Task) { t.Zone = time.FixedZone("X", 0) }, false},
 		"approvals":   {func(t *Task) { t.Approvals = []string{"git push"} }, false},
 	} {
 		task := base
@@ -62,7 +64,7 @@ func TestRunSpec(t *testing.T) {
 	if err := spec.Check(); err != nil {
 		t.Error(err)
 	}
-	if !slices.Contains(spec.Env, "GEMINI_API_KEY=the placeholder") || !slices.Contains(spec.Env, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:3128/model") {
+	if !slices.Contains(spec.Env, "GEMINI_API_KEY=the placeholder") || !slices.Contains(spec.Env, "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:3128/model") || !slices.Contains(spec.Env, "TZ=UTC") {
 		t.Errorf("environment: %q", spec.Env)
 	}
 	seen := map[string]bool{}
@@ -145,5 +147,22 @@ func TestCheck(t *testing.T) {
 		if err := task.check(); err == nil || !strings.Contains(err.Error(), c.word) {
 			t.Errorf("check = %v, want … %s …", err, c.word)
 		}
+	}
+}
+
+// A parked run has told the model today's date: it ends when the room's day does.
+func TestParkedFor(t *testing.T) {
+	zone := time.FixedZone("X", 5*3600)
+	at := func(hour, minute int) time.Time { return time.Date(2026, 3, 14, hour, minute, 0, 0, zone).UTC() }
+	for _, c := range []struct {
+		now  time.Time
+		want time.Duration
+	}{{at(12, 0), 20 * time.Minute}, {at(23, 39), 20 * time.Minute}, {at(23, 45), 15 * time.Minute}, {at(24, 0), 20 * time.Minute}} {
+		if got := parkedFor(c.now, zone, 20*time.Minute); got != c.want {
+			t.Errorf("at %s for %s, want %s", c.now, got, c.want)
+		}
+	}
+	if got := parkedFor(at(4, 50), nil, 20*time.Minute); got != 10*time.Minute {
+		t.Errorf("without a zone for %s", got)
 	}
 }

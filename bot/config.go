@@ -43,18 +43,19 @@ type Config struct {
 
 	TokensPerDay     int64 // of a room; 0 = no limit
 	Fresh            policy.Freshness
-	Model            string        // a name, or what [models.Moves] describes
-	CodingTimeout    time.Duration // limit for one run of the agent
-	QuotaWait        time.Duration // how long a task waits for its model, in all
-	ExecutionTimeout time.Duration // how long a question stays open, from when it was sent
-	NotifyQuestion   bool          // questions mention the requester, and a reminder follows
-	NotifyComplete   bool          // results mention the requester and state what they cost
-	Debounce         time.Duration // messages of one person within this time are one task; 0: never
-	Archive          time.Duration // how long the journal keeps finished rows, as context
-	MaxParallel      int           // concurrent tasks, in all rooms together
-	UpdateWait       time.Duration // how long an update waits for running tasks
-	MediaMax         int64         // maximum size of one file in bytes, incoming and outgoing
-	AlertRoom        string        // room for alerts about the host; "": none, unless `!alerts here` sets one
+	Model            string         // a name, or what [models.Moves] describes
+	Zone             *time.Location // of rooms without one of their own
+	CodingTimeout    time.Duration  // limit for one run of the agent
+	QuotaWait        time.Duration  // how long a task waits for its model, in all
+	ExecutionTimeout time.Duration  // how long a question stays open, from when it was sent
+	NotifyQuestion   bool           // questions mention the requester, and a reminder follows
+	NotifyComplete   bool           // results mention the requester and state what they cost
+	Debounce         time.Duration  // messages of one person within this time are one task; 0: never
+	Archive          time.Duration  // how long the journal keeps finished rows, as context
+	MaxParallel      int            // concurrent tasks, in all rooms together
+	UpdateWait       time.Duration  // how long an update waits for running tasks
+	MediaMax         int64          // maximum size of one file in bytes, incoming and outgoing
+	AlertRoom        string         // room for alerts about the host; "": none, unless `!alerts here` sets one
 	Version          string
 	// Ready is called once, after the first batch of events is stored and before
 	// the bot does anything visible to others; its error stops the bot. It may be

@@ -14,7 +14,7 @@ import (
 )
 
 // Keys are the keys for Set, in the order in which they are shown.
-var Keys = []string{"allow", "block", "reply", "persona", "model", "timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes", "approvals", "memory_from"}
+var Keys = []string{"allow", "block", "reply", "persona", "model", "timezone", "timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes", "approvals", "memory_from"}
 
 // limitKeys are those under limits: whole numbers.
 var limitKeys = []string{"timeout_seconds", "question_minutes", "tokens_per_day", "session_daily_hour", "session_idle_minutes"}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the host may lack it
 )
 
 func TestStale(t *testing.T) {

@@ -44,6 +44,8 @@ type Room struct {
 	Persona string
 	// Model is the agent's model; "" means the one in the settings.
 	Model string
+	// Zone is the room's time zone; nil means the host's.
+	Zone *time.Location
 	// Timeout bounds one run of the agent, QuestionTimeout how long a question waits for an answer once it is in the
 	// room; 0 means as in the settings.
 	Timeout, QuestionTimeout time.Duration

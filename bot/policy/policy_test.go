@@ -71,6 +71,10 @@ func TestParseRefuses(t *testing.T) {
 		"defaults: {persona: ./a.md}":                                           "is not a text file",
 		"defaults: {persona: .env}":                                             "is not a text file",
 		"defaults: {persona: .md}":                                              "is not a text file",
+		"defaults: {timezone: Mars/Olympus}":                                    `timezone: "Mars/Olympus" is not a time zone; use one like Europe/Berlin`,
+		"defaults: {timezone: Local}":                                           "is not a time zone",
+		"defaults: {timezone: ../localtime}":                                    "is not a time zone",
+		"defaults: {timezone: CET-1CEST}":                                       "is not a time zone",
 		"defaults: {persona: recovery-key}":                                     "is not a text file",
 		`defaults: {persona: 'a\b.md'}`:                                         "is not a text file",
 		"defaults: {model: --help}":                                             "is not a model name",
@@ -136,22 +140,29 @@ func TestSource(t *testing.T) {
 // A room inherits what it does not set.
 func TestRoom(t *testing.T) {
 	p, err := Parse([]byte(`
-defaults: {reply: all, persona: a.md, model: m, limits: {timeout_seconds: 60, question_minutes: 5}}
+defaults: {reply: all, persona: a.md, model: m, timezone: Pacific/Auckland, limits: {timeout_seconds: 60, question_minutes: 5}}
 rooms:
-  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, limits: {timeout_seconds: 61, tokens_per_day: 7}, memory_from: ["!none:x"]}
-  "!none:x": {persona: "", model: ""}
+  "!own:x": {reply: mention_only, persona: "p/b.txt", model: n, timezone: US/Pacific, limits: {timeout_seconds: 61, tokens_per_day: 7}, memory_from: ["!none:x"]}
+  "!none:x": {persona: "", model: "", timezone: ""}
   "!version12-without-server": {reply: off}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
+	zone := func(name string) *time.Location {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return zone
+	}
 	for id, want := range map[string]Room{
-		"!other:x":                  {DefaultApprovals, All, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
-		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, Freshness{}, nil, nil},
-		"!none:x":                   {DefaultApprovals, All, "", "", time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
-		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
+		"!other:x":                  {DefaultApprovals, All, "a.md", "m", zone("Pacific/Auckland"), time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
+		"!own:x":                    {DefaultApprovals, MentionOnly, "p/b.txt", "n", zone("US/Pacific"), 61 * time.Second, 5 * time.Minute, 7, []string{"!none:x"}, Freshness{}, nil, nil},
+		"!none:x":                   {DefaultApprovals, All, "", "", nil, time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
+		"!version12-without-server": {DefaultApprovals, Off, "a.md", "m", zone("Pacific/Auckland"), time.Minute, 5 * time.Minute, 0, nil, Freshness{}, nil, nil},
 	} {
-		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{})); diff != "" {
+		if diff := cmp.Diff(want, p.Room(id), cmp.AllowUnexported(Room{}), cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() && (a == nil) == (b == nil) })); diff != "" {
 			t.Errorf("%s: %s", id, diff)
 		}
 	}

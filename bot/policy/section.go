@@ -30,6 +30,7 @@ type section struct {
 	Reply      *string   `yaml:"reply"`
 	Persona    *string   `yaml:"persona"`
 	Model      *string   `yaml:"model"`
+	Timezone   *string   `yaml:"timezone"`
 	Limits     limits    `yaml:"limits"`
 	Approvals  *[]string `yaml:"approvals"`
 	MemoryFrom *[]string `yaml:"memory_from"`
@@ -93,6 +94,11 @@ func (s *section) over(r *Room, where string) error {
 			return fmt.Errorf("%s: model: %q is not a model name; use auto, pro, flash, or one like gemini-3.7-flash", where, *s.Model)
 		}
 		r.Model = *s.Model
+	}
+	if s.Timezone != nil {
+		if r.Zone, err = Zone(*s.Timezone); err != nil {
+			return fmt.Errorf("%s: timezone: %w", where, err)
+		}
 	}
 	if err := length(&r.Timeout, s.Limits.TimeoutSeconds, time.Second, maxTimeout); err != nil {
 		return fmt.Errorf("%s: limits: timeout_seconds: %w", where, err)

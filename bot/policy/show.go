@@ -58,6 +58,7 @@ func (s *section) says(key string) bool {
 		"reply":                s.Reply != nil,
 		"persona":              s.Persona != nil,
 		"model":                s.Model != nil,
+		"timezone":             s.Timezone != nil,
 		"timeout_seconds":      s.Limits.TimeoutSeconds != nil,
 		"question_minutes":     s.Limits.QuestionMinutes != nil,
 		"tokens_per_day":       s.Limits.TokensPerDay != nil,
@@ -91,6 +92,11 @@ func (r *Room) show(key string) string {
 		return word(r.Persona, "none")
 	case "model":
 		return word(r.Model, "as in the bot's settings")
+	case "timezone":
+		if r.Zone == nil {
+			return "as on the bot's host"
+		}
+		return code(r.Zone.String())
 	case "timeout_seconds":
 		return number(r.Timeout, time.Second)
 	case "question_minutes":

@@ -80,7 +80,7 @@ func (a *approval) run(ctx context.Context) (agent.Outcome, error) {
 	status := sandbox.RunStatus{State: sandbox.RunNone}
 	if rec.Approved.Container == a.container.ID {
 		held := agent.Held{Command: rec.HeldCommand, Dir: rec.HeldDir}
-		_, err := a.container.StartRun(ctx, agent.ApprovedRun(id, held, gateway.Placeholder))
+		_, err := a.container.StartRun(ctx, agent.ApprovedRun(id, held, gateway.Placeholder, t.env.rules().Zone))
 		if err == nil {
 			crash.At("approved")
 			status, err = a.follow(ctx, id, output)

@@ -117,7 +117,7 @@ const maxRewritten = 1 << 20
 // enterStatus decides what is missing in status.md. If the file may have changed since the
 // last run, because the task has waited, its size is unknown.
 func (e ending) enterStatus(waited bool) {
-	rec, out, now := &e.t.rec, e.out, time.Now()
+	rec, out, now := &e.t.rec, e.out, time.Now().In(e.t.env.rules().Zone)
 	recall, answers := e.t.env.Recall, answersOf(e.t.exec)
 	task, outcome := recall.Conceal(e.t.text, answers), recall.ConcealOutcome(statusOutcome(out), answers)
 	var file sandbox.Watched

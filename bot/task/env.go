@@ -47,8 +47,9 @@ type Config struct {
 	// Runtime is the OCI runtime of the containers: see [sandbox.Spec].
 	Runtime string
 
-	Model            string // a setting, see [models.Models]
-	TokensPerDay     int64  // of a room; 0 = no limit
+	Model            string         // a setting, see [models.Models]
+	Zone             *time.Location // of rooms without one of their own
+	TokensPerDay     int64          // of a room; 0 = no limit
 	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
@@ -110,6 +111,7 @@ type Env struct {
 func (e *Env) rules() policy.Room {
 	r := e.Policy.Room(e.ID)
 	r.Model = cmp.Or(r.Model, e.Model)
+	r.Zone = cmp.Or(r.Zone, e.Zone, time.UTC)
 	r.Tokens = cmp.Or(r.Tokens, e.TokensPerDay)
 	r.Fresh = r.Fresh.Or(e.Fresh)
 	r.Timeout = cmp.Or(r.Timeout, e.CodingTimeout)

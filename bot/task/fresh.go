@@ -10,7 +10,8 @@ import (
 // a new one, like after !new. The session stays while a question is open, because the answer continues it.
 func (t *Task) freshen(ctx context.Context) error {
 	env := t.env
-	rule := env.rules().Fresh
+	rules := env.rules()
+	rule := rules.Fresh
 	if !rule.Set() || t.rec.Compact || env.Store.Session(env.ID) == "" {
 		return nil
 	}
@@ -22,7 +23,7 @@ func (t *Task) freshen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read when the session was last used: %w", err)
 	}
-	if !rule.Stale(used, time.Now()) {
+	if !rule.Stale(used, time.Now().In(rules.Zone)) {
 		return nil
 	}
 	env.Log.Info().Str("room", env.ID).Time("used", used).Msg("the session is stale: starting a new one")

@@ -43,7 +43,7 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 		settled = env.settled.take()
 	}
 	job := agent.Task{
-		Run: rec.Run, Session: rec.Session, Resume: rec.Resume, Model: rec.Model, Deadline: rec.Deadline,
+		Run: rec.Run, Session: rec.Session, Resume: rec.Resume, Model: rec.Model, Zone: rules.Zone, Deadline: rec.Deadline,
 		Forget: settled, Attached: attached, Stop: a.stop.now.Done(), Approvals: rules.Approvals,
 	}
 	if !attached { // otherwise the setting may have changed since

@@ -130,12 +130,12 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
 func (e *Env) nextTask() (job agent.Task, like string) {
 	rules, session := e.rules(), e.Store.Session(e.ID)
 	model, _ := e.Models.Now(rules.Model)
-	job = agent.Task{Session: session, Resume: session != "", Model: model.Name, Approvals: rules.Approvals}
+	job = agent.Task{Session: session, Resume: session != "", Model: model.Name, Zone: rules.Zone, Approvals: rules.Approvals}
 	job.Files = workspaceFiles("")
 	for i := range job.Files {
 		job.Files[i].New = true
 	}
-	return job, fmt.Sprintf("%s %s %s", session, model.Name, strings.Join(rules.Approvals, "\n"))
+	return job, fmt.Sprintf("%s %s %s %s", session, model.Name, rules.Zone, strings.Join(rules.Approvals, "\n"))
 }
 
 // errBusy: nothing has to be started for the next task, because it is there, or because the host has better things to do.

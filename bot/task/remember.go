@@ -91,10 +91,10 @@ func (s settlement) learn(ctx context.Context) {
 
 // observed is what there is to learn from a task.
 func observed(t *Task) recall.Task {
-	rec, e := &t.rec, t.exec
+	rec, e, zone := &t.rec, t.exec, t.env.rules().Zone // the agent and people name days by it
 	out := recall.Task{
 		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: Localpart(AskerOf(*rec)), Session: rec.Session,
-		Before: taskBefore(t), Began: e.CreatedAt, Ended: e.UpdatedAt, Success: e.State == agent.Done, Result: rec.Result,
+		Before: taskBefore(t), Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == agent.Done, Result: rec.Result,
 	}
 	out.Said = append(out.Said, recall.Said{Event: rec.Event, By: out.By, Text: t.text})
 	for _, said := range rec.Said {

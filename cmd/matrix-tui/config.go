@@ -32,7 +32,7 @@ type Config struct {
 
 	ModelTools ModelTools `env:"MODEL_TOOLS" envDefault:"url_context" right:"none, or a comma-separated list of google_search, url_context, google_maps and code_execution"`
 
-	SessionHour *Hour `env:"SESSION_DAILY_HOUR" right:"an hour of the day from 0 to 23, in this host's time zone, such as 4"`
+	SessionHour *Hour `env:"SESSION_DAILY_HOUR" right:"an hour of the day from 0 to 23, such as 4"`
 	SessionIdle Span  `env:"SESSION_IDLE" right:"a time from 1s to 8760h, such as 30m or 6h (0 = never)"`
 
 	WarmAgents *Agents `env:"WARM_AGENTS" right:"a whole number from 0 (none) to 64, such as 4"`

@@ -61,7 +61,7 @@ func (s store) park(order Parking, self []string) (answer Answer, err error) {
 		return answer, err
 	}
 	defer gate.Close()
-	rec := parkedRecord{Key: order.Key, Until: waitUntil(time.Now().In(zone()), order.For), Facts: order.Facts}
+	rec := parkedRecord{Key: order.Key, Until: time.Now().Add(order.For), Facts: order.Facts}
 	answer.Until = rec.Until
 	if old := (parkedRecord{}); s.usable(order.Key, &old) {
 		old.Until, answer.Existed = rec.Until, true
@@ -84,26 +84,6 @@ func (s store) park(order Parking, self []string) (answer Answer, err error) {
 		return answer, errors.Join(err, s.discard())
 	}
 	return answer, nil
-}
-
-// waitUntil returns when a parked run is discarded: after d, or at midnight.
-func waitUntil(now time.Time, d time.Duration) time.Time {
-	year, month, day := now.Date()
-	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, now.Location())
-	if end := now.Add(d); end.Before(midnight) {
-		return end
-	}
-	return midnight
-}
-
-// zone returns the container's time zone. [time.Local] is what it was when this process began.
-func zone() *time.Location {
-	if data, err := os.ReadFile("/etc/localtime"); err == nil && os.Getenv("TZ") == "" {
-		if loc, err := time.LoadLocationFromTZData("", data); err == nil {
-			return loc
-		}
-	}
-	return time.Local
 }
 
 // parkedUntil returns when the parked run ends on its own, or zero if none is parked.

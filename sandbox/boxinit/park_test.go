@@ -177,16 +177,6 @@ func TestParkedEnds(t *testing.T) {
 	}
 }
 
-func TestWaitUntil(t *testing.T) {
-	zone := time.FixedZone("X", 5*3600)
-	at := func(hour, minute int) time.Time { return time.Date(2026, 3, 14, hour, minute, 0, 0, zone) }
-	for _, c := range []struct{ now, want time.Time }{{at(12, 0), at(12, 20)}, {at(23, 39), at(23, 59)}, {at(23, 45), at(24, 0)}} {
-		if got := waitUntil(c.now, 20*time.Minute); !got.Equal(c.want) {
-			t.Errorf("at %s until %s", c.now, got)
-		}
-	}
-}
-
 func TestFactsBound(t *testing.T) {
 	dir := t.TempDir()
 	facts := Facts{Tree: dir, Contents: []string{"GEMINI.md"}}

@@ -80,8 +80,7 @@ type Parking struct {
 	Run RunSpec
 	// Key stands for everything that the run is started with. A digest, for example.
 	Key string
-	// For is how long the run waits at most. It is discarded then, and at midnight in the container's time zone, because
-	// a command may tell a model the date.
+	// For is how long the run waits at most. It is discarded then.
 	For time.Duration
 	// Facts are what must not have changed when the run is used.
 	Facts Facts
