@@ -89,7 +89,7 @@
 // Refused requests (400 INVALID_ARGUMENT unless stated):
 //
 //	calls and responses do not pair up      google-gemini/gemini-cli#16543, #16437, #6638    TestHistories; agent TestRealSession, TestRealQuestion, TestRealApproval
-//	results sent twice by --resume          google-gemini/gemini-cli#29365                   agent TestRealSession; scripts first, ask, approve
+//	results sent twice by --resume          google-gemini/gemini-cli#29365                   agent TestRealSession, TestRealRemember; scripts backup, progress, reboot
 //	turns out of order                      google-gemini/gemini-cli#16984, #5443            TestHistories
 //	no signature in the current turn        QwenLM/qwen-code#1202, RooCodeInc/Roo-Code#10331 TestHistories, TestCallsComeBack
 //	no parts, or an empty text alone        stackblitz-labs/bolt.diy#1714                    TestHistories
@@ -103,9 +103,9 @@
 //
 // Answers that are not text:
 //
-//	finish reasons, also without content    https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script odd-answers
-//	blocked prompts, thoughts only          https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText
-//	parallel calls, one signature           https://ai.google.dev/gemini-api/docs/thought-signatures  TestCallsComeBack; script parallel
+//	finish reasons, also without content    https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script model-answers
+//	blocked prompts, thoughts only          https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script model-answers
+//	parallel calls, one signature           https://ai.google.dev/gemini-api/docs/thought-signatures  TestCallsComeBack; script model-answers
 //	usage in each chunk, with thoughts      https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script usage
-//	a stream that stops in mid-chunk        google-gemini/gemini-cli (mid-stream retries)    TestFailures; script model-trouble
+//	a stream that stops in mid-chunk        google-gemini/gemini-cli (mid-stream retries)    TestFailures; script model-answers
 package agenttest

@@ -54,5 +54,8 @@
 // device that can really receive keys. `refuse`, `refused`, `hold`, `held`, `release` and `deviceless` are verbs of the
 // proxy as well.
 //
+// A request that the model refuses, as Google's API would, fails the script at once, unless the script said before, with
+// `model-refuses REGEXP`, that it will come.
+//
 // The package never looks into the bot's memory, and shares no code with it except the names of containers.
 package bottest
