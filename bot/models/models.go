@@ -123,7 +123,7 @@ func (m *Models) Choose(ctx context.Context, setting string) (name string, err e
 			continue
 		}
 		var r *gemini.Refusal
-		if passes := errors.As(err, &r) && (r.Kind == gemini.Network || r.Kind == gemini.Overload); passes {
+		if errors.As(err, &r) && r.Passes() {
 			err = again.Wait(ctx, err)
 		}
 		if err != nil {
