@@ -66,7 +66,15 @@ type Execution struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// MarshalJSON writes optional fields that are empty as null.
+// QuestionNumber returns the number of the open question in the task, from 1; 0 if there is none.
+func (e *Execution) QuestionNumber() int {
+	if e.State != WaitingForInput {
+		return 0
+	}
+	return len(e.Answers) + 1
+}
+
+// MarshalJSON writes optional fields that are empty as null, and the number of the open question.
 func (e Execution) MarshalJSON() ([]byte, error) {
 	type plain Execution
 	optional := func(text string) *string {
@@ -77,10 +85,11 @@ func (e Execution) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		plain
+		Number   int     `json:"question_number,omitempty"`
 		Question *string `json:"current_question"` // these replace those of the embedded struct
 		About    *string `json:"question_context"`
 		Error    *string `json:"error_message"`
-	}{plain(e), optional(e.CurrentQuestion), optional(e.QuestionContext), optional(e.ErrorMessage)})
+	}{plain(e), e.QuestionNumber(), optional(e.CurrentQuestion), optional(e.QuestionContext), optional(e.ErrorMessage)})
 }
 
 // Result is the output of an execution.
@@ -94,6 +103,7 @@ type Answer struct {
 	Answer   string `json:"answer"`
 	By       string `json:"by,omitempty"`    // user ID; "" by HTTP
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
+	Key      string `json:"key,omitempty"`   // identifies a request by HTTP that may be repeated, or ""
 }
 
 // ExecutionSpec is what an execution starts from.

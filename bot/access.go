@@ -28,26 +28,64 @@ func (b *Bot) query(ctx context.Context, room string, e event.Event) policy.Quer
 		q.Mentioned = true // what is not a message, such as a reaction, needs no mention
 		return q
 	}
-	text := taskText(m)
-	_, _, command := parseCommand(text)
-	q.Command = command || misspelt(text) != ""
 	if m.IsEdit() {
-		q.Mentioned = true // an edit matters only if the original was for the bot
+		q.Mentioned = true // an edit matters only if the original was for the bot, or if it mentions the bot now
 		return q
 	}
-	q.Mentioned = policy.Mentioned(m, b.UserID(), b.name()) || b.isToBot(ctx, room, m)
+	_, _, q.Command = parseCommand(taskText(m))
+	switch b.addressee(m) {
+	case policy.TheBot:
+		q.Mentioned = true
+	case policy.Nobody:
+		q.Mentioned = b.isToBot(ctx, room, m)
+	}
 	return q
 }
 
+// addressee returns whom a message addresses by name.
+func (b *Bot) addressee(m event.Message) policy.Addressee {
+	return policy.Addressed(m, b.UserID(), b.name())
+}
+
 // isToBot reports whether a message replies to one of the bot's messages or is in
-// a thread that one of them started.
+// a thread that one of them started, or that has a task.
 func (b *Bot) isToBot(ctx context.Context, room string, m event.Message) bool {
-	about := m.RelatesTo.About()
-	if about == "" {
+	for _, about := range []string{m.RelatesTo.ReplyTo(), m.RelatesTo.Thread()} {
+		if about == "" {
+			continue
+		}
+		if _, err := b.Journal.MessageOf(ctx, room, about); err == nil {
+			return true
+		}
+	}
+	root := m.RelatesTo.Thread()
+	if root == "" {
 		return false
 	}
-	_, err := b.Journal.MessageOf(ctx, room, about)
-	return err == nil
+	works, err := b.Journal.HasTaskInThread(ctx, room, root)
+	return err == nil && works
+}
+
+// understood notes in a message what depends on who the bot is: whether it is from another bot of this kind, and the
+// command that follows the bot's name, as in "@bot !stop".
+func (b *Bot) understood(e event.Event) event.Event {
+	m, ok := e.Message()
+	if !ok || b.isSelf(e.Sender) {
+		return e
+	}
+	if m.Automatic = e.Transaction != ""; m.Automatic {
+		e.Body.Message = &m
+	}
+	said := taskText(m)
+	if m.IsEdit() {
+		said = m.NewWords()
+	}
+	rest, named := policy.AfterName(said, b.UserID(), b.name())
+	if _, _, ok := commandWord(rest); named && ok {
+		m.Command = rest
+		e.Body.Message = &m
+	}
+	return e
 }
 
 // trim drops what an event says if its sender may not use the bot. What remains serves
@@ -61,8 +99,12 @@ func (b *Bot) trim(row state.Event) state.Event {
 		row.Encryption, row.Session, row.Distrust, row.Raw = event.Undecryptable, "", "", nil
 	case row.Status != state.Pending:
 		row.Body = event.Body{Member: row.Body.Member}
-	case row.Body.Message != nil: // the sender gets a pairing code
-		row.Body.Message = &event.Message{MsgType: row.Body.Message.MsgType}
+	case row.Body.Message != nil: // the sender gets a pairing code, or is told that the bot does not work for them
+		m := &event.Message{MsgType: row.Body.Message.MsgType}
+		if b.addressee(*row.Body.Message) == policy.TheBot {
+			m.Mentions = []string{b.UserID()}
+		}
+		row.Body.Message = m
 	}
 	return row
 }

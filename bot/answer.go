@@ -31,6 +31,10 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 		return r.bind(ctx, row, to.task.Key, taskText(m))
 	case isLate, isClosed:
 		return r.tooLate(ctx, row, *to.task, to.verdict)
+	case isStop:
+		return r.doStop(ctx, row, "")
+	case isUnclear:
+		return r.tell(ctx, row, "To run the command, reply `yes` to my question: a message of its own could be meant for somebody else.")
 	}
 	return r.ambiguous(ctx, row, to.among)
 }
@@ -90,7 +94,7 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 			given.Answer = task.FileAnswer(f, row.ID, given.Answer)
 		}
 	}
-	t, err := r.resume(ctx, key, given, row.ID)
+	t, err := r.resume(ctx, key, given, 0, row.ID)
 	var over *agent.TransitionError
 	switch {
 	case errors.Is(err, agent.ErrLimit):
@@ -102,8 +106,8 @@ func (r *room) bind(ctx context.Context, row state.Event, key, text string) erro
 }
 
 // resume stores an answer and continues the task: see [task.Env.Resume].
-func (r *room) resume(ctx context.Context, key string, given agent.Answer, closes ...string) (*task.Task, error) {
-	t, err := r.env.Resume(ctx, key, given, r.busy, closes...)
+func (r *room) resume(ctx context.Context, key string, given agent.Answer, number int, closes ...string) (*task.Task, error) {
+	t, err := r.env.Resume(ctx, key, given, number, r.busy, closes...)
 	if err != nil {
 		return t, err
 	}

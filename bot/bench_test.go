@@ -36,7 +36,7 @@ func BenchmarkMessage(b *testing.B) {
 	for b.Loop() {
 		e, err := decode.FromServer(raw)
 		got := classify(e, self, func(e event.Event) policy.Decision {
-			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Mentioned(*e.Body.Message, self, matrix.DisplayName)})
+			d := rules.Decide(policy.Query{Room: r.id, Sender: e.Sender, Owners: []string{"@ann:here"}, Mentioned: policy.Addressed(*e.Body.Message, self, matrix.DisplayName) == policy.TheBot})
 			return d
 		})
 		if err != nil || got != kindTask {

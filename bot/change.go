@@ -7,23 +7,104 @@ import (
 	"strings"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 	"matrix-tui/state/sentence"
 )
 
 // doEdit applies an edit to a task, or to a part of one, that has not started, or
-// to an answer that the run has not used yet.
+// to an answer that the run has not used yet. What becomes a command is done as one, and
+// what mentions the bot now is a task. The room is told if an edit comes too late.
 func (r *room) doEdit(ctx context.Context, row state.Event) error {
+	now, err := r.edited(ctx, row)
+	if err != nil {
+		return err
+	}
+	if c, _, command := parseCommand(taskText(now)); !command || c.run == nil {
+		return r.applyEdit(ctx, row, now)
+	}
+	own, err := r.withdrawEdited(ctx, row)
+	if err != nil {
+		return err
+	}
+	if !own && !r.mentions(ctx, row, now) {
+		return r.applyEdit(ctx, row, now)
+	}
+	row.Body.Message = &now
+	return r.doCommand(ctx, row)
+}
+
+// edited returns the message that an edit leaves, as far as the original is known.
+func (r *room) edited(ctx context.Context, row state.Event) (event.Message, error) {
+	m, _ := row.Message()
+	original, err := r.bot.event(ctx, r.id, m.RelatesTo.EventID)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return event.Message{}, fmt.Errorf("read edited message: %w", err)
+	}
+	first, _ := original.Message()
+	if original.Sender != row.Sender {
+		first = event.Message{MsgType: m.MsgType}
+	}
+	now, _ := first.Edited(m)
+	return now, nil
+}
+
+// mentions reports whether a message that did not address the bot does so after an edit, in a room where that matters.
+func (r *room) mentions(ctx context.Context, row state.Event, now event.Message) bool {
+	original, err := r.bot.Journal.Event(ctx, r.id, row.Relation().EventID)
+	first, ok := original.Message()
+	return err == nil && ok && original.Sender == row.Sender && !first.IsEdit() && original.Status != state.Pending &&
+		!r.bot.query(ctx, r.id, original.Event).Mentioned && r.bot.addressee(now) == policy.TheBot &&
+		r.bot.policy.Room(r.id).Reply.In(r.bot.mayBeAlone(r.id)) == policy.MentionOnly
+}
+
+// withdrawEdited withdraws a task that has not started, because an edit makes a command of it. It reports whether the edit
+// is of the sender's own task, which has no result yet.
+func (r *room) withdrawEdited(ctx context.Context, row state.Event) (own bool, err error) {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Relation().EventID)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read task: %w", err)
+	}
+	own = rec.Requester == row.Sender && rec.State != state.TaskDone && rec.State != state.TaskAnswered
+	if own && rec.State == state.TaskQueued {
+		err = r.withdraw(ctx, rec, row.Sender)
+	}
+	return own, err
+}
+
+// withdraw ends a task that has not started. The caller holds r.decisions.
+func (r *room) withdraw(ctx context.Context, rec state.Task, by string) error {
+	rec.StopBy, rec.Withdrawn = by, true
+	if err := r.env.Note(ctx, rec); err != nil {
+		return err
+	}
+	r.signalStop(rec.Key, "")
+	r.tasks.Wake()
+	return nil
+}
+
+// applyEdit is doEdit for what is no command now.
+func (r *room) applyEdit(ctx context.Context, row state.Event, now event.Message) error {
 	m, _ := row.Message()
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
 	target, words := m.RelatesTo.EventID, m.NewWords()
 	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
-	if err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender {
+	switch {
+	case err == nil && rec.State == state.TaskQueued && rec.Requester == row.Sender:
 		return r.rewrite(ctx, row, rec, words)
-	}
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
+	case err == nil && rec.State != state.TaskDone && rec.State != state.TaskAnswered && rec.Requester == row.Sender:
+		return r.tell(ctx, row, "I already work on what you wrote first. To change it, send `!steer` and what is different now.")
+	case err == nil:
+		return r.finish(ctx, row)
+	case !errors.Is(err, state.ErrNotFound):
 		return fmt.Errorf("read task: %w", err)
 	}
 	tasks, err := r.begun(ctx)
@@ -48,7 +129,31 @@ func (r *room) doEdit(ctx context.Context, row state.Event) error {
 		}
 		return r.amend(ctx, row, t, target, text)
 	}
+	if r.mentions(ctx, row, now) {
+		return r.enqueueEdited(ctx, row, now)
+	}
 	return r.finish(ctx, row)
+}
+
+// enqueueEdited makes a message a task that mentions the bot since it was edited. The caller holds r.decisions.
+func (r *room) enqueueEdited(ctx context.Context, row state.Event, now event.Message) error {
+	original, err := r.bot.event(ctx, r.id, row.Relation().EventID)
+	if err != nil {
+		return fmt.Errorf("read edited message: %w", err)
+	}
+	original.Body.Message = &now
+	rec, err := taskFrom(original)
+	if errors.Is(err, agent.ErrLimit) {
+		return r.tell(ctx, row, sentence.Text(err))
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.bot.Journal.EnqueueEdited(ctx, rec, row.ID); err != nil && !errors.Is(err, state.ErrFinished) {
+		return err
+	}
+	r.tasks.Wake()
+	return nil
 }
 
 // begun returns the tasks whose answers or added messages can still be edited:
@@ -110,30 +215,62 @@ func (r *room) rewritePart(ctx context.Context, row state.Event, rec state.Task,
 	return r.finish(ctx, row)
 }
 
-// doRedaction withdraws a task whose message was redacted before the task started.
+// doRedaction withdraws what no run has received of a redacted message: a task, a part of one, or an answer. The journal
+// forgets what the message said.
 func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	rec, err := r.bot.Journal.TaskOf(ctx, r.id, row.Redaction())
+	target := row.Redaction()
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
 	switch {
 	case err == nil && rec.State == state.TaskQueued:
-		rec.StopBy, rec.Withdrawn = row.Sender, true
-		if err := r.env.Note(ctx, rec); err != nil {
-			return err
-		}
-		r.signalStop(rec.Key, "")
-	case err != nil && !errors.Is(err, state.ErrNotFound):
-		return fmt.Errorf("read task: %w", err)
-	case err != nil: // not a task yet: the message's key is missing
-		one, err := r.bot.Journal.Event(ctx, r.id, row.Redaction())
-		if err == nil && one.Status == state.Pending && one.Undecrypted() {
-			err = r.finish(ctx, one)
-		}
-		if err != nil && !errors.Is(err, state.ErrNotFound) {
-			return err
-		}
+		err = r.withdraw(ctx, rec, row.Sender)
+	case errors.Is(err, state.ErrNotFound):
+		err = r.withdrawPart(ctx, target)
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw redacted message: %w", err)
+	}
+	one, err := r.bot.Journal.Event(ctx, r.id, target)
+	if err == nil && one.Status == state.Pending { // not a task yet: the message's key is missing
+		err = r.finish(ctx, one)
+	}
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	if err := r.bot.Journal.Redact(ctx, r.id, target); err != nil {
+		return err
 	}
 	return r.finish(ctx, row)
+}
+
+// deletedSay takes the place of what a run would have received.
+const deletedSay = "(This message was deleted before you received it. Ask again if you need it.)"
+
+// withdrawPart takes back a message that was added to a task, or the answer to its question, unless a run has received
+// it. The caller holds r.decisions.
+func (r *room) withdrawPart(ctx context.Context, target string) error {
+	tasks, err := r.begun(ctx)
+	if err != nil {
+		return err
+	}
+	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
+	if err != nil {
+		return err
+	}
+	for _, rec := range append(tasks, queued...) {
+		for i := rec.Given; i < len(rec.Said); i++ {
+			if rec.Said[i].Event != target {
+				continue
+			}
+			rec.Said[i].Text, rec.Said[i].File, rec.Said[i].Edited = deletedSay, false, false
+			return r.env.Note(ctx, rec)
+		}
+		if t := r.env.Task(rec); t.Given().Event == target && !t.Continued() {
+			return t.Amend(ctx, target, deletedSay)
+		}
+	}
+	return nil
 }
 
 // editOf returns the new text of a message that was edited before it was

@@ -10,6 +10,7 @@ import (
 	"matrix-tui/bot/text"
 	"matrix-tui/bot/update"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // command is one !word.
@@ -65,9 +66,9 @@ func parseCommand(text string) (c command, rest string, ok bool) {
 
 // commandWord returns the word after a leading ! and the rest of the message.
 func commandWord(text string) (word, rest string, ok bool) {
-	word, ok = strings.CutPrefix(strings.TrimSpace(text), "!")
-	if end := strings.IndexAny(word, " \t\r\n"); end >= 0 {
-		word, rest = word[:end], strings.TrimSpace(word[end:])
+	word, ok = strings.CutPrefix(strings.TrimFunc(text, event.IsBlank), "!")
+	if end := strings.IndexFunc(word, event.IsBlank); end >= 0 {
+		word, rest = word[:end], strings.TrimSpace(strings.TrimLeftFunc(word[end:], event.IsBlank))
 	}
 	return word, rest, ok && word != ""
 }

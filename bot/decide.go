@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
@@ -73,7 +74,7 @@ func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind,
 	if k != kindTask {
 		return k, to, nil
 	}
-	to, err = r.routeOf(ctx, row)
+	to, err = r.routeOf(ctx, row, alone)
 	to.alone = alone
 	if err == nil && to.verdict == isTask {
 		err = r.enqueue(ctx, row, alone)
@@ -86,6 +87,12 @@ func (r *room) kindOf(ctx context.Context, row state.Event, alone bool) (k kind,
 func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
 		return r.finish(ctx, row) // it was admitted as a possible answer only
+	}
+	switch looped, tell := r.inLoop(row.Event); {
+	case tell:
+		return r.tell(ctx, row, "We have answered each other "+strconv.Itoa(loopRounds)+" times in a row within seconds, as two bots do. I pause here until somebody else writes. If you are a person, send `!task` and what you want.")
+	case looped:
+		return r.finish(ctx, row)
 	}
 	return r.put(ctx, row, false)
 }
@@ -127,14 +134,16 @@ func (r *room) put(ctx context.Context, row state.Event, compact bool) error {
 	return nil
 }
 
-// classify applies the function classify with the room's policy. A message that
-// may answer an open question, or add a file to a task, needs no mention; routeOf
-// decides later whether it does.
+// classify applies the function classify with the room's policy. A message that may
+// answer an open question, stop a task or add a file to one needs no mention; routeOf
+// decides later whether it does that.
 func (r *room) classify(ctx context.Context, e event.Event, alone bool) kind {
 	hear := r.bot.hear(ctx, r.id, alone)
 	return classify(e, r.bot.UserID(), func(e event.Event) policy.Decision {
 		d := hear(e)
-		d.Reply = d.Reply || d.Heard && (r.couldAnswer(e) || r.couldJoin(ctx, e))
+		if d.Reason == policy.ReasonNotMentioned || d.Reason == policy.ReasonOff {
+			d.Reply = r.couldAnswer(e) || r.couldStop(e) || r.couldJoin(e)
+		}
 		return d
 	})
 }
@@ -168,6 +177,10 @@ func (r *room) doControl(ctx context.Context, row state.Event, k kind) error {
 		return r.tell(ctx, row, copyText)
 	case kindStranger:
 		return r.doStranger(ctx, row)
+	case kindInVain:
+		return r.doInVain(ctx, row)
+	case kindJoined:
+		return r.doJoined(ctx, row)
 	case kindInvite:
 		return r.doInvite(ctx, row)
 	case kindGreeting:

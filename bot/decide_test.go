@@ -61,7 +61,7 @@ func (d *deciding) says(id, sender, eventType, content string, after time.Durati
 // commit stores a pending event of the room.
 func (d *deciding) commit(raw string) {
 	d.t.Helper()
-	row := state.Event{Event: decoded(d.t, raw), Status: state.Pending}
+	row := state.Event{Event: d.bot.understood(decoded(d.t, raw)), Status: state.Pending}
 	row.Room = d.id
 	if _, err := d.bot.Journal.Commit(d.t.Context(), "", []state.Event{row}); err != nil {
 		d.t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"matrix-tui/bot/matrix"
-	"matrix-tui/bot/policy"
 	"matrix-tui/state/event"
 )
 
@@ -84,22 +83,5 @@ func TestMemberCounts(t *testing.T) {
 	b.members.Learn("!den", asked, 3)
 	if !b.mayBeAlone("!den") {
 		t.Error("a number from before the change was stored")
-	}
-}
-
-func TestAddress(t *testing.T) {
-	for _, c := range []struct {
-		reply policy.Reply
-		alone bool
-		want  string
-	}{
-		{"", false, "To give me a task, mention me (`bot`) or reply to me and say what you want done, in your own words."},
-		{"", true, "Tell me what you want done, in your own words. Once more people are here, mention me (`bot`) or reply to me."},
-		{policy.All, false, "Tell me what you want done, in your own words."},
-		{policy.MentionOnly, true, "To give me a task, mention me (`bot`) or reply to me and say what you want done, in your own words."},
-	} {
-		if got := address(c.reply, c.alone, "bot"); got != c.want {
-			t.Errorf("%q, alone %v: %s", c.reply, c.alone, got)
-		}
 	}
 }

@@ -19,6 +19,8 @@ const (
 	kindEdit                      // somebody else's message was edited
 	kindRedaction                 // somebody else's event was redacted
 	kindStranger                  // a message from an unknown user, who gets a pairing code
+	kindInVain                    // a message to the bot from somebody whom it does not work for in this room
+	kindJoined                    // somebody else has joined
 	kindUnsupported               // a type of message that we cannot process
 	kindUndecrypted               // its key is missing, or its device is not trusted
 	kindUndecryptable             // it will never be decrypted
@@ -52,6 +54,8 @@ func classify(e event.Event, self string, decide func(event.Event) policy.Decisi
 			return kindGreeting
 		case ok && user != self && (m.Membership == "leave" || m.Membership == "ban"):
 			return kindLeft
+		case ok && user != self && e.MembershipChange(user) == "join":
+			return kindJoined
 		}
 	case event.TypeEncrypted:
 		d := decide(e)
@@ -67,16 +71,20 @@ func classify(e event.Event, self string, decide func(event.Event) policy.Decisi
 			return kindRedaction
 		}
 	case event.TypeReaction:
-		if _, ok := e.Reaction(); ok && e.Sender != self && decide(e).Heard {
-			return kindReaction
+		if _, ok := e.Reaction(); ok && e.Sender != self {
+			if d := decide(e); d.Heard && d.Reason != policy.ReasonOwnerOnly {
+				return kindReaction
+			}
 		}
 	case event.TypeMessage, event.TypeSticker:
-		if m, ok := e.Message(); ok && e.Sender != self && m.MsgType != "m.notice" && m.MsgType != event.MsgVerification {
+		if m, ok := e.Message(); ok && e.Sender != self && !m.Automatic && m.MsgType != "m.notice" && m.MsgType != event.MsgVerification {
 			switch d := decide(e); {
 			case d.Heard && d.Reply:
 				return classifyMessage(m)
 			case d.Pair:
 				return kindStranger
+			case d.Told && !m.IsEdit():
+				return kindInVain
 			}
 		}
 	}
@@ -108,8 +116,11 @@ func classifyMessage(m event.Message) kind {
 }
 
 // taskText returns what a person wrote, without the quote that older clients put
-// before a reply. For a file it returns the caption.
+// before a reply. For a file it returns the caption, and of a command that follows the bot's name only the command.
 func taskText(m event.Message) string {
+	if m.Command != "" {
+		return m.Command
+	}
 	body := m.Body
 	if m.IsFile() {
 		body = m.Caption()

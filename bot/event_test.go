@@ -73,7 +73,7 @@ func TestClassify(t *testing.T) {
 		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, kindArchive},
 		{"our join", member(self, self, "join", "invite"), kindGreeting},
 		{"our new name", member(self, self, "join", "join"), kindArchive},
-		{"somebody's join", member("@ann:here", "@ann:here", "join", ""), kindArchive},
+		{"somebody's join", member("@ann:here", "@ann:here", "join", ""), kindJoined},
 		{"somebody's leave", member("@ann:here", "@ann:here", "leave", "join"), kindLeft},
 		{"a tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","state_key":"","content":{}}`, kindTombstone},
 		{"a false tombstone", `{"event_id":"$1","type":"m.room.tombstone","sender":"@ann:here","content":{}}`, kindArchive},

@@ -1,16 +1,13 @@
 package bot
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
-	"matrix-tui/state/event"
 )
 
 func fileRow(t *testing.T, eventType, content string) state.Event {
@@ -54,37 +51,6 @@ func TestFileAnswer(t *testing.T) {
 	}
 	if _, ok := fileOf(fileRow(t, "m.room.message", `{"msgtype":"m.text","body":"this one"}`).Event); ok {
 		t.Error("a text is a file")
-	}
-}
-
-// A file joins the task before it, even in a room where the bot must be mentioned.
-func TestFileJoins(t *testing.T) {
-	at := time.UnixMilli(1_000_000)
-	b := &Bot{Config: Config{Debounce: time.Second}, tasks: &task.Deps{Config: task.Config{Debounce: time.Second}}}
-	r := newRoom(b, "!den:here")
-	r.setCurrent(r.env.Work(t.Context(), state.Task{Key: "k", Requester: "@ann:here", Seq: 4, Time: at}))
-	said := func(sender, content string, after time.Duration) event.Event {
-		return decoded(t, fmt.Sprintf(`{"event_id":"$2","type":"m.room.message","sender":%q,"origin_server_ts":%d,"content":%s}`,
-			sender, at.Add(after).UnixMilli(), content))
-	}
-	const image = `{"msgtype":"m.image","body":"a.png"}`
-	for _, c := range []struct {
-		name  string
-		event event.Event
-		want  bool
-	}{
-		{"right behind", said("@ann:here", image, 900*time.Millisecond), true},
-		{"later", said("@ann:here", image, 1100*time.Millisecond), false},
-		{"of somebody else", said("@bob:here", image, 0), false},
-		{"a text", said("@ann:here", `{"msgtype":"m.text","body":"a"}`, 0), false},
-	} {
-		if got := r.couldJoin(t.Context(), c.event); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-	b.Debounce = 0
-	if r.couldJoin(t.Context(), said("@ann:here", image, 0)) {
-		t.Error("it joins without debounce")
 	}
 }
 

@@ -31,11 +31,7 @@ func (e *notJoinedError) Unwrap() error { return e.err }
 
 // address explains how to give the bot a task in the room. alone says that it and one other person are the only members.
 func (r *room) address(alone bool) string {
-	return address(r.bot.policy.Room(r.id).Reply, alone, r.bot.name())
-}
-
-func address(reply policy.Reply, alone bool, name string) string {
-	return text.Address(reply.In(alone) == policy.MentionOnly, reply.In(false) == policy.MentionOnly, name)
+	return text.Address(r.bot.policy.Room(r.id).Reply.In(alone) == policy.MentionOnly, r.bot.name())
 }
 
 // doGreeting greets a room that the bot has joined, or sends a pairing code if it is
@@ -49,7 +45,7 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 	if _, err := r.inherit(ctx); r.refusal.again("predecessor "+row.ID, err) {
 		return err
 	}
-	alone, err := r.bot.isAlone(ctx, r.id)
+	alone, err := r.willBeAlone(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,6 +62,39 @@ func (r *room) doGreeting(ctx context.Context, row state.Event) error {
 		}
 	})
 	return r.finish(ctx, row)
+}
+
+// willBeAlone reports whether the bot and one other person are the room's only members if everybody who is invited joins.
+func (r *room) willBeAlone(ctx context.Context) (bool, error) {
+	alone, err := r.bot.isAlone(ctx, r.id)
+	if err != nil || !alone {
+		return false, err
+	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	invited, err := r.bot.account.Invited(call, r.id)
+	if err != nil && matrix.Temporary(err) {
+		return false, fmt.Errorf("list invited members: %w", err)
+	}
+	return invited == 0, nil
+}
+
+// doJoined tells a room, once, that a mention is needed from now on: a third person has joined.
+func (r *room) doJoined(ctx context.Context, row state.Event) error {
+	txn := task.Hash(r.id) + "-group"
+	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+		return errors.Join(err, r.finish(ctx, row))
+	}
+	alone, err := r.bot.isAlone(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	members, _ := r.bot.members.Of(r.id)
+	if reply := r.bot.policy.Room(r.id).Reply; alone || members != 3 || reply.In(true) == reply.In(false) {
+		return r.finish(ctx, row)
+	}
+	m := matrix.Notice("There are several of you now. " + r.address(false) + " I ignore everything else.")
+	return r.reply(ctx, []state.Message{r.out(state.KindReply, txn, m)}, row.ID)
 }
 
 // doLeft leaves the room if the bot is its only remaining member. If the room has a

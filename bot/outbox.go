@@ -119,6 +119,7 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 			return err
 		}
 		crashAfter(row, "marked")
+		o.room.noteSent(row)
 		if row.Kind == state.KindQuestion {
 			return o.room.checkWaiting(ctx, row.Task)
 		}
@@ -221,14 +222,31 @@ func crashAfter(m state.Message, point string) {
 	}
 }
 
+// noteSent notes that a message was sent just now.
+func (r *room) noteSent(m state.Message) {
+	if m.Kind == state.KindFinal {
+		r.mu.Lock()
+		r.loop.answer(time.Now())
+		r.mu.Unlock()
+	}
+}
+
 // noteAnswered records a message of this account that is not in the journal, if it
 // finished an event: a result, or a reply by tell. That happens only after the state
 // directory was restored from a backup. Events since the backup arrive again, and those
 // that were handled must not be handled twice: see [state.Journal.Answered].
 func (b *Bot) noteAnswered(ctx context.Context, e event.Event) error {
-	switch _, kind, _ := state.KindOfTxn(e.Transaction); kind {
+	key, kind, _ := state.KindOfTxn(e.Transaction)
+	switch kind {
 	case state.KindFinal, state.KindTooLarge, state.KindReply:
-		return b.Journal.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Type: e.Type, Content: json.RawMessage("{}"), Event: e.ID, Status: state.Sent})
+	default:
+		return nil
 	}
-	return nil
+	if err := b.Journal.Queue(ctx, state.Message{Txn: e.Transaction, Room: e.Room, Kind: kind, Type: e.Type, Content: json.RawMessage("{}"), Event: e.ID, Status: state.Sent}); err != nil {
+		return err
+	}
+	if kind == state.KindReply {
+		return nil
+	}
+	return b.room(e.Room).env.FinishAnswered(ctx, key)
 }

@@ -42,6 +42,18 @@ func (r *room) codeFor(user string) ([]state.Message, error) {
 	return []state.Message{r.out(state.KindPairing, task.Hash(r.id+"\x00"+code)+"-code", told)}, nil
 }
 
+// doInVain tells somebody who addresses the bot that it does not work for them in this room, once a day and room.
+func (r *room) doInVain(ctx context.Context, row state.Event) error {
+	said := "I don't work for you in this room. My owners decide who may use me."
+	if r.bot.mayUse(r.id, row.Sender, false).Heard {
+		said = "In this room I only work for my owners."
+	}
+	n := matrix.Notice(said)
+	n.RelatesTo = relate(originOf(row), row.ID)
+	txn := task.Hash(r.id+"\x00"+row.Time.UTC().Format(time.DateOnly)) + "-vain"
+	return r.reply(ctx, []state.Message{r.out(state.KindReply, txn, n)}, row.ID)
+}
+
 // stranger returns the unknown user with whom this room is a direct chat, or "".
 func (r *room) stranger() string {
 	user := r.bot.direct.User(r.id)

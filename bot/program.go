@@ -104,10 +104,17 @@ func (b *Bot) Execution(id string) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// Reply is a program's answer to the question of an execution.
+type Reply struct {
+	Answer   string
+	Question int    // the number of the question, from 1; 0 is the open one
+	Key      string // identifies a request that may be repeated; "" is none
+}
+
 // Resume answers the question of an execution and returns the execution. It returns
-// ErrNoExecution for an unknown ID, an *agent.TransitionError if the execution is
-// not waiting, and agent.ErrLimit for an answer that is empty or too long.
-func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, error) {
+// ErrNoExecution for an unknown ID, an *agent.TransitionError if the execution is not
+// waiting for that answer, and agent.ErrLimit for an answer that is empty or too long.
+func (b *Bot) Resume(ctx context.Context, id string, reply Reply) (json.RawMessage, error) {
 	if !b.isOpen.Load() {
 		return nil, errStarting
 	}
@@ -126,7 +133,11 @@ func (b *Bot) Resume(ctx context.Context, id, answer string) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := b.room(rec.Room).resume(ctx, rec.Key, agent.Answer{Answer: strings.TrimSpace(answer)})
+	given := agent.Answer{Answer: strings.TrimSpace(reply.Answer)}
+	if reply.Key != "" {
+		given.Key = task.Hash(reply.Key)
+	}
+	t, err := b.room(rec.Room).resume(ctx, rec.Key, given, reply.Question)
 	if err != nil {
 		return nil, err
 	}

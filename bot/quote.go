@@ -27,6 +27,9 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 		row.Event = fetched.Event
 		quoted, ok = saidIn(row.Event)
 	}
+	if err == nil && ok {
+		quoted, err = r.newest(ctx, row, quoted)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +49,38 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 			return nil, err
 		}
 		if line, ok := saidIn(older.Event); ok {
+			if line, err = r.newest(ctx, older, line); err != nil {
+				return nil, err
+			}
 			q.Before = append(q.Before, line)
 		}
 	}
 	return q, nil
+}
+
+// newest returns what a message says after its sender's newest edit.
+func (r taskRoom) newest(ctx context.Context, row state.Event, said workspace.Message) (workspace.Message, error) {
+	edit, err := r.bot.Journal.LastEdit(ctx, row.Room, row.ID, row.Sender)
+	if err == nil {
+		edit, err = r.bot.decrypted(ctx, edit)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		return said, nil
+	}
+	if err != nil {
+		return said, fmt.Errorf("read edit: %w", err)
+	}
+	first, _ := row.Message()
+	last, _ := edit.Message()
+	now, ok := first.Edited(last)
+	if !ok {
+		return said, nil
+	}
+	row.Body.Message = &now
+	if again, ok := saidIn(row.Event); ok {
+		return again, nil
+	}
+	return said, nil
 }
 
 // fetch requests an event that is not in the journal from the homeserver. It returns

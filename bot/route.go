@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -22,6 +23,8 @@ const (
 	isClosed            // to a question whose task has ended
 	isAmbiguous         // to one of several open questions
 	isPart              // of the task that is running or next
+	isStop              // of the sender's running task
+	isUnclear           // a plain "yes" while a command waits for approval
 )
 
 // route says where a message goes.
@@ -33,9 +36,10 @@ type route struct {
 }
 
 // routeOf decides what a new message is. A reply to a question, or a message in its
-// thread, answers it, whoever wrote it; so does the next plain message of the person
-// who requested the task. The caller holds r.decisions.
-func (r *room) routeOf(ctx context.Context, row state.Event) (route, error) {
+// thread, answers it, whoever wrote it; so does the next message of the person who
+// requested the task, if it mentions the bot or needs no mention in this room. A message
+// to somebody else answers nothing. The caller holds r.decisions.
+func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route, error) {
 	m, ok := row.Message()
 	if !ok {
 		return route{}, nil
@@ -43,26 +47,28 @@ func (r *room) routeOf(ctx context.Context, row state.Event) (route, error) {
 	if _, _, command := parseCommand(taskText(m)); command {
 		return route{}, nil // only !task gets here
 	}
+	to := r.bot.addressee(m)
+	if to == policy.Others {
+		return route{}, nil
+	}
+	if r.couldStop(row.Event) {
+		return route{verdict: isStop}, nil
+	}
 	if waiting, err := r.inThread(ctx, row); err != nil {
 		return route{}, err
 	} else if waiting != nil {
 		return route{verdict: isAnswer, task: waiting}, nil
 	}
-	if about := m.RelatesTo.About(); about != "" {
-		told, err := r.bot.Journal.MessageOf(ctx, r.id, about)
-		if err != nil && !errors.Is(err, state.ErrNotFound) {
-			return route{}, fmt.Errorf("look up message: %w", err)
-		}
-		if err != nil || told.Kind != state.KindReply { // a reply to one of our notices counts as a plain message
-			return r.routeTo(ctx, about)
-		}
+	if found, plain, err := r.related(ctx, m.RelatesTo); err != nil || !plain {
+		return found, err
 	}
 	if key, err := r.joins(ctx, row); err != nil {
 		return route{}, err
 	} else if key != "" {
 		return route{verdict: isPart}, nil
 	}
-	if r.bot.waits.Count(r.id) == 0 {
+	needsMention := r.bot.policy.Room(r.id).Reply.In(alone) != policy.All
+	if r.bot.waits.Count(r.id) == 0 || needsMention && to != policy.TheBot {
 		return route{}, nil
 	}
 	tasks, err := r.bot.Journal.WaitingIn(ctx, r.id)
@@ -86,9 +92,36 @@ func (r *room) routeOf(ctx context.Context, row state.Event) (route, error) {
 	case 0:
 		return route{}, nil
 	case 1:
+		if own[0].HeldCommand != "" && task.IsYes(taskText(m)) && to != policy.TheBot {
+			return route{verdict: isUnclear, task: &own[0]}, nil
+		}
 		return route{verdict: isAnswer, task: &own[0]}, nil
 	}
 	return route{verdict: isAmbiguous, among: own}, nil
+}
+
+// related decides about a message by what it replies to, or else by the root of its thread. plain means that it counts as
+// any other message.
+func (r *room) related(ctx context.Context, rel event.Relation) (to route, plain bool, err error) {
+	if about := rel.ReplyTo(); about != "" {
+		told, err := r.bot.Journal.MessageOf(ctx, r.id, about)
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return route{}, false, fmt.Errorf("look up message: %w", err)
+		}
+		if err != nil || told.Kind != state.KindReply { // a reply to one of our notices counts as a plain message
+			to, err = r.routeTo(ctx, about)
+			return to, false, err
+		}
+	}
+	root := rel.Thread()
+	if root == "" {
+		return route{}, true, nil
+	}
+	to, err = r.routeTo(ctx, root)
+	if to.verdict != isAnswer {
+		to = route{} // once the question is answered, its thread is like any other
+	}
+	return to, false, err
 }
 
 // routeTo decides about a message that replies to an event or is in its thread.

@@ -2,9 +2,8 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
@@ -57,40 +56,33 @@ func (r *room) steer(ctx context.Context, target state.Task, row state.Event, sa
 }
 
 // joins returns the key of the task that a message becomes a part of, or "". That
-// is the current task, or else the next one, if the same person sent it just before
+// is the current task, or else one in the queue, if the same person sent it just before
 // and the agent has not done anything yet.
 func (r *room) joins(ctx context.Context, row state.Event) (key string, err error) {
 	if r.bot.Debounce <= 0 || !row.Spoken() {
 		return "", nil
 	}
-	if t := r.currentTask(); t != nil {
-		if !t.Takes(row) {
-			return "", nil
-		}
-		return t.Key(), nil
+	current := r.currentTask()
+	if current != nil && current.Takes(row) {
+		return current.Key(), nil
 	}
-	next, err := r.bot.Journal.NextTask(ctx, r.id)
-	if errors.Is(err, state.ErrNotFound) || err == nil && next.State != state.TaskQueued {
-		return "", nil
-	}
+	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
 	if err != nil {
-		return "", fmt.Errorf("look up next task: %w", err)
+		return "", fmt.Errorf("read queued tasks: %w", err)
 	}
-	if !r.env.Task(next).Joins(row) {
-		return "", nil
+	for _, one := range slices.Backward(queued) {
+		if (current == nil || one.Key != current.Key()) && r.env.Task(one).Joins(row) {
+			return one.Key, nil
+		}
 	}
-	return next.Key, nil
+	return "", nil
 }
 
-// couldJoin reports whether a new event is a file that would join a task. Such a
+// couldJoin reports whether a new event is a file, which may join a task that its sender's words before it make. Such a
 // file needs no mention, because nobody mentions the bot in each of several files.
-func (r *room) couldJoin(ctx context.Context, e event.Event) bool {
+func (r *room) couldJoin(e event.Event) bool {
 	m, ok := e.Message()
-	if !ok || !m.IsFile() {
-		return false
-	}
-	key, err := r.joins(ctx, state.Event{Event: e, Seq: math.MaxInt64})
-	return err == nil && key != ""
+	return ok && m.IsFile() && r.bot.Debounce > 0
 }
 
 // join adds a message to the task that it joins; it returns false if there is no
@@ -107,7 +99,7 @@ func (r *room) join(ctx context.Context, row state.Event, text string) (bool, er
 	if target.State != state.TaskQueued && target.State != state.TaskRunning {
 		return false, nil
 	}
-	if t := r.currentTask(); t != nil {
+	if t := r.currentTask(); t != nil && t.Key() == key {
 		t.Took(row.Time)
 	}
 	return true, r.steer(ctx, target, row, state.Said{By: row.Sender, Text: text, Event: row.ID, Joined: true, At: row.Time})

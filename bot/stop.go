@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
+	"matrix-tui/bot/policy"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
+	"matrix-tui/state/event"
 )
 
 // stopKey is the reaction that stops a task.
@@ -199,8 +202,35 @@ func (r *room) ahead(ctx context.Context, current *task.Work) (rec state.Task, e
 	return rec, nil
 }
 
-// doStop runs !stop: it stops the task that the message replies to, directly or
-// through one of the task's messages, or else the one that toStop picks.
+// ofThread returns those candidates whose thread has this root: an event in the thread asked for them, or the root is
+// their event or one of our messages about them.
+func (r *room) ofThread(ctx context.Context, all []candidate, root string) ([]candidate, error) {
+	at, _, err := r.taskOf(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(c candidate) bool {
+		return c.task.Thread != root && (at == nil || c.task.Key != at.Key)
+	}), nil
+}
+
+// stopWords are what people write, alone in a message, to stop a task that is running.
+var stopWords = strings.Fields("stop cancel halt abort stopp abbrechen annuler arrête arrete cancelar para detener ferma annulla стоп отмена 停止 取消")
+
+// couldStop reports whether a message is a word that stops the sender's running task.
+func (r *room) couldStop(e event.Event) bool {
+	m, ok := e.Message()
+	if !ok || m.IsFile() || m.IsEdit() {
+		return false
+	}
+	said, _ := policy.AfterName(taskText(m), r.bot.UserID(), r.bot.name())
+	word := strings.ToLower(strings.TrimFunc(said, func(c rune) bool { return event.IsBlank(c) || unicode.IsPunct(c) }))
+	t := r.currentTask()
+	return t != nil && slices.Contains(stopWords, word) && t.Requester() == e.Sender
+}
+
+// doStop runs !stop: it stops the task that the message replies to, directly or through
+// one of the task's messages, or else, of those in its thread if it has one, the one that toStop picks.
 func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 	switch c, _, _ := parseCommand("!stop"); {
 	case strings.EqualFold(what, "all"):
@@ -211,7 +241,7 @@ func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 	m, _ := row.Message()
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
-	if about := m.RelatesTo.About(); about != "" {
+	if about := m.RelatesTo.ReplyTo(); about != "" {
 		target, _, err := r.taskOf(ctx, about)
 		if err != nil {
 			return err
@@ -223,6 +253,14 @@ func (r *room) doStop(ctx context.Context, row state.Event, what string) error {
 	all, err := r.candidates(ctx)
 	if err != nil {
 		return err
+	}
+	if root := m.RelatesTo.Thread(); root != "" {
+		if all, err = r.ofThread(ctx, all, root); err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return r.tell(ctx, row, "No task is running in this thread, and no question is open here.")
+		}
 	}
 	target := toStop(all, row.Sender)
 	if target == nil && len(all) > 0 {

@@ -171,7 +171,7 @@ func (b *Bot) examine(ctx context.Context, e event.Event, fresh bool) (row state
 	b.worked.Open()
 	row.Event, wanted = e, fresh
 	err := recovered(func() error {
-		row.Event = b.account.Decrypt(ctx, e)
+		row.Event = b.understood(b.account.Decrypt(ctx, e))
 		wanted = fresh && b.room(e.Room).classify(ctx, row.Event, b.mayBeAlone(e.Room)) != kindArchive
 		return nil
 	})

@@ -94,7 +94,11 @@ func (r taskRoom) Send(ctx context.Context, key, txn string, item *media.Item) e
 	case err != nil:
 		return err
 	}
-	content, err := media.Content(item, up)
+	rec, err := r.bot.Journal.Task(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read task: %w", err)
+	}
+	content, err := media.Content(item, up, follows(task.Origin{Event: rec.Event, Thread: rec.Thread, Moved: rec.Home != rec.Room}))
 	if err != nil {
 		return err
 	}

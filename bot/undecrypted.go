@@ -32,7 +32,7 @@ func (b *Bot) decrypted(ctx context.Context, row state.Event) (state.Event, erro
 		return row, nil
 	}
 	now := row
-	now.Event = b.account.Decrypt(ctx, row.Event)
+	now.Event = b.understood(b.account.Decrypt(ctx, row.Event))
 	if now.Encryption == row.Encryption && now.Session == row.Session && now.Distrust == row.Distrust {
 		return row, nil
 	}

@@ -28,6 +28,7 @@ const (
 	queryPendingOf    = "SELECT " + eventColumns + " FROM event INDEXED BY event_pending WHERE " + pending + " AND type = ? ORDER BY room, seq"
 	queryBusyRooms    = "SELECT DISTINCT room FROM event WHERE " + pending + " AND type NOT IN ('" + event.TypeTombstone + "', '" + event.TypeMember + "', '" + event.TypeGone + "') ORDER BY room"
 	queryPendingEdit  = "SELECT " + eventColumns + " FROM event WHERE room = ? AND " + pending + " AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
+	queryLastEdit     = "SELECT " + eventColumns + " FROM event INDEXED BY event_edits WHERE room = ? AND rel_type = 'm.replace' AND relates_to = ? AND sender = ? ORDER BY seq DESC LIMIT 1"
 	queryEdits        = "SELECT " + eventColumns + " FROM event WHERE room = ? AND seq > ? AND rel_type = 'm.replace' AND status <> 0 ORDER BY seq"
 	queryPendingRooms = "SELECT DISTINCT room FROM event WHERE " + pending + " ORDER BY room"
 	queryUndecrypted  = "SELECT " + eventColumns + " FROM event INDEXED BY event_undecrypted WHERE " + pending + " AND encryption IN ('missing key', 'untrusted') AND (room, seq) > (?, ?) ORDER BY room, seq LIMIT ?"
@@ -142,6 +143,12 @@ func (j *Journal) PendingOf(ctx context.Context, eventType string) ([]Event, err
 func (j *Journal) PendingEdit(ctx context.Context, room, event, sender string) (Event, error) {
 	e, err := scanEvent(j.db.QueryRowContext(ctx, queryPendingEdit, room, event, sender))
 	return e, j.failed("look up pending edit", err)
+}
+
+// LastEdit returns a sender's newest edit of an event, or ErrNotFound.
+func (j *Journal) LastEdit(ctx context.Context, room, event, sender string) (Event, error) {
+	e, err := scanEvent(j.db.QueryRowContext(ctx, queryLastEdit, room, event, sender))
+	return e, j.failed("look up newest edit", err)
 }
 
 // Edits returns the edits in a room that arrived after seq, oldest first, without those that are only archived.

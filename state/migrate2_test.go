@@ -61,9 +61,9 @@ func TestTasksOfSchema2(t *testing.T) {
 	want := []string{
 		`2 !den:here $done done: write it down; run -1; in container-1; ended completed; result Written **down**.`,
 		`3 !den:here $running running: build it; thread $root; run -1; in container-1; said 1`,
-		`5 !den:here $waiting waiting: paint the shed; reply to $context; run -2; resume true; answers [{May I? yes @ann:here $yes}]; asks Which colour?|1. red|2. green; in room !den:here; as $question-1; used 1234`,
+		`5 !den:here $waiting waiting: paint the shed; reply to $context; run -2; resume true; answers [{May I? yes @ann:here $yes }]; asks Which colour?|1. red|2. green; in room !den:here; as $question-1; used 1234`,
 		"7 !den:here $held waiting: deploy; run -1; in container-1; asks May I run this command in `/workspace`?||```|make deploy|```; in room !den:here; held make deploy in /workspace",
-		`8 !den:here $again running: paint the door; run -2; resume true; answers [{Which colour? black @ann:here $black}]; used 1234`,
+		`8 !den:here $again running: paint the door; run -2; resume true; answers [{Which colour? black @ann:here $black }]; used 1234`,
 		`11 !den:here $io.matrix-tui.execute-00000000-0000-4000-8000-000000000001 queued: back it up; by http; plan [pg_dump gzip]`,
 		`12 !den:here $changed queued: another thing; edited true`,
 		`13 !den:here $back queued: never mind; stop @ann:here; withdrawn true`,

@@ -183,6 +183,10 @@ ALTER TABLE spending ADD COLUMN cached      INTEGER NOT NULL DEFAULT 0; -- the p
 ALTER TABLE spending ADD COLUMN runs        INTEGER NOT NULL DEFAULT 0; -- of the agent
 ALTER TABLE spending ADD COLUMN sessions    INTEGER NOT NULL DEFAULT 0; -- that these runs started
 ALTER TABLE spending ADD COLUMN compactions INTEGER NOT NULL DEFAULT 0;
+`}, {sql: `
+CREATE INDEX task_thread ON task (room, thread) WHERE thread <> '';
+DROP INDEX event_edit;
+CREATE INDEX event_edits ON event (room, relates_to) WHERE rel_type = 'm.replace';
 `}}
 
 // schemaStep is a migration from one version of the schema to the next.

@@ -122,6 +122,7 @@ type Answer struct {
 	Answer   string `json:"answer"`
 	By       string `json:"by,omitempty"`    // user ID; "" by HTTP
 	Event    string `json:"event,omitempty"` // the message; "" by HTTP or reaction
+	Key      string `json:"key,omitempty"`   // identifies a request by HTTP that may be repeated, or ""
 }
 
 // Call is a call of a tool that has ended.

@@ -29,6 +29,7 @@ const (
 
 	queryTask        = "SELECT " + taskColumns + " FROM task WHERE key = ?"
 	queryTaskOf      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND event = ?"
+	queryInThread    = "SELECT key FROM task WHERE room = ? AND thread = ? AND thread <> '' LIMIT 1"
 	queryExecution   = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
 	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT 1"
 	queryLastActive  = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
@@ -107,6 +108,19 @@ func (j *Journal) Task(ctx context.Context, key string) (Task, error) {
 // TaskOf returns the task that an event of the room requested, or ErrNotFound.
 func (j *Journal) TaskOf(ctx context.Context, room, event string) (Task, error) {
 	return j.oneTask(ctx, queryTaskOf, room, event)
+}
+
+// HasTaskInThread reports whether an event of the room that is the root of a thread, or in it, requested a task.
+func (j *Journal) HasTaskInThread(ctx context.Context, room, root string) (bool, error) {
+	if _, err := j.TaskOf(ctx, room, root); !errors.Is(err, ErrNotFound) {
+		return err == nil, err
+	}
+	var key string
+	err := j.db.QueryRowContext(ctx, queryInThread, room, root).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, j.failed("look up tasks in a thread", err)
 }
 
 // TaskByExecution returns the task with that execution ID, or ErrNotFound.

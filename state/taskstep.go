@@ -34,6 +34,28 @@ func (j *Journal) Enqueue(ctx context.Context, t Task, out ...Message) error {
 	return j.failed("queue task", err)
 }
 
+// EnqueueEdited turns an event that asked for nothing into a task, because the pending event edit has changed it; edit
+// becomes Done in the same transaction. An edit that is no longer Pending is ErrFinished.
+func (j *Journal) EnqueueEdited(ctx context.Context, t Task, edit string, out ...Message) error {
+	err := j.inTx(ctx, func(tx *sql.Tx) error {
+		var status Status
+		if err := tx.QueryRowContext(ctx, "SELECT status, seq FROM event WHERE room = ? AND event = ?", t.Room, edit).Scan(&status, &t.Seq); err != nil {
+			return err
+		}
+		if status != Pending {
+			return ErrFinished
+		}
+		if err := setStatus(ctx, tx, t.Room, edit, Done); err != nil {
+			return err
+		}
+		if err := setStatus(ctx, tx, t.Room, t.Event, Done); err != nil {
+			return err
+		}
+		return insertTask(ctx, tx, t, out)
+	})
+	return j.failed("queue edited task", err)
+}
+
 // Submit stores a task that no event requested, with an event of its own that is Done, and queues the messages, in one
 // transaction. A known task stays unchanged.
 func (j *Journal) Submit(ctx context.Context, e Event, t Task, out ...Message) error {

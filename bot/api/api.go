@@ -40,7 +40,7 @@ const (
 type service struct {
 	execute    func(ctx context.Context, s bot.Submission) (json.RawMessage, error)
 	execution  func(id string) (json.RawMessage, error)
-	resume     func(ctx context.Context, id, answer string) (json.RawMessage, error)
+	resume     func(ctx context.Context, id string, reply bot.Reply) (json.RawMessage, error)
 	health     func(ctx context.Context) bot.Health
 	collectors []prometheus.Collector
 }

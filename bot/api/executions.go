@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"matrix-tui/bot"
 )
@@ -58,11 +59,20 @@ func (h *handler) context(w http.ResponseWriter, r *http.Request, id string) {
 	send(w, http.StatusOK, raw)
 }
 
-// resume answers the question of an execution.
+// resume answers the question of an execution. A request with the Idempotency-Key of an earlier one changes nothing.
 func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
-	var answer string
-	err := readBody(w, r, map[string]any{"answer": &answer})
-	if err == nil && answer == "" {
+	var reply bot.Reply
+	var number string
+	err := readBody(w, r, map[string]any{"answer": &reply.Answer, "question": &number})
+	if err == nil {
+		reply.Key, err = idempotencyKey(r.Header)
+	}
+	if err == nil && number != "" {
+		if reply.Question, err = strconv.Atoi(number); err != nil || reply.Question < 1 {
+			err = malformed(`The field "question" must be the question's number, such as "2": see "question_number" in GET /context`)
+		}
+	}
+	if err == nil && reply.Answer == "" {
 		err = malformed(`The field "answer" is missing: it is the answer to the question`)
 	}
 	if err != nil {
@@ -72,7 +82,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id string) {
 	if !h.ready(w, r) {
 		return
 	}
-	if _, err := h.service.resume(r.Context(), id, answer); err != nil {
+	if _, err := h.service.resume(r.Context(), id, reply); err != nil {
 		h.fail(w, r, err)
 		return
 	}

@@ -102,14 +102,14 @@ func (s *shelf) execution(id string) (json.RawMessage, error) {
 	return nil, bot.ErrNoExecution
 }
 
-func (s *shelf) resume(_ context.Context, id, answer string) (json.RawMessage, error) {
+func (s *shelf) resume(_ context.Context, id string, reply bot.Reply) (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.find(id)
 	if e == nil {
 		return nil, fmt.Errorf("resume %s: %w", id, bot.ErrNoExecution)
 	}
-	if err := e.Resume(agent.Answer{Answer: answer}, testClock); err != nil {
+	if err := e.Resume(agent.Answer{Answer: reply.Answer, Key: reply.Key}, testClock); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", id, err)
 	}
 	return json.Marshal(e)

@@ -185,6 +185,15 @@ func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
 	return users, nil
 }
 
+// Invited returns how many users are invited to a room and have not joined.
+func (a *Account) Invited(ctx context.Context, room string) (int, error) {
+	members, err := a.client.Members(ctx, id.RoomID(room), mautrix.ReqMembers{Membership: mautrixevent.MembershipInvite})
+	if err != nil {
+		return 0, err
+	}
+	return len(members.Chunk), nil
+}
+
 // Direct returns the direct chats in the account data, by user.
 func (a *Account) Direct(ctx context.Context) (map[string][]string, error) {
 	var content json.RawMessage

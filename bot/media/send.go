@@ -107,11 +107,12 @@ func uploadThumb(ctx context.Context, put Putter, thumb *Thumb, encrypted bool) 
 
 // content is an m.room.message with a file; it has either url or file.
 type content struct {
-	MsgType  string   `json:"msgtype"`
-	Body     string   `json:"body"`
-	FileName string   `json:"filename"`
-	Info     info     `json:"info"`
-	Mentions struct{} `json:"m.mentions"`
+	MsgType  string            `json:"msgtype"`
+	Body     string            `json:"body"`
+	FileName string            `json:"filename"`
+	Info     info              `json:"info"`
+	Mentions struct{}          `json:"m.mentions"`
+	Relates  *matrix.RelatesTo `json:"m.relates_to,omitempty"`
 	Location
 }
 
@@ -126,10 +127,10 @@ type info struct {
 }
 
 // Content is the message for an uploaded item: m.image for types that clients show,
-// m.audio, m.video or m.file. It mentions nobody and relates to no other event.
-func Content(item *Item, up Uploaded) (json.RawMessage, error) {
+// m.audio, m.video or m.file. It mentions nobody.
+func Content(item *Item, up Uploaded, relates *matrix.RelatesTo) (json.RawMessage, error) {
 	c := content{
-		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Location: up.Location,
+		MsgType: msgType(item.Type), Body: item.Name, FileName: item.Name, Location: up.Location, Relates: relates,
 		Info: info{MimeType: item.Type, Size: item.Size, Width: item.Width, Height: item.Height},
 	}
 	if up.Thumb != nil && item.Thumb != nil {

@@ -118,7 +118,7 @@ func TestThereAndBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			raw, err := Content(item, up)
+			raw, err := Content(item, up, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestContent(t *testing.T) {
 		"image/png": "m.image", "image/webp": "m.image", "image/svg+xml": "m.file", "image/tiff": "m.file",
 		"audio/ogg": "m.audio", "video/mp4": "m.video", "application/gzip": "m.file", "text/html": "m.file",
 	} {
-		raw, err := Content(&Item{Name: "a", Type: kind, Size: 5}, Uploaded{Location: Location{URL: "mxc://a/b"}})
+		raw, err := Content(&Item{Name: "a", Type: kind, Size: 5}, Uploaded{Location: Location{URL: "mxc://a/b"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

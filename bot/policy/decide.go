@@ -50,11 +50,13 @@ const (
 	ReasonOff          = "off"           // heard, but nothing is answered here
 )
 
-// Decision says what happens to a message. One that is not heard must leave no visible trace.
+// Decision says what happens to a message. One that is not heard leaves no visible trace but a pairing code, or a sentence
+// a day for those who address the bot in vain.
 type Decision struct {
 	Heard  bool   // it is context for the agent, and its sender may use the bot
 	Reply  bool   // it is a task or a command, and is answered
 	Pair   bool   // not heard, and its sender gets a pairing code
+	Told   bool   // it addresses the bot and is not answered, and its sender is told so
 	Reason string // one of the Reasons
 }
 
@@ -68,7 +70,8 @@ func (p *Policy) Decide(q Query) Decision {
 			return Decision{Reason: ReasonBlocked}
 		}
 		if !r.allows(q.Sender, q.Allow) {
-			return Decision{Reason: ReasonUnknown, Pair: q.Direct && (reply == All || reply == MentionOnly)}
+			answers := reply == All || reply == MentionOnly
+			return Decision{Reason: ReasonUnknown, Pair: q.Direct && answers, Told: !q.Direct && answers && q.Mentioned}
 		}
 	}
 	switch {
@@ -79,7 +82,7 @@ func (p *Policy) Decide(q Query) Decision {
 	case reply == OwnerOnly && owner:
 		return Decision{Heard: true, Reply: true, Reason: ReasonOwner}
 	case reply == OwnerOnly:
-		return Decision{Heard: true, Reason: ReasonOwnerOnly}
+		return Decision{Heard: true, Reason: ReasonOwnerOnly, Told: q.Mentioned}
 	case q.Mentioned:
 		return Decision{Heard: true, Reply: true, Reason: ReasonMentioned}
 	case reply == MentionOnly:

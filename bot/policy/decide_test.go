@@ -33,23 +33,23 @@ func TestDecide(t *testing.T) {
 		{"!unset:x", "@any:good.org", "hRRR RRRR"},
 		{"!unset:x", "@both:x", "---- ----"}, // allowed, and blocked
 		{"!unset:x", "@bad:good.org", "---- ----"},
-		{"!unset:x", "@stranger:x", "---- pppp"},
+		{"!unset:x", "@stranger:x", "-t-t pppp"},
 
 		{"!all:x", "@owner:x", "RRRR RRRR"},
 		{"!all:x", "@owner2:x", "RRRR RRRR"},
 		{"!all:x", "@friend:x", "RRRR RRRR"},
 		{"!all:x", "@both:x", "---- ----"},
-		{"!all:x", "@stranger:x", "---- pppp"},
+		{"!all:x", "@stranger:x", "-t-t pppp"},
 
 		{"!mention:x", "@owner:x", "hRRR hRRR"},
 		{"!mention:x", "@owner2:x", "hRRR hRRR"},
 		{"!mention:x", "@friend:x", "hRRR hRRR"},
 		{"!mention:x", "@both:x", "---- ----"},
-		{"!mention:x", "@stranger:x", "---- pppp"},
+		{"!mention:x", "@stranger:x", "-t-t pppp"},
 
 		{"!owner:x", "@owner:x", "RRRR RRRR"},
 		{"!owner:x", "@owner2:x", "RRRR RRRR"},
-		{"!owner:x", "@friend:x", "hhhh hhhh"},
+		{"!owner:x", "@friend:x", "hoho hoho"},
 		{"!owner:x", "@both:x", "---- ----"},
 		{"!owner:x", "@stranger:x", "---- ----"},
 
@@ -60,18 +60,18 @@ func TestDecide(t *testing.T) {
 		{"!off:x", "@stranger:x", "---- ----"},
 
 		// Only the full ID counts, in its exact case.
-		{"!all:x", "@Owner:x", "---- pppp"},
-		{"!all:x", "@owner:x.evil", "---- pppp"},
-		{"!all:x", "@owner:x:8448", "---- pppp"},
-		{"!all:x", "@FRIEND:x", "---- pppp"},
-		{"!all:x", "@friend:y", "---- pppp"},
-		{"!all:x", "@a:evil.good.org", "---- pppp"},
-		{"!all:x", "@a:good.org.evil", "---- pppp"},
-		{"!all:x", "@a:Good.org", "---- pppp"},
-		{"!all:x", "a:good.org", "---- pppp"},
-		{"!all:x", "good.org", "---- pppp"},
+		{"!all:x", "@Owner:x", "-t-t pppp"},
+		{"!all:x", "@owner:x.evil", "-t-t pppp"},
+		{"!all:x", "@owner:x:8448", "-t-t pppp"},
+		{"!all:x", "@FRIEND:x", "-t-t pppp"},
+		{"!all:x", "@friend:y", "-t-t pppp"},
+		{"!all:x", "@a:evil.good.org", "-t-t pppp"},
+		{"!all:x", "@a:good.org.evil", "-t-t pppp"},
+		{"!all:x", "@a:Good.org", "-t-t pppp"},
+		{"!all:x", "a:good.org", "-t-t pppp"},
+		{"!all:x", "good.org", "-t-t pppp"},
 		{"!all:x", "@*:good.org", "RRRR RRRR"}, // an odd user of that server
-		{"!all:x", "", "---- pppp"},
+		{"!all:x", "", "-t-t pppp"},
 	} {
 		var got strings.Builder
 		for i := range 8 {
@@ -97,6 +97,10 @@ func letter(d Decision) string {
 		return "h"
 	case Decision{Pair: true, Reason: ReasonUnknown}:
 		return "p"
+	case Decision{Told: true, Reason: ReasonUnknown}:
+		return "t"
+	case Decision{Heard: true, Told: true, Reason: ReasonOwnerOnly}:
+		return "o"
 	case Decision{Reason: d.Reason}:
 		return "-"
 	}

@@ -11,22 +11,70 @@ import (
 	"matrix-tui/state/event"
 )
 
-// Mentioned reports whether a message addresses the bot: by m.mentions if the sender's
-// client sets it, otherwise by the bot's full ID or display name as separate words of
-// the text, or by a link to it. Quoted text of a reply fallback does not count, and
-// neither does @room.
-func Mentioned(m event.Message, bot, displayname string) bool {
+// Addressee is whom a message addresses.
+type Addressee int
+
+const (
+	Nobody Addressee = iota // in particular
+	Others                  // people, and not the bot
+	TheBot
+)
+
+// Addressed returns whom a message addresses. A text that begins with the bot's name addresses the bot. Otherwise
+// m.mentions decides if the sender's client sets it, else the bot's full ID or display name as separate words of the
+// text, or a link to it. Quoted text of a reply fallback does not count, and neither does @room.
+func Addressed(m event.Message, bot, displayname string) Addressee {
 	if bot == "" {
-		return false
-	}
-	if m.Mentions != nil {
-		return slices.Contains(m.Mentions, bot)
+		return Nobody
 	}
 	body := m.Body
 	if m.RelatesTo != (event.Relation{}) && (strings.HasPrefix(body, "> <") || strings.HasPrefix(body, "> * <")) {
 		body = afterQuote(body)
 	}
-	return spokenTo(body, bot, false) || spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true) || linked(m.FormattedBody, bot)
+	_, named := AfterName(body, bot, displayname)
+	switch {
+	case named, slices.Contains(m.Mentions, bot):
+		return TheBot
+	case len(m.Mentions) > 0:
+		return Others
+	case m.Mentions != nil:
+		return Nobody
+	case spokenTo(body, bot, false), spokenTo(fold(body), fold(strings.TrimSpace(displayname)), true), linked(m.FormattedBody, bot):
+		return TheBot
+	}
+	return Nobody
+}
+
+// AfterName returns what follows the bot's name at the beginning of a text, and whether the text begins with it: the full
+// ID, the display name with or without @, or the ID's first part as @bot, bot: or bot, as people type it.
+func AfterName(body, bot, displayname string) (rest string, named bool) {
+	body = strings.TrimLeftFunc(body, event.IsBlank)
+	local, _, _ := strings.Cut(bot, ":")
+	displayname = strings.TrimSpace(displayname)
+	for _, name := range []string{bot, local, displayname, "@" + displayname, strings.TrimPrefix(local, "@")} {
+		rest, ok := cutFold(body, name)
+		id := strings.HasPrefix(name, "@")
+		switch {
+		case !ok || strings.TrimPrefix(name, "@") == "" || !closes(rest, id):
+			continue
+		case !id && name != displayname && !strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, ","):
+			continue // an ordinary word
+		}
+		return strings.TrimLeftFunc(strings.TrimLeft(rest, ":,"), event.IsBlank), true
+	}
+	return body, false
+}
+
+// cutFold cuts a prefix in any spelling in upper and lower case.
+func cutFold(s, prefix string) (rest string, ok bool) {
+	for _, want := range prefix {
+		r, size := utf8.DecodeRuneInString(s)
+		if size == 0 || r != want && fold(string(r)) != fold(string(want)) {
+			return s, false
+		}
+		s = s[size:]
+	}
+	return s, true
 }
 
 // afterQuote returns the text after the lines of a reply fallback.

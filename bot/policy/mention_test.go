@@ -26,14 +26,25 @@ func TestMentioned(t *testing.T) {
 		content string
 		want    bool
 	}{
-		// With m.mentions, which the text cannot override.
+		// With m.mentions. People also type the name at the beginning, and their client finds no mention in it.
 		{`{"body":"hi","m.mentions":{"user_ids":["@bot:x.org"]}}`, true},
 		{`{"body":"hi","m.mentions":{"user_ids":["@a:x.org","@bot:x.org"]}}`, true},
-		{`{"body":"Helper: hi","m.mentions":{}}`, false},
-		{`{"body":"Helper: hi","m.mentions":{"user_ids":[]}}`, false},
-		{`{"body":"Helper: hi","m.mentions":{"user_ids":["@Bot:x.org"]}}`, false},
+		{`{"body":"Helper: hi","m.mentions":{}}`, true},
+		{`{"body":"helper, hi","m.mentions":{"user_ids":[]}}`, true},
+		{`{"body":" @helper hi","m.mentions":{}}`, true},
+		{`{"body":"@bot hi","m.mentions":{}}`, true},
+		{`{"body":"bot: hi","m.mentions":{}}`, true},
+		{`{"body":"@bot:x.org hi","m.mentions":{}}`, true},
+		{`{"body":"Helper: ask her","m.mentions":{"user_ids":["@a:x.org"]}}`, true},
+		{`{"body":"> <@a:x> hey\n\nHelper: no","m.mentions":{},"m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, true},
+		{`{"body":"> <@a:x> Helper: hey\n\nno","m.mentions":{},"m.relates_to":{"m.in_reply_to":{"event_id":"$a"}}}`, false},
+		{`{"body":"bot hi","m.mentions":{}}`, false},
+		{`{"body":"@bot:y.org hi","m.mentions":{}}`, false},
+		{`{"body":"helpers, hi","m.mentions":{}}`, false},
+		{`{"body":"the Helper is slow","m.mentions":{}}`, false},
+		{`{"body":"ask Helper","m.mentions":{"user_ids":["@Bot:x.org"]}}`, false},
 		{`{"body":"@room","m.mentions":{"room":true}}`, false},
-		{`{"body":"Helper: hi","m.mentions":{"user_ids":"@bot:x.org"}}`, false},
+		{`{"body":"ask Helper","m.mentions":{"user_ids":"@bot:x.org"}}`, false},
 		{`{"body":"hi","m.mentions":{"user_ids":[1,null,{},"@bot:x.org"]}}`, true},
 		// An invalid m.mentions is ignored.
 		{`{"body":"Helper: hi","m.mentions":null}`, true},
@@ -75,7 +86,7 @@ func TestMentioned(t *testing.T) {
 		{`{"body":"@bot:x.org.evil"}`, false},
 		{`{"body":"@bot:x.org:8448"}`, false},
 		{`{"body":"a@bot:x.org"}`, false},
-		{`{"body":"@BOT:x.org"}`, false},
+		{`{"body":"@BOT:x.org"}`, true},
 		{`{"body":"bot"}`, false},
 
 		// Links.
@@ -101,7 +112,7 @@ func TestMentioned(t *testing.T) {
 		{`{}`, false}, {`[]`, false}, {`null`, false}, {`"Helper"`, false}, {``, false}, {`{"body":"Helper"`, false},
 		{`{"body":["Helper"]}`, false}, {`{"body":{"body":"Helper"}}`, false},
 	} {
-		if got := Mentioned(said(json.RawMessage(c.content)), bot, name); got != c.want {
+		if got := Addressed(said(json.RawMessage(c.content)), bot, name) == TheBot; got != c.want {
 			t.Errorf("%s: %v", c.content, got)
 		}
 	}
@@ -133,11 +144,11 @@ func TestMentionedByNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Mentioned(said(content), "@bot:x", c.name); got != c.want {
+		if got := Addressed(said(content), "@bot:x", c.name) == TheBot; got != c.want {
 			t.Errorf("name %q in %q: %v", c.name, c.body, got)
 		}
 	}
-	if Mentioned(said(json.RawMessage(`{"m.mentions":{"user_ids":[""]},"body":""}`)), "", "") {
+	if Addressed(said(json.RawMessage(`{"m.mentions":{"user_ids":[""]},"body":""}`)), "", "") != Nobody {
 		t.Error("a bot without an ID is mentioned")
 	}
 }
@@ -152,7 +163,7 @@ func BenchmarkMentioned(b *testing.B) {
 	}
 	m := said(content)
 	for b.Loop() {
-		if Mentioned(m, "@bot:x", "aaaa") {
+		if Addressed(m, "@bot:x", "aaaa") == TheBot {
 			b.Fatal("mentioned")
 		}
 	}
@@ -164,15 +175,16 @@ func FuzzMentioned(f *testing.F) {
 	f.Add([]byte(`{"body":"\ud800 a\u0000"}`), "\xff")
 	f.Fuzz(func(t *testing.T, content []byte, name string) {
 		m := said(content)
-		Mentioned(m, "@bot:x", name)
-		// If there is m.mentions, it alone decides.
-		for _, c := range []struct {
-			mentions []string
-			want     bool
-		}{{[]string{}, false}, {[]string{"@bot:x"}, true}} {
-			if m.Mentions = c.mentions; Mentioned(m, "@bot:x", name) != c.want {
-				t.Errorf("%+v: not %v", m, c.want)
-			}
+		Addressed(m, "@bot:x", name)
+		rest, named := AfterName(m.Body, "@bot:x", name)
+		if !strings.HasSuffix(m.Body, rest) || len(rest) > len(m.Body) {
+			t.Errorf("%q is not the end of %q", rest, m.Body)
+		}
+		if m.RelatesTo = (event.Relation{}); named && Addressed(m, "@bot:x", name) != TheBot {
+			t.Errorf("%+v begins with the name", m)
+		}
+		if m.Mentions = []string{"@bot:x"}; Addressed(m, "@bot:x", name) != TheBot {
+			t.Errorf("%+v has the mention", m)
 		}
 	})
 }

@@ -3,19 +3,23 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
 	"matrix-tui/bot/text"
 	"matrix-tui/state"
+	"matrix-tui/state/sentence"
 )
 
 // Resume stores an answer and plans the next run, in one transaction that also
 // finishes the events in closes; busy reports whether the worker has another task. The
-// caller wakes the worker. The error is an *agent.TransitionError if the task is not
-// waiting, and agent.ErrLimit if the answer is empty or too long.
-func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy func(key string) bool, closes ...string) (*Task, error) {
+// answer is for the open question, or for the one with this number, from 1. One with the
+// key of an earlier answer changes nothing. The caller wakes the worker. The error is an
+// *agent.TransitionError if the task is not waiting for that answer, and agent.ErrLimit if
+// the answer is empty or too long, or must name its question.
+func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, number int, busy func(key string) bool, closes ...string) (*Task, error) {
 	e.Decisions.Lock()
 	defer e.Decisions.Unlock()
 	rec, err := e.Journal.Task(ctx, key)
@@ -23,8 +27,19 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, busy f
 		return nil, fmt.Errorf("read task: %w", err)
 	}
 	t := e.Task(rec)
+	if given.Key != "" && slices.ContainsFunc(t.exec.Answers, func(a agent.Answer) bool { return a.Key == given.Key }) {
+		return t, nil
+	}
 	if rec.State != state.TaskWaiting { // state.json may still say that it waits
 		return t, &agent.TransitionError{ID: t.exec.ID, From: t.exec.State, To: agent.Running}
+	}
+	open := t.exec.QuestionNumber()
+	if number != 0 && number != open {
+		return t, &agent.TransitionError{ID: t.exec.ID, From: agent.Running, To: agent.Running} // that one was answered, or was not asked
+	}
+	last := t.Given()
+	if repeated := last.Answer == given.Answer && last.By == "" && given.By == ""; repeated && rec.HeldCommand != "" && number == 0 && given.Key == "" {
+		return t, sentence.Newf(agent.ErrLimit, "This could be your last answer again, but the task now asks for the approval of a command. If you mean that, send \"question\": \"%d\" as well.", open)
 	}
 	if err := t.exec.Resume(given, time.Now()); err != nil {
 		return t, err

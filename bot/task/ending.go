@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,6 +100,20 @@ func giveUp(ctx context.Context, t *Task, why string) error {
 	}
 	env.closeModel(t.rec.Key)
 	return nil
+}
+
+// FinishAnswered ends a task whose result is in the room although the journal does not know that: it was restored from a
+// backup. Call it before the task's worker starts. It is no error if there is no such task, or if it has ended.
+func (e *Env) FinishAnswered(ctx context.Context, key string) error {
+	rec, err := e.Journal.Task(ctx, key)
+	if errors.Is(err, state.ErrNotFound) || err == nil && rec.State == state.TaskDone {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read task: %w", err)
+	}
+	e.Waits.Drop(key)
+	return giveUp(ctx, e.Task(rec), "It had ended before my state was restored from a backup. The result is in the room.")
 }
 
 // statusOutcome returns the outcome for status.md: the first line of the answer.

@@ -46,6 +46,9 @@ func (w *Work) Close() {
 // Key returns the task's key.
 func (w *Work) Key() string { return w.taken.Key }
 
+// Requester returns the user ID of who asked for the task; of a task from HTTP, the bot's own.
+func (w *Work) Requester() string { return w.taken.Requester }
+
 // Seq returns the place of the task in the order of events.
 func (w *Work) Seq() int64 { return w.taken.Seq }
 

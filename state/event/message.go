@@ -9,14 +9,18 @@ type Message struct {
 	Mentions      []string  `json:"mentions,omitzero"`       // user IDs; nil if the client does not support m.mentions
 	NewContent    *Text     `json:"new_content,omitzero"`    // of an edit
 	RelatesTo     Relation  `json:"relates_to,omitzero"`
-	File          *FileInfo `json:"file,omitzero"` // of a message with a file
+	File          *FileInfo `json:"file,omitzero"`      // of a message with a file
+	Command       string    `json:"command,omitzero"`   // the !command that follows the bot's name in Body, or ""
+	Automatic     bool      `json:"automatic,omitzero"` // another bot of this kind has sent it
 }
 
 // Text is the new content in an edit.
 type Text struct {
-	MsgType  string `json:"msgtype,omitzero"`
-	Body     string `json:"body,omitzero"`
-	FileName string `json:"filename,omitzero"`
+	MsgType       string   `json:"msgtype,omitzero"`
+	Body          string   `json:"body,omitzero"`
+	FileName      string   `json:"filename,omitzero"`
+	FormattedBody string   `json:"formatted_body,omitzero"`
+	Mentions      []string `json:"mentions,omitzero"`
 }
 
 // FileInfo describes the file in a message. The sender may have made up all of it.
@@ -91,11 +95,23 @@ func (r Relation) ReplyTo() string {
 // IsEdit reports whether a message replaces another one.
 func (m Message) IsEdit() bool { return m.RelatesTo.RelType == "m.replace" }
 
+// Edited returns the message as an edit leaves it: what of makes of m. ok is false if of is no edit.
+func (m Message) Edited(of Message) (now Message, ok bool) {
+	next := of.NewContent
+	if !of.IsEdit() || next == nil {
+		return m, false
+	}
+	m.Body, m.FormattedBody, m.Mentions, m.Command = next.Body, next.FormattedBody, next.Mentions, of.Command
+	return m, true
+}
+
 // IsFile reports whether a message has a file.
 func (m Message) IsFile() bool { return isFile(m.MsgType) }
 
 // Caption returns a file's caption: its body, unless that is the file name.
-func (m Message) Caption() string { return Text{m.MsgType, m.Body, m.FileName}.caption() }
+func (m Message) Caption() string {
+	return Text{MsgType: m.MsgType, Body: m.Body, FileName: m.FileName}.caption()
+}
 
 // NewWords returns the new text in an edit; for a file, its caption.
 func (m Message) NewWords() string {

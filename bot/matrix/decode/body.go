@@ -41,23 +41,37 @@ func body(e event.Event, content object) (b event.Body) {
 func message(eventType string, content object) *event.Message {
 	m := &event.Message{
 		MsgType: content.text("msgtype"), Body: content.text("body"), FileName: content.text("filename"), RelatesTo: relation(content),
+		FormattedBody: formatted(content), Mentions: mentions(content),
 	}
 	if eventType == event.TypeSticker {
 		m.MsgType = event.TypeSticker
 	}
-	if content.text("format") == "org.matrix.custom.html" {
-		m.FormattedBody = content.text("formatted_body")
-	}
-	if mentions := content.object("m.mentions"); mentions != nil {
-		m.Mentions = append([]string{}, mentions.texts("user_ids")...) // not nil: the client supports m.mentions
-	}
 	if next := content.object("m.new_content"); next != nil {
-		m.NewContent = &event.Text{MsgType: next.text("msgtype"), Body: next.text("body"), FileName: next.text("filename")}
+		m.NewContent = &event.Text{
+			MsgType: next.text("msgtype"), Body: next.text("body"), FileName: next.text("filename"), FormattedBody: formatted(next), Mentions: mentions(next),
+		}
 	}
 	if m.IsFile() {
 		m.File = fileInfo(content)
 	}
 	return m
+}
+
+// formatted returns the HTML of a text, or "".
+func formatted(content object) string {
+	if content.text("format") != "org.matrix.custom.html" {
+		return ""
+	}
+	return content.text("formatted_body")
+}
+
+// mentions returns the user IDs in m.mentions; nil means that the client does not support it.
+func mentions(content object) []string {
+	list := content.object("m.mentions")
+	if list == nil {
+		return nil
+	}
+	return append([]string{}, list.texts("user_ids")...)
 }
 
 func fileInfo(content object) *event.FileInfo {
