@@ -62,7 +62,7 @@ func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string
 	if missing {
 		b.Gaps = append(b.Gaps, gap)
 	}
-	events := whileJoined(joined.Timeline, self)
+	events := whileJoined(joined, self)
 	clear := clearUntil(before, now, events)
 	for i, e := range events {
 		b.Events = append(b.Events, Event{e, fresh && !e.Time.Before(gap.Since), i >= clear})
@@ -122,27 +122,45 @@ func (r *Reader) known(ctx context.Context, room string, joined matrix.Room) (ar
 	return arrived, len(seen) > 0, err
 }
 
-// whileJoined drops the events that were sent while user was not in the room:
-// before a join, and from a leave to the next join.
-func whileJoined(events []event.Event, user string) []event.Event {
-	var kept []event.Event
-	in := true
-	for _, e := range events {
-		switch e.MembershipChange(user) {
-		case "join":
+// whileJoined drops the events that were sent while user was not in the room: before a join, and from a leave to the next
+// join. What the person who invited the user wrote after the invitation stays: clients send the first message of a new
+// chat together with it.
+func whileJoined(joined matrix.Room, user string) []event.Event {
+	var kept, invited []event.Event // invited: what the inviter has written since the invitation
+	in, inviter := true, ""
+	for _, e := range joined.State {
+		if isInvite(e, user) {
+			inviter = e.Sender // before all of the timeline
+		}
+	}
+	for _, e := range joined.Timeline {
+		change := e.MembershipChange(user)
+		switch {
+		case isInvite(e, user):
+			inviter, invited = e.Sender, nil
+		case change == "join":
 			if in {
 				kept = nil // no leave before it: the user was outside from the start
 			}
-			in = true
-		case "leave":
-			kept, in = append(kept, e), false
+			kept = append(kept, invited...)
+			in, inviter, invited = true, "", nil
+		case change == "leave":
+			kept = append(kept, e)
+			in, inviter, invited = false, "", nil
 			continue
+		case inviter != "" && e.Sender == inviter && e.StateKey == nil:
+			invited = append(invited, e)
 		}
 		if in {
 			kept = append(kept, e)
 		}
 	}
 	return kept
+}
+
+func isInvite(e event.Event, user string) bool {
+	whose, m, ok := e.Member()
+	return ok && whose == user && m.Membership == "invite"
 }
 
 // isLimited reports whether events are missing before a timeline. What was sent before

@@ -35,19 +35,27 @@ func TestWhileJoined(t *testing.T) {
 		return decoded(t, fmt.Sprintf(`{"event_id":"$%s-%s","type":"m.room.member","sender":"@ann:here","state_key":%q,"content":{"membership":%q},"unsigned":{"prev_content":{"membership":%q}}}`,
 			before, now, self, now, before))
 	}
+	by := func(sender string, e event.Event) event.Event {
+		e.Sender = sender
+		return e
+	}
 	for _, c := range []struct {
 		name   string
 		events []event.Event
 		want   []string
 	}{
 		{"in the room all the time", []event.Event{say(1), own("join", "join"), say(2)}, []string{"$1", "$join-join", "$2"}},
-		{"joined", []event.Event{say(1), own("invite", ""), say(2), own("join", "invite"), say(3)}, []string{"$invite-join", "$3"}},
+		{"joined", []event.Event{say(1), own("invite", ""), say(2), own("join", "invite"), say(3)}, []string{"$2", "$invite-join", "$3"}},
+		{"joined without an invitation", []event.Event{say(1), own("join", ""), say(3)}, []string{"$-join", "$3"}},
+		{"invited by somebody else", []event.Event{by("@bob:here", say(1)), own("invite", ""), by("@bob:here", say(2)), own("join", "invite")}, []string{"$invite-join"}},
+		{"left and invited again", []event.Event{own("leave", "join"), say(1), own("invite", "leave"), say(2), own("join", "invite"), say(3)},
+			[]string{"$join-leave", "$2", "$invite-join", "$3"}},
 		{"left and came back", []event.Event{say(1), own("leave", "join"), say(2), own("join", "leave"), say(3)},
 			[]string{"$1", "$join-leave", "$leave-join", "$3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, e := range whileJoined(c.events, self) {
+			for _, e := range whileJoined(matrix.Room{Timeline: c.events}, self) {
 				got = append(got, e.ID)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
