@@ -82,7 +82,7 @@ func New(cfg Config) (*Account, error) {
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
 	a := &Account{cfg: cfg, client: client, log: cfg.Log}
 	a.clock.next = &complete{crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))}
-	a.bearer.next = &a.clock
+	a.bearer.home, a.bearer.next = client.HomeserverURL, &a.clock
 	client.Client.Transport = &a.bearer
 	return a, nil
 }

@@ -3,12 +3,15 @@ package matrix
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 )
 
-// bearer sends the current access token with each request. The bot may log in again
-// while others use the client, whose own field must not change then.
+// bearer sends the current access token with each request to the homeserver. A redirect may lead to another server,
+// such as that of its media, which never gets the token. The bot may log in again while others use the client, whose own
+// field must not change then.
 type bearer struct {
+	home  *url.URL // the homeserver
 	next  http.RoundTripper
 	token atomic.Value // string; "" for none
 }
@@ -33,8 +36,11 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		token = b.get()
 	}
-	if token != "" {
-		req = req.Clone(req.Context())
+	req = req.Clone(req.Context())
+	switch {
+	case req.URL.Scheme != b.home.Scheme || req.URL.Host != b.home.Host:
+		req.Header.Del("Authorization")
+	case token != "":
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	return b.next.RoundTrip(req)
