@@ -1,10 +1,11 @@
 package bot
 
 import (
-	"matrix-tui/bot/update"
+	"slices"
 	"strings"
 
 	"matrix-tui/bot/policy"
+	"matrix-tui/bot/update"
 	"matrix-tui/state/event"
 )
 
@@ -76,7 +77,7 @@ func classify(e event.Event, self string, decide func(event.Event) policy.Decisi
 				return kindReaction
 			}
 		}
-	case event.TypeMessage, event.TypeSticker:
+	case event.TypeMessage, event.TypeSticker, event.TypePoll, event.TypePollEarly:
 		if m, ok := e.Message(); ok && e.Sender != self && !m.Automatic && m.MsgType != "m.notice" && m.MsgType != event.MsgVerification {
 			switch d := decide(e); {
 			case d.Heard && d.Reply:
@@ -94,7 +95,7 @@ func classify(e event.Event, self string, decide func(event.Event) policy.Decisi
 // classifyMessage is classify for a message to the bot from somebody who may use
 // it.
 func classifyMessage(m event.Message) kind {
-	spoken := m.MsgType == "m.text" || m.MsgType == "m.emote"
+	spoken := slices.Contains([]string{"m.text", "m.emote", "m.location", event.MsgPoll}, m.MsgType)
 	switch {
 	case m.MsgType == "m.notice":
 		return kindArchive

@@ -67,7 +67,7 @@ func TestClassify(t *testing.T) {
 		{"a stranger's file", message("@eve:there", `{"msgtype":"m.image","body":"cat.png"}`), kindArchive},
 		{"a sticker", `{"event_id":"$1","type":"m.sticker","sender":"@ann:here","content":{"body":"wave","url":"mxc://here/a"}}`, kindTask},
 		{"a sticker of a stranger", `{"event_id":"$1","type":"m.sticker","sender":"@eve:there","content":{"body":"wave"}}`, kindArchive},
-		{"a place", message("@ann:here", `{"msgtype":"m.location","body":"geo:1,2"}`), kindUnsupported},
+		{"a place", message("@ann:here", `{"msgtype":"m.location","body":"geo:1,2"}`), kindTask},
 		{"content of another shape", message("@ann:here", `{"msgtype":["m.text"],"body":7}`), kindArchive},
 		{"a redacted message", message("@ann:here", `{}`), kindArchive},
 		{"an encrypted message", `{"event_id":"$1","type":"m.room.encrypted","sender":"@ann:here","content":{}}`, kindArchive},

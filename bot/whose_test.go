@@ -584,3 +584,26 @@ func TestReplyKeys(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A poll is a task with its answers, where every message is one, and nothing elsewhere. A location is its text.
+func TestPolls(t *testing.T) {
+	const early = `{"org.matrix.msc3381.poll.start":{"question":{"org.matrix.msc1767.text":"Which one?"},"answers":[{"id":"a","org.matrix.msc1767.text":"red"},{"id":"b","org.matrix.msc1767.text":"green"}]},"org.matrix.msc1767.text":"Which one? red green"}`
+	const stable = `{"m.poll.start":{"question":{"m.text":[{"body":"Which one?"}]},"answers":[{"m.id":"a","m.text":[{"body":"red"}]},{"m.id":"b","m.text":[{"body":"green"}]}]}}`
+	for policy, want := range map[string]string{everything: "Which one?\n1. red\n2. green", grouped: ""} {
+		for eventType, content := range map[string]string{"org.matrix.msc3381.poll.start": early, "m.poll.start": stable} {
+			d := newDeciding(t, policy)
+			d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+			d.says("$1", "@ann:here", eventType, content, 0)
+			d.decides()
+			if got := strings.Join(d.line(), ""); got != want {
+				t.Errorf("%s: %q, want %q", eventType, got, want)
+			}
+		}
+	}
+	d := newDeciding(t, everything)
+	d.says("$1", "@ann:here", "m.room.message", `{"msgtype":"m.location","body":"I am here: geo:51.5,-0.1","geo_uri":"geo:51.5,-0.1"}`, 0)
+	d.decides()
+	if line := d.line(); len(line) != 1 || line[0] != "I am here: geo:51.5,-0.1" {
+		t.Errorf("a location is %q", line)
+	}
+}

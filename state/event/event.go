@@ -15,6 +15,8 @@ import (
 const (
 	TypeMessage    = "m.room.message"
 	TypeSticker    = "m.sticker"
+	TypePoll       = "m.poll.start"
+	TypePollEarly  = "org.matrix.msc3381.poll.start" // what clients send before they know TypePoll
 	TypeReaction   = "m.reaction"
 	TypeRedaction  = "m.room.redaction"
 	TypeMember     = "m.room.member"
@@ -142,7 +144,9 @@ func (e Event) Relation() Relation {
 func (e Event) Spoken() bool { return IsSpoken(e.Type) && e.Encryption != Cleartext }
 
 // IsSpoken reports whether events of a type are messages.
-func IsSpoken(eventType string) bool { return eventType == TypeMessage || eventType == TypeSticker }
+func IsSpoken(eventType string) bool {
+	return eventType == TypeMessage || eventType == TypeSticker || eventType == TypePoll || eventType == TypePollEarly
+}
 
 // Message returns the content of a message or sticker. ok is false for other events,
 // for a message without a msgtype, and for a Cleartext one.

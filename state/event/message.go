@@ -1,6 +1,9 @@
 package event
 
-// Message is the content of an m.room.message or an m.sticker.
+// MsgPoll is the msgtype of a poll: Body has the question and the numbered answers.
+const MsgPoll = "m.poll"
+
+// Message is the content of an m.room.message, an m.sticker or a poll.
 type Message struct {
 	MsgType       string    `json:"msgtype,omitzero"` // TypeSticker for a sticker
 	Body          string    `json:"body,omitzero"`

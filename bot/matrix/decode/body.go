@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 
 	"matrix-tui/state/event"
 )
@@ -14,6 +16,8 @@ func body(e event.Event, content object) (b event.Body) {
 	switch e.Type {
 	case event.TypeMessage, event.TypeSticker:
 		b.Message = message(e.Type, content)
+	case event.TypePoll, event.TypePollEarly:
+		b.Message = poll(content.object(e.Type), relation(content))
 	case event.TypeReaction:
 		r := relation(content)
 		b.Reaction = &r
@@ -56,6 +60,29 @@ func message(eventType string, content object) *event.Message {
 	}
 	return m
 }
+
+// poll decodes a poll as a message: the question and the numbered answers. Both forms of a text are read
+// (https://github.com/matrix-org/matrix-spec-proposals/pull/3381 and 1767).
+func poll(start object, relates event.Relation) *event.Message {
+	said := func(o object) string {
+		if list, ok := o["m.text"].([]any); ok && len(list) > 0 {
+			first, _ := list[0].(object)
+			return first.text("body")
+		}
+		return cmp.Or(o.text("org.matrix.msc1767.text"), o.text("body"))
+	}
+	body := said(start.object("question"))
+	answers, _ := start["answers"].([]any)
+	for i, answer := range answers[:min(len(answers), maxAnswers)] {
+		if one, ok := answer.(object); ok {
+			body += fmt.Sprintf("\n%d. %s", i+1, said(one))
+		}
+	}
+	return &event.Message{MsgType: event.MsgPoll, Body: body, RelatesTo: relates}
+}
+
+// maxAnswers is how many answers of a poll are read; the proposal allows no more.
+const maxAnswers = 20
 
 // formatted returns the HTML of a text, or "".
 func formatted(content object) string {

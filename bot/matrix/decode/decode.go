@@ -30,6 +30,8 @@ var (
 	contentKeys = map[string]keys{
 		event.TypeMessage:    with(textKeys, keys{"m.new_content": textKeys}, verificationKeys),
 		event.TypeSticker:    with(textKeys, keys{"m.new_content": textKeys}),
+		event.TypePoll:       {event.TypePoll: pollKeys, "m.relates_to": relationKeys, event.TxnKey: nil},
+		event.TypePollEarly:  {event.TypePollEarly: pollKeys, "m.relates_to": relationKeys, event.TxnKey: nil},
 		event.TypeReaction:   {"m.relates_to": relationKeys, event.TxnKey: nil},
 		event.TypeRedaction:  {"redacts": nil, event.TxnKey: nil},
 		event.TypeMember:     {"membership": nil, "is_direct": nil},
@@ -43,6 +45,7 @@ var (
 			"m.relates_to": relationKeys, event.TxnKey: nil,
 		},
 	}
+	pollKeys         = keys{"question": {"m.text": nil, "org.matrix.msc1767.text": nil, "body": nil}, "answers": nil}
 	verificationKeys = keys{
 		"from_device": nil, "methods": nil, "method": nil, "transaction_id": nil, "timestamp": nil, "to": nil, "hash": nil, "hashes": nil,
 		"key": nil, "keys": nil, "mac": nil, "commitment": nil, "message_authentication_code": nil, "message_authentication_codes": nil,
