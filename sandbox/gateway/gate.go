@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -111,7 +112,7 @@ func (g *gates) enter(ctx context.Context, model string) (first bool, err error)
 
 // leave notes the answer to a request that enter has let in: its status, 0 for none, and what is refused. It returns the
 // closure if that closes the model.
-func (g *gates) leave(model string, first bool, status int, r *gemini.Refusal) *Closure {
+func (g *gates) leave(model string, first bool, status int, r *gemini.Refusal) (c Closure, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.models[model]
@@ -126,24 +127,21 @@ func (g *gates) leave(model string, first bool, status int, r *gemini.Refusal) *
 			g.models[model] = at
 		}
 		*at = at.after(r, g.now())
-		if g.now().Before(at.Until) {
-			closure := at.Closure
-			return &closure
-		}
+		return at.Closure, g.now().Before(at.Until)
 	case status > 0 && status < http.StatusInternalServerError:
 		delete(g.models, model)
 	}
-	return nil
+	return Closure{}, false
 }
 
 // verdict notes the model's answer in its gate. It returns the closure if the answer closes it: the agent learns that, and
 // not the answer, so that it makes no more attempts.
-func (d *door) verdict(model string, first bool, resp *http.Response, watch *watch) *Closure {
+func (d *door) verdict(model string, first bool, resp *http.Response, watch *watch) (c Closure, closed bool) {
 	var refusal *gemini.Refusal
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError {
 		said, rest := new(bytes.Buffer), resp.Body
 		_, err := io.CopyN(said, watch.body(rest), maxRefusal)
-		if err == nil || err == io.EOF {
+		if err == nil || errors.Is(err, io.EOF) {
 			refusal = gemini.Parse(resp.StatusCode, resp.Header, said.Bytes())
 		}
 		resp.Body = struct {
@@ -152,7 +150,7 @@ func (d *door) verdict(model string, first bool, resp *http.Response, watch *wat
 		}{io.MultiReader(said, rest), rest}
 	}
 	if model == "" {
-		return nil
+		return c, false
 	}
 	return d.g.gates.leave(model, first, resp.StatusCode, refusal)
 }

@@ -107,9 +107,9 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
-	if closure := d.verdict(gated, first, resp, watch); closure != nil {
+	if closure, closed := d.verdict(gated, first, resp, watch); closed {
 		d.count(asks, new(tail), resp.StatusCode, len(body))
-		d.askFailed(w, r, closure)
+		d.askFailed(w, r, &closure)
 		return
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 && resp.StatusCode < 400 {
