@@ -89,7 +89,7 @@ func TestGate(t *testing.T) {
 	}
 	closed := func(want bool) {
 		t.Helper()
-		c, is := o.Closed("models/gemini-2.5-flash")
+		c, is := o.Closed("models/gemini-3.1-pro-preview")
 		if is != want || is && (c.Kind != gemini.Quota || !c.Named) {
 			t.Errorf("closed: %v, %+v", is, c)
 		}
