@@ -92,8 +92,7 @@ func (e *Env) Retire(ctx context.Context) error {
 func (e *Env) OpenModel(rec state.Task) {
 	model := rec.Model
 	if model == "" { // the record of an older release
-		c, _ := e.Models.Now(e.ModelSetting())
-		model = c.Name
+		model = e.modelNow()
 	}
 	e.Gateway.Begin(e.ID, rec.Key, model)
 }

@@ -21,13 +21,13 @@ const leastRest = 15 * time.Second
 // stopped, or if the room uses another model by now.
 func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
 	until = rec.Due.At
-	return until, until.After(e.Now()) && rec.StopBy == "" && rec.Model == e.rules().Model
+	return until, until.After(e.Now()) && rec.StopBy == "" && rec.Model == e.modelNow()
 }
 
 // closed returns an outcome if nothing may be sent to the room's model now.
 func (a *attempt) closed() (out agent.Outcome) {
 	rec := &a.task.rec
-	rec.Model = a.task.env.rules().Model
+	rec.Model = a.task.env.modelNow()
 	if _, closed := a.task.env.Gateway.Closed(rec.Model); closed {
 		out.Ended, out.Detail = agent.Unavailable, "The model takes no requests at the moment."
 	}
@@ -44,10 +44,10 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 	}
 	wait := time.Until(closure.Until)
 	if rec.Compact || rec.Due.Waited+wait > env.QuotaWait {
-		out.Detail = impatient(out.Detail, closure, env.QuotaWait, time.Now())
+		out.Detail = impatient(out.Detail, closure, env.QuotaWait, time.Now().In(env.rules().Zone))
 		return false, nil
 	}
-	why := dueText(closure, time.Now())
+	why := dueText(closure, time.Now().In(env.rules().Zone))
 	notice := t.Voice().closing(len(t.exec.Answers), "⏳ "+why)
 	notice.Txn += "-due-" + Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
 	rows := env.Room.Render(ctx, notice)
@@ -96,10 +96,10 @@ func dueText(c gateway.Closure, now time.Time) string {
 	return "The model's quota is used up; I try again at " + at + "."
 }
 
-// clockText returns the next full minute after a time, in the host's time zone, with the day unless that is today.
+// clockText returns the next full minute after a time, in the time zone of now, with the day unless that is today.
 func clockText(at, now time.Time) string {
-	at = at.Local().Add(time.Minute - 1).Truncate(time.Minute)
-	if y, d := at.Year(), at.YearDay(); y == now.Local().Year() && d == now.Local().YearDay() {
+	at = at.In(now.Location()).Add(time.Minute - 1).Truncate(time.Minute)
+	if y, d := at.Year(), at.YearDay(); y == now.Year() && d == now.YearDay() {
 		return at.Format("15:04")
 	}
 	return at.Format("Monday, 2 January, 15:04")

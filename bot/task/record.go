@@ -120,7 +120,7 @@ func (t *Task) plan(last agent.Ended) {
 	case agent.Interrupted:
 		t.rec.Interrupted, t.rec.Resume = true, true
 	case agent.ModelGone:
-		t.rec.Interrupted = t.rec.Resumable
+		t.rec.Due.Begun = t.rec.Due.Begun || t.rec.Resumable
 		if t.rec.Resume = t.rec.Resumable; !t.rec.Resume {
 			t.rec.Session = uuid.NewString()
 		}
