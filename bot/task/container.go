@@ -92,7 +92,8 @@ func (e *Env) Retire(ctx context.Context) error {
 func (e *Env) OpenModel(rec state.Task) {
 	model := rec.Model
 	if model == "" { // the record of an older release
-		model = e.modelNow()
+		c, _ := e.Models.Now(e.ModelSetting())
+		model = c.Name
 	}
 	e.Gateway.Begin(e.ID, rec.Key, model)
 }

@@ -21,15 +21,21 @@ const leastRest = 15 * time.Second
 // stopped, or if the room uses another model by now.
 func (e *Env) Rests(rec state.Task) (until time.Time, rests bool) {
 	until = rec.Due.At
-	return until, until.After(e.Now()) && rec.StopBy == "" && rec.Model == e.modelNow()
+	if !until.After(e.Now()) || rec.StopBy != "" {
+		return until, false
+	}
+	now, known := e.Models.Now(e.ModelSetting())
+	return until, !known || rec.Model == now.Name
 }
 
 // closed returns an outcome if nothing may be sent to the room's model now.
 func (a *attempt) closed() (out agent.Outcome) {
-	rec := &a.task.rec
-	rec.Model = a.task.env.modelNow()
-	if _, closed := a.task.env.Gateway.Closed(rec.Model); closed {
-		out.Ended, out.Detail = agent.Unavailable, "The model takes no requests at the moment."
+	env := a.task.env
+	if now, known := env.Models.Now(env.ModelSetting()); known {
+		if _, closed := env.Gateway.Closed(now.Name); closed {
+			a.task.rec.Model = now.Name
+			out.Ended, out.Detail = agent.Unavailable, "The model takes no requests at the moment."
+		}
 	}
 	return out
 }
@@ -43,11 +49,12 @@ func (w *Work) rest(ctx context.Context, out *agent.Outcome) (rests bool, err er
 		closure = gateway.Closure{Until: time.Now().Add(leastRest)}
 	}
 	wait := time.Until(closure.Until)
+	here := time.Now().In(env.rules().Zone)
 	if rec.Compact || rec.Due.Waited+wait > env.QuotaWait {
-		out.Detail = impatient(out.Detail, closure, env.QuotaWait, time.Now().In(env.rules().Zone))
+		out.Detail = impatient(out.Detail, closure, env.QuotaWait, here)
 		return false, nil
 	}
-	why := dueText(closure, time.Now().In(env.rules().Zone))
+	why := dueText(closure, here)
 	notice := t.Voice().closing(len(t.exec.Answers), "⏳ "+why)
 	notice.Txn += "-due-" + Hash(fmt.Sprint(rec.Run, rec.Due.Waited)) // of this wait
 	rows := env.Room.Render(ctx, notice)
@@ -96,10 +103,10 @@ func dueText(c gateway.Closure, now time.Time) string {
 	return "The model's quota is used up; I try again at " + at + "."
 }
 
-// clockText returns the next full minute after a time, in the time zone of now, with the day unless that is today.
+// clockText returns the next full minute after a time, in now's time zone, with the day unless that is today.
 func clockText(at, now time.Time) string {
 	at = at.In(now.Location()).Add(time.Minute - 1).Truncate(time.Minute)
-	if y, d := at.Year(), at.YearDay(); y == now.Year() && d == now.YearDay() {
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return at.Format("15:04")
 	}
 	return at.Format("Monday, 2 January, 15:04")

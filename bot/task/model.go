@@ -12,12 +12,6 @@ import (
 // ModelSetting returns what the policy or the settings say about the room's model: a name, or what Models makes of it.
 func (e *Env) ModelSetting() string { return cmp.Or(e.Policy.Room(e.ID).Model, e.Model) }
 
-// modelNow returns the model that the room's next run uses, or "" while that is not known.
-func (e *Env) modelNow() string {
-	c, _ := e.Models.Now(e.ModelSetting())
-	return c.Name
-}
-
 // replaceModel is called after a run whose model is not available. The outcome stays as it is if the task can continue
 // with another model; the room is told so. Otherwise it says what to do. stoppable is done if the task is stopped.
 func (t *Task) replaceModel(ctx, stoppable context.Context, out agent.Outcome) (agent.Outcome, error) {
