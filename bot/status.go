@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/bot/text"
 	"matrix-tui/sandbox"
 	"matrix-tui/state"
@@ -115,15 +114,6 @@ func (r *room) containerLines(ctx context.Context) string {
 		return line + "."
 	}
 	return line + ".\nEarlier tasks left this running, and `!stop all` ends it:\n" + leftLines(list)
-}
-
-// leftLines returns a line for each process that tasks have left running.
-func leftLines(list []sandbox.Left) string {
-	lines := make([]string, len(list))
-	for i, one := range list {
-		lines[i] = "- " + task.LeftLine(text.Code(text.OneLine(one.Command, 200)), one)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // doRooms lists the rooms that have a container.

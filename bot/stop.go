@@ -142,52 +142,6 @@ func (r *room) candidates(ctx context.Context) ([]candidate, error) {
 	return all, nil
 }
 
-// stopAll runs !stop all: it stops the running task and ends what earlier tasks have left running.
-func (r *room) stopAll(ctx context.Context, row state.Event) error {
-	said := r.endLeft(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	r.decisions.Lock()
-	defer r.decisions.Unlock()
-	all, err := r.candidates(ctx)
-	if err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(all, func(c candidate) bool { return c.running }); i >= 0 {
-		if err := r.interrupt(ctx, all[i].task, row); err != nil {
-			return err
-		}
-		said = "The running task is being stopped. " + said
-	}
-	return r.tell(ctx, row, said)
-}
-
-// endLeft ends what earlier tasks have left running, and returns a sentence about it.
-func (r *room) endLeft(ctx context.Context) string {
-	const none = "Earlier tasks left nothing running."
-	if r.bot.Store.Container(r.id) == "" {
-		return none
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	container, err := r.env.Ensure(ctx, false)
-	if err != nil {
-		return r.bot.sentence(err)
-	}
-	list, err := container.Left(ctx)
-	if err == nil {
-		err = container.EndLeft(ctx) // also what is not listed
-	}
-	switch {
-	case err != nil:
-		return r.bot.sentence(err)
-	case len(list) == 0:
-		return none
-	}
-	return "Ended what earlier tasks left running:\n" + leftLines(list)
-}
-
 // ahead returns the record of the current task or, if there is none, of the next one, which may not be due yet. It is
 // empty if there is neither.
 func (r *room) ahead(ctx context.Context, current *task.Work) (rec state.Task, err error) {

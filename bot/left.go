@@ -1,0 +1,68 @@
+package bot
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"matrix-tui/bot/task"
+	"matrix-tui/bot/text"
+	"matrix-tui/sandbox"
+	"matrix-tui/state"
+)
+
+// stopAll runs !stop all: it stops the running task and ends what earlier tasks have left running.
+func (r *room) stopAll(ctx context.Context, row state.Event) error {
+	said := r.endLeft(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	all, err := r.candidates(ctx)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(all, func(c candidate) bool { return c.running }); i >= 0 {
+		if err := r.interrupt(ctx, all[i].task, row); err != nil {
+			return err
+		}
+		said = "The running task is being stopped. " + said
+	}
+	return r.tell(ctx, row, said)
+}
+
+// endLeft ends what earlier tasks have left running, and returns a sentence about it.
+func (r *room) endLeft(ctx context.Context) string {
+	const none = "Earlier tasks left nothing running."
+	if r.bot.Store.Container(r.id) == "" {
+		return none
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	container, err := r.env.Ensure(ctx, false)
+	if err != nil {
+		return r.bot.sentence(err)
+	}
+	list, err := container.Left(ctx)
+	if err == nil {
+		err = container.EndLeft(ctx) // also what is not listed
+	}
+	switch {
+	case err != nil:
+		return r.bot.sentence(err)
+	case len(list) == 0:
+		return none
+	}
+	return "Ended what earlier tasks left running:\n" + leftLines(list)
+}
+
+// leftLines returns a line for each process that tasks have left running.
+func leftLines(list []sandbox.Left) string {
+	lines := make([]string, len(list))
+	for i, one := range list {
+		lines[i] = "- " + task.LeftLine(text.Code(text.OneLine(one.Command, 200)), one)
+	}
+	return strings.Join(lines, "\n")
+}
