@@ -202,6 +202,8 @@ type Outcome struct {
 	Signal Signal `json:",omitzero"`
 	// Held is the first command of the run that needs approval, with NeedsApproval; otherwise nil.
 	Held *Held `json:",omitzero"`
+	// Cut is one sentence that says why the model did not finish Text, with Completed; "" if it did. See WithFinish.
+	Cut string `json:",omitempty"`
 	// Truncated says that a part of the output or of the text was lost.
 	Truncated bool
 	// Duration is the run's own, from its start to its end in the container.

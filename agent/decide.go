@@ -58,6 +58,7 @@ const (
 	tooManySay    = "The model's API accepts no more requests at the moment (429, rate limit or quota). The operator can check the quota of GEMINI_API_KEY."
 	overflowSay   = "The conversation has become too long for the model."
 	refusedSay    = "The model's API refused the history of this session, and that of a new one. The work so far is in /workspace. The next task starts another session."
+	limitSay      = "The answer was longer than the model's output limit. Ask for it in smaller parts."
 	heldSay       = "A command needs your approval before I can run it."
 	overloadedSay = "The model is overloaded."
 	brokenSay     = "The model's API is overloaded or broken at the moment. Send the task again in a few minutes."

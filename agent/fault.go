@@ -41,7 +41,7 @@ var faults = []fault{
 	{regexp.MustCompile(`(?i)please ensure that (the number of )?(function (call|response)|multiturn requests)|thought.?signature|contents\.parts must not be empty`),
 		HistoryRefused, refusedSay},
 	{regexp.MustCompile(`(?i)response was truncated because it exceeded the token limit|MAX_TOKENS`),
-		Empty, "The answer was longer than the model's output limit. Ask for it in smaller parts."},
+		Empty, limitSay},
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
 		ModelError, "The model's safety filters blocked its answer. Rephrase the task."},
 	{regexp.MustCompile(`\blimit: 0\b`),

@@ -86,26 +86,30 @@
 //
 // # What the API does, who says so, and what shows how the product deals with it
 //
+// The scripts are in cmd/matrix-tui/testdata; tests without a package are this one's.
+//
 // Refused requests (400 INVALID_ARGUMENT unless stated):
 //
-//	calls and responses do not pair up      google-gemini/gemini-cli#16543, #16437, #6638    TestHistories; agent TestRealSession, TestRealQuestion, TestRealApproval
-//	results sent twice by --resume          google-gemini/gemini-cli#29365                   agent TestRealSession, TestRealRemember; scripts backup, progress, reboot
-//	turns out of order                      google-gemini/gemini-cli#16984, #5443            TestHistories
-//	no signature in the current turn        QwenLM/qwen-code#1202, RooCodeInc/Roo-Code#10331 TestHistories, TestCallsComeBack
-//	no parts, or an empty text alone        stackblitz-labs/bolt.diy#1714                    TestHistories
-//	unknown field, enum or type             cloud.google.com/go/ai (published messages)      TestBodies; every script
+//	calls and responses do not pair up      google-gemini/gemini-cli#16543, #16437, #6638    TestHistories; agent TestRealSession, TestRealQuestion, TestRealApproval; scripts sessions, sessions-killed
+//	results sent twice by --resume          google-gemini/gemini-cli#29365                   agent TestRealSession, TestRealRemember, TestRealHistory; scripts sessions, backup, progress, reboot
+//	turns out of order                      google-gemini/gemini-cli#16984, #5443            TestHistories; scripts sessions, sessions-killed
+//	no signature in the current turn        QwenLM/qwen-code#1202, RooCodeInc/Roo-Code#10331 TestHistories, TestCallsComeBack; scripts sessions, sessions-killed
+//	no parts, or an empty text alone        stackblitz-labs/bolt.diy#1714                    TestHistories; agent TestDecide; script model-answers
+//	unknown field, enum or type             cloud.google.com/go/ai (published messages)      TestBodies; agent TestDecide; every script
 //	names and schemas of functions          https://ai.google.dev/api/caching                TestDeclarations; script memory-tools
-//	wrong key: API_KEY_INVALID, not 401     https://ai.google.dev/gemini-api/docs/troubleshooting  TestKey, TestRefusals; script model-trouble
-//	region: FAILED_PRECONDITION             https://ai.google.dev/gemini-api/docs/troubleshooting  TestRefusals
-//	listed, but closed to new keys: 404     thedotmack/claude-mem#3278, crewAIInc/crewAI#7003      TestModels
-//	quota: 429 with QuotaFailure, RetryInfo openclaw/openclaw#18247, multica-ai/multica#7887       TestRefusals; script model-trouble
-//	overload: 503 for minutes to hours      https://ai.google.dev/gemini-api/docs/troubleshooting  TestRefusals; script model-trouble
+//	wrong key: API_KEY_INVALID, not 401     https://ai.google.dev/gemini-api/docs/troubleshooting  TestKey, TestRefusals; cmd/matrix-tui TestCheckModels; script model-trouble
+//	region: FAILED_PRECONDITION             https://ai.google.dev/gemini-api/docs/troubleshooting  TestRefusals; cmd/matrix-tui TestCheckModels
+//	listed, but closed to new keys: 404     thedotmack/claude-mem#3278, crewAIInc/crewAI#7003      TestModels; bot/models TestRank, TestPick, TestReplace; script models
+//	quota: 429 with QuotaFailure, RetryInfo openclaw/openclaw#18247, multica-ai/multica#7887       TestRefusals; sandbox/gateway TestGate; scripts quota, model-trouble
+//	quota of zero: 429 with "limit: 0"      akshayaggarwal99/nodenest#1                            bot/models TestPick; agent TestDecide; script model-trouble
+//	overload: 503 for minutes to hours      https://ai.google.dev/gemini-api/docs/troubleshooting  TestRefusals; sandbox/gateway TestGateAfter; script model-trouble
 //
 // Answers that are not text:
 //
-//	finish reasons, also without content    https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script model-answers
-//	blocked prompts, thoughts only          https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script model-answers
-//	parallel calls, one signature           https://ai.google.dev/gemini-api/docs/thought-signatures  TestCallsComeBack; script model-answers
-//	usage in each chunk, with thoughts      https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script usage
+//	finish reasons, also without content    https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; agent TestWithFinish; scripts model-answers, overflow
+//	blocked prompts                         https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; sandbox/gateway TestFinish; script model-answers
+//	thoughts only                           https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; script model-answers
+//	parallel calls, one signature           https://ai.google.dev/gemini-api/docs/thought-signatures  TestCallsComeBack; scripts model-answers, sessions
+//	usage in each chunk, with thoughts      https://ai.google.dev/api/generate-content       TestAnswersThatAreNotText; sandbox/gateway TestTail; script usage
 //	a stream that stops in mid-chunk        google-gemini/gemini-cli (mid-stream retries)    TestFailures; script model-answers
 package agenttest

@@ -209,7 +209,7 @@ func (a *attempt) run(ctx context.Context, attached bool) (agent.Outcome, error)
 		env.noneLeft.Store(false)
 	}
 	if err == nil { // otherwise it may continue
-		out = out.WithPrompt(a.task.rec.Model, env.Gateway.LastPrompt(env.ID))
+		out = out.WithPrompt(a.task.rec.Model, env.Gateway.LastPrompt(env.ID)).WithFinish(env.Gateway.LastFinish(env.ID))
 		env.closeModel(a.task.rec.Key)
 	}
 	return out, err

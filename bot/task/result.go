@@ -53,6 +53,9 @@ func finalText(out agent.Outcome) string {
 		if out.Truncated {
 			said += "\n\n… The answer is cut here because it is too long to store."
 		}
+		if out.Cut != "" {
+			said = text.Close(said) + "\n\n_" + out.Cut + "_"
+		}
 		return said
 	case out.Ended == agent.Interrupted:
 		return "⚠️ " + interruptedOften

@@ -19,6 +19,14 @@ func TestInvisibleAnswer(t *testing.T) {
 	}
 }
 
+// The remark that an answer was cut is not in the code block that was cut.
+func TestCutAnswer(t *testing.T) {
+	got := finalText(agent.Outcome{Ended: agent.Completed, Text: "So:\n```go\nx :=", Cut: "It was cut."})
+	if got != "So:\n```go\nx :=\n```\n\n_It was cut._" {
+		t.Errorf("%q", got)
+	}
+}
+
 // A result in another room than its task quotes the task.
 func TestReminder(t *testing.T) {
 	moved := (&Env{}).Task(state.Task{Room: "!b:x", Home: "!a:x", Requester: "@ann:y", Text: "paint\nthe shed"})

@@ -124,6 +124,18 @@ func cutAt(text string, limit int, fence string) (cut int, open string) {
 	return cut, fence
 }
 
+// Close closes the fence that is open at the end of a text.
+func Close(text string) string {
+	fence := ""
+	for line := range strings.Lines(text) {
+		fence = next(fence, strings.TrimRight(line, "\r\n"))
+	}
+	if fence == "" {
+		return text
+	}
+	return strings.TrimRight(text, "\n") + "\n" + marker(fence)
+}
+
 // next returns the fence that is open after a line.
 func next(fence, line string) string {
 	trimmed := strings.TrimLeft(line, " ")

@@ -36,6 +36,20 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestClose(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "",
+		"a\n":                           "a\n",
+		"```\na\n```\nb":                "```\na\n```\nb",
+		"so:\n````go\nx := 1\n```\ny\n": "so:\n````go\nx := 1\n```\ny\n````",
+		"~~~":                           "~~~\n~~~",
+	} {
+		if got := Close(text); got != want {
+			t.Errorf("Close(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzSplit(f *testing.F) {
 	f.Add("a\n```go\nx\n```\nb", 40)
 	f.Add("~~~~\n```\n~~~~\n\n\n", 33)

@@ -21,7 +21,7 @@ func TestAccount(t *testing.T) {
 rules:
   - {when: cut, break: true, say: x}
   - {when: busy, status: 429}
-  - {when: large, tokens: 500, say: 12345678}
+  - {when: large, tokens: 500, say: 12345678, finish: MAX_TOKENS}
 `), nil)
 	var mu sync.Mutex
 	var used []Usage
@@ -37,7 +37,13 @@ rules:
 	if n := o.LastPrompt(testRoom); n != 500 {
 		t.Errorf("the last prompt has %d tokens", n)
 	}
+	if why := o.LastFinish(testRoom); why != "MAX_TOKENS" {
+		t.Errorf("the stream ended because of %q", why)
+	}
 	o.do(t, "POST", stream, ask("busy"), nil)
+	if why := o.LastFinish(testRoom); why != "" {
+		t.Errorf("a refused request ended because of %q", why)
+	}
 	o.do(t, "POST", "/model/v1beta/models/m:countTokens", ask("large"), nil)
 	cut := ask("cut")
 	o.do(t, "POST", stream, cut, nil)

@@ -142,6 +142,18 @@ func (g *Gateway) LastPrompt(room string) int64 {
 	return 0
 }
 
+// LastFinish returns why the room's last stream ended, since Begin: its finishReason, or the blockReason of its prompt. It
+// is "" if that is unknown.
+func (g *Gateway) LastFinish(room string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if m := g.usage[room]; m != nil {
+		reason, _ := m.finish.Load().(string)
+		return reason
+	}
+	return ""
+}
+
 // Open creates the room's directory, listens on the socket "sock" in it, and returns
 // the directory, to be mounted into the room's container. If the room is already open,
 // it only returns the directory.

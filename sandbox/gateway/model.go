@@ -94,6 +94,9 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	if asks {
 		d.meter.request()
 	}
+	if strings.HasSuffix(path, ":streamGenerateContent") {
+		d.meter.finish.Store("")
+	}
 	crash.Count("model " + r.Method)
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(w.Err == nil) }})
@@ -221,6 +224,9 @@ func (d *door) count(asked bool, t *tail, code, size int) {
 	used := t.usage()
 	if used.InputTokens > 0 {
 		d.meter.last.Store(used.InputTokens)
+	}
+	if reason := t.finish(); reason != "" {
+		d.meter.finish.Store(reason)
 	}
 	if used.InputTokens+used.OutputTokens == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
 		used.InputTokens = int64(size / 4)

@@ -31,6 +31,7 @@ func (g *Gateway) Begin(room, run, model string) {
 	g.runs[room][run] = strings.TrimPrefix(model, "models/")
 	if m := g.usage[room]; m != nil {
 		m.last.Store(0)
+		m.finish.Store("")
 	}
 }
 

@@ -39,12 +39,39 @@ func TestTail(t *testing.T) {
 	}
 }
 
+func TestFinish(t *testing.T) {
+	const says = `data: {"candidates": [{"content": {"parts": [{"text": "x"}]}}]}`
+	for name, c := range map[string]struct{ body, want string }{
+		"last of a stream":   {says + "\r\n\r\n" + `data: {"candidates": [{"finishReason": "MAX_TOKENS"}], "usageMetadata": {}}` + "\r\n\r\n", "MAX_TOKENS"},
+		"a blocked prompt":   {`data: {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}` + "\n\n", "PROHIBITED_CONTENT"},
+		"none":               {says + "\n\n", ""},
+		"cut":                {`data: {"candidates": [{"content": {"parts": [{"te`, ""},
+		"a call's argument":  {`data: {"candidates": [{"content": {"parts": [{"functionCall": {"args": {"finishReason": "SAFETY"}}}]}}]}`, ""},
+		"said by a model":    {`data: {"candidates": [{"content": {"parts": [{"text": "\ndata: {\"candidates\": []}"}]}, "finishReason": "STOP"}]}`, "STOP"},
+		"a single answer":    {`{"candidates": [{"finishReason": "SAFETY"}]}`, ""},
+		"not a reason":       {`data: {"candidates": [{"finishReason": "<b>"}]}`, ""},
+		"a number":           {`data: {"candidates": [{"finishReason": 2}]}`, ""},
+		"after much":         {"data: " + strings.Repeat("x", 5*maxTail) + "\n\n" + `data: {"candidates": [{"finishReason": "OTHER"}]}`, "OTHER"},
+		"an event too large": {`data: {"candidates": [{"content": "` + strings.Repeat("x", 5*maxTail) + `", "finishReason": "OTHER"}]}`, ""},
+		"nothing":            {"", ""},
+	} {
+		var tl tail
+		tl.write([]byte(c.body))
+		if got := tl.finish(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func FuzzTail(f *testing.F) {
 	f.Add([]byte(`"usageMetadata": {"promptTokenCount": 10}`))
 	f.Add([]byte(`"usageMetadata"x:[1]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var tl tail
 		tl.write(body)
+		if reason := tl.finish(); len(reason) > 40 {
+			t.Errorf("reason %q", reason)
+		}
 		u := tl.usage()
 		if in, out := u.InputTokens, u.OutputTokens; in < 0 || out < 0 || in > 1<<33 || out > 1<<33 || u.CachedTokens < 0 || u.CachedTokens > in {
 			t.Errorf("%+v", u)
