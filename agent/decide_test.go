@@ -103,7 +103,7 @@ func TestDecide(t *testing.T) {
 		{"no such model, by what it printed", bad("unknown", "[API Error: gone]"), printed(1, "ModelNotFoundError: gone"), cause{}, ModelGone, "GEMINI_MODEL"},
 		{"overloaded for long, by the code", bad("unknown", "[API Error: oops]"), exited(247), cause{}, Unavailable, "overloaded"},
 		{"closed by the gateway", bad("unknown", `[API Error: {\"error\":{\"code\":403,\"message\":\"gateway: the model takes no requests until 2026-11-26T14:32:00Z\",\"status\":\"PERMISSION_DENIED\"}}]`), exited(147), cause{}, Unavailable, "no more requests"},
-		{"no quota at all", bad("unknown", "[API Error: Quota exceeded for metric: free_tier_requests, limit: 0, model: m]"), exited(173), cause{}, ModelError, "has no quota"},
+		{"no quota at all", bad("unknown", "[API Error: Quota exceeded for metric: free_tier_requests, limit: 0, model: m]"), exited(173), cause{}, ModelGone, "has no quota"},
 		{"no way to the API", bad("unknown", `[API Error: {\"error\":{\"code\":503,\"message\":\"gateway: cannot reach the model's server\",\"status\":\"UNAVAILABLE\"}}]`), exited(247), cause{}, ModelError, "cannot be reached"},
 		{"garbage", bad("unknown", "[API Error: Bad control character in string literal in JSON at position 22]"), exited(1), cause{}, ModelError, "invalid response"},
 		{"cut stream", bad("unknown", "[API Error: terminated]"), exited(1), cause{}, ModelError, "connection"},

@@ -45,7 +45,7 @@ var faults = []fault{
 	{regexp.MustCompile(`(?i)response was blocked due to|SAFETY_BLOCKED|RECITATION|PROHIBITED_CONTENT`),
 		ModelError, "The model's safety filters blocked its answer. Rephrase the task."},
 	{regexp.MustCompile(`\blimit: 0\b`),
-		ModelError, "The API key has no quota for the model. The operator can set another GEMINI_MODEL, or another key."},
+		ModelGone, "The API key has no quota for the model. The operator can set another GEMINI_MODEL, or another key."},
 	{regexp.MustCompile(`RESOURCE_EXHAUSTED|TerminalQuota|RetryableQuota|(?i:exceeded your current quota|too many requests|rate limit)`),
 		Unavailable, tooManySay},
 	{regexp.MustCompile(`ModelNotFound|is not found for API version|is no longer available`),

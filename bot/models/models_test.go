@@ -129,8 +129,11 @@ func TestReplace(t *testing.T) {
 	if n := len(m.changed); n != 1 {
 		t.Errorf("%d messages for the owners", n)
 	}
-	if next, said := m.Replace(t.Context(), "gemini-4-pro", "gemini-4-pro"); next != "" || !strings.Contains(said, "`gemini-3.7-flash`, `gemini-3.5-flash`") {
+	if next, said := m.Replace(t.Context(), "gemini-4-pro", "gemini-4-pro"); next != "" || !strings.Contains(said, "cannot be used: the model is not available to this key") || !strings.Contains(said, "`gemini-3.7-flash`, `gemini-3.5-flash`") {
 		t.Errorf("by name: %q, %q", next, said)
+	}
+	if next, said := m.Replace(t.Context(), "gemini-3.7-flash", "gemini-3.7-flash"); next != "" || said != "" {
+		t.Errorf("by name, and it answers: %q, %q", next, said)
 	}
 	a.close("gemini-3.7-flash", "gemini-3.5-flash")
 	if next, said := m.Replace(t.Context(), Auto, "gemini-3.7-flash"); next != "" || !strings.Contains(said, "I cannot choose a model") {

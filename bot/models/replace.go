@@ -14,7 +14,7 @@ import (
 // Replace says what becomes of a task whose model is no longer available: it continues with next, or fails with said.
 func (m *Models) Replace(ctx context.Context, setting, gone string) (next, said string) {
 	if !Moves(setting) {
-		return "", fmt.Sprintf("The model `%s`, which is set by name, is not available to the key.%s", gone, m.others(ctx, gone))
+		return "", m.named(ctx, gone)
 	}
 	c, err := m.find(ctx, setting, gone)
 	switch {
@@ -26,18 +26,23 @@ func (m *Models) Replace(ctx context.Context, setting, gone string) (next, said 
 	return c.Name, ""
 }
 
-// others says which models would work.
-func (m *Models) others(ctx context.Context, gone string) string {
+// named says why a model that is set by name cannot be used, and which would work. It is "" if the model answers again.
+func (m *Models) named(ctx context.Context, gone string) string {
 	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
+	err := m.client.Try(ctx, gone)
+	if err == nil {
+		return ""
+	}
+	said := fmt.Sprintf("The model `%s`, which is set by name, cannot be used: %s.", gone, Reason(err))
 	names, err := m.Usable(ctx, 3, gone)
 	switch {
 	case err != nil:
-		return ""
+		return said
 	case len(names) == 0:
-		return " No other model that I know how to use answers either."
+		return said + " No other model that I know how to use answers either."
 	}
-	return " These answer: `" + strings.Join(names, "`, `") + "`. An owner can set one with `!model NAME`, or let me choose with `!model auto`; the operator can set GEMINI_MODEL."
+	return said + " These answer: `" + strings.Join(names, "`, `") + "`. An owner can set one with `!model NAME`, or let me choose with `!model auto`; the operator can set GEMINI_MODEL."
 }
 
 // Usable returns the best models, at most as many as most, that the key may use, without those in except. It tries each
