@@ -34,7 +34,7 @@ func (r *room) doRouted(ctx context.Context, row state.Event, to route) error {
 	case isStop:
 		return r.doStop(ctx, row, "")
 	case isUnclear:
-		return r.tell(ctx, row, "To run the command, reply `yes` to my question: a message of its own could be meant for somebody else.")
+		return r.tell(ctx, row, "To run the command, reply `yes` to my question or send `!answer yes`: a plain `yes` could be meant for somebody else.")
 	}
 	return r.ambiguous(ctx, row, to.among)
 }

@@ -34,7 +34,7 @@ func init() {
 		{name: "task", text: "TEXT", does: "starts a task, even while I wait for an answer"},
 		{name: "answer", text: "TEXT", does: "answers my open question", run: (*room).doAnswer},
 		{name: "steer", text: "TEXT", does: "interrupts the running task and continues it with your instructions", run: (*room).doSteer},
-		{name: "stop", text: "[all]", does: "cancels the running task, or the one waiting for an answer. With `all`, it also ends what earlier tasks left running, such as servers", run: (*room).doStop},
+		{name: "stop", text: "[all]", does: "cancels the running task, or the one waiting for an answer. With `all`, it also empties the queue and ends what earlier tasks left running, such as servers", run: (*room).doStop},
 		{name: "status", does: "shows running and waiting tasks, what the room's container uses, and what the room has used of the model", run: (*room).doStatus},
 		{name: "model", text: "[auto|pro|flash|NAME]", does: "shows the model, why it was chosen and which others there are; owners set the room's", run: (*room).doModel},
 		{name: "usage", does: "shows what this room has used of the model: tokens, runs, sessions and compactions, today and in total", run: (*room).doUsage},

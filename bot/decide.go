@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"matrix-tui/agent"
 	"matrix-tui/bot/crash"
@@ -88,12 +87,6 @@ func (r *room) enqueue(ctx context.Context, row state.Event, alone bool) error {
 	if classify(row.Event, r.bot.UserID(), r.bot.hear(ctx, r.id, alone)) != kindTask {
 		return r.finish(ctx, row) // it was admitted as a possible answer only
 	}
-	switch looped, tell := r.inLoop(row.Event); {
-	case tell:
-		return r.tell(ctx, row, "We have answered each other "+strconv.Itoa(loopRounds)+" times in a row within seconds, as two bots do. I pause here until somebody else writes. If you are a person, send `!task` and what you want.")
-	case looped:
-		return r.finish(ctx, row)
-	}
 	return r.put(ctx, row, false)
 }
 
@@ -142,7 +135,7 @@ func (r *room) classify(ctx context.Context, e event.Event, alone bool) kind {
 	return classify(e, r.bot.UserID(), func(e event.Event) policy.Decision {
 		d := hear(e)
 		if d.Reason == policy.ReasonNotMentioned || d.Reason == policy.ReasonOff {
-			d.Reply = r.couldAnswer(e) || r.couldStop(e) || r.couldJoin(e)
+			d.Reply = r.couldAnswer(e) || r.couldStop(ctx, e) || r.couldJoin(e)
 		}
 		return d
 	})

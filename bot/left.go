@@ -12,7 +12,7 @@ import (
 	"matrix-tui/state"
 )
 
-// stopAll runs !stop all: it stops the running task and ends what earlier tasks have left running.
+// stopAll runs !stop all: it stops the running task and those in the queue, and ends what earlier tasks have left running.
 func (r *room) stopAll(ctx context.Context, row state.Event) error {
 	said := r.endLeft(ctx)
 	if ctx.Err() != nil {
@@ -30,6 +30,16 @@ func (r *room) stopAll(ctx context.Context, row state.Event) error {
 		}
 		said = "The running task is being stopped. " + said
 	}
+	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
+	if err != nil {
+		return err
+	}
+	for _, one := range queued {
+		if err := r.interrupt(ctx, one, row); err != nil {
+			return err
+		}
+	}
+	r.tasks.Wake()
 	return r.tell(ctx, row, said)
 }
 

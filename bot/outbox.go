@@ -119,7 +119,6 @@ func (o *outbox) send(ctx context.Context, row state.Message) error {
 			return err
 		}
 		crashAfter(row, "marked")
-		o.room.noteSent(row)
 		if row.Kind == state.KindQuestion {
 			return o.room.checkWaiting(ctx, row.Task)
 		}
@@ -219,15 +218,6 @@ func crashAfter(m state.Message, point string) {
 		crash.At("question-" + point)
 	case state.KindFinal, state.KindTooLarge:
 		crash.At(point)
-	}
-}
-
-// noteSent notes that a message was sent just now.
-func (r *room) noteSent(m state.Message) {
-	if m.Kind == state.KindFinal {
-		r.mu.Lock()
-		r.loop.answer(time.Now())
-		r.mu.Unlock()
 	}
 }
 

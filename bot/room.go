@@ -50,7 +50,6 @@ type room struct {
 	cleartext time.Time       // when it was last warned about an unencrypted message
 	refused   map[string]bool // event types that the bot may not send here
 	due       *time.Timer     // wakes tasks when the task that is up next is due; nil if none was
-	loop      loop            // with another bot
 	keyless   map[string]bool // pending events that could not be decrypted since the last key arrived
 }
 

@@ -51,7 +51,7 @@ func (r *room) routeOf(ctx context.Context, row state.Event, alone bool) (route,
 	if to == policy.Others {
 		return route{}, nil
 	}
-	if r.couldStop(row.Event) {
+	if r.couldStop(ctx, row.Event) {
 		return route{verdict: isStop}, nil
 	}
 	if waiting, err := r.inThread(ctx, row); err != nil {

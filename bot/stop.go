@@ -171,16 +171,22 @@ func (r *room) ofThread(ctx context.Context, all []candidate, root string) ([]ca
 // stopWords are what people write, alone in a message, to stop a task that is running.
 var stopWords = strings.Fields("stop cancel halt abort stopp abbrechen annuler arrête arrete cancelar para detener ferma annulla стоп отмена 停止 取消")
 
-// couldStop reports whether a message is a word that stops the sender's running task.
-func (r *room) couldStop(e event.Event) bool {
+// couldStop reports whether a message is a word that stops the sender's task, which runs or waits for its model.
+func (r *room) couldStop(ctx context.Context, e event.Event) bool {
 	m, ok := e.Message()
 	if !ok || m.IsFile() || m.IsEdit() {
 		return false
 	}
 	said, _ := policy.AfterName(taskText(m), r.bot.UserID(), r.bot.name())
 	word := strings.ToLower(strings.TrimFunc(said, func(c rune) bool { return event.IsBlank(c) || unicode.IsPunct(c) }))
-	t := r.currentTask()
-	return t != nil && slices.Contains(stopWords, word) && t.Requester() == e.Sender
+	if !slices.Contains(stopWords, word) {
+		return false
+	}
+	if t := r.currentTask(); t != nil {
+		return t.Requester() == e.Sender
+	}
+	next, err := r.ahead(ctx, nil)
+	return err == nil && next.Requester == e.Sender && !next.Due.At.IsZero() // it waits for its model
 }
 
 // doStop runs !stop: it stops the task that the message replies to, directly or through

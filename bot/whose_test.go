@@ -488,38 +488,6 @@ func TestPlainYesApprovesNothing(t *testing.T) {
 	}
 }
 
-// Whoever answers everything within seconds is another bot. Owners and !task are people.
-func TestLoop(t *testing.T) {
-	at := time.UnixMilli(0)
-	var l loop
-	told := 0
-	for i := range 20 {
-		looped, tell := l.next("@echo:here", at)
-		if looped != (i >= loopRounds) || tell != (i == loopRounds) {
-			t.Errorf("message %d: %v, %v", i, looped, tell)
-		}
-		if tell {
-			told++
-		}
-		at = at.Add(time.Second)
-		l.answer(at)
-		at = at.Add(time.Second)
-	}
-	if looped, _ := l.next("@bob:here", at); looped || told != 1 {
-		t.Errorf("told %d times; a person after that is part of it: %v", told, looped)
-	}
-	if looped, _ := l.next("@echo:here", at); looped {
-		t.Error("the loop goes on after a person has written")
-	}
-	for range 20 { // a person needs longer to read and write
-		l.answer(at)
-		at = at.Add(loopGap)
-		if looped, _ := l.next("@bob:here", at); looped {
-			t.Error("a person is taken for a bot")
-		}
-	}
-}
-
 // Somebody whom the bot does not work for is told so once a day, if they address it.
 func TestInVain(t *testing.T) {
 	d := newDeciding(t, "defaults:\n  allow: []\n")

@@ -115,7 +115,7 @@ func clockText(at, now time.Time) string {
 // impatient says why a task does not wait for its model.
 func impatient(why string, c gateway.Closure, limit time.Duration, now time.Time) string {
 	if limit <= 0 {
-		return why + " Send the task again later."
+		return why + " Send the task again after " + clockText(c.Until, now) + "."
 	}
 	return fmt.Sprintf("%s I do not wait longer than %s (QUOTA_WAIT); send the task again after %s.", why, text.Duration(limit), clockText(c.Until, now))
 }

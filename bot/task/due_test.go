@@ -30,7 +30,7 @@ func TestDueText(t *testing.T) {
 	if got := impatient("It is closed.", gateway.Closure{Until: tomorrow}, time.Hour, now); !strings.Contains(got, "longer than 1 h (QUOTA_WAIT)") || !strings.HasSuffix(got, "after Friday, 27 November, 10:31.") {
 		t.Error(got)
 	}
-	if got := impatient("It is closed.", gateway.Closure{Until: tomorrow}, 0, now); got != "It is closed. Send the task again later." {
+	if got := impatient("It is closed.", gateway.Closure{Until: tomorrow}, 0, now); got != "It is closed. Send the task again after Friday, 27 November, 10:31." {
 		t.Error(got)
 	}
 }

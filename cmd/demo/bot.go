@@ -108,7 +108,7 @@ func (d *demo) checkModel(ctx context.Context) error {
 	said, err := cmd.CombinedOutput()
 	fmt.Fprintf(d.stdout, "  %s\n", strings.TrimSpace(clean.Text(string(said))))
 	if err != nil {
-		return errors.New("the model does not answer, see above")
+		return errors.New("the model cannot be used, see above")
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ type chat struct {
 	label  string // what it is called on the screen
 	screen screen
 
-	mu   sync.Mutex      // locked while a message is sent, so that its answer finds it
-	mine map[string]bool // sent events without an answer
+	mu       sync.Mutex      // locked while a message is sent, so that its answer finds it
+	mine     map[string]bool // sent events without an answer
+	commands map[string]bool // sent events with a command, whose answer is shown in full
 	seen map[string]bool // events that were shown, or existed before
 	calm chan struct{}   // receives a value whenever something was shown
 }
@@ -30,7 +31,7 @@ type chat struct {
 func newChat(me *person.Person, room, bot, label string, before []person.Msg, s screen) *chat {
 	c := &chat{
 		me: me, room: room, bot: bot, label: label, screen: s,
-		mine: map[string]bool{}, seen: map[string]bool{}, calm: make(chan struct{}, 1),
+		mine: map[string]bool{}, commands: map[string]bool{}, seen: map[string]bool{}, calm: make(chan struct{}, 1),
 	}
 	// Messages after the person's own last one are shown again: they may be unread.
 	last := len(before)
@@ -98,6 +99,7 @@ func (c *chat) say(ctx context.Context, text string) error {
 	event, err := c.me.Say(ctx, c.room, text)
 	if err == nil {
 		c.mine[event] = true
+		c.commands[event] = strings.HasPrefix(text, "!")
 	}
 	return err
 }
@@ -161,7 +163,12 @@ func (c *chat) progress(m person.Msg) (id, line string) {
 	if m.Sender != c.bot || m.Kind != "m.notice" || m.ReplyTo == "" && m.EditOf == "" {
 		return "", ""
 	}
-	id = m.EditOf
+	c.mu.Lock()
+	command := c.commands[m.ReplyTo]
+	c.mu.Unlock()
+	if id = m.EditOf; id == "" && command {
+		return "", ""
+	}
 	if id == "" {
 		id = m.Event
 	}

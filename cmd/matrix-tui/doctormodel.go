@@ -91,6 +91,9 @@ func judgeModel(cfg *Config, setting string, c models.Choice, err error) (f find
 	case gemini.Network:
 		return bad("model API %s does not answer (%s): check GEMINI_BASE_URL and the network", at, said), true
 	case gemini.NoModel:
+		if name == models.Auto {
+			return bad("no model is available to this key (%s): use another key, or check its project and billing", said), false
+		}
 		return bad("model %s is not available to this key (%s): set GEMINI_MODEL, or the policy's model, to auto or to a model that answers", name, said), false
 	case gemini.Overload:
 		return skipped("model %s at %s is overloaded (%s): tasks wait for it; try again later", name, at, said), false
