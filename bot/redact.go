@@ -1,0 +1,67 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"matrix-tui/state"
+)
+
+// doRedaction withdraws what no run has received of a redacted message: a task, a part of one, or an answer. The journal
+// forgets what the message said.
+func (r *room) doRedaction(ctx context.Context, row state.Event) error {
+	r.decisions.Lock()
+	defer r.decisions.Unlock()
+	target := row.Redaction()
+	rec, err := r.bot.Journal.TaskOf(ctx, r.id, target)
+	switch {
+	case err == nil && rec.State == state.TaskQueued:
+		err = r.withdraw(ctx, rec, row.Sender)
+	case errors.Is(err, state.ErrNotFound):
+		err = r.withdrawPart(ctx, target)
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw redacted message: %w", err)
+	}
+	one, err := r.bot.Journal.Event(ctx, r.id, target)
+	if err == nil && one.Status == state.Pending { // not a task yet: the message's key is missing
+		err = r.finish(ctx, one)
+	}
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	if err := r.bot.Journal.Redact(ctx, r.id, target); err != nil {
+		return err
+	}
+	return r.finish(ctx, row)
+}
+
+// deletedSay takes the place of what a run would have received.
+const deletedSay = "(This message was deleted before you received it. Ask again if you need it.)"
+
+// withdrawPart takes back a message that was added to a task, or the answer to its question, unless a run has received
+// it. The caller holds r.decisions.
+func (r *room) withdrawPart(ctx context.Context, target string) error {
+	tasks, err := r.begun(ctx)
+	if err != nil {
+		return err
+	}
+	queued, err := r.bot.Journal.Tasks(ctx, r.id, state.TaskQueued)
+	if err != nil {
+		return err
+	}
+	for _, rec := range append(tasks, queued...) {
+		for i := rec.Given; i < len(rec.Said); i++ {
+			if rec.Said[i].Event != target {
+				continue
+			}
+			rec.Said[i].Text, rec.Said[i].File, rec.Said[i].Edited = deletedSay, false, false
+			return r.env.Note(ctx, rec)
+		}
+		if t := r.env.Task(rec); t.Given().Event == target && !t.Continued() {
+			return t.Amend(ctx, target, deletedSay)
+		}
+	}
+	return nil
+}
