@@ -69,7 +69,7 @@ const discovered = (init) => {
 };
 globalThis.fetch = (input, init) => {
   if (typeof input === 'string' && input.startsWith(process.env.GOOGLE_GEMINI_BASE_URL)) {
-    input = input.replace(/\/models\/([^/:?#]+):/, (all, name) => name === guard.model + '-customtools' ? all : `/models/${guard.model}:`);
+    input = input.replace(/\/models\/[^/:?#]+:/, () => `/models/${guard.model}:`);
   }
   try {
     if (guard.tools && String(input) === guard.server) {

@@ -18,7 +18,7 @@ import (
 //
 // The CLI uses models of its own choice for summaries, loop detection, web pages and subagents, takes a newer model for
 // some names, and falls back to another one after errors. The gateway allows the configured model only, so the script
-// puts its name into every request. A variant for agents with their own tools, which costs the same, is kept.
+// puts its name into every request.
 //
 // A command that needs approval is intercepted where the CLI starts its shell: a line in the stream names it, the tool
 // fails, and the script itself gives the model's next answer, which ends the run. The CLI's own two mechanisms do not

@@ -232,7 +232,7 @@ func (sc *script) report(ctx context.Context) {
 		sc.tb.Logf("---- room %s %s\n%s", name, r.id, strings.Join(lines, "\n"))
 	}
 	for _, r := range sc.model.Requests() {
-		sc.tb.Logf("---- model %s %s rule %d status %d user=%q tool=%q", r.Time.Format("15:04:05.000"), r.Method, r.Rule, r.Status, cut(r.User, 300), cut(r.Tool, 200))
+		sc.tb.Logf("---- model %s %s of %s rule %d status %d user=%q tool=%q", r.Time.Format("15:04:05.000"), r.Method, r.Model, r.Rule, r.Status, cut(r.User, 300), cut(r.Tool, 200))
 	}
 	if len(sc.containers) > 0 {
 		argv := []string{"ps", "--all"}
