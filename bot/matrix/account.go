@@ -172,28 +172,6 @@ func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, er
 	return decode.MaySend(content, a.UserID(), eventType)
 }
 
-// Members returns the users who have joined a room.
-func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
-	joined, err := a.client.JoinedMembers(ctx, id.RoomID(room))
-	if err != nil {
-		return nil, err
-	}
-	users := make([]string, 0, len(joined.Joined))
-	for user := range joined.Joined {
-		users = append(users, user.String())
-	}
-	return users, nil
-}
-
-// Invited returns how many users are invited to a room and have not joined.
-func (a *Account) Invited(ctx context.Context, room string) (int, error) {
-	members, err := a.client.Members(ctx, id.RoomID(room), mautrix.ReqMembers{Membership: mautrixevent.MembershipInvite})
-	if err != nil {
-		return 0, err
-	}
-	return len(members.Chunk), nil
-}
-
 // Direct returns the direct chats in the account data, by user.
 func (a *Account) Direct(ctx context.Context) (map[string][]string, error) {
 	var content json.RawMessage

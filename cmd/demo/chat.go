@@ -24,8 +24,8 @@ type chat struct {
 	mu       sync.Mutex      // locked while a message is sent, so that its answer finds it
 	mine     map[string]bool // sent events without an answer
 	commands map[string]bool // sent events with a command, whose answer is shown in full
-	seen map[string]bool // events that were shown, or existed before
-	calm chan struct{}   // receives a value whenever something was shown
+	seen     map[string]bool // events that were shown, or existed before
+	calm     chan struct{}   // receives a value whenever something was shown
 }
 
 func newChat(me *person.Person, room, bot, label string, before []person.Msg, s screen) *chat {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// patience is the longest delay that the agent sits out by itself: it waits five seconds between its attempts anyway.
-	patience = 5 * time.Second
+	// sitsOut is the longest delay that the agent sits out by itself: it waits five seconds between its attempts anyway.
+	sitsOut = 5 * time.Second
 	// attempts is how many refusals in a row close a model if its server names no time. The agent makes as many attempts.
 	attempts = 3
 	// shortPause and longPause bound the pause if the server names no time. It doubles each time.
@@ -62,7 +62,7 @@ func (g gate) after(r *gemini.Refusal, now time.Time) gate {
 	}
 	g.refused++
 	g.Kind = r.Kind
-	if r.Retry <= patience && !r.PerDay && g.refused < attempts && g.closures == 0 {
+	if r.Retry <= sitsOut && !r.PerDay && g.refused < attempts && g.closures == 0 {
 		return g
 	}
 	wait := min(shortPause<<min(g.closures, 10), longPause)

@@ -1,0 +1,31 @@
+package matrix
+
+import (
+	"context"
+
+	"maunium.net/go/mautrix"
+	mautrixevent "maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+)
+
+// Members returns the users who have joined a room.
+func (a *Account) Members(ctx context.Context, room string) ([]string, error) {
+	joined, err := a.client.JoinedMembers(ctx, id.RoomID(room))
+	if err != nil {
+		return nil, err
+	}
+	users := make([]string, 0, len(joined.Joined))
+	for user := range joined.Joined {
+		users = append(users, user.String())
+	}
+	return users, nil
+}
+
+// Invited returns how many users are invited to a room and have not joined.
+func (a *Account) Invited(ctx context.Context, room string) (int, error) {
+	members, err := a.client.Members(ctx, id.RoomID(room), mautrix.ReqMembers{Membership: mautrixevent.MembershipInvite})
+	if err != nil {
+		return 0, err
+	}
+	return len(members.Chunk), nil
+}
