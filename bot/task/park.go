@@ -80,31 +80,41 @@ func (e *Env) expect(ctx context.Context, wait time.Duration, create bool) {
 	if own == nil {
 		return
 	}
+	leave := func() {
+		for e.Warm.leave(e.ID, own) { // whatever came meanwhile
+		}
+	}
 	started := e.Start(func() {
-		looked := false
+		looks := true
 		defer func() {
-			if !looked { // also after a panic
-				e.Warm.leave(e.ID, own)
+			if looks { // also after a panic
+				leave()
 			}
 		}()
-		_ = retry.Sleep(ctx, wait)
-		done, err := e.Warm.take(ctx)
-		if err == nil {
-			defer done()
-			err = e.renew(ctx, own, create)
-			looked = true
+		for again := true; again; wait = Calm {
+			_ = retry.Sleep(ctx, wait)
+			done, err := e.Warm.take(ctx)
+			if err != nil {
+				return
+			}
+			again, err = func() (bool, error) {
+				defer done()
+				return e.renew(ctx, own, create)
+			}()
+			if err != nil && ctx.Err() == nil {
+				e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")
+			}
 		}
-		if err != nil && !errors.Is(err, errBusy) && ctx.Err() == nil {
-			e.Log.Debug().Err(err).Str("room", e.ID).Msg("cannot start the agent for the next task")
-		}
+		looks = false
 	})
 	if !started {
-		e.Warm.leave(e.ID, own)
+		leave()
 	}
 }
 
-// renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized.
-func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
+// renew parks a run, or lets the one that waits already wait longer, and returns when it has initialized. It returns true if
+// something was in the way, and there was a sign of life meanwhile.
+func (e *Env) renew(ctx context.Context, own *parked, create bool) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, parkTime)
 	defer cancel()
 	job, like := e.nextTask() // it may have changed meanwhile
@@ -115,15 +125,14 @@ func (e *Env) renew(ctx context.Context, own *parked, create bool) error {
 	}
 	is, err := e.park(ctx, own, job, create)
 	if errors.Is(err, errBusy) {
-		e.Warm.leave(e.ID, own)
-		return err
+		return e.Warm.leave(e.ID, own), nil
 	}
 	is.like, is.session = like, session
 	e.Warm.end(e.ID, own, is)
 	if err == nil {
 		_ = retry.Sleep(ctx, initializing)
 	}
-	return err
+	return false, err
 }
 
 // nextTask is what is known about the room's next task, and the same as text. Session is "" if it begins a new one.

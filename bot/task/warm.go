@@ -46,6 +46,7 @@ type parked struct {
 	like    string                      // what it was started for
 	session string                      // the session that it begins; "" if it resumes one
 	busy    bool                        // it is being started, or looked after
+	again   bool                        // there was a sign of life meanwhile
 	used    time.Time
 	checked time.Time // when it was there
 	until   time.Time
@@ -74,7 +75,10 @@ func (w *Warm) begin(room, like string) *parked {
 	_, failed := w.failed[room]
 	own := w.rooms[room]
 	switch {
-	case w.max <= 0, failed, own != nil && own.busy:
+	case own != nil && own.busy:
+		own.again = true
+		return nil
+	case w.max <= 0, failed:
 		return nil
 	case own != nil && own.like == like && now.Sub(own.checked) < rechecked:
 		own.used = now
@@ -181,13 +185,18 @@ func (w *Warm) end(room string, own *parked, is parked) {
 	*own = is
 }
 
-// leave ends a look after a run without a change: the host or the room has better things to do.
-func (w *Warm) leave(room string, own *parked) {
+// leave ends a look after a run without a change: the host or the room has better things to do. If there was a sign of
+// life meanwhile, such as the end of the task that was in the way, it returns true, and the caller looks again.
+func (w *Warm) leave(room string, own *parked) (again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if again, own.again = own.again && w.rooms[room] == own, false; again {
+		return true
+	}
 	if own.busy = false; w.rooms[room] == own && own.discard == nil {
 		delete(w.rooms, room)
 	}
+	return false
 }
 
 // take waits for its turn to start a run, and until no task is about to start its agent: that comes first. The caller

@@ -230,3 +230,21 @@ func TestWakes(t *testing.T) {
 	w.Forget("b")
 	check("it was stopped", "b", true)
 }
+
+// A sign of life while something is in the way is not lost: the look after the run is repeated.
+func TestWarmAgain(t *testing.T) {
+	w := NewWarm(1, time.Minute)
+	own := w.begin("a", "x")      // the task is about to end
+	if w.begin("a", "x") != nil { // and it has ended
+		t.Error("two look after a run at once")
+	}
+	if !w.leave("a", own) {
+		t.Error("the sign of life is lost")
+	}
+	if _, _, ok := w.makeRoom("a", own); !ok {
+		t.Error("the repeated look has no place")
+	}
+	if w.leave("a", own) || w.begin("a", "x") == nil {
+		t.Error("the look never ends")
+	}
+}
