@@ -79,7 +79,7 @@ func TestInVain(t *testing.T) {
 	d := newDeciding(t, "defaults:\n  allow: []\n")
 	d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
 	for i, body := range []string{"hello everybody", "@bot:here hello", "@bot:here are you there?"} {
-		d.text(fmt.Sprintf("$%d", i), "@eve:here", body, time.Second)
+		d.text(fmt.Sprintf("$%d", i), "@eve:here", body, time.Duration(i)*24*time.Hour) // her server's clock does not matter
 	}
 	d.decides()
 	out, err := d.bot.Journal.Unsent(t.Context(), d.id)

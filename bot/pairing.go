@@ -50,7 +50,7 @@ func (r *room) doInVain(ctx context.Context, row state.Event) error {
 	}
 	n := matrix.Notice(said)
 	n.RelatesTo = relate(originOf(row), row.ID)
-	txn := task.Hash(r.id+"\x00"+row.Time.UTC().Format(time.DateOnly)) + "-vain"
+	txn := task.Hash(r.id+"\x00"+r.bot.now().UTC().Format(time.DateOnly)) + "-vain" // by our clock: a server may send any time
 	return r.reply(ctx, []state.Message{r.out(state.KindReply, txn, n)}, row.ID)
 }
 

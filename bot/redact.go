@@ -25,7 +25,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 		return fmt.Errorf("withdraw redacted message: %w", err)
 	}
 	one, err := r.bot.Journal.Event(ctx, r.id, target)
-	if err == nil && one.Status == state.Pending { // not a task yet: the message's key is missing
+	if err == nil && one.Status == state.Pending && one.Undecrypted() { // not a task yet: the message's key is missing
 		err = r.finish(ctx, one)
 	}
 	if err != nil && !errors.Is(err, state.ErrNotFound) {

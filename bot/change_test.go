@@ -1,0 +1,162 @@
+package bot
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"matrix-tui/bot/task"
+	"matrix-tui/state"
+)
+
+// A deleted answer ("yes" by mistake) must not approve a command that has not run.
+func TestRedactedAnswer(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "deploy it", 0)
+	d.decides()
+	rec := d.asksIn("$1", "May I run this command?", "git push --force")
+	d.text("$2", "@ann:here", "yes", time.Minute)
+	d.decides()
+	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
+	d.decides()
+	got, _ := d.bot.Journal.Task(t.Context(), rec.Key)
+	if got.Approved == nil && len(got.Answers) == 1 && task.IsYes(got.Answers[0].Answer) {
+		t.Errorf("state %s: the deleted answer %q still approves %q", got.State, got.Answers[0].Answer, got.HeldCommand)
+	}
+}
+
+// An edit of a running task must be answered: the room must know that it is ignored.
+func TestEditRunning(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "delete /workspace/a", 0)
+	d.decides()
+	rec, _ := d.bot.Journal.TaskOf(t.Context(), d.id, "$1")
+	rec.Container, rec.Run = "c", "r"
+	if err := d.bot.Journal.Claim(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	d.setCurrent(d.env.Work(t.Context(), rec))
+	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"delete /workspace/b, NOT a"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
+	d.decides()
+	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+	if len(out) == 0 {
+		t.Error("the edit of a running task is ignored without a word")
+	}
+}
+
+// A deleted part of a queued task must not reach the agent.
+func TestRedactedPart(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "summarize this", time.Minute)
+	d.text("$2", "@ann:here", "password hunter2, pasted by mistake", 500*time.Millisecond)
+	d.decides()
+	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
+	d.decides()
+	tasks, _ := d.bot.Journal.Tasks(t.Context(), d.id, state.TaskQueued)
+	for _, rec := range tasks {
+		for _, said := range rec.Said {
+			if said.Text != deletedSay {
+				t.Errorf("the deleted message is still part of a task that has not started: %q", said.Text)
+			}
+		}
+	}
+}
+
+// A !steer that is deleted before the run has got it.
+func TestRedactedSteer(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "paint the shed", time.Minute)
+	d.decides()
+	d.running("$1")
+	d.text("$2", "@ann:here", "!steer and burn it", 5*time.Second)
+	d.decides()
+	d.says("$3", "@ann:here", "m.room.redaction", `{"redacts":"$2"}`, time.Second)
+	d.decides()
+	rec, _ := d.bot.Journal.Task(t.Context(), task.KeyOf(d.id, "$1"))
+	if len(rec.Said) != 1 || rec.Said[0].Text != deletedSay { // the run was stopped for it, so it has to go on
+		t.Errorf("the deleted !steer stays: %q", rec.Said[0].Text)
+	}
+}
+
+// An edited command, and an edit that adds the mention.
+func TestMentionByEdit(t *testing.T) {
+	d := newDeciding(t, grouped)
+	d.bot.members.Learn(d.id, d.bot.members.Version(), 3)
+	d.text("$1", "@ann:here", "deploy it", 0)
+	d.decides()
+	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* @bot:here deploy it","m.mentions":{"user_ids":["@bot:here"]},"m.new_content":{"msgtype":"m.text","body":"@bot:here deploy it","m.mentions":{"user_ids":["@bot:here"]}},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
+	d.decides()
+	out, _ := d.bot.Journal.Unsent(t.Context(), d.id)
+	if line := d.line(); len(line) != 1 || len(out) > 0 {
+		t.Errorf("an edit that adds a mention makes the tasks %q", line)
+	}
+}
+
+// An edit of a queued task into a command.
+func TestEditToCommand(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "delete /workspace/a", 0)
+	d.decides()
+	d.says("$2", "@ann:here", "m.room.message", `{"msgtype":"m.text","body":"* !stop","m.new_content":{"msgtype":"m.text","body":"!stop"},"m.relates_to":{"rel_type":"m.replace","event_id":"$1"}}`, time.Second)
+	d.decides()
+	if line := d.line(); len(line) != 1 || line[0] != "delete /workspace/a withdrawn" {
+		t.Errorf("the task that became !stop is %q", line)
+	}
+}
+
+// Restore of a backup that was made while a task was in the queue: its result is in the room.
+func TestRestoredTask(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "deploy to production", 0)
+	d.decides() // the backup is made here; the task is done afterwards; then the backup is restored, and the first sync brings the echo of the result
+	key := task.KeyOf(d.id, "$1")
+	echo := decoded(t, fmt.Sprintf(`{"event_id":"$result","type":"m.room.message","sender":"@bot:here","origin_server_ts":1,"content":{"msgtype":"m.text","body":"Deployed.","io.matrix-tui.txn":"%s-f0"}}`, key))
+	echo.Room = d.id
+	if err := d.bot.noteAnswered(t.Context(), echo); err != nil {
+		t.Fatal(err)
+	}
+	if answered, err := d.bot.Journal.Answered(t.Context(), key); !answered || err != nil {
+		t.Fatal("not noted")
+	}
+	if do, err := d.nextTask(t.Context()); err != nil || do != nil {
+		t.Errorf("the answered task starts again (current %v, %v)", d.current != nil, err)
+	}
+}
+
+// the answer arrives again.
+func TestRestoredQuestion(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.text("$1", "@ann:here", "deploy to production", 0)
+	d.decides()
+	rec := d.asksIn("$1", "May I run this command?", "git push --force") // backup
+	echo := decoded(t, fmt.Sprintf(`{"event_id":"$result","type":"m.room.message","sender":"@bot:here","origin_server_ts":1,"content":{"msgtype":"m.text","body":"Pushed.","io.matrix-tui.txn":"%s-f0"}}`, rec.Key))
+	echo.Room = d.id
+	yes := decoded(t, fmt.Sprintf(`{"event_id":"$yes","type":"m.room.message","sender":"@ann:here","origin_server_ts":%d,"content":{"msgtype":"m.text","body":"yes"}}`, d.at.Add(time.Minute).UnixMilli()))
+	yes.Room = d.id
+	in := &admission{bot: d.bot} // the first sync after the restore
+	in.rows = []state.Event{{Event: yes, Status: state.Pending}}
+	echo.Transaction = rec.Key + "-f0"
+	in.echoes = append(in.echoes, echo)
+	if err := in.settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.bot.Journal.Commit(t.Context(), "", in.rows); err != nil {
+		t.Fatal(err)
+	}
+	d.decides()
+	got, _ := d.bot.Journal.Task(t.Context(), rec.Key)
+	if got.State != state.TaskDone || len(got.Answers) > 0 {
+		t.Errorf("the task, whose result is in the room, is %s again; answers %+v, held %q", got.State, got.Answers, got.HeldCommand)
+	}
+}
+
+// A redaction does not end an upgrade that the bot still has to follow.
+func TestRedactedTombstone(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.commit(fmt.Sprintf(`{"event_id":"$1","type":"m.room.tombstone","state_key":"","sender":"@ann:here","origin_server_ts":%d,"content":{"replacement_room":"!house:here"}}`, d.at.UnixMilli()))
+	d.says("$2", "@ann:here", "m.room.redaction", `{"redacts":"$1"}`, time.Second)
+	d.decides()
+	if !d.moving(t.Context()) {
+		t.Error("the tombstone is forgotten")
+	}
+}
