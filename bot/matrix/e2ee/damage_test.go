@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/state/damage"
 )
@@ -117,9 +118,26 @@ func (p *peer) survives(alice *peer, room, clear string) {
 	p.cli.DeviceID = device
 	other := p.second(func(c *Config) { c.Dir = p.dir })
 	other.dir = p.dir
+	alice.meets(other)
 	if err := other.talk(alice, room, clear); err != nil {
 		t.Errorf("as a new session: %v", err)
 	}
+}
+
+// meets waits until a homeserver's sync has told of another user's new device: what is said earlier has no key for it.
+func (p *peer) meets(other *peer) {
+	p.t.Helper()
+	user, device := other.cli.UserID, other.cli.DeviceID
+	p.until("device "+device.String(), func() bool {
+		if err := p.m.refreshDevices(p.t.Context(), []id.UserID{user}); err != nil {
+			p.t.Fatal(err)
+		}
+		known, err := p.m.store.GetDevice(p.t.Context(), user, device)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return known != nil
+	})
 }
 
 // clear says something in an unencrypted room.

@@ -85,6 +85,7 @@ func TestDamagedKeysAreReplaced(t *testing.T) {
 	// A new session has keys, and then the matter is closed.
 	other := bot.second(func(c *Config) { c.Dir = bot.dir })
 	other.dir = bot.dir
+	alice.meets(other)
 	if got := other.reads(room, alice.say(room, "after")); got != "after" {
 		t.Errorf("reads %q", got)
 	}
