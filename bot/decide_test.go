@@ -41,8 +41,12 @@ func newDeciding(t *testing.T, policy string) *deciding {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Flush(context.Background()) })
+	transcripts, err := state.OpenTranscripts(dir, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
 	b, err := New(Config{Homeserver: "http://127.0.0.1:1", User: "@bot:here", StateDir: dir, Owners: []string{"@ann:here"}, Debounce: time.Second, Log: zerolog.Nop()},
-		Parts{Journal: journal, Store: store, Gateway: gateway.New(gateway.Config{})})
+		Parts{Journal: journal, Store: store, Transcripts: transcripts, Gateway: gateway.New(gateway.Config{})})
 	if err != nil {
 		t.Fatal(err)
 	}

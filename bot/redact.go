@@ -8,8 +8,8 @@ import (
 	"matrix-tui/state"
 )
 
-// doRedaction withdraws what no run has received of a redacted message: a task, a part of one, or an answer. The journal
-// forgets what the message said.
+// doRedaction withdraws what no run has received of a redacted message: a task, a part of one, or an answer. What the
+// message said is removed wherever it is kept.
 func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	r.decisions.Lock()
 	defer r.decisions.Unlock()
@@ -31,7 +31,7 @@ func (r *room) doRedaction(ctx context.Context, row state.Event) error {
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
-	if err := r.bot.Journal.Redact(ctx, r.id, target); err != nil {
+	if err := r.bot.room(r.bot.Store.SuccessorOf(r.id)).env.Redact(ctx, r.id, target); err != nil {
 		return err
 	}
 	return r.finish(ctx, row)

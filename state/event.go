@@ -145,16 +145,6 @@ func (j *Journal) Decoded(ctx context.Context, e Event) error {
 		e.Home, e.Type, e.StateKey, e.Encryption, e.Session, e.Distrust, r.RelType, r.EventID, body, raw, e.Room, e.ID)
 }
 
-// Redact removes what an event says, and what its edits say. It is no error if the journal does not have the event.
-func (j *Journal) Redact(ctx context.Context, room, event string) error {
-	return j.failed("redact event", j.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE event SET body = '{}', raw = '',
-			encryption = CASE WHEN encryption IN ('missing key', 'untrusted') THEN 'undecryptable' ELSE encryption END WHERE room = ?1 AND (event = ?2 OR rel_type = 'm.replace' AND relates_to = ?2)
-			AND type IN ('m.room.message', 'm.sticker', 'm.reaction', 'm.room.encrypted')`, room, event)
-		return err
-	}))
-}
-
 // Finish marks an event Done. It returns ErrNotFound for an unknown one.
 func (j *Journal) Finish(ctx context.Context, room, event string) error {
 	return j.mark(ctx, "finish event", "UPDATE event SET status = 4 WHERE room = ? AND event = ?", room, event)

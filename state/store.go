@@ -70,10 +70,14 @@ func (s *Store) SetSession(ctx context.Context, room, id string) error {
 // in SessionMark.
 func (s *Store) EndSession(ctx context.Context, room string) error {
 	return s.update(ctx, func(c *contents) bool {
-		delete(c.sessions, room)
-		c.resets[room] = rand.Text()
+		c.endSession(room)
 		return true
 	})
+}
+
+func (c *contents) endSession(room string) {
+	delete(c.sessions, room)
+	c.resets[room] = rand.Text()
 }
 
 // SessionMark returns the agent's session of the room. If it has none, it returns what distinguishes the time since the

@@ -23,14 +23,14 @@ func (t *Task) reread(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read task again: %w", err)
 	}
-	if row.StopBy != "" {
-		t.rec.StopBy, t.rec.Withdrawn = row.StopBy, row.Withdrawn
-		return errStopped
-	}
 	now := t.env.Task(row)
 	t.exec.Answers, t.rec.Said = now.exec.Answers, row.Said
 	t.rec.Text, t.rec.Edited, t.text = row.Text, row.Edited, now.text
 	t.exec.Transcript = now.exec.Transcript
+	if row.StopBy != "" {
+		t.rec.StopBy, t.rec.Withdrawn = row.StopBy, row.Withdrawn
+		return errStopped
+	}
 	return nil
 }
 

@@ -1,0 +1,154 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// Deleted is kept in place of what a redacted message said.
+const Deleted = "(deleted)"
+
+// quoteBefore is more than the number of messages before a quoted one that a run gets with it.
+const quoteBefore = 7
+
+const (
+	queryPartOf = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " AND instr(details, ?)"
+	// Tasks of a session that quote an event or one of the next messages after it.
+	queryQuoted = `SELECT count(*) FROM task JOIN event AS quoted ON quoted.room = task.home AND quoted.event IN (task.reply_to, task.thread)
+		JOIN event AS gone ON gone.room = quoted.room AND gone.event = ?3 AND gone.seq <= quoted.seq
+		WHERE task.room = ?1 AND task.` + begunTask + ` AND task.session = ?2 AND ?2 <> ''
+		AND (SELECT count(*) FROM event AS later WHERE later.room = gone.room AND later.seq > gone.seq AND later.seq < quoted.seq AND later.type = 'm.room.message') < ?4`
+)
+
+// Redact removes what an event says, and what its edits say, also from the tasks of a room that runs have received it
+// for, and returns these tasks, also again. The room of the event differs from theirs after a room upgrade. It is no error if the
+// journal does not have the event.
+func (j *Journal) Redact(ctx context.Context, home, event, room string) (tasks []Task, err error) {
+	err = j.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE event SET body = '{}', raw = '',
+			encryption = CASE WHEN encryption IN ('missing key', 'untrusted') THEN 'undecryptable' ELSE encryption END WHERE room = ?1 AND (event = ?2 OR rel_type = 'm.replace' AND relates_to = ?2)
+			AND type IN ('m.room.message', 'm.sticker', 'm.reaction', 'm.room.encrypted')`, home, event)
+		if err != nil {
+			return err
+		}
+		found, err := queryAll(ctx, tx, scanTask, queryPartOf, room, string(encodeJSON(event)))
+		if err != nil {
+			return err
+		}
+		own, err := scanTask(tx.QueryRowContext(ctx, queryTaskOf, room, event))
+		if err == nil {
+			found = append(found, own)
+		} else if !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		for _, t := range found {
+			t.redact(event)
+			if err := updateTask(ctx, tx, t); err != nil {
+				return err
+			}
+			tasks = append(tasks, t)
+		}
+		return nil
+	})
+	return tasks, j.failed("redact event", err)
+}
+
+// Quoted reports whether a run of the room's session may have received an event as a quotation, or as the context of one.
+func (j *Journal) Quoted(ctx context.Context, home, event, room, session string) (bool, error) {
+	var n int
+	err := j.db.QueryRowContext(ctx, queryQuoted, room, session, event, quoteBefore).Scan(&n)
+	return n > 0, j.failed("look up quotations", err)
+}
+
+// redact removes what an event says from a task. A newest answer that no run has received stays, because it may be
+// withdrawn; so does one that has approved a command.
+func (t *Task) redact(event string) {
+	if t.Event == event {
+		t.Text, t.Edited = Deleted, true // Edited: the caption of its file does not count
+	}
+	for i := range t.Said {
+		if said := &t.Said[i]; said.Event == event && (i < t.Given || t.State == TaskAnswered || t.State == TaskDone) {
+			said.Text, said.Edited = Deleted, true
+		}
+	}
+	for i := range t.Answers {
+		last := i == len(t.Answers)-1 && t.State != TaskWaiting
+		if a := &t.Answers[i]; a.Event == event && !(last && (t.Container == "" || t.Approved != nil)) {
+			a.Answer = Deleted
+		}
+	}
+	for i := range t.Files {
+		if f := &t.Files[i]; f.Event == event {
+			f.Caption = ""
+		}
+	}
+}
+
+// Redact removes what a message said from a room's history. If it was there, the agent's session may have it, and ends:
+// see EndSession.
+func (s *Store) Redact(ctx context.Context, room, event string) error {
+	return s.update(ctx, func(c *contents) bool {
+		var kept turns
+		found := false
+		for _, raw := range c.history[room] {
+			var t Turn
+			if json.Unmarshal(raw, &t) == nil && t.Role == "user" && t.Event == event && t.Content != Deleted {
+				t.Content, found = Deleted, true
+				raw = encodeTurn(t)
+			}
+			kept = append(kept, raw)
+		}
+		if found {
+			c.history[room] = kept
+			c.endSession(room)
+		}
+		return found
+	})
+}
+
+// Redact removes what a message said from a container's transcript.
+func (t *Transcripts) Redact(name, event string) error {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	path, err := t.path(name)
+	if err != nil {
+		return err
+	}
+	for _, part := range []string{path + ".1", path} {
+		if err := t.redact(part, event); err != nil {
+			return explain(fmt.Errorf("redact message in transcript: %w", err), part)
+		}
+	}
+	return nil
+}
+
+func (t *Transcripts) redact(path, event string) error {
+	data, err := readEnd(path, t.max+maxLine)
+	if err != nil || !bytes.Contains(data, encodeJSON(event)) {
+		return err
+	}
+	var kept bytes.Buffer
+	found := false
+	for text := range bytes.Lines(data) {
+		var line Line
+		if json.Unmarshal(text, &line) == nil && line.Event == event && (line.Kind == KindBegin || line.Kind == KindUser) && line.Text != Deleted {
+			line.Text, found = Deleted, true
+			text = line.encode()
+		}
+		kept.Write(text)
+	}
+	if !found {
+		return nil
+	}
+	if err := renameio.WriteFile(path, kept.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600)); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
