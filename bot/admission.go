@@ -41,7 +41,7 @@ func (b *Bot) read(ctx context.Context, batch *matrix.Sync, last string, before,
 		if err != nil {
 			return all, err
 		}
-		all.Events, all.Gaps = append(all.Events, one.Events...), append(all.Gaps, one.Gaps...)
+		all.Events, all.Gaps, all.Short = append(all.Events, one.Events...), append(all.Gaps, one.Gaps...), append(all.Short, one.Short...)
 	}
 	return all, nil
 }

@@ -135,7 +135,7 @@ func TestDecide(t *testing.T) {
 	d.text("$9", "@ann:here", "!stop", 0)
 	for range 2 { // the second time there is nothing to do
 		d.decides()
-		want := []string{"first + and less", "second, changed ⏳", "third ⏳", "fourth ⏳ withdrawn"}
+		want := []string{"first + and less", "second, changed ⏳", "third ⏳", "(deleted) ⏳ withdrawn"}
 		if diff := cmp.Diff(want, d.line()); diff != "" {
 			t.Error(diff)
 		}

@@ -113,6 +113,14 @@ func (r *room) unread(last timeline.Page) state.Message {
 	return r.out(state.KindUnread, task.Hash(fmt.Sprint(r.id, "\x00", last.Gap.Low))+"-unread", m)
 }
 
+// unreadBefore tells the room that not everything that was written since the invitation is read.
+func (r *room) unreadBefore(ctx context.Context, next string) {
+	m := matrix.Notice("⚠️ I could not read everything that was written here before I joined. If you sent me something, send it again.")
+	if err := r.queue(ctx, r.out(state.KindUnread, task.Hash(r.id+"\x00"+next)+"-unread", m)); err != nil && ctx.Err() == nil {
+		r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room what was not read before the join")
+	}
+}
+
 // endGap closes a gap whose events the homeserver does not have; otherwise it returns
 // err. If the bot starts over, that replaces the gap.
 func (r *room) endGap(ctx context.Context, g state.Gap, err error) error {

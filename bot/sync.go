@@ -161,6 +161,9 @@ func (b *Bot) admit(ctx context.Context, batch *matrix.Sync, last string) error 
 			b.room(name).gapClosed()
 		}
 	}
+	for _, name := range read.Short {
+		b.room(name).unreadBefore(ctx, batch.Next)
+	}
 	in.finish(ctx, fresh)
 	return b.account.AfterCommit(ctx, batch)
 }

@@ -39,6 +39,7 @@ type Event struct {
 type Batch struct {
 	Events []Event
 	Gaps   []state.Gap // what is missing before them
+	Short  []string    // rooms in which some of what was written between the invitation and the join is not read
 }
 
 // Read reads what a batch has brought for a room. last is the sync token of the batch
@@ -61,6 +62,12 @@ func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string
 	}
 	if missing {
 		b.Gaps = append(b.Gaps, gap)
+	}
+	if fresh {
+		var short bool
+		if joined, short = r.sinceInvite(ctx, name, joined); short {
+			b.Short = append(b.Short, name)
+		}
 	}
 	events := whileJoined(joined, self)
 	clear := clearUntil(before, now, events)
