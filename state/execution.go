@@ -10,11 +10,12 @@ import (
 	"slices"
 )
 
-// Limits for the finished executions of a room; the newest one is kept, however long it is. Unfinished ones are never
-// removed.
+// Limits for the finished executions of a room. The newest one is kept as it is, and the next ones up to MaxFinishedBytes;
+// older ones are shortened. Unfinished ones are never removed.
 const (
-	MaxFinished      = 20        // executions
-	MaxFinishedBytes = 256 << 10 // bytes in total
+	MaxFinished      = 20                             // executions
+	MaxFinishedBytes = 256 << 10                      // bytes in total, without those that are shortened
+	shortExecution   = MaxFinishedBytes / MaxFinished // bytes of a shortened one
 )
 
 // execution is one entry of state.json. An entry that is something else has no ID. It is never changed in place.
@@ -31,7 +32,7 @@ type executions struct {
 }
 
 // PutExecution adds an execution to the room, or replaces the one with its session_id. It is kept byte for byte (except
-// for white space around it). It comes last when it is new, and again when it is finished: then the oldest finished
+// for white space around it) unless it is shortened: see MaxFinished. It comes last when it is new, and again when it is finished: then the oldest finished
 // ones are removed, see MaxFinished. Two keys of raw are read and must exist: session_id, and state, in which
 // "completed" and "failed" mean finished. If another room has the ID, the execution moves to this one.
 func (s *Store) PutExecution(ctx context.Context, room string, raw json.RawMessage) error {
@@ -125,15 +126,21 @@ func (es executions) without(id string) executions {
 	return executions{list: slices.DeleteFunc(slices.Clone(es.list), same)}
 }
 
-// window removes finished executions above the limits.
+// window removes finished executions above the limits, and shortens some.
 func window(list []execution) []execution {
 	count, size := 0, 0
 	out := make([]execution, 0, len(list))
 	for _, e := range slices.Backward(list) {
 		if e.finished {
-			count, size = count+1, size+len(e.raw)
-			if count > 1 && (count > MaxFinished || size > MaxFinishedBytes) {
+			if count++; count > MaxFinished {
 				continue
+			}
+			if size += len(e.raw); count > 1 && size > MaxFinishedBytes {
+				size -= len(e.raw)
+				e.raw = shorten(e.raw, shortExecution)
+				if len(e.raw) > shortExecution { // not written by us
+					continue
+				}
 			}
 		}
 		out = append(out, e)

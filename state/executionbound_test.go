@@ -1,7 +1,9 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,30 +27,19 @@ func TestFinishedExecutionsAreBounded(t *testing.T) {
 				put(i, []string{"completed", "failed"}[i%2], 100)
 			}
 		}, ids(10, 20)},
-		{"the newest 256 KiB stay", func(put func(int, string, int)) {
-			for i := range 10 {
+		{"the newest twenty stay, however long", func(put func(int, string, int)) {
+			for i := range 30 {
 				put(i, "completed", 50*kib)
 			}
-		}, ids(5, 5)},
-		{"the very bound", func(put func(int, string, int)) {
-			for i := range 9 {
-				put(i, "failed", 32*kib)
-			}
-		}, ids(1, 8)},
+		}, ids(10, 20)},
 		{"the newest stays, however long", func(put func(int, string, int)) {
 			put(0, "completed", 10)
 			put(1, "completed", 2*MaxFinishedBytes)
-		}, ids(1, 1)},
-		{"a long one goes with the next", func(put func(int, string, int)) {
+		}, ids(0, 2)},
+		{"a long one stays with the next", func(put func(int, string, int)) {
 			put(0, "completed", 2*MaxFinishedBytes)
 			put(1, "completed", 10)
-		}, ids(1, 1)},
-		{"one that grows makes older ones go", func(put func(int, string, int)) {
-			for i := range 8 {
-				put(i, "completed", 32*kib)
-			}
-			put(7, "completed", 64*kib)
-		}, ids(1, 7)},
+		}, ids(0, 2)},
 		{"those that are not finished stay", func(put func(int, string, int)) {
 			for i, status := range []string{"pending", "running", "waiting_for_input", "of a later release"} {
 				put(i, status, MaxFinishedBytes/3) // four exceed the bound
@@ -82,8 +73,43 @@ func TestFinishedExecutionsAreBounded(t *testing.T) {
 				if got, want := len(s.now.roomOf), len(test.want)+1; got != want {
 					t.Errorf("%d can be found, want %d", got, want)
 				}
+				size := 0
+				for _, raw := range s.Executions("!r")[:len(test.want)-1] { // the newest one is kept as it is
+					if size += len(raw); !json.Valid(raw) {
+						t.Errorf("%s is no JSON", raw)
+					}
+				}
+				if size > 2*MaxFinishedBytes && !strings.Contains(test.name, "not finished") {
+					t.Errorf("they take %d bytes", size)
+				}
 				s = openStore(t, dir)
 			}
 		})
+	}
+}
+
+// A shortened execution keeps its keys and the beginning of each text.
+func TestShorten(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	list := []string{}
+	for i := range 64 {
+		list = append(list, fmt.Sprint(i, long[:1<<16]))
+	}
+	raw := encodeJSON(map[string]any{"session_id": "a", "state": "completed", "transcript": list, "answers": []any{map[string]any{"answer": long, "by": "@a:b"}}, "updated_at": "2026", "n": 12345678901234567})
+	got := shorten(raw, 4<<10)
+	var e struct {
+		ID         string `json:"session_id"`
+		N          json.Number
+		Transcript []string
+		Answers    []struct{ Answer, By string }
+	}
+	if err := json.Unmarshal(got, &e); err != nil || len(got) > 4<<10 {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	if e.ID != "a" || e.N != "12345678901234567" || !strings.HasPrefix(e.Transcript[0], "0é") || !strings.Contains(e.Answers[0].Answer, "left out") || e.Answers[0].By != "@a:b" {
+		t.Errorf("shortened to %s", got)
+	}
+	if small := json.RawMessage(`{"session_id": "a"}`); string(shorten(small, 100)) != string(small) {
+		t.Error("a short one was changed")
 	}
 }
