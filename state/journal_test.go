@@ -97,7 +97,7 @@ func TestQueriesUseIndices(t *testing.T) {
 		queryPending: "event_pending", queryPendingType: "event_pending", queryPendingRooms: "event_pending", queryPendingOf: "event_pending", queryBusyRooms: "event_pending", queryFinishEvents: "event_pending",
 		queryPendingEdit: "event_edits", queryLastEdit: "event_edits", queryUndecrypted: "event_undecrypted", queryCountKeyless: "event_undecrypted", queryAwaiting: "event_undecrypted",
 		queryTask: "sqlite_autoindex_task_1", queryExecution: "sqlite_autoindex_task_2", queryTaskOf: "sqlite_autoindex_task_3", queryInThread: "task_thread",
-		queryLastTask: "task_begun", queryLastActive: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
+		queryLastTask: "task_begun", queryPartOf: "task_begun", queryLastActive: "task_begun", queryNextTask: "task_open", queryTasks: "task_open", queryCountTasks: "task_open", queryTaskRooms: "task_open",
 		queryFinishTasks: "task_open", queryWaiting: "task_waiting", queryWaitingIn: "task_waiting", queryTasksToMove: "sqlite_autoindex_task_3",
 		queryMessage: "sqlite_autoindex_message_1", queryMessageOf: "message_event", queryUnsent: "message_unsent", queryUnsentRooms: "message_unsent", queryAnswered: "sqlite_autoindex_message_1",
 	} {

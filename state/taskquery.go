@@ -31,7 +31,7 @@ const (
 	queryTaskOf      = "SELECT " + taskColumns + " FROM task WHERE room = ? AND event = ?"
 	queryInThread    = "SELECT key FROM task WHERE room = ? AND thread = ? AND thread <> '' LIMIT 1"
 	queryExecution   = "SELECT " + taskColumns + " FROM task WHERE execution = ?"
-	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT 1"
+	queryLastTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + begunTask + " ORDER BY seq DESC LIMIT ?"
 	queryLastActive  = "SELECT ifnull(max(updated), 0) FROM task WHERE room = ? AND " + begunTask
 	queryOnceActive  = "SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'active ' || ?" // see moveActive
 	queryNextTask    = "SELECT " + taskColumns + " FROM task WHERE room = ? AND " + open + " ORDER BY seq LIMIT 1"
@@ -130,7 +130,13 @@ func (j *Journal) TaskByExecution(ctx context.Context, id string) (Task, error) 
 
 // LastTask returns the room's newest task that has started, or ErrNotFound.
 func (j *Journal) LastTask(ctx context.Context, room string) (Task, error) {
-	return j.oneTask(ctx, queryLastTask, room)
+	return j.oneTask(ctx, queryLastTask, room, 1)
+}
+
+// LastTasks returns the newest n tasks of the room that have started, newest first.
+func (j *Journal) LastTasks(ctx context.Context, room string, n int) ([]Task, error) {
+	tasks, err := queryAll(ctx, j.db, scanTask, queryLastTask, room, n)
+	return tasks, j.failed("read last tasks", err)
 }
 
 // LastActive returns when a task of the room or of its predecessors was last changed after its start, or the zero time if
