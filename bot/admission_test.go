@@ -18,7 +18,7 @@ func TestCleartextSaysNothing(t *testing.T) {
 	if k := classify(e, self, func(event.Event) policy.Decision { return policy.Decision{Heard: true, Reply: true} }); k != kindArchive {
 		t.Errorf("it is classified as %d", k)
 	}
-	if _, ok := saidIn(e); ok {
+	if _, ok := (taskRoom{}).saidIn(e); ok {
 		t.Error("it can be quoted")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -160,6 +161,7 @@ func (b *Bot) serve(ctx context.Context, begun time.Time) error {
 	if err := b.account.Login(ctx); err != nil {
 		return err
 	}
+	_, b.tasks.Server, _ = strings.Cut(b.UserID(), ":")
 	if err := b.loadDirects(ctx); err != nil {
 		return err
 	}

@@ -31,6 +31,6 @@ func (r *room) relearn(ctx context.Context, row state.Event) {
 		return
 	}
 	if words := task.EditedWords(row.Event); words != "" {
-		r.bot.Recall.Edit(ctx, r.bot.Store.SuccessorOf(r.id), recall.Edit{Event: one.ID, By: task.Localpart(row.Sender), Text: words})
+		r.bot.Recall.Edit(ctx, r.bot.Store.SuccessorOf(r.id), recall.Edit{Event: one.ID, By: r.env.NameOf(row.Sender), Text: words})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"matrix-tui/bot/media"
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 	"matrix-tui/workspace"
@@ -20,12 +19,12 @@ const quoteWindow = 6
 // Quote is part of [task.Room].
 func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quote, error) {
 	row, err := r.bot.event(ctx, room, about)
-	quoted, ok := saidIn(row.Event)
+	quoted, ok := r.saidIn(row.Event)
 	if errors.Is(err, state.ErrNotFound) || err == nil && !ok { // of somebody who may not use the bot: see trim
 		var fetched state.Event
 		fetched, err = r.fetch(ctx, room, about)
 		row.Event = fetched.Event
-		quoted, ok = saidIn(row.Event)
+		quoted, ok = r.saidIn(row.Event)
 	}
 	if err == nil && ok {
 		quoted, err = r.newest(ctx, row, quoted)
@@ -48,7 +47,7 @@ func (r taskRoom) Quote(ctx context.Context, room, about string) (*workspace.Quo
 		if older, err = r.bot.decrypted(ctx, older); err != nil {
 			return nil, err
 		}
-		if line, ok := saidIn(older.Event); ok {
+		if line, ok := r.saidIn(older.Event); ok {
 			if line, err = r.newest(ctx, older, line); err != nil {
 				return nil, err
 			}
@@ -77,7 +76,7 @@ func (r taskRoom) newest(ctx context.Context, row state.Event, said workspace.Me
 		return said, nil
 	}
 	row.Body.Message = &now
-	if again, ok := saidIn(row.Event); ok {
+	if again, ok := r.saidIn(row.Event); ok {
 		return again, nil
 	}
 	return said, nil
@@ -106,7 +105,7 @@ func (r taskRoom) fetch(ctx context.Context, room, id string) (state.Event, erro
 }
 
 // saidIn returns the text of a message; ok is false for other events.
-func saidIn(e event.Event) (workspace.Message, bool) {
+func (r taskRoom) saidIn(e event.Event) (workspace.Message, bool) {
 	m, ok := e.Message()
 	if !ok || m.IsEdit() || strings.TrimSpace(m.Body) == "" {
 		return workspace.Message{}, false
@@ -115,5 +114,5 @@ func saidIn(e event.Event) (workspace.Message, bool) {
 	if f, ok := fileOf(e); ok {
 		text = strings.TrimSpace(f.Placeholder() + " " + media.CleanName(f.Name) + "\n" + text)
 	}
-	return workspace.Message{Sender: task.Localpart(e.Sender), Text: text}, true
+	return workspace.Message{Sender: r.env.NameOf(e.Sender), Text: text}, true
 }

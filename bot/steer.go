@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
 )
@@ -51,7 +50,7 @@ func (r *room) steer(ctx context.Context, target state.Task, row state.Event, sa
 	if err := r.env.Note(ctx, target); err != nil {
 		return err
 	}
-	r.signalStop(target.Key, "↪️ adding a message from "+task.Localpart(said.By))
+	r.signalStop(target.Key, "↪️ adding a message from "+r.env.NameOf(said.By))
 	return r.finish(ctx, row)
 }
 

@@ -280,3 +280,20 @@ func TestCommandSpaces(t *testing.T) {
 		}
 	}
 }
+
+// Two people with the same local part are two people for the agent and in memory.
+func TestSameLocalpart(t *testing.T) {
+	d := newDeciding(t, everything)
+	d.bot.tasks.Server = "here"
+	for user, want := range map[string]string{"@ann:here": "ann", "@ann:there.org:8448": "ann:there.org:8448", "": ""} {
+		if got := d.env.NameOf(user); got != want {
+			t.Errorf("%s is %q, want %q", user, got, want)
+		}
+	}
+	d.says("$1", "@ann:there.org", "m.room.message", `{"msgtype":"m.text","body":"I am the other one"}`, time.Minute)
+	d.text("$2", "@ann:here", "and I am this one", time.Minute)
+	quote, err := taskRoom{d.room}.Quote(t.Context(), d.id, "$2")
+	if err != nil || quote == nil || quote.Sender != "ann" || len(quote.Before) != 1 || quote.Before[0].Sender != "ann:there.org" {
+		t.Errorf("quoted as %+v (%v)", quote, err)
+	}
+}

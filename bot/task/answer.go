@@ -45,7 +45,7 @@ func (e *Env) Resume(ctx context.Context, key string, given agent.Answer, number
 		return t, err
 	}
 	t.plan(agent.NeedsInput)
-	notice := t.Voice().notice(continuing(t.Given(), busy(key)))
+	notice := t.Voice().notice(continuing(t.Given(), e.NameOf(t.Given().By), busy(key)))
 	if err := e.Journal.Resume(ctx, t.Row(), e.Room.Render(ctx, notice), closes...); err != nil {
 		return t, fmt.Errorf("store answer: %w", err)
 	}
@@ -108,10 +108,10 @@ func Unheard(rec state.Task, event, sender string) int {
 }
 
 // continuing returns the text of the notice when a task continues with an answer.
-func continuing(a agent.Answer, busy bool) string {
+func continuing(a agent.Answer, by string, busy bool) string {
 	note := "⏳ Continuing with the answer received over HTTP: " + text.Code(a.Answer)
 	if a.By != "" {
-		note = "⏳ Continuing with " + Localpart(a.By) + "'s answer"
+		note = "⏳ Continuing with " + by + "'s answer"
 		if a.Event == "" {
 			note += ": " + text.Code(a.Answer)
 		}

@@ -133,7 +133,7 @@ const maxRewritten = 1 << 20
 // last run, because the task has waited, its size is unknown.
 func (e ending) enterStatus(waited bool) {
 	rec, out, now := &e.t.rec, e.out, time.Now().In(e.t.env.rules().Zone)
-	recall, answers := e.t.env.Recall, answersOf(e.t.exec)
+	recall, answers := e.t.env.Recall, answersOf(e.t)
 	task, outcome := recall.Conceal(e.t.text, answers), recall.ConcealOutcome(statusOutcome(out), answers)
 	var file sandbox.Watched
 	for _, w := range out.Status.Watch {

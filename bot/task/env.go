@@ -35,6 +35,7 @@ type Counter interface {
 
 // Config contains the operator's settings for tasks.
 type Config struct {
+	Server   string // name of the bot's homeserver; "" before the login
 	StateDir string
 	Tmp      string // directory for files in transfer between rooms and containers
 	Version  string

@@ -17,12 +17,12 @@ func (a *attempt) agentTask(attached bool) agent.Task {
 	t, rec, env := a.task, &a.task.rec, a.task.env
 	text, later := spoken(t)
 	in := workspace.Input{
-		Task: text, Asker: Localpart(AskerOf(*rec)), Lost: rec.Lost, Persona: a.who, Quote: a.quoted,
+		Task: text, Asker: env.NameOf(AskerOf(*rec)), Lost: rec.Lost, Persona: a.who, Quote: a.quoted,
 		Interrupted: rec.Interrupted, Paused: rec.Due.Begun, Overflow: rec.Overflow && !rec.Resume, Refused: rec.Refused && !rec.Resume,
 		Instruction: agent.Instruction, Answers: exchanges(t), Resumed: rec.Resume && len(t.exec.Answers)+len(later) > 0,
 	}
 	for _, one := range later {
-		in.Steer = append(in.Steer, workspace.Message{Sender: Localpart(one.By), Text: WordsOf(one)})
+		in.Steer = append(in.Steer, workspace.Message{Sender: env.NameOf(one.By), Text: WordsOf(one)})
 	}
 	in.Files = promptFiles(t, in.Resumed)
 	history := env.Store.History(env.ID)
@@ -94,7 +94,7 @@ func exchanges(t *Task) []workspace.Answered {
 		if i == len(t.exec.Answers)-1 && t.Question().IsHeld() {
 			text = verdictOn(a, t.rec.Approved)
 		}
-		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: Localpart(a.By)})
+		out = append(out, workspace.Answered{Question: a.Question, Answer: text, By: t.env.NameOf(a.By)})
 	}
 	return out
 }
@@ -124,10 +124,14 @@ func WordsOf(s state.Said) string {
 	return s.Text
 }
 
-// Localpart returns "alice" for "@alice:example.org".
-func Localpart(user string) string {
-	local, _, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
-	return local
+// NameOf returns the name by which the agent, the memory and the room know a person: "alice" for "@alice:example.org" on
+// the bot's own server, "alice:example.org" on another, because two people may have the same local part.
+func (d *Deps) NameOf(user string) string {
+	local, server, _ := strings.Cut(strings.TrimPrefix(user, "@"), ":")
+	if d == nil || d.Server == "" || server == "" || server == d.Server {
+		return local
+	}
+	return local + ":" + server
 }
 
 const (

@@ -99,7 +99,7 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	if out.Ended == agent.NeedsApproval {
 		question, about = approvalQuestion(*out.Held), "the task needs it"
 		if asker := AskerOf(*rec); asker != "" {
-			about = Localpart(asker) + "'s task needs it"
+			about = env.NameOf(asker) + "'s task needs it"
 		}
 	}
 	now := env.Now()

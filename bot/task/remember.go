@@ -93,14 +93,14 @@ func (s settlement) learn(ctx context.Context) {
 func observed(t *Task) recall.Task {
 	rec, e, zone := &t.rec, t.exec, t.env.rules().Zone // the agent and people name days by it
 	out := recall.Task{
-		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: Localpart(AskerOf(*rec)), Session: rec.Session,
+		Room: t.env.ID, ID: rec.Execution, Event: rec.Event, By: t.env.NameOf(AskerOf(*rec)), Session: rec.Session,
 		Before: taskBefore(t), Began: e.CreatedAt.In(zone), Ended: e.UpdatedAt.In(zone), Success: e.State == agent.Done, Result: rec.Result,
 	}
 	out.Said = append(out.Said, recall.Said{Event: rec.Event, By: out.By, Text: t.text})
 	for _, said := range rec.Said {
-		out.Said = append(out.Said, recall.Said{Event: said.Event, By: Localpart(said.By), Text: WordsOf(said)})
+		out.Said = append(out.Said, recall.Said{Event: said.Event, By: t.env.NameOf(said.By), Text: WordsOf(said)})
 	}
-	out.Answers = answersOf(e)
+	out.Answers = answersOf(t)
 	for _, c := range rec.Calls {
 		out.Calls = append(out.Calls, recall.Call(c))
 	}
@@ -123,7 +123,7 @@ func editsOf(ctx context.Context, t *Task) (edits []recall.Edit, err error) {
 	}
 	add := func(event, by string, withFile func(words string) string) {
 		if now := words[event+" "+by]; now != "" {
-			edits = append(edits, recall.Edit{Event: event, By: Localpart(by), Text: withFile(now)})
+			edits = append(edits, recall.Edit{Event: event, By: t.env.NameOf(by), Text: withFile(now)})
 		}
 	}
 	add(t.rec.Event, AskerOf(t.rec), func(words string) string {
@@ -161,9 +161,9 @@ func EditedWords(edit event.Event) string {
 }
 
 // answersOf returns people's answers.
-func answersOf(e *agent.Execution) (out []recall.Answer) {
-	for _, a := range e.Answers {
-		out = append(out, recall.Answer{Question: a.Question, Answer: a.Answer, By: Localpart(a.By), Event: a.Event})
+func answersOf(t *Task) (out []recall.Answer) {
+	for _, a := range t.exec.Answers {
+		out = append(out, recall.Answer{Question: a.Question, Answer: a.Answer, By: t.env.NameOf(a.By), Event: a.Event})
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func (e ending) text() string {
 // stoppedText returns the result of a stopped task.
 func stoppedText(t *Task, waited bool) string {
 	rec := &t.rec
-	by, started := Localpart(rec.StopBy), rec.Container != "" || rec.Approved != nil
+	by, started := t.env.NameOf(rec.StopBy), rec.Container != "" || rec.Approved != nil
 	switch {
 	case waited, !started && (len(t.exec.Answers) > 0 || rec.Attempt > 1):
 		return "🛑 Cancelled, as " + by + " asked. Changes so far stay in /workspace."

@@ -73,7 +73,7 @@ func (v Voice) reminder() string {
 	}
 	about := text.Cut(strings.Join(strings.Fields(v.t.text), " "), maxReminder)
 	if asker := AskerOf(v.t.rec); asker != "" {
-		about = Localpart(asker) + ": " + about
+		about = v.t.env.NameOf(asker) + ": " + about
 	}
 	return "> " + about + "\n\n"
 }
