@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("stdout %q, want %q", out, want)
 	}
 	want := RunStatus{State: RunExited, Code: 3, Stderr: "oops\n", Size: int64(len(out))}
-	if diff := cmp.Diff(want, status, cmpopts.IgnoreFields(RunStatus{}, "Started", "Ended")); diff != "" {
+	if diff := cmp.Diff(want, status, cmpopts.IgnoreFields(RunStatus{}, "Started", "Ended", "Left")); diff != "" {
 		t.Error(diff)
 	}
 	if status.Started.IsZero() || status.Ended.Before(status.Started) {

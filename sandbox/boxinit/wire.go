@@ -134,7 +134,7 @@ type RunStatus struct {
 	// Warm says that the run continues a parked one.
 	Warm bool `json:",omitempty"`
 	// Left says that runs which have ended, this one or others, may have left processes running. It is false until the run
-	// has ended.
+	// has ended, and may be true for a moment after that although nothing is left: the supervisor has yet to end.
 	Left bool `json:",omitempty"`
 	// Started and Ended are in the container's clock. Ended is zero until the run has ended.
 	Started, Ended time.Time
