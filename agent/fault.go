@@ -20,6 +20,8 @@ var faults = []fault{
 		ModelError, "The model was not available, because the gateway knew of no running task. Send the task again; if it happens again, the operator can find details in the log."},
 	{regexp.MustCompile(`gateway: the room's tokens for today`),
 		Limited, "This room's tokens for today are used up."},
+	{regexp.MustCompile(`gateway: the tokens of all rooms for today`),
+		ModelError, "The tokens of all rooms for today are used up. Send the task again tomorrow (UTC); the operator can change TOKENS_PER_DAY_ALL."},
 	{regexp.MustCompile(`gateway: the model takes no requests`),
 		Unavailable, tooManySay},
 	{regexp.MustCompile(`gateway: cannot reach`),

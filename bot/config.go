@@ -42,6 +42,7 @@ type Config struct {
 	WarmTime   time.Duration // that it waits after the last sign of life
 
 	TokensPerDay     int64 // of a room; 0 = no limit
+	TokensPerDayAll  int64 // of all rooms together; 0 = no limit
 	Fresh            policy.Freshness
 	Model            string         // a name, or what [models.Moves] describes
 	Zone             *time.Location // of rooms without one of their own

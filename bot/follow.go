@@ -20,6 +20,9 @@ var (
 	// errNoSuccessor means that the room in a tombstone does not name this room as its
 	// predecessor.
 	errNoSuccessor = errors.New("not a successor of this room")
+	// errPlain is errNoSuccessor: the room in a tombstone is not encrypted although this
+	// one is.
+	errPlain = fmt.Errorf("%w: it is not encrypted", errNoSuccessor)
 	// errUninvited means that the homeserver does not let the bot into the successor.
 	errUninvited = errors.New("not allowed into the successor")
 )
@@ -32,7 +35,8 @@ func (e *ownPolicyError) Unwrap() error { return e.error }
 // enter joins the room that a tombstone names and gives it this room's own policy. It
 // returns errUninvited or *ownPolicyError while that is impossible, and errNoSuccessor,
 // after leaving again, if that room does not name this one as its predecessor: a
-// tombstone can name any room, and this room's content must not reach other people.
+// tombstone can name any room, and this room's content must not reach other people. What
+// was encrypted does not move where the homeserver can read it, and speak as anybody.
 func (r *room) enter(ctx context.Context, successor string, refused *refusal) error {
 	if before, known := r.bot.upgrades.replaces(successor); known && before != r.id {
 		return errNoSuccessor
@@ -63,6 +67,16 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 	if err != nil {
 		return err
 	}
+	why := errNoSuccessor
+	if before == r.id {
+		exposed, err := r.exposedBy(ctx, successor)
+		if err != nil {
+			return err
+		}
+		if exposed {
+			before, why = "", errPlain
+		}
+	}
 	if before == r.id {
 		r.bot.upgrades.learn(successor, before)
 		r.bot.upgrades.settled(successor)
@@ -85,7 +99,27 @@ func (r *room) enter(ctx context.Context, successor string, refused *refusal) er
 		r.bot.upgrades.settled(successor)
 	}
 	r.bot.upgrades.learn(successor, before)
-	return errNoSuccessor
+	return why
+}
+
+// exposedBy reports whether this room is encrypted and another one is not.
+func (r *room) exposedBy(ctx context.Context, other string) (bool, error) {
+	encrypted, err := r.bot.account.IsEncrypted(ctx, r.id)
+	if err != nil || !encrypted {
+		return false, err
+	}
+	encrypted, err = r.bot.account.IsEncrypted(ctx, other)
+	return !encrypted, err
+}
+
+// tellPlain tells the room and the owners that the bot does not follow a tombstone to a room that is not encrypted.
+func (r *room) tellPlain(ctx context.Context, tombstone state.Event) error {
+	txn := task.KeyOf(tombstone.Room, tombstone.ID) + "-plain"
+	if _, err := r.bot.Journal.Message(ctx, txn); !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	r.bot.note("⚠️ Room " + text.Code(r.id) + " is encrypted, and was replaced by " + text.Code(tombstone.Body.Successor) + ", which is not. I stay in the old one.")
+	return r.queue(ctx, r.out(state.KindUpgrade, txn, matrix.Notice("⚠️ This room was replaced by one that is not encrypted, so I stay here. Replace it by an encrypted one, and I bring workspace and history along.")))
 }
 
 // giveOn gives the room's own policy to its successor, and tells the owners.

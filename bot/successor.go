@@ -60,7 +60,13 @@ func (r *room) doTombstone(ctx context.Context, row state.Event) error {
 	successor := row.Body.Successor
 	call, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	if err := r.enter(call, successor, &r.moved); errors.Is(err, errNoSuccessor) {
+	err := r.enter(call, successor, &r.moved)
+	if errors.Is(err, errPlain) {
+		if err := r.tellPlain(ctx, row); err != nil {
+			return err
+		}
+	}
+	if errors.Is(err, errNoSuccessor) {
 		r.bot.log.Warn().Str("room", r.id).Str("successor", successor).Msg("the room named in the tombstone does not name this one as its predecessor: staying")
 		return r.endUpgrade(ctx, row, r.finish)
 	} else if err != nil && r.hasLeftFor(successor) {

@@ -91,6 +91,12 @@ func (j *Journal) Spent(ctx context.Context, room string, at time.Time) (Spendin
 	return s, j.failed("read spending", err)
 }
 
+// SpentByAll returns the tokens that all rooms together have used on the day of a time.
+func (j *Journal) SpentByAll(ctx context.Context, at time.Time) (tokens int64, err error) {
+	err = j.db.QueryRowContext(ctx, "SELECT coalesce(sum(input + output), 0) FROM spending WHERE day = ?", at.Unix()/daySeconds).Scan(&tokens)
+	return tokens, j.failed("read spending", err)
+}
+
 // SpentDays returns what a room has used on the newest days with any use, at most n, newest first.
 func (j *Journal) SpentDays(ctx context.Context, room string, n int) ([]Spending, error) {
 	days, err := queryAll(ctx, j.db, scanSpending, querySpending, room, int64(1)<<40, n)

@@ -69,9 +69,9 @@ var verbs = []verb{
 	{"join", "USER ROOM", 2, 2, false, toRoom((*person.Person).Join)},
 	{"leave", "USER ROOM", 2, 2, false, toRoom((*person.Person).Leave)},
 	{"kick", "USER ROOM WHO", 3, 3, false, toUser((*person.Person).Kick)},
-	{"power", "USER ROOM WHAT LEVEL", 4, 4, false, doPower},    // WHAT is a user, an event type, or a level such as events_default
-	{"tombstone", "USER ROOM OTHER", 3, 3, false, doTombstone}, // the room claims that OTHER is its successor; OTHER does not confirm it
-	{"upgrade", "USER ROOM NEW", 3, 3, false, doUpgrade},       // the room gets a tombstone, NEW is its successor
+	{"power", "USER ROOM WHAT LEVEL", 4, 4, false, doPower},      // WHAT is a user, an event type, or a level such as events_default
+	{"tombstone", "USER ROOM OTHER", 3, 3, false, doTombstone},   // the room claims that OTHER is its successor; OTHER does not confirm it
+	{"upgrade", "USER ROOM NEW [clear]", 3, 4, false, doUpgrade}, // the room gets a tombstone, NEW is its successor; clear: one without encryption
 	{"say", "USER ROOM TEXT", 3, 3, false, doSay},
 	{"say-file", "USER ROOM FILE", 3, 3, true, doSayFile},        // the file's text without its last newline
 	{"say-json", "USER ROOM JSON", 3, 3, true, doSayJSON},        // the text as a JSON string, for what a script cannot contain; ! for both: the homeserver refuses it

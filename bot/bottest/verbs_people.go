@@ -219,7 +219,12 @@ func doUpgrade(ctx context.Context, sc *script, _ bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	next, err := p.Upgrade(ctx, room, "11")
+	next := ""
+	if len(args) < 4 {
+		next, err = p.Upgrade(ctx, room, "11")
+	} else if next, err = p.CreateRoom(ctx, person.RoomSpec{Name: args[2], Replaces: room}); err == nil {
+		err = p.SetState(ctx, room, "m.room.tombstone", map[string]string{"body": "moved", "replacement_room": next})
+	}
 	if err != nil {
 		return err
 	}

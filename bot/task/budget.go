@@ -3,8 +3,10 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -14,7 +16,11 @@ import (
 	"matrix-tui/state"
 )
 
-var errSpent = errors.New("the room's tokens for today are used up")
+// Why a room may not use the model. The agent recognises them by their words.
+var (
+	errSpent    = errors.New("the room's tokens for today are used up")
+	errAllSpent = errors.New("the tokens of all rooms for today are used up")
+)
 
 // Account makes the gateway and the memory record what each room uses of models, and refuse more than its tokens per
 // day.
@@ -26,28 +32,69 @@ func (d *Deps) Account() {
 		if err := d.Journal.Spend(ctx, room, s); err != nil {
 			d.Log.Warn().Err(err).Str("room", room).Msg("cannot record the tokens of a request")
 		}
+		d.total.add(s.Day, s.Tokens())
 	}
 	d.Gateway.Account(d.allowed, func(room string, u gateway.Usage) {
 		spend(room, state.Spending{Requests: u.Requests, Input: u.InputTokens, Cached: u.CachedTokens, Output: u.OutputTokens})
 	})
-	d.Recall.Account(d.allowed, func(room string, tokens int64) { spend(room, state.Spending{Requests: 1, Input: tokens}) })
+	d.Recall.Account(func(ctx context.Context, room string) error { return d.allowed(ctx, room, 0) }, func(room string, tokens int64) { spend(room, state.Spending{Requests: 1, Input: tokens}) })
 }
 
-// allowed returns why a room may not use the model now, or nil.
-func (d *Deps) allowed(ctx context.Context, room string) error {
-	limit := d.TokenLimit(room)
-	if limit == 0 {
-		return nil
-	}
-	today, err := d.Journal.Spent(ctx, room, time.Now())
+// allowed returns why a room may not use the model now, or nil. Its requests that are not answered yet may cost open tokens.
+func (d *Deps) allowed(ctx context.Context, room string, open int64) error {
+	limit, now := d.TokenLimit(room), time.Now()
+	today, err := d.Journal.Spent(ctx, room, now)
 	if err != nil {
 		d.Log.Warn().Err(err).Str("room", room).Msg("cannot read the room's tokens")
 		return errors.New("the room's tokens cannot be counted at the moment")
 	}
-	if today.Tokens() >= limit+today.Extra {
+	if limit > 0 && today.Tokens()+open >= limit+today.Extra {
 		return errSpent
 	}
+	if d.TokensPerDayAll == 0 {
+		return nil
+	}
+	all, err := d.total.of(now, func() (int64, error) { return d.Journal.SpentByAll(ctx, now) })
+	if err != nil {
+		d.Log.Warn().Err(err).Msg("cannot read the tokens of all rooms")
+		return errors.New("the tokens of all rooms cannot be counted at the moment")
+	}
+	if all+open >= d.TokensPerDayAll {
+		return errAllSpent
+	}
 	return nil
+}
+
+// total is what all rooms together have used on a day (UTC). The journal is asked once a day. The zero value is ready.
+type total struct {
+	mu     sync.Mutex
+	day    string
+	tokens int64
+}
+
+func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// of returns the tokens of the day of now; read returns what the journal has of it.
+func (t *total) of(now time.Time, read func() (int64, error)) (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.day != dayOf(now) {
+		tokens, err := read()
+		if err != nil {
+			return 0, err
+		}
+		t.day, t.tokens = dayOf(now), tokens
+	}
+	return t.tokens, nil
+}
+
+// add adds tokens that the journal has now. A day that has not been read is left to it.
+func (t *total) add(at time.Time, tokens int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.day == dayOf(at) {
+		t.tokens += tokens
+	}
 }
 
 // TokenLimit returns how many tokens a room may use on one day; 0 means no limit.
@@ -62,10 +109,26 @@ func (d *Deps) TokenLimit(room string) int64 {
 type budget struct{ t *Task }
 
 // question returns the question whether the room may use more tokens today. Its options can be selected by reaction.
-func (b budget) question() agent.Signal {
-	limit := text.Thousands(b.t.env.TokenLimit(b.t.env.ID))
-	return agent.Signal{Kind: agent.Asked, Context: "the limit counts all tasks of this room, per day (UTC)",
-		Question: "This room's " + limit + " tokens for today are used up. Continue?\n\n1. Yes, use up to " + limit + " more today\n2. No, stop here"}
+func (b budget) question(ctx context.Context) (agent.Signal, error) {
+	env := b.t.env
+	today, err := env.Journal.Spent(ctx, env.ID, time.Now())
+	limit := env.TokenLimit(env.ID)
+	about := "the limit counts all tasks of this room, per day (UTC)"
+	if today.Extra >= limit {
+		about = "only an owner can allow more than twice the limit; it counts all tasks of this room, per day (UTC)"
+	}
+	return agent.Signal{Kind: agent.Asked, Context: about, Question: "This room's " + text.Thousands(limit+today.Extra) +
+		" tokens for today are used up. Continue?\n\n1. Yes, use up to " + text.Thousands(limit) + " more today\n2. No, stop here"}, err
+}
+
+// grants reports whether the newest answer may allow more: beyond twice the limit, only that of an owner does.
+func (b budget) grants(ctx context.Context) (bool, error) {
+	env := b.t.env
+	if slices.Contains(env.Owners, b.t.Given().By) {
+		return true, nil
+	}
+	today, err := env.Journal.Spent(ctx, env.ID, time.Now())
+	return today.Extra < env.TokenLimit(env.ID), err
 }
 
 // settle does what the answer to that question says, before the task runs again. A no is an outcome. The tokens are
@@ -75,12 +138,19 @@ func (b budget) settle(ctx context.Context) (out agent.Outcome, err error) {
 	if t.rec.Budget == 0 || t.rec.Budget != len(t.exec.Answers) {
 		return out, nil
 	}
+	grants, err := b.grants(ctx)
+	if err != nil {
+		return out, fmt.Errorf("read the room's tokens: %w", err)
+	}
 	err = t.decide(ctx, func() error {
 		if !allowsMore(t.Given().Answer) {
 			out = agent.Outcome{Ended: agent.Stopped, Detail: "Stopped: this room's tokens for today are used up. The work so far is in /workspace."}
 			return nil
 		}
 		t.rec.Budget = 0
+		if !grants {
+			return t.env.Note(ctx, t.Row()) // and so the run is refused, and the question asked again
+		}
 		t.rec.Allowed += t.env.TokenLimit(t.env.ID)
 		return t.env.Note(ctx, t.Row())
 	})

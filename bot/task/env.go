@@ -51,6 +51,8 @@ type Config struct {
 	Model            string         // a setting, see [models.Models]
 	Zone             *time.Location // of rooms without one of their own
 	TokensPerDay     int64          // of a room; 0 = no limit
+	TokensPerDayAll  int64          // of all rooms together; 0 = no limit
+	Owners           []string       // user IDs
 	Fresh            policy.Freshness
 	CodingTimeout    time.Duration // limit of one run of the agent
 	ExecutionTimeout time.Duration // how long a question waits, from when it appears in the room
@@ -64,6 +66,7 @@ type Config struct {
 // Deps contains what the tasks of all rooms share.
 type Deps struct {
 	Config
+	total       total // tokens of all rooms
 	Journal     *state.Journal
 	Store       *state.Store
 	Transcripts *state.Transcripts

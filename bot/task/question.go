@@ -89,7 +89,11 @@ func (q Question) pose(ctx context.Context, out agent.Outcome) error {
 	t, rec, env := q.t, &q.t.rec, q.t.env
 	rec.Budget = 0
 	if out.Ended == agent.Limited {
-		out.Signal, rec.Budget = (budget{t}).question(), len(t.exec.Answers)+1
+		signal, err := (budget{t}).question(ctx)
+		if err != nil {
+			return fmt.Errorf("read the room's tokens: %w", err)
+		}
+		out.Signal, rec.Budget = signal, len(t.exec.Answers)+1
 	}
 	question, about := out.Signal.Question, out.Signal.Context
 	rec.HeldCommand, rec.HeldDir = "", ""

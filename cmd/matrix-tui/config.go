@@ -38,7 +38,8 @@ type Config struct {
 	WarmAgents *Agents `env:"WARM_AGENTS" right:"a whole number from 0 (none) to 64, such as 4"`
 	WarmTime   Minutes `env:"WARM_MINUTES" envDefault:"20" right:"a whole number of minutes from 1 to 43200 (30 days), such as 20"`
 
-	TokensPerDay Tokens `env:"TOKENS_PER_DAY" right:"a whole number of tokens from 1 to 1000000000000, such as 2000000"`
+	TokensPerDay    Tokens `env:"TOKENS_PER_DAY" envDefault:"20000000" right:"a whole number of tokens up to 1000000000000, such as 2000000 (0 = no limit)"`
+	TokensPerDayAll Tokens `env:"TOKENS_PER_DAY_ALL" envDefault:"100000000" right:"a whole number of tokens up to 1000000000000, such as 10000000 (0 = no limit)"`
 
 	StateDir      Folder    `env:"STATE_DIR" envDefault:"/home/matrix-tui" right:"an absolute path, such as /home/matrix-tui"`
 	Image         Word      `env:"SANDBOX_IMAGE" envDefault:"localhost/matrix-tui-sandbox:latest" right:"the name of an image that podman has, such as localhost/matrix-tui-sandbox:latest"`

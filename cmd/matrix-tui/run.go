@@ -192,7 +192,7 @@ func botConfig(cfg *Config, log zerolog.Logger) bot.Config {
 		Image: string(cfg.Image), Memory: int64(cfg.Memory), CPUs: float64(cfg.CPUs), PIDs: int64(cfg.PIDs), Files: int64(cfg.Files), Runtime: string(cfg.Runtime),
 		Idle: time.Duration(cfg.Idle), MaxContainers: int(cfg.MaxContainers), DiskReserve: int64(cfg.DiskReserve),
 		WarmAgents: cfg.WarmAgents.or(capacity.WarmAgents()), WarmTime: time.Duration(cfg.WarmTime),
-		Model: string(cfg.GeminiModel), Zone: hostZone(os.Getenv("TZ"), "/etc"), TokensPerDay: int64(cfg.TokensPerDay), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
+		Model: string(cfg.GeminiModel), Zone: hostZone(os.Getenv("TZ"), "/etc"), TokensPerDay: int64(cfg.TokensPerDay), TokensPerDayAll: int64(cfg.TokensPerDayAll), Fresh: policy.Freshness{Hour: (*int)(cfg.SessionHour), Idle: (*time.Duration)(&cfg.SessionIdle)}, CodingTimeout: time.Duration(cfg.CodingTimeout), MaxParallel: int(cfg.MaxParallel),
 		ExecutionTimeout: time.Duration(cfg.ExecutionTimeout), QuotaWait: time.Duration(cfg.QuotaWait), NotifyQuestion: bool(cfg.NotifyQuestion), NotifyComplete: bool(cfg.NotifyComplete),
 		Debounce: time.Duration(cfg.Debounce), Archive: time.Duration(cfg.Archive), MediaMax: int64(cfg.MediaMax),
 		UpdateWait: time.Duration(cfg.UpdateWait), AlertRoom: string(cfg.AlertRoom), Version: version(), Log: log,

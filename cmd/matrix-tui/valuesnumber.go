@@ -141,7 +141,7 @@ func wholeNumber(text []byte, least, most int64) (int64, error) {
 }
 
 func (n *Tokens) UnmarshalText(text []byte) error {
-	value, err := wholeNumber(text, 1, policy.MaxTokens)
+	value, err := wholeNumber(text, 0, policy.MaxTokens)
 	if err != nil {
 		return errValue
 	}

@@ -26,7 +26,7 @@ rules:
 	var mu sync.Mutex
 	var used []Usage
 	allowed := error(nil)
-	o.Account(func(_ context.Context, room string) error { return allowed }, func(room string, u Usage) {
+	o.Account(func(_ context.Context, room string, _ int64) error { return allowed }, func(room string, u Usage) {
 		mu.Lock()
 		defer mu.Unlock()
 		if used = append(used, u); room != testRoom {
@@ -82,7 +82,7 @@ func TestAccountHungUp(t *testing.T) {
 	}))
 	o := open(t, server.URL, nil)
 	used := make(chan Usage, 2)
-	o.Account(func(context.Context, string) error { return nil }, func(_ string, u Usage) { used <- u })
+	o.Account(func(context.Context, string, int64) error { return nil }, func(_ string, u Usage) { used <- u })
 	body := ask(strings.Repeat("long ", 1000))
 	request, err := http.NewRequestWithContext(ctx, "POST", "http://gateway"+stream, strings.NewReader(body))
 	if err != nil {

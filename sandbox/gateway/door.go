@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -25,11 +26,14 @@ type door struct {
 	ln    *listener
 	http  *http.Server
 	plain *relay // for plain HTTP; connections are never shared between rooms
+	held  share  // of requests of plain HTTP
 	proxy *httputil.ReverseProxy
 	meter *meter
 	log   zerolog.Logger
 
 	bodies *semaphore.Weighted // bytes of requests to the model that are in memory
+	asks   *semaphore.Weighted // requests to the model
+	open   atomic.Int64        // tokens of those that are not answered yet, estimated
 	turn   *semaphore.Weighted // of requests to mounted services
 
 	ended chan error // of Serve
@@ -45,11 +49,13 @@ type door struct {
 }
 
 func (g *Gateway) serve(room string, ln *net.UnixListener, m *meter) *door {
-	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
+	d := &door{g: g, room: room, meter: m, bodies: semaphore.NewWeighted(maxBody), asks: semaphore.NewWeighted(maxAsks), turn: semaphore.NewWeighted(1), ended: make(chan error, 1), quiet: make(chan struct{})}
 	d.log = g.cfg.Log.With().Str("room", room).Logger()
 	d.plain = g.plainRelay()
 	d.proxy = plainProxy(d.plain)
-	d.ln = &listener{UnixListener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{}), idle: g.cfg.idle}
+	d.held = newShare(ownPlain, maxPlain, g.plain)
+	d.ln = &listener{UnixListener: ln, share: newShare(ownConns, maxConns, g.conns), idle: g.cfg.idle}
+	d.ln.open, d.ln.end = context.WithCancel(context.Background())
 	d.live, d.kill = context.WithCancel(context.Background())
 	d.http = &http.Server{
 		Handler:           d,

@@ -17,20 +17,26 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/sync/semaphore"
 )
 
 // Placeholder is the value of GEMINI_API_KEY in the container. It gives access to
 // nothing.
 const Placeholder = "placeholder-key-of-the-room"
 
-// Limits per room.
+// Limits of what the bot holds for one room, and for all of them.
 const (
-	maxConns   = 256              // connections of one room; more wait
-	maxBody    = 64 << 20         // bytes of a request to the model
+	ownConns, maxConns, allConns = 16, 128, 512        // connections; more wait
+	ownPlain, maxPlain, allPlain = 4, 32, 96           // requests of plain HTTP that are being answered, each with its header; more wait
+	maxBody, allBodies           = 64 << 20, 256 << 20 // bytes of requests to the model
+	maxAsks                      = 4                   // requests to the model that a room has at once; more wait
+
 	maxPath    = 107              // bytes of a unix socket's path on Linux
 	maxIdle    = 10 * time.Minute // without a byte in either direction
 	maxDial    = 15 * time.Second // to reach an address
-	maxHeaders = 64 << 10         // bytes of a request's header
+	maxSend    = time.Minute      // for a request to the model to arrive from the container
+	maxUnread  = 2 * time.Minute  // for the container to read on in an answer; a tunnel has maxIdle
+	maxHeaders = 64 << 10         // bytes of a request's header, and of an answer's
 )
 
 // Config configures a Gateway.
@@ -72,19 +78,23 @@ type Gateway struct {
 
 	gates gates
 
+	conns, plain chan struct{}       // what rooms hold in common; see share
+	bodies       *semaphore.Weighted // bytes of requests to the model that are in memory
+
 	services map[string]func(room string) http.Handler // see Mount
 
 	attendPath  string // see Attend
 	attendField string
 	offered     func(room string, conn net.Conn, value string)
 
-	allow func(ctx context.Context, room string) error // see Account
+	allow func(ctx context.Context, room string, open int64) error // see Account
 	spend func(room string, u Usage)
 }
 
 // Account sets the functions that bound and record what rooms use: allow is called before each request to the model and
-// returns why there may be no more, as a sentence; spend is called after it and may block. Call it before Open.
-func (g *Gateway) Account(allow func(ctx context.Context, room string) error, spend func(room string, u Usage)) {
+// returns why there may be no more, as a sentence; open estimates the tokens of the room's requests that are not answered
+// yet. spend is called after a request and may block. Call it before Open.
+func (g *Gateway) Account(allow func(ctx context.Context, room string, open int64) error, spend func(room string, u Usage)) {
 	g.allow, g.spend = allow, spend
 }
 
@@ -110,7 +120,8 @@ func New(cfg Config) *Gateway {
 	}
 	return &Gateway{cfg: cfg, model: modelTransport(), proxies: httpproxy.FromEnvironment().ProxyFunc(), doors: map[string]*door{}, usage: map[string]*meter{}, runs: map[string]map[string]string{}, services: map[string]func(string) http.Handler{},
 		gates: gates{now: cfg.now, models: map[string]*gate{}},
-		allow: func(context.Context, string) error { return nil }, spend: func(string, Usage) {}}
+		conns: make(chan struct{}, allConns), plain: make(chan struct{}, allPlain), bodies: semaphore.NewWeighted(allBodies),
+		allow: func(context.Context, string, int64) error { return nil }, spend: func(string, Usage) {}}
 }
 
 // Usage is a room's use of the model since the gateway started.

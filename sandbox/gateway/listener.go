@@ -1,18 +1,18 @@
 package gateway
 
 import (
+	"context"
 	"net"
 	"sync"
 	"time"
 )
 
-// listener accepts at most cap(slots) connections at a time. More wait in the kernel's
-// queue.
+// listener accepts as many connections at a time as its share allows. More wait in the kernel's queue.
 type listener struct {
 	*net.UnixListener
-	slots chan struct{}
-	done  chan struct{}
-	once  sync.Once
+	share share
+	open  context.Context // ends with Close
+	end   context.CancelFunc
 	idle  time.Duration
 }
 
@@ -20,23 +20,22 @@ type listener struct {
 //
 //lint:hides it calls AcceptUnix, which is the same
 func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
+	free, err := l.share.take(l.open)
+	if err != nil {
 		return nil, net.ErrClosed
 	}
 	c, err := l.AcceptUnix()
 	if err != nil {
-		<-l.slots
+		free()
 		return nil, err
 	}
-	return &conn{UnixConn: c, free: func() { <-l.slots }, idle: l.idle}, nil
+	return &conn{UnixConn: c, free: free, unread: min(l.idle, maxUnread)}, nil
 }
 
 // Close ends Accept. The socket file stays and refuses connections, so that the
 // container waits.
 func (l *listener) Close() error {
-	l.once.Do(func() { close(l.done) })
+	l.end()
 	return l.UnixListener.Close()
 }
 
@@ -44,14 +43,14 @@ func (l *listener) Close() error {
 // container that has stopped reading.
 type conn struct {
 	*net.UnixConn
-	once sync.Once
-	free func()
-	idle time.Duration
+	once   sync.Once
+	free   func()
+	unread time.Duration
 }
 
-// Write waits at most for the idle time.
+// Write waits at most for the time that an answer may be unread.
 func (c *conn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
+	if err := c.SetWriteDeadline(time.Now().Add(c.unread)); err != nil {
 		return 0, err
 	}
 	return c.UnixConn.Write(p)

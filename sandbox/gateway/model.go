@@ -23,13 +23,14 @@ const modelPrefix = "/model/"
 
 // The methods of the API that a room may use. Source: https://ai.google.dev/api
 var (
-	listPath = regexp.MustCompile(`^/v1(?:beta|alpha)?/models(?:/[A-Za-z0-9._-]{1,128})?$`)
-	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9._-]{1,128}):(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
+	listPath = regexp.MustCompile(`^/v1(?:beta|alpha)?/models(?:/[A-Za-z0-9_-][A-Za-z0-9._-]{0,127})?$`)
+	askPath  = regexp.MustCompile(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9_-][A-Za-z0-9._-]{0,127}):(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$`)
 )
 
-// The only headers and query parameters that pass through; everything else, above all a key, is dropped.
+// The only headers and query parameters that pass through; everything else, above all a key, is dropped, and what would
+// make the server read or write another format than JSON.
 var (
-	requestHeaders = []string{"Content-Type", "Accept", "Accept-Language", "User-Agent", "X-Goog-Api-Client"}
+	requestHeaders = []string{"Accept-Language", "User-Agent", "X-Goog-Api-Client"}
 	answerHeaders  = []string{"Content-Type", "Retry-After"}
 	queryKeys      = []string{"alt", "pageSize", "pageToken"}
 )
@@ -44,6 +45,8 @@ func modelTransport() *http.Transport {
 		IdleConnTimeout:       time.Minute,
 		MaxIdleConnsPerHost:   32,
 		DisableCompression:    true, // a compressed stream arrives in bursts
+
+		MaxResponseHeaderBytes: maxHeaders,
 	}
 }
 
@@ -54,6 +57,10 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	asks := r.Method == http.MethodPost && match != nil
 	if r.URL.RawPath != "" || !asks && !(r.Method == http.MethodGet && listPath.MatchString(path)) {
 		sendError(w, http.StatusNotFound, "this API method is not allowed")
+		return
+	}
+	if alt := r.URL.Query()["alt"]; len(alt) > 1 || len(alt) == 1 && alt[0] != "sse" && alt[0] != "json" {
+		sendError(w, http.StatusBadRequest, "answers come as JSON only: alt must be sse or json")
 		return
 	}
 	if asks {
@@ -69,6 +76,7 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	ctx, watch := newWatch(r.Context(), d.g.cfg.idle)
 	defer watch.stop()
 	var body []byte
+	cost := bill{asks: asks, free: strings.HasSuffix(path, ":countTokens")}
 	if asks {
 		var done func()
 		var err error
@@ -81,7 +89,15 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
 		}
-		if err = d.g.allow(ctx, d.room); err != nil {
+		if err = d.asks.Acquire(ctx, 1); err != nil {
+			d.askFailed(w, r, err)
+			return
+		}
+		defer d.asks.Release(1)
+		cost.size = len(body)
+		open := d.open.Add(cost.estimate()) - cost.estimate()
+		defer d.open.Add(-cost.estimate())
+		if err = d.g.allow(ctx, d.room, open); err != nil {
 			sendError(w, http.StatusForbidden, err.Error())
 			return
 		}
@@ -104,14 +120,14 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		d.g.gates.leave(gated, first, 0, nil)
 		if sent.Load() { // the model has the request, whoever has hung up
-			d.count(asks, new(tail), http.StatusOK, len(body))
+			d.count(&cost, http.StatusOK)
 		}
 		d.askFailed(w, r, err)
 		return
 	}
 	defer resp.Body.Close()
 	if closure, closed := d.verdict(gated, first, resp, watch); closed {
-		d.count(asks, new(tail), resp.StatusCode, len(body))
+		d.count(&cost, resp.StatusCode)
 		d.askFailed(w, r, &closure)
 		return
 	}
@@ -119,12 +135,12 @@ func (d *door) ask(w http.ResponseWriter, r *http.Request) {
 		sendError(w, http.StatusBadGateway, "the model's server sent a redirect")
 		return
 	}
-	d.answer(w, resp, watch, asks, len(body))
+	d.answer(w, resp, watch, &cost)
 	crash.Count("model answered")
 }
 
 // read reads a request to the end: it is judged as a whole before anything leaves the host. At most maxBody bytes of a
-// room are held at the same time, until done is called; more requests wait.
+// room are held at the same time, and allBodies of all rooms, until done is called; more requests wait.
 func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request, watch *watch) (body []byte, done func(), err error) {
 	size := r.ContentLength
 	if size > maxBody {
@@ -136,8 +152,17 @@ func (d *door) read(ctx context.Context, w http.ResponseWriter, r *http.Request,
 	if err := d.bodies.Acquire(ctx, size); err != nil {
 		return nil, nil, err
 	}
-	done = func() { d.bodies.Release(size) }
-	if body, err = io.ReadAll(watch.body(http.MaxBytesReader(w, r.Body, maxBody))); err != nil {
+	if err := d.g.bodies.Acquire(ctx, size); err != nil {
+		d.bodies.Release(size)
+		return nil, nil, err
+	}
+	done = func() { d.g.bodies.Release(size); d.bodies.Release(size) }
+	limit := http.NewResponseController(w)
+	err = limit.SetReadDeadline(time.Now().Add(maxSend))
+	if err == nil {
+		body, err = io.ReadAll(watch.body(http.MaxBytesReader(w, r.Body, maxBody)))
+	}
+	if err = errors.Join(err, limit.SetReadDeadline(time.Time{})); err != nil {
 		done()
 		return nil, nil, err
 	}
@@ -159,6 +184,7 @@ func (g *Gateway) upstream(ctx context.Context, r *http.Request, path string, bo
 	if len(body) > 0 {
 		out.ContentLength = int64(len(body))
 		out.Body = io.NopCloser(bytes.NewReader(body))
+		out.Header.Set("Content-Type", "application/json")
 	}
 	for _, k := range requestHeaders {
 		if v := r.Header.Get(k); v != "" {
@@ -173,7 +199,7 @@ func (g *Gateway) upstream(ctx context.Context, r *http.Request, path string, bo
 }
 
 // answer streams the model's answer to the container as it arrives.
-func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, count bool, size int) {
+func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, cost *bill) {
 	key := scrubber{key: []byte(d.g.cfg.Key)}
 	for _, k := range answerHeaders {
 		if v := resp.Header.Get(k); v != "" {
@@ -189,11 +215,10 @@ func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, 
 	w.WriteHeader(resp.StatusCode)
 	flush := http.NewResponseController(w)
 	flush.Flush()
-	var tail tail
 	body, buf := watch.body(resp.Body), make([]byte, 32<<10)
 	for {
 		n, err := body.Read(buf)
-		tail.write(buf[:n])
+		cost.write(buf[:n])
 		out := key.next(buf[:n])
 		if err != nil {
 			out = append(out, key.rest()...)
@@ -208,38 +233,11 @@ func (d *door) answer(w http.ResponseWriter, resp *http.Response, watch *watch, 
 			break
 		}
 		if err != nil { // the other side was cut, so this one must be too
-			d.count(count, &tail, resp.StatusCode, size)
+			d.count(cost, resp.StatusCode)
 			panic(http.ErrAbortHandler)
 		}
 	}
-	d.count(count, &tail, resp.StatusCode, size)
-}
-
-// count records an answer to a request of size bytes. One that was cut before its first numbers is estimated: it is
-// billed all the same.
-func (d *door) count(asked bool, t *tail, code, size int) {
-	if !asked {
-		return
-	}
-	used := t.usage()
-	if used.InputTokens > 0 {
-		d.meter.last.Store(used.InputTokens)
-	}
-	if reason := t.finish(); reason != "" {
-		d.meter.finish.Store(reason)
-	}
-	if used.InputTokens+used.OutputTokens == 0 && code < 300 && !bytes.Contains(t.buf, []byte(`"totalTokens"`)) && !bytes.Contains(t.buf, []byte(`"embedding`)) {
-		used.InputTokens = int64(size / 4)
-	}
-	d.meter.add(used)
-	if d.enter(false) { // the container need not wait for it
-		go func() {
-			defer d.leave(false)
-			d.g.spend(d.room, used)
-		}()
-	} else {
-		d.g.spend(d.room, used)
-	}
+	d.count(cost, resp.StatusCode)
 }
 
 // askFailed answers if the model's server did not. The container learns no details.

@@ -15,6 +15,7 @@ var (
 	errNoRun     = errors.New("no task is running in this room")
 	errJSON      = errors.New("the request is not a JSON object")
 	errPriority  = errors.New("the service tier cannot be chosen")
+	errFile      = errors.New("files at an address and cached contents are not allowed: send the file itself")
 	errForeign   = "the model %s is not configured for this room"
 	errTool      = "the tool %s runs at the model's provider and is not allowed (MODEL_TOOLS)"
 	ownFunctions = "functionDeclarations" // tools that the agent runs itself
@@ -77,6 +78,31 @@ func (c *Config) billed(body []byte) (err error) {
 			err = c.tools(value)
 		case "serviceTier":
 			err = errPriority
+		case "cachedContent":
+			err = errFile
+		case "contents", "systemInstruction", "content", "requests":
+			err = embedded(value, maxNested)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// maxNested is how deep a part can be in a request: requests, content, parts, functionResponse, parts, each in a list.
+const maxNested = 12
+
+// embedded refuses a file that the provider would fetch: the request does not tell what it costs. A function's arguments
+// and its response are data.
+func embedded(value gjson.Result, depth int) (err error) {
+	value.ForEach(func(key, inner gjson.Result) bool {
+		switch name := camel(key.String()); {
+		case value.IsObject() && name == "fileData":
+			err = errFile
+		case value.IsObject() && (name == "args" || name == "response"), !inner.IsObject() && !inner.IsArray():
+		case depth == 0:
+			err = errJSON
+		default:
+			err = embedded(inner, depth-1)
 		}
 		return err == nil
 	})

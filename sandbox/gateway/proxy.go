@@ -36,6 +36,9 @@ func (d *door) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer near.Close()
+	if c, ok := near.(*conn); ok {
+		c.unread = d.g.cfg.idle
+	}
 	// The buffer contains what the container sent early.
 	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
@@ -61,6 +64,11 @@ func (d *door) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.URL.Host = address
+	give, err := d.held.take(r.Context())
+	if err != nil {
+		panic(http.ErrAbortHandler) // the container went away, or the gateway is closing
+	}
+	defer give()
 	ctx, watch := newWatch(r.Context(), d.g.cfg.idle)
 	defer watch.stop()
 	d.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, watchKey{}, watch)))
@@ -75,6 +83,8 @@ func (g *Gateway) plainRelay() *relay {
 		MaxIdleConns:        32,
 		MaxIdleConnsPerHost: 4,
 		DisableCompression:  true,
+
+		MaxResponseHeaderBytes: maxHeaders,
 	}
 	through := direct.Clone()
 	through.DialContext = (&net.Dialer{Timeout: maxDial, KeepAlive: 30 * time.Second}).DialContext

@@ -5,35 +5,45 @@ import (
 	"testing"
 )
 
-func TestTail(t *testing.T) {
-	const numbers = `"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "toolUsePromptTokenCount": 1, "cachedContentTokenCount": 4, "totalTokenCount": 18}`
+func TestNumbers(t *testing.T) {
+	const numbers = `"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 2, "toolUsePromptTokenCount": 1, "cachedContentTokenCount": 4, "totalTokenCount": 18, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 10}]}`
 	for name, c := range map[string]struct {
 		body            string
 		in, cached, out int64
 	}{
-		"single":           {`{"candidates": [], ` + numbers + `, "modelVersion": "x"}`, 11, 4, 7},
-		"last of a stream": {"data: {\"usageMetadata\": {\"promptTokenCount\": 99}}\r\n\r\ndata: {" + numbers + "}\r\n\r\n", 11, 4, 7},
-		"long":             {strings.Repeat("x", 5*maxTail) + numbers + "}", 11, 4, 7},
-		"said by a model":  {`{` + numbers + `, "text": "\"usageMetadata\": {\"promptTokenCount\": 7000}"}`, 11, 4, 7},
-		"none":             {`{"candidates": []}`, 0, 0, 0},
-		"cut":              {`{"usageMetadata": {"promptTokenCount": 1`, 0, 0, 0},
-		"no colon":         {`"usageMetadata"`, 0, 0, 0},
-		"nonsense":         {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9e18}}`, 0, 0, 0},
-		"all cached":       {`{"usageMetadata": {"promptTokenCount": 5, "cachedContentTokenCount": 9}}`, 5, 5, 0},
-		"huge":             {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9000000000000000000}}`, 0, 0, 1 << 32},
+		"single":             {`{"candidates": [], ` + numbers + `, "modelVersion": "x"}`, 11, 4, 7},
+		"first":              {`{` + numbers + `, "candidates": [{"usageMetadata": {"promptTokenCount": 7}}]}`, 11, 4, 7},
+		"last of a stream":   {"data: {\"usageMetadata\": {\"promptTokenCount\": 99}}\r\n\r\ndata: {" + numbers + "}\r\n\r\n", 11, 4, 7},
+		"last of a list":     {`[{"usageMetadata": {"promptTokenCount": 99}},` + "\n" + `{` + numbers + `}]`, 11, 4, 7},
+		"long":               {`{"candidates": "` + strings.Repeat("x", 5*maxTail) + `", ` + numbers + "}", 11, 4, 7},
+		"cut after":          {"data: {" + numbers + "}\r\n\r\ndata: {\"candidates\": [{", 11, 4, 7},
+		"said by a model":    {`{` + numbers + `, "text": "\"usageMetadata\": {\"promptTokenCount\": 7000}"}`, 11, 4, 7},
+		"a call's argument":  {`{"candidates": [{"content": {"parts": [{"functionCall": {"args": {"usageMetadata": {"promptTokenCount": 0}, "x": "`, 0, 0, 0},
+		"an argument, later": {"data: {" + numbers + "}\n\ndata: {\"candidates\": [{\"args\": {\"usageMetadata\": {\"promptTokenCount\": 1}}}]}", 11, 4, 7},
+		"another key":        {`{"usageMetadat": {"promptTokenCount": 1}, "usageMetadata2": {"promptTokenCount": 1}, "x\"usageMetadata": {"promptTokenCount": 1}}`, 0, 0, 0},
+		"no object":          {`{"usageMetadata": 5, "x": {"promptTokenCount": 1}}`, 0, 0, 0},
+		"none":               {`{"candidates": []}`, 0, 0, 0},
+		"cut":                {`{"usageMetadata": {"promptTokenCount": 1`, 0, 0, 0},
+		"no colon":           {`"usageMetadata"`, 0, 0, 0},
+		"too many":           {`{"usageMetadata": {"x": "` + strings.Repeat("x", maxNumbers) + `", "promptTokenCount": 1}}`, 0, 0, 0},
+		"nonsense":           {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9e18}}`, 0, 0, 0},
+		"all cached":         {`{"usageMetadata": {"promptTokenCount": 5, "cachedContentTokenCount": 9}}`, 5, 5, 0},
+		"huge":               {`{"usageMetadata": {"promptTokenCount": -5, "candidatesTokenCount": 9000000000000000000}}`, 0, 0, 1 << 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var tl tail
-			for s := c.body; s != ""; {
-				n := min(len(s), 1000)
-				tl.write([]byte(s[:n]))
-				s = s[n:]
-			}
-			if got, want := tl.usage(), (Usage{1, c.in, c.cached, c.out}); got != want {
-				t.Errorf("got %+v, want %+v", got, want)
-			}
-			if cap(tl.buf) > 4*maxTail {
-				t.Errorf("%d bytes kept", cap(tl.buf))
+			for _, piece := range []int{1, 7, 1000} {
+				var b bill
+				for s := c.body; s != ""; {
+					n := min(len(s), piece)
+					b.write([]byte(s[:n]))
+					s = s[n:]
+				}
+				if got, want := b.used, (Usage{0, c.in, c.cached, c.out}); got != want {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+				if cap(b.buf) > 4*maxTail || cap(b.value) > 2*maxNumbers || cap(b.word) > 64 {
+					t.Errorf("%d, %d and %d bytes kept", cap(b.buf), cap(b.value), cap(b.word))
+				}
 			}
 		})
 	}
@@ -63,16 +73,16 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-func FuzzTail(f *testing.F) {
-	f.Add([]byte(`"usageMetadata": {"promptTokenCount": 10}`))
-	f.Add([]byte(`"usageMetadata"x:[1]`))
+func FuzzBill(f *testing.F) {
+	f.Add([]byte(`{"usageMetadata": {"promptTokenCount": 10}}`))
+	f.Add([]byte(`{"usageMetadata"x:[1]]]}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var tl tail
-		tl.write(body)
-		if reason := tl.finish(); len(reason) > 40 {
+		var b bill
+		b.write(body)
+		if reason := b.finish(); len(reason) > 40 {
 			t.Errorf("reason %q", reason)
 		}
-		u := tl.usage()
+		u := b.used
 		if in, out := u.InputTokens, u.OutputTokens; in < 0 || out < 0 || in > 1<<33 || out > 1<<33 || u.CachedTokens < 0 || u.CachedTokens > in {
 			t.Errorf("%+v", u)
 		}

@@ -159,6 +159,7 @@ type RoomSpec struct {
 	Name      string
 	Invite    []string // user IDs
 	Encrypted bool     // m.megolm.v1.aes-sha2
+	Replaces  string   // ID of its predecessor, or ""
 }
 
 // CreateRoom creates a private room and returns its ID. One with a single other person is a direct chat, as clients
@@ -173,6 +174,9 @@ func (p *Person) CreateRoom(ctx context.Context, spec RoomSpec) (string, error) 
 			Type:    event.StateEncryption,
 			Content: event.Content{Parsed: &event.EncryptionEventContent{Algorithm: id.AlgorithmMegolmV1}},
 		})
+	}
+	if spec.Replaces != "" {
+		req.CreationContent = map[string]any{"predecessor": map[string]string{"room_id": spec.Replaces, "event_id": "$last"}}
 	}
 	resp, err := p.cli.CreateRoom(ctx, req)
 	if err != nil {
