@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"matrix-tui/bot/matrix"
@@ -32,6 +33,8 @@ type room struct {
 	// Never call the homeserver or podman while holding it.
 	decisions sync.Mutex
 	env       *task.Env // environment of the room's tasks
+
+	typing atomic.Pointer[typing] // who types, as far as the homeserver has told
 
 	held      bool         // no task starts: see hold; guarded by decisions
 	tombstone *state.Event // waits for the tasks before it; guarded by decisions

@@ -48,6 +48,7 @@ type Sync struct {
 // Room holds the new events of a joined room.
 type Room struct {
 	State, Timeline []event.Event
+	Typing          []string // who is typing; nil if that has not changed
 	Present         []string // who has just begun to type or has read something, perhaps the bot itself
 	Limited         bool     // there is a gap before the events in Timeline
 	PrevBatch       string   // token for requesting the missing events
@@ -132,7 +133,7 @@ func (a *Account) decode(since string, s *syncAnswer) *Sync {
 	for name, r := range s.Rooms.Join {
 		batch.Joined[name] = Room{
 			State: decode.Timeline(name, r.State.Events, a.reject(name)), Timeline: decode.Timeline(name, r.Timeline.Events, a.reject(name)),
-			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: decode.Present(r.Ephemeral.Events),
+			Limited: r.Timeline.Limited, PrevBatch: r.Timeline.PrevBatch, Present: decode.Present(r.Ephemeral.Events), Typing: decode.Typing(r.Ephemeral.Events),
 		}
 	}
 	for name, r := range s.Rooms.Invite {

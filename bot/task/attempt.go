@@ -65,6 +65,7 @@ func (a *attempt) do(ctx context.Context) (agent.Outcome, error) {
 		stoppable = ctx // the run must be stopped in the container
 	}
 	if !started {
+		t.awaitWords(stoppable)
 		if out := a.closed(); out.Ended != "" && stoppable.Err() == nil {
 			return out, nil
 		}

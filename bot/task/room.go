@@ -26,6 +26,8 @@ type Room interface {
 	Fits(text string) bool
 	// Type shows a typing indicator for d; 0 removes it.
 	Type(ctx context.Context, d time.Duration) error
+	// Types reports whether a person is typing.
+	Types(user string) bool
 	// Link returns a link to an event that also works for a user on another server.
 	Link(room, event, user string) string
 	// ReactionsTrusted reports whether the sender of a reaction can be trusted.

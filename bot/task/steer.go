@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"matrix-tui/agent"
@@ -103,6 +104,24 @@ func debounce(ctx context.Context, t *Task) error {
 	return nil
 }
 
+// wordsTime is how long a file without words waits for them while its sender types.
+const wordsTime = 30 * time.Second
+
+// wordless reports whether a task is only files.
+func wordless(rec *state.Task) bool {
+	return rec.HasFile && rec.Text == "" && !slices.ContainsFunc(rec.Said, func(s state.Said) bool { return s.Text != "" })
+}
+
+// awaitWords waits while the sender of a file without words types them. They join the task, and end the wait as ctx.
+func (t *Task) awaitWords(ctx context.Context) {
+	asker := AskerOf(t.rec)
+	for until := time.Now().Add(wordsTime); t.env.Debounce > 0 && wordless(&t.rec) && t.env.Room.Types(asker) && time.Now().Before(until); {
+		if retry.Sleep(ctx, 100*time.Millisecond) != nil {
+			return
+		}
+	}
+}
+
 // newestPart returns the time of the newest message that belongs to the task.
 func newestPart(rec state.Task) time.Time {
 	at := rec.Time
@@ -121,6 +140,9 @@ func (t *Task) Joins(row state.Event) bool {
 }
 
 func joins(rec *state.Task, row state.Event, newest time.Time, debounce time.Duration) bool {
+	if wordless(rec) && debounce > 0 {
+		debounce = max(debounce, wordsTime)
+	}
 	gap := row.Time.Sub(newest)
 	return !rec.Compact && AskerOf(*rec) == row.Sender && rec.Seq < row.Seq && gap >= 0 && gap <= debounce
 }

@@ -39,3 +39,15 @@ func Present(events []json.RawMessage) (users []string) {
 	}
 	return users
 }
+
+// Typing returns who is typing, if a room's ephemeral events tell; nil if they do not.
+func Typing(events []json.RawMessage) (users []string) {
+	for _, raw := range events {
+		o, err := parse(raw)
+		if err == nil && o.check(keys{"type": nil, "content": {"user_ids": nil}}) == nil && o.text("type") == "m.typing" {
+			all := o.object("content").texts("user_ids")
+			users = append([]string{}, all[:min(len(all), maxPresent)]...)
+		}
+	}
+	return users
+}

@@ -1,0 +1,30 @@
+package decode
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTyping(t *testing.T) {
+	for name, c := range map[string]struct {
+		events string
+		want   []string
+	}{
+		"one":         {`[{"type":"m.typing","content":{"user_ids":["@ann:here"]}}]`, []string{"@ann:here"}},
+		"nobody":      {`[{"type":"m.typing","content":{"user_ids":[]}}]`, []string{}},
+		"not told":    {`[{"type":"m.receipt","content":{}}]`, nil},
+		"malformed":   {`[{"type":"m.typing"},7]`, nil},
+		"no list":     {`[{"type":"m.typing","content":{"user_ids":"@ann:here"}}]`, []string{}},
+		"the last of": {`[{"type":"m.typing","content":{"user_ids":["@ann:here"]}},{"type":"m.typing","content":{"user_ids":[]}}]`, []string{}},
+	} {
+		var events []json.RawMessage
+		if err := json.Unmarshal([]byte(c.events), &events); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, Typing(events)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
