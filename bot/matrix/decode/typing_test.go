@@ -15,7 +15,7 @@ func TestTyping(t *testing.T) {
 		"one":         {`[{"type":"m.typing","content":{"user_ids":["@ann:here"]}}]`, []string{"@ann:here"}},
 		"nobody":      {`[{"type":"m.typing","content":{"user_ids":[]}}]`, []string{}},
 		"not told":    {`[{"type":"m.receipt","content":{}}]`, nil},
-		"malformed":   {`[{"type":"m.typing"},7]`, nil},
+		"malformed":   {`[7,{"content":{"user_ids":[]}}]`, nil},
 		"no list":     {`[{"type":"m.typing","content":{"user_ids":"@ann:here"}}]`, []string{}},
 		"the last of": {`[{"type":"m.typing","content":{"user_ids":["@ann:here"]}},{"type":"m.typing","content":{"user_ids":[]}}]`, []string{}},
 	} {
