@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"matrix-tui/agent"
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/task"
 	"matrix-tui/state"
 	"matrix-tui/state/event"
@@ -157,6 +159,14 @@ const maxSilence = 2*syncTimeout + time.Minute
 // [matrix.Account.Waiting].
 func (b *Bot) Waiting() bool { return b.account.Waiting() }
 
+// Stalled says what a person must do before the bot can continue; "" is nothing.
+func (b *Bot) Stalled() string {
+	if b.account.Ended() {
+		return matrix.EndedText
+	}
+	return ""
+}
+
 // Parked returns the rooms in which an agent waits for the next task.
 func (b *Bot) Parked() []string { return b.tasks.Warm.Rooms() }
 
@@ -184,7 +194,7 @@ func (b *Bot) Health(ctx context.Context) Health {
 	} else if h.Synced.IsZero() {
 		h.Err = errors.New("no sync has succeeded yet")
 	} else if time.Since(h.Synced) > maxSilence {
-		h.Err = errors.New("the homeserver does not answer")
+		h.Err = errors.New(cmp.Or(b.Stalled(), "the homeserver does not answer"))
 	}
 	return h
 }

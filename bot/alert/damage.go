@@ -27,7 +27,7 @@ func Salvaged(s *state.Salvage) string {
 func KeysReplaced(file string, renewed bool) string {
 	said := "⚠️ My encryption keys in `crypto.db` were damaged, as by a failing disk. I kept the damaged file as " + text.Code(file) + ". "
 	if !renewed {
-		said += "I cannot read or write in encrypted rooms until MATRIX_ACCESS_TOKEN is the token of a new session, or MATRIX_PASSWORD is set. Unencrypted rooms work."
+		said += "I cannot read or write in encrypted rooms until MATRIX_ACCESS_TOKEN is the token of a new session, or MATRIX_PASSWORD is set, or somebody stops me and runs `matrix-tui login`. Unencrypted rooms work."
 	} else {
 		said += "I have logged in as a new session. Encrypted messages from before may be unreadable for me: if I do not answer one, send it again. " +
 			"I trust the cross-signing identities that the homeserver names now, as if I saw them for the first time."

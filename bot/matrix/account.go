@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
@@ -55,6 +56,7 @@ type Account struct {
 	cfg    Config
 	client *mautrix.Client
 	log    zerolog.Logger
+	stored storedLogin
 	bearer bearer
 	clock  clock
 	waits  waiting
@@ -65,7 +67,8 @@ type Account struct {
 	cryptMu sync.RWMutex // held for reading while the machine is used; the session and the machine change under it: see lockCrypt
 	machine *e2ee.Machine
 
-	keysLost bool // the token's session has lost its keys, and there is no password for a new one
+	ended    atomic.Bool // see Ended
+	keysLost bool        // the token's session has lost its keys, and there is no password for a new one
 }
 
 // New returns an account that has contacted nothing yet: see Login.
@@ -82,7 +85,8 @@ func New(cfg Config) (*Account, error) {
 	client.DefaultHTTPRetries = 0 // our callers retry, with their own context and backoff
 	a := &Account{cfg: cfg, client: client, log: cfg.Log}
 	a.clock.next = &complete{crash.Requests("matrix", cmp.Or(client.Client.Transport, http.DefaultTransport))}
-	a.bearer.home, a.bearer.next = client.HomeserverURL, &a.clock
+	a.stored.dir, a.stored.homeserver, a.stored.user, a.stored.log = cfg.StateDir, cfg.Homeserver, cfg.User, cfg.Log
+	a.bearer.home, a.bearer.next, a.bearer.stored = client.HomeserverURL, &a.clock, &a.stored
 	client.Client.Transport = &a.bearer
 	return a, nil
 }

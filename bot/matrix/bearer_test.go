@@ -28,7 +28,7 @@ func TestTokenStaysAtHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bearer{home: at, next: http.DefaultTransport}
-	b.set("secret")
+	b.set(session{AccessToken: "secret"})
 	client := &http.Client{Transport: b}
 	for _, path := range []string{"/media", "/moved"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home.URL+path, nil)

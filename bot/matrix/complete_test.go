@@ -59,7 +59,7 @@ func TestIncompleteAnswers(t *testing.T) {
 	} {
 		for _, bad := range []string{`{}`, `{"event_id":null}`, `{"event_id":""}`, `[]`, `<html>`, ``} {
 			body = bad
-			a.bearer.set("")
+			a.bearer.set(session{})
 			if err := c.do(t.Context()); !Transient(err) {
 				t.Errorf("%s, answered with %s: %v", name, bad, err)
 			}

@@ -21,7 +21,7 @@ var rejections = []string{"M_TOO_LARGE", "M_BAD_JSON", "M_NOT_JSON", "M_INVALID_
 // server, or an answer without a Matrix error code. The last comes from a proxy in
 // front of the homeserver, whatever its status.
 func Transient(err error) bool {
-	if errors.Is(err, errIncomplete) {
+	if errors.Is(err, errIncomplete) || errors.Is(err, errNotRenewed) {
 		return true
 	}
 	var answer mautrix.HTTPError

@@ -1,41 +1,28 @@
 package matrix
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/id"
 
-	"matrix-tui/bot/crash"
 	"matrix-tui/bot/matrix/e2ee"
+	"matrix-tui/bot/matrix/oauth"
 	"matrix-tui/state/retry"
 	"matrix-tui/state/sentence"
 )
 
-// session is the content of account.json (mode 0600). The device must stay the
-// same, because transaction IDs belong to a device.
-type session struct {
-	Homeserver  string      `json:"homeserver"`
-	UserID      id.UserID   `json:"user_id"`
-	DeviceID    id.DeviceID `json:"device_id"`
-	AccessToken string      `json:"access_token"`
-}
+// errNoPassword means that the homeserver offers no login with a password.
+var errNoPassword = errors.New("log in: no m.login.password")
 
 // Login uses the configured token or the stored one, or logs in with the password,
 // and opens the encryption. It retries while the homeserver does not answer. It may
 // be called again when the token is no longer valid.
 func (a *Account) Login(ctx context.Context) error {
 	defer a.waits.begin()(nil)
-	stored, loggedIn := a.loadAccount(), false
+	stored, loggedIn := a.stored.load(), false
 	for again := retry.New(time.Second, 10*time.Second); ; {
 		what := "homeserver does not answer"
 		var err error
@@ -44,9 +31,21 @@ func (a *Account) Login(ctx context.Context) error {
 			if now, err = a.tryLogin(ctx, stored); err == nil {
 				stored, loggedIn = now, true
 				again.Reset()
-			} else if !Transient(err) && (a.cfg.Password == "" || !IsUnknownToken(err)) { // a login needs no token
+			} else if errors.Is(err, oauth.ErrEnded) {
+				if stored, err = a.awaitLogin(ctx, stored); err != nil {
+					return err
+				}
+				continue
+			} else if errors.Is(err, errNoPassword) {
+				return sentence.Newf(err, "The homeserver %s has no login with a password: run `matrix-tui login`.", a.cfg.Homeserver)
+			} else if IsUnknownToken(err) && a.canLogIn(stored) { // a login needs no token
+				what = "the homeserver rejects the new token"
+				if stored.OAuth != nil {
+					stored = a.stored.load() // somebody else may have renewed it
+				}
+			} else if !Transient(err) {
 				return sentence.Newf(fmt.Errorf("log in: %w", err),
-					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN).", a.cfg.Homeserver, a.cfg.User)
+					"The homeserver %s refuses the login of %s: check MATRIX_USER and MATRIX_PASSWORD (or MATRIX_ACCESS_TOKEN), or run `matrix-tui login`.", a.cfg.Homeserver, a.cfg.User)
 			}
 		}
 		if loggedIn {
@@ -59,7 +58,7 @@ func (a *Account) Login(ctx context.Context) error {
 				continue
 			case errors.Is(err, e2ee.ErrReplaced):
 				return a.goWithoutKeys(ctx, stored, err)
-			case IsUnknownToken(err) && a.cfg.Password != "":
+			case IsUnknownToken(err) && a.canLogIn(stored):
 				what, loggedIn = "the session ended during the login", false
 			case !Transient(err):
 				return err
@@ -73,16 +72,24 @@ func (a *Account) Login(ctx context.Context) error {
 	}
 }
 
+// canLogIn reports whether a session that has ended can be followed by another one without a person.
+func (a *Account) canLogIn(stored session) bool {
+	return a.cfg.Password != "" || a.cfg.AccessToken == "" && stored.OAuth != nil
+}
+
 // tryLogin returns a session that is valid. It does not become the current one.
 func (a *Account) tryLogin(ctx context.Context, stored session) (session, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if token := cmp.Or(a.cfg.AccessToken, stored.AccessToken); token != "" {
-		who, err := a.client.Whoami(withToken(ctx, token))
+	if a.cfg.AccessToken != "" {
+		stored = session{DeviceID: stored.DeviceID, AccessToken: a.cfg.AccessToken}
+	}
+	if stored.AccessToken != "" {
+		now, err := a.tryToken(ctx, stored)
 		if err == nil {
-			return session{a.cfg.Homeserver, who.UserID, who.DeviceID, token}, nil
+			return now, nil
 		}
-		if a.cfg.Password == "" || !IsUnknownToken(err) {
+		if a.cfg.Password == "" || !IsUnknownToken(err) && !errors.Is(err, oauth.ErrEnded) {
 			return session{}, err
 		}
 		a.log.Warn().Msg("the stored token is no longer valid: logging in again")
@@ -95,16 +102,57 @@ func (a *Account) tryLogin(ctx context.Context, stored session) (session, error)
 		InitialDeviceDisplayName: "matrix-tui",
 	})
 	if err != nil {
+		if flows, failed := a.client.GetLoginFlows(ctx); failed == nil && len(flows.Flows) > 0 && !flows.HasFlow(mautrix.AuthTypePassword) {
+			err = errNoPassword
+		}
 		return session{}, err
 	}
-	s := session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken}
-	return s, a.saveAccount(s)
+	s := session{a.cfg.Homeserver, resp.UserID, resp.DeviceID, resp.AccessToken, nil}
+	return s, a.stored.save(s)
 }
+
+// tryToken asks the homeserver whose token it is, and renews it if that is necessary and possible.
+func (a *Account) tryToken(ctx context.Context, s session) (session, error) {
+	for renewed := false; ; renewed = true {
+		who, err := a.client.Whoami(withToken(ctx, s.AccessToken))
+		switch {
+		case err == nil:
+			return session{a.cfg.Homeserver, who.UserID, who.DeviceID, s.AccessToken, s.OAuth}, nil
+		case s.OAuth == nil || renewed || !IsUnknownToken(err):
+			return session{}, err
+		}
+		if s, err = a.stored.renew(ctx, s.AccessToken); err != nil {
+			return session{}, err
+		}
+	}
+}
+
+// awaitLogin waits until somebody has logged in again.
+func (a *Account) awaitLogin(ctx context.Context, ended session) (session, error) {
+	a.ended.Store(true)
+	defer a.ended.Store(false)
+	a.log.Error().Msg(EndedText)
+	for {
+		if err := retry.Sleep(ctx, time.Second); err != nil {
+			return session{}, err
+		}
+		if s := a.stored.load(); s.AccessToken != "" && s.AccessToken != ended.AccessToken {
+			return s, nil
+		}
+	}
+}
+
+// EndedText says what to do about a login that has ended.
+const EndedText = "the homeserver has ended the bot's login: run `matrix-tui login`"
+
+// Ended reports whether the bot waits until somebody has logged in again.
+func (a *Account) Ended() bool { return a.ended.Load() }
 
 // become makes a session the current one. Others may be reading the account and the device.
 // cryptMu is locked and the machine closed, so that its requests keep the token of its session.
 func (a *Account) become(s session) {
-	a.bearer.set(s.AccessToken)
+	a.bearer.set(s)
+	a.stored.expect(s)
 	if a.client.UserID != s.UserID {
 		a.client.UserID = s.UserID
 	}
@@ -135,61 +183,34 @@ func (a *Account) leaveDevice(ctx context.Context, why error) session {
 // goWithoutKeys continues without a device, because the keys of the token's session are
 // lost and no other session can be created: unencrypted rooms work.
 func (a *Account) goWithoutKeys(ctx context.Context, s session, why error) error {
-	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead. Unencrypted rooms work")
+	a.log.Error().Err(why).Msg("the keys of this session are lost, so the bot cannot read or write in encrypted rooms. Set MATRIX_ACCESS_TOKEN to the token of a new session, or MATRIX_PASSWORD instead, or stop the bot and run `matrix-tui login`. Unencrypted rooms work")
 	a.keysLost = true
 	s.DeviceID = ""
 	return a.tryCrypt(ctx, s)
 }
 
-func (a *Account) accountFile() string { return filepath.Join(a.cfg.StateDir, "account.json") }
-
-// loadAccount returns the stored login if it belongs to this account.
-func (a *Account) loadAccount() session {
-	var s session
-	data, err := os.ReadFile(a.accountFile())
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.log.Warn().Err(err).Msg("cannot read the stored login: logging in again")
-	}
-	if s.Homeserver != a.cfg.Homeserver || (a.cfg.User != s.UserID.String() && a.cfg.User != s.UserID.Localpart()) {
-		return session{}
-	}
-	return s
-}
-
-func (a *Account) saveAccount(s session) error {
-	data, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	crash.Count("write account.json")
-	if err := renameio.WriteFile(a.accountFile(), data, 0o600); err != nil {
-		return fmt.Errorf("save login: %w", err)
-	}
-	return nil
-}
-
 // Try checks, with a copy of the state directory, that the account could log in and
 // read its keys. Its only request to the homeserver is whoami.
 func (a *Account) Try(ctx context.Context) error {
-	token := a.cfg.AccessToken
-	if token == "" {
-		token = a.loadAccount().AccessToken
+	s := a.stored.load()
+	if a.cfg.AccessToken != "" {
+		s = session{AccessToken: a.cfg.AccessToken}
 	}
-	if token == "" {
+	if s.AccessToken == "" {
 		return sentence.New(errors.New("log in: no token"), "There is no stored login: start the bot once with MATRIX_PASSWORD.")
 	}
-	call, cancel := context.WithTimeout(withToken(ctx, token), 30*time.Second)
+	call, cancel := context.WithTimeout(withToken(ctx, s.AccessToken), 30*time.Second)
 	defer cancel()
 	who, err := a.client.Whoami(call)
 	switch {
+	case IsUnknownToken(err) && s.OAuth != nil: // renewed since the copy was made
 	case IsUnknownToken(err):
 		return sentence.New(fmt.Errorf("log in: %w", err), "The homeserver does not know the stored login.")
 	case err != nil:
 		return fmt.Errorf("check the token with %s: %w", a.cfg.Homeserver, err)
+	default:
+		s.UserID, s.DeviceID = who.UserID, who.DeviceID
 	}
-	a.become(session{UserID: who.UserID, DeviceID: who.DeviceID, AccessToken: token})
+	a.become(session{UserID: s.UserID, DeviceID: s.DeviceID, AccessToken: s.AccessToken})
 	return e2ee.Try(ctx, a.e2eeConfig())
 }

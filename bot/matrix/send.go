@@ -25,7 +25,7 @@ func (a *Account) Send(ctx context.Context, room, eventType, txn string, content
 	}
 	var out json.RawMessage
 	err = a.use(func(m *e2ee.Machine) error {
-		ctx = withToken(ctx, a.bearer.get()) // other sessions have other keys
+		ctx = withSession(ctx, a.bearer.get()) // other sessions have other keys
 		eventType, out, err = m.Encrypt(ctx, room, eventType, data)
 		return err
 	})

@@ -79,7 +79,7 @@ type lateToken struct {
 
 func (l lateToken) RoundTrip(req *http.Request) (*http.Response, error) {
 	if strings.Contains(req.URL.Path, "/send/") {
-		l.a.bearer.set("two")
+		l.a.bearer.set(session{AccessToken: "two"})
 	}
 	return l.next.RoundTrip(req)
 }

@@ -226,7 +226,7 @@ func (c *Config) Missing(storedLogin bool) (problems []string) {
 	}
 	need(c.Homeserver != "", "MATRIX_HOMESERVER", "")
 	need(c.User != "", "MATRIX_USER", "")
-	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD", " (or set MATRIX_ACCESS_TOKEN)")
+	need(c.Password.Set() || c.AccessToken.Set() || storedLogin, "MATRIX_PASSWORD", " (or set MATRIX_ACCESS_TOKEN, or run `matrix-tui login`)")
 	need(len(c.Owners) > 0 || len(c.Allow) > 0, "MATRIX_OWNERS", "; without owners or MATRIX_ALLOW, nobody may talk to the bot")
 	need(c.GeminiKey.Set(), "GEMINI_API_KEY", "")
 	return problems

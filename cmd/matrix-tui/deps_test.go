@@ -34,9 +34,10 @@ var arrows = map[string][]string{
 	"bot/bottest/host":    {},
 	"bot/bottest/person":  {},
 	"bot/bottest/proxy":   {},
-	"bot/matrix":          {"bot/matrix/decode", "bot/matrix/e2ee", "bot/text"},
+	"bot/matrix":          {"bot/matrix/decode", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/text"},
 	"bot/matrix/decode":   {},
 	"bot/matrix/e2ee":     {"bot/matrix/decode"},
+	"bot/matrix/oauth":    {},
 	"bot/media":           {"bot/matrix", "bot/text", "sandbox"},
 	"bot/keyring":         {"bot/matrix/e2ee"},
 	"bot/metrics":         {"agent", "state"},
@@ -55,7 +56,7 @@ var arrows = map[string][]string{
 	"cmd/boxinit":         {"sandbox/boxinit"},
 	"cmd/soak":            {"agent/agenttest", "bot/bottest", "bot/bottest/person"},
 	"cmd/demo":            {"agent/agenttest", "bot/bottest/person"},
-	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
+	"cmd/matrix-tui":      {"agent", "bot", "bot/alert", "bot/api", "bot/capacity", "bot/matrix", "bot/matrix/e2ee", "bot/matrix/oauth", "bot/models", "bot/policy", "bot/recall", "bot/recall/embed", "bot/recall/tools", "bot/text", "bot/update", "deploy/release", "sandbox", "sandbox/gateway", "sandbox/gateway/gemini", "state", "state/memory"},
 	"cmd/scripted-model":  {"agent/agenttest"},
 	"deploy/release":      {"state"},
 	"sandbox":             {"sandbox/boxinit"},
@@ -75,7 +76,8 @@ var arrows = map[string][]string{
 	"state/sqlitefile":    {},
 	"workspace":           {},
 
-	"sandbox/gateway/gemini": {},
+	"bot/bottest/oauthserver": {},
+	"sandbox/gateway/gemini":  {},
 }
 
 // leaves are the packages that every other one may import. They import nothing of
@@ -89,6 +91,7 @@ var heavy = map[string][]string{
 	"github.com/coreos/go-systemd/": {"cmd/matrix-tui"},
 	"github.com/hanwen/go-fuse/":    {"bot/bottest/baddisk"},
 	"go.podman.io/":                 {"sandbox"},
+	"golang.org/x/oauth2":           {"bot/matrix", "bot/matrix/oauth"},
 	"maunium.net/go/mautrix":        {"bot/bottest", "bot/bottest/person", "bot/matrix", "bot/matrix/e2ee", "bot/media"},
 	"go.mau.fi/util":                {"bot/matrix/e2ee"},
 	"google.golang.org/genai":       {"bot/recall/embed"},

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"matrix-tui/bot/matrix"
 	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/state/clean"
 )
@@ -39,6 +41,9 @@ func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 	if !token.Set() && stored.fits(cfg) {
 		token, whose = stored.Token, "the stored login"
 	}
+	if whose == "the stored login" && stored.ended() {
+		return bad("login: %s", matrix.EndedText)
+	}
 	if token.Set() {
 		user, status, err := whoami(ctx, cfg, token)
 		switch {
@@ -50,8 +55,10 @@ func checkLogin(ctx context.Context, cfg *Config, stored login) finding {
 			return bad("login: %s answered %d to whoami: check its log", cfg.Homeserver, status)
 		case cfg.AccessToken.Set():
 			return bad("login: the homeserver rejects MATRIX_ACCESS_TOKEN: create a new token, or set MATRIX_PASSWORD instead")
+		case stored.OAuth != nil && time.Now().After(stored.OAuth.Expires):
+			return skipped("login: the stored access token has expired: the bot renews it when it runs")
 		case !cfg.Password.Set():
-			return bad("login: the homeserver no longer accepts the stored login: set MATRIX_PASSWORD so that the bot can log in again")
+			return bad("login: the homeserver no longer accepts the stored login: set MATRIX_PASSWORD so that the bot can log in again, or run `matrix-tui login`")
 		}
 	}
 	if !cfg.Password.Set() {
@@ -109,6 +116,9 @@ func tryPassword(ctx context.Context, cfg *Config) finding {
 	case status == http.StatusTooManyRequests:
 		return skipped("login: the homeserver is rate-limiting logins: try again in a minute")
 	case status != http.StatusOK:
+		if takes, err := matrix.TakesPassword(ctx, string(cfg.Homeserver)); err == nil && !takes {
+			return bad("login: %s has no login with a password: run `matrix-tui login`", cfg.Homeserver)
+		}
 		return bad("login as %s was rejected (%d %s): check MATRIX_USER and MATRIX_PASSWORD", cfg.User, status, without(answer.Error, cfg.Password))
 	}
 	status, err = ask(ctx, request{method: http.MethodPost, url: string(cfg.Homeserver) + "/_matrix/client/v3/logout", bearer: answer.Token, body: map[string]any{}}, nil)

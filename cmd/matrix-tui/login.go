@@ -1,32 +1,40 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"matrix-tui/bot/matrix"
+	"matrix-tui/bot/matrix/oauth"
+	"matrix-tui/state"
 )
 
 // login is the part of STATE_DIR/account.json that this package needs.
 type login struct {
-	Homeserver string
-	UserID     string
-	Token      Secret
+	Homeserver string `json:"homeserver"`
+	UserID     string `json:"user_id"`
+	Token      Secret `json:"access_token"`
+	OAuth      *struct {
+		Refresh Secret    `json:"refresh_token"`
+		Expires time.Time `json:"expires"`
+	} `json:"oauth"`
 }
 
 // loadLogin reads the stored login; if it is missing or unreadable, it returns the zero
 // value, because the bot will log in again.
 func loadLogin(cfg *Config) login {
-	var stored struct {
-		Homeserver string `json:"homeserver"`
-		UserID     string `json:"user_id"`
-		Token      Secret `json:"access_token"`
-	}
+	var stored login
 	data, err := os.ReadFile(filepath.Join(string(cfg.StateDir), "account.json"))
 	if err != nil || json.Unmarshal(data, &stored) != nil {
 		return login{}
 	}
-	return login(stored)
+	return stored
 }
 
 // fits reports whether the stored login belongs to the configured account, so that no
@@ -35,4 +43,64 @@ func (l login) fits(cfg *Config) bool {
 	localpart, _, _ := strings.Cut(strings.TrimPrefix(l.UserID, "@"), ":")
 	user := string(cfg.User)
 	return l.Token.Set() && l.Homeserver == string(cfg.Homeserver) && (user == l.UserID || user == localpart)
+}
+
+// ended reports whether the homeserver has ended the login, so that somebody must log in again.
+func (l login) ended() bool { return l.OAuth != nil && !l.OAuth.Refresh.Set() }
+
+// loginCommand logs in without a password: a person confirms a code in a browser.
+func loginCommand(ctx context.Context, a *app, args []string) error {
+	flags := a.flags("login")
+	ifNeeded := flags.Bool("if-needed", false, "do nothing if the bot has a login or can log in with its password or token")
+	if err := a.parse(flags, args); err != nil {
+		return err
+	}
+	cfg, err := a.config(nil)
+	if err != nil {
+		return err
+	}
+	if err := findHomeserver(ctx, cfg); err != nil {
+		return err
+	}
+	for name, set := range map[string]bool{"MATRIX_USER": cfg.User != "", "MATRIX_HOMESERVER": cfg.User == "" || cfg.Homeserver != ""} {
+		if !set {
+			return &SettingsError{[]string{name + " is missing; expected " + rightFor(name)}}
+		}
+	}
+	stored := loadLogin(cfg)
+	has := cfg.AccessToken.Set() || stored.fits(cfg) && !stored.ended()
+	if *ifNeeded && !has && cfg.Password.Set() {
+		call, cancel := context.WithTimeout(ctx, checkTime)
+		takes, err := matrix.TakesPassword(call, string(cfg.Homeserver))
+		cancel()
+		has = takes || err != nil // if it does not answer, the bot will wait for it
+	}
+	if *ifNeeded && has {
+		return nil
+	}
+	// The lock is not kept: somebody who is interrupted may try again at once.
+	if lock, err := state.Lock(string(cfg.StateDir)); err == nil {
+		if err := lock.Close(); err != nil {
+			return err
+		}
+	} else if !stored.fits(cfg) || !stored.ended() { // else the bot waits for this
+		return err
+	}
+	log := logger(a.stderr, cfg.LogLevel)
+	user, device, err := matrix.LogInWithCode(ctx, matrix.Config{Homeserver: string(cfg.Homeserver), User: string(cfg.User), StateDir: string(cfg.StateDir), Log: log},
+		func(c *oauth.Code) {
+			link, also := c.Link, ""
+			if c.Complete != "" {
+				link, also = c.Complete, " (or "+c.Link+")"
+			}
+			fmt.Fprintf(a.stdout, "Open %s%s\nin a browser, sign in as %s, and confirm the code %s within %.0f minutes.\n", link, also, cfg.User, c.Text, time.Until(c.Until).Minutes())
+		})
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted: nothing has changed")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "Logged in as %s, device %s.\n", user, device)
+	return err
 }

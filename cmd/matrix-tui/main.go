@@ -3,6 +3,7 @@
 //
 //	matrix-tui run          run the bot
 //	matrix-tui doctor       check what the bot needs, and say how to fix it
+//	matrix-tui login        log in without a password
 //	matrix-tui rooms        list the rooms and their containers
 //	matrix-tui trust        trust the new identity of a user who has reset it
 //	matrix-tui logs         show what happened in a room
@@ -55,6 +56,7 @@ type command struct {
 var commands = []command{
 	{"run", "run the bot", runCommand},
 	{"doctor", "check configuration and host, and say how to fix problems", doctorCommand},
+	{"login", "log in without a password, with a link and a code", loginCommand},
 	{"rooms", "list the rooms and their containers", roomsCommand},
 	{"trust", "trust a user's new identity after a reset", trustCommand},
 	{"logs", "show what happened in a room recently", logsCommand},

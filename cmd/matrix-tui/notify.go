@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -30,8 +31,8 @@ func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping + "\nSTATUS=stop
 
 // watch keeps the supervisor informed until ctx ends: first that the bot is still
 // starting, and from ready on at the watchdog's interval, as long as alive returns no
-// error.
-func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func(context.Context) error) {
+// error. With each sign of life goes what stalled says is in the way; "" is nothing.
+func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func(context.Context) error, stalled func() string) {
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		s.log.Warn().Err(err).Msg("read systemd's watchdog time")
@@ -39,7 +40,7 @@ func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func
 	begin := time.NewTicker(startGrace / 2)
 	defer begin.Stop()
 	for started := false; !started; {
-		s.tell("EXTEND_TIMEOUT_USEC=30000000\n" + daemon.SdNotifyWatchdog)
+		s.tell("EXTEND_TIMEOUT_USEC=30000000\n" + daemon.SdNotifyWatchdog + "\nSTATUS=" + cmp.Or(stalled(), "starting"))
 		select {
 		case <-ctx.Done():
 			return
@@ -55,7 +56,7 @@ func (s supervisor) watch(ctx context.Context, ready <-chan struct{}, alive func
 	defer beat.Stop()
 	for {
 		if err := alive(ctx); err == nil {
-			s.tell(daemon.SdNotifyWatchdog)
+			s.tell(daemon.SdNotifyWatchdog + "\nSTATUS=" + cmp.Or(stalled(), "serving"))
 		} else if ctx.Err() == nil {
 			s.log.Error().Err(err).Msg("health check failed: watchdog not notified")
 		}

@@ -48,14 +48,19 @@ func TestSupervisorIsToldThatTheBotLives(t *testing.T) {
 				return errors.New("ill")
 			}
 			return nil
+		}, func() string {
+			if ill.Load() {
+				return "a person is needed"
+			}
+			return ""
 		})
 	}()
-	next("EXTEND_TIMEOUT_USEC=")
+	next("STATUS=starting")
 	s.ready()
 	next("READY=1")
 	close(ready)
 	<-asked
-	next("WATCHDOG=1")
+	next("WATCHDOG=1\nSTATUS=serving")
 	ill.Store(true)
 	for range 3 { // one of them may have been asked before
 		<-asked

@@ -120,7 +120,7 @@ func serve(ctx context.Context, cfg *Config, log zerolog.Logger, on hosting) (er
 		return err
 	}
 	services := []service{
-		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive); return nil },
+		func(ctx context.Context) error { on.supervisor.watch(ctx, ready, b.Alive, b.Stalled); return nil },
 		func(ctx context.Context) error { parts.Recall.Embed(ctx); return nil },
 		func(ctx context.Context) error { return serveControl(ctx, dir, control{b, on.releases}, log) },
 	}

@@ -73,7 +73,7 @@ read_installed() {
 	done
 }
 
-# ask NAME TEXT asks for a missing answer if there is a terminal. Secrets are not echoed.
+# ask NAME TEXT [optional] asks for a missing answer if there is a terminal. Secrets are not echoed.
 ask() {
 	local name=$1 text=$2 value="" quiet=()
 	[ -z "${A[$name]:-}" ] || return 0
@@ -82,7 +82,7 @@ ask() {
 	IFS= read -r "${quiet[@]}" -p "$text: " value
 	[ ${#quiet[@]} = 0 ] || echo
 	know "$name" "$value"
-	[ -n "${A[$name]:-}" ] || MISSING+=("$name ($text)")
+	[ -n "${A[$name]:-}" ] || [ "${3:-}" = optional ] || MISSING+=("$name ($text)")
 }
 
 # need_answers asks for everything that is missing, and fails if an answer is still missing.
@@ -99,7 +99,7 @@ need_answers() {
 		know MATRIX_HOMESERVER "http://127.0.0.1:${A[HOMESERVER_LISTEN]##*:}"
 	else
 		ask MATRIX_USER "the bot's user ID, such as @bot:example.org"
-		[ -n "${A[MATRIX_ACCESS_TOKEN]:-}" ] || [ -e "$HOME_DIR/state/account.json" ] || ask MATRIX_PASSWORD "the password of the bot's account"
+		[ -n "${A[MATRIX_ACCESS_TOKEN]:-}" ] || [ -e "$HOME_DIR/state/account.json" ] || ask MATRIX_PASSWORD "the password of the bot's account (Enter if it has none, to get a link)" optional
 		ask MATRIX_OWNERS "the bot's owners, a comma-separated list of user IDs"
 	fi
 	[ ${#MISSING[@]} = 0 ] || die "these answers are missing, and there is no terminal to ask at:" "${MISSING[@]/#/  }" \

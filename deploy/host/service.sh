@@ -54,6 +54,7 @@ need_service() {
 	put_unit matrix-tui-upkeep.service
 	put_unit matrix-tui-upkeep.timer
 	reload
+	[ "$DRY" = yes ] || need_login
 	[ "$DRY" = yes ] || check_settings
 	ensure "enabling the bot at boot" systemctl -q is-enabled matrix-tui.service -- systemctl -q enable matrix-tui.service
 	ensure "enabling the weekly image rebuild" unit_on matrix-tui-upkeep.timer -- systemctl -q enable --now matrix-tui-upkeep.timer
@@ -61,6 +62,12 @@ need_service() {
 		changing "starting the bot" || return 0
 		step "starting the bot" "Its log: journalctl -u matrix-tui" start_bot
 	fi
+}
+
+# need_login shows a link and a code if the bot has no password, or the homeserver takes none.
+need_login() {
+	[ ! -e "$HOME_DIR/state/account.json" ] || return 0
+	/usr/local/bin/matrix-tui login -if-needed || die "the bot cannot log in." "Run this again, or set MATRIX_PASSWORD."
 }
 
 # check_settings has the bot check its configuration before it is started with it.

@@ -17,6 +17,7 @@ import (
 	"maunium.net/go/mautrix/id"
 
 	"matrix-tui/bot/crash"
+	"matrix-tui/state/clean"
 )
 
 // seedsKey is the name under which crypto.db stores the private cross-signing keys.
@@ -150,7 +151,15 @@ func (m *Machine) makeKeys(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := m.mach.PublishCrossSigningKeys(ctx, m.mach.CrossSigningKeys, m.authenticate); err != nil {
+	var allow string
+	err := m.mach.PublishCrossSigningKeys(ctx, m.mach.CrossSigningKeys, func(resp *mautrix.RespUserInteractive) any {
+		allow = approval(resp)
+		return m.authenticate(resp)
+	})
+	if err != nil && allow != "" {
+		return fmt.Errorf("the homeserver wants the account's owner to allow new cross-signing keys: open %s, allow it, and restart the bot within ten minutes: %w", allow, err)
+	}
+	if err != nil {
 		if m.cfg.Password == "" && errors.Is(err, mautrix.MForbidden) || httpStatus(err) == 401 {
 			return fmt.Errorf("%w: %w", ErrPassword, err)
 		}
@@ -165,6 +174,18 @@ func httpStatus(err error) int {
 		return http.Response.StatusCode
 	}
 	return 0
+}
+
+// approval returns where the account's owner allows new keys (https://spec.matrix.org/v1.17/client-server-api/#oauth-authentication),
+// if that is what the homeserver wants. Both spellings are in use.
+func approval(resp *mautrix.RespUserInteractive) string {
+	for _, stage := range []mautrix.AuthType{"m.oauth", "org.matrix.cross_signing_reset"} {
+		if params, ok := resp.Params[stage].(map[string]any); ok {
+			address, _ := params["url"].(string)
+			return clean.Short(address, 300)
+		}
+	}
+	return ""
 }
 
 // authenticate answers a homeserver that asks for the password again.

@@ -88,8 +88,8 @@ func TestSignature(t *testing.T) {
 }
 
 // asking is a proxy that requires the password for new cross-signing keys, as some
-// homeservers do.
-func asking(t *testing.T) *url.URL {
+// homeservers do. flows is what it says about that.
+func asking(t *testing.T, flows string) *url.URL {
 	t.Helper()
 	to, err := url.Parse(home)
 	if err != nil {
@@ -102,7 +102,7 @@ func asking(t *testing.T) *url.URL {
 			if !strings.Contains(string(body), `"password":"password"`) || !strings.Contains(string(body), `"session":"asked"`) {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
-				_, _ = io.WriteString(w, `{"session":"asked","flows":[{"stages":["m.login.password"]}],"params":{}}`)
+				_, _ = io.WriteString(w, `{"session":"asked",`+flows+`}`)
 				return
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
@@ -119,7 +119,12 @@ func asking(t *testing.T) *url.URL {
 
 func TestSignatureNeedsPassword(t *testing.T) {
 	needHome(t)
-	at := asking(t)
+	owner := asking(t, `"flows":[{"stages":["m.oauth"]}],"params":{"m.oauth":{"url":"https://account.example.org/keys"}}`)
+	oauth := enter(t, "oauth", func(c *Config) { c.Client.HomeserverURL, c.Password = owner, "" })
+	if s := status(t, oauth); s.Signed || !strings.Contains(s.Problem, "open https://account.example.org/keys, allow it") {
+		t.Errorf("status: %+v", s)
+	}
+	at := asking(t, `"flows":[{"stages":["m.login.password"]}],"params":{}`)
 	bot := enter(t, "bot", func(c *Config) { c.Client.HomeserverURL, c.Password = at, "" })
 	s := status(t, bot)
 	if s.Signed || !strings.Contains(s.Problem, "MATRIX_PASSWORD") {
