@@ -169,7 +169,27 @@ func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return decode.MaySend(content, a.UserID(), eventType)
+	may, err := decode.MaySend(content, a.UserID(), eventType)
+	if err != nil || may {
+		return may, err
+	}
+	return a.isCreator(ctx, room)
+}
+
+// isCreator reports whether the account is a creator of a room and may do everything there.
+func (a *Account) isCreator(ctx context.Context, room string) (bool, error) {
+	var raw json.RawMessage
+	url := a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", room, "state", event.TypeCreate, ""}, map[string]string{"format": "event"})
+	if _, err := a.client.MakeRequest(ctx, http.MethodGet, url, nil, &raw); IsNotFound(err) || IsForbidden(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("read the room's creators: %w", err)
+	}
+	create, err := decode.FromServer(raw)
+	if err != nil { // the homeserver returns the content only
+		create, err = decode.State(event.TypeCreate, raw)
+	}
+	return err == nil && decode.IsCreator(create, a.UserID()), nil
 }
 
 // Direct returns the direct chats in the account data, by user.
