@@ -92,9 +92,19 @@ func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Dev
 	return s.SQLCryptoStore.PutDevice(ctx, user, &kept)
 }
 
-// PutDevices is part of crypto.Store.
+// PutDevices is part of crypto.Store. It replaces a device whose
+// keys have changed completely: mautrix would keep the signing key of a device that was
+// deleted, so that its signatures would count for the other keys.
 func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[id.DeviceID]*id.Device) error {
-	return s.note(s.SQLCryptoStore.PutDevices(ctx, user, devices))
+	return s.note(s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
+		for name, device := range devices {
+			_, err := s.DB.Exec(ctx, "DELETE FROM crypto_device WHERE user_id=$1 AND device_id=$2 AND (identity_key<>$3 OR signing_key<>$4)", user, name, device.IdentityKey, device.SigningKey)
+			if err != nil {
+				return fmt.Errorf("replace device: %w", err)
+			}
+		}
+		return s.SQLCryptoStore.PutDevices(ctx, user, devices)
+	}))
 }
 
 // PutCrossSigningKey is part of crypto.Store.
