@@ -34,13 +34,13 @@ import (
 
 // Config holds the settings of an account.
 type Config struct {
-	Homeserver  string // base URL of the client-server API
-	User        string // full ID or localpart
-	Password    string // used for the first login; afterwards the stored token is used
-	AccessToken string // instead of a password
-	StateDir    string // directory of account.json and the keys
-	Version     string // for the user agent
-	AllDevices  bool   // see e2ee.Config
+	Homeserver  string    // base URL of the client-server API
+	User        string    // full ID or localpart
+	Password    string    // used for the first login; afterwards the stored token is used
+	AccessToken string    // instead of a password
+	StateDir    string    // directory of account.json and the keys
+	Version     string    // for the user agent
+	Devices     e2ee.Rule // see e2ee.Config
 	Owner       func(user string) bool
 	KeyArrived  func(e2ee.Key) // see e2ee.Config
 	Damaged     func(error)    // see e2ee.Config

@@ -11,9 +11,9 @@ import (
 
 // A homeserver withdraws a device and lists one of its own under the same ID.
 func TestDeviceIsNotReplaced(t *testing.T) {
-	for name, keys := range map[string]func(*Config){"signed": func(*Config) {}} {
+	for name, keys := range map[string]func(*Config){"signed": func(*Config) {}, "first seen": plain} {
 		t.Run(name, func(t *testing.T) {
-			alice, bot := enter(t, "alice", keys), enter(t, "bot")
+			alice, bot := enter(t, "alice", keys), enter(t, "bot", firstSeen)
 			room := alice.room(bot)
 			bot.reads(room, alice.say(room, "hello"))
 			mallory := enter(t, "mallory")
