@@ -21,13 +21,13 @@ func TestCheckPolicy(t *testing.T) {
 	begins(t, checkPolicy(dir), "ok   policy "+path+" does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: git push, ")
 	begins(t, checkPolicy(filepath.Join(dir, "new")), "ok   policy "+dir+"/new/policy.yaml does not exist")
 	for text, want := range map[string]string{
-		"":                                      "ok   policy " + path,
-		"defaults: {approvals: [git push]}":     "ok   policy " + path,
-		"defaults: {aprovals: [git push]}":      "FAIL policy " + path + " is invalid (",
-		"rooms: {den: {}}":                      "FAIL policy " + path + " is invalid (rooms: \"den\" is not a room ID; ",
+		"":                                  "ok   policy " + path,
+		"defaults: {approvals: [git push]}": "ok   policy " + path,
+		"defaults: {aprovals: [git push]}":  "FAIL policy " + path + " is invalid (",
+		"rooms: {den: {}}":                  "FAIL policy " + path + " is invalid (rooms: \"den\" is not a room ID; ",
 		"rooms: {\"!" + strings.Repeat("a", 43) + ":x.org\": {reply: all}}": "FAIL policy " + path + ": no room has the ID !aaa",
-		strings.Repeat("#", policy.MaxFile+1):   "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
-		"defaults: [\x1b[31m" + hidden + "\x00": "FAIL policy " + path + " is invalid (",
+		strings.Repeat("#", policy.MaxFile+1):                               "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
+		"defaults: [\x1b[31m" + hidden + "\x00":                             "FAIL policy " + path + " is invalid (",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
