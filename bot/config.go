@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/bot/models"
 	"matrix-tui/bot/policy"
 	"matrix-tui/bot/recall"
@@ -22,8 +23,8 @@ type Config struct {
 	Password    string // used for the first login; afterwards the stored token is used
 	AccessToken string // instead of a password
 	Owners      []string
-	AllDevices  bool     // trust devices that are not cross-signed: see [e2ee.Config]
-	Allow       []string // user IDs and globs such as @*:example.org; empty: the owners
+	Devices     e2ee.Rule // which devices are trusted
+	Allow       []string  // user IDs and globs such as @*:example.org; empty: the owners
 	StateDir    string
 
 	Image  string

@@ -37,6 +37,7 @@ func (r *room) address(alone bool) string {
 // doGreeting greets a room that the bot has joined, or sends a pairing code if it is
 // a direct chat with an unknown user.
 func (r *room) doGreeting(ctx context.Context, row state.Event) error {
+	r.tellUnverified(row)
 	if user := r.stranger(); user != "" {
 		row.Sender = user
 		return r.doStranger(ctx, row)

@@ -15,7 +15,7 @@ import (
 )
 
 // warnUntrusted tells a room why the bot does not act on a message and what to do about it,
-// at most once an hour per sender. The warning is not encrypted, because the device
+// at most once a day per sender. The warning is not encrypted, because the device
 // that must read it gets no room keys. It says nothing that the homeserver does not
 // know.
 func (b *Bot) warnUntrusted(row state.Event) {
@@ -30,8 +30,8 @@ func (b *Bot) warnUntrusted(row state.Event) {
 	b.start(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, callTimeout)
 		defer cancel()
-		hour := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
-		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+hour) + "-untrusted"
+		day := strconv.FormatInt(now.Unix()/int64(keyring.WarnPause/time.Second), 10) // the same after a restart
+		txn := task.Hash(row.Room+"\x00"+row.Sender+"\x00"+day) + "-untrusted"
 		m := matrix.Notice(distrustSentence(row.Sender, e2ee.Distrust(row.Distrust)))
 		m.RelatesTo, m.Txn = relate(originOf(row), row.ID), txn
 		_, err := b.account.SendClear(ctx, row.Room, event.TypeMessage, txn, m)
@@ -42,17 +42,44 @@ func (b *Bot) warnUntrusted(row state.Event) {
 	})
 }
 
+const (
+	howToVerify = "Element: Settings → Sessions (or Encryption) → Verify. Element X: Confirm your identity. Cinny: Settings → Devices → Verify Manually."
+	howToSetUp  = "Element: Settings → Encryption → Recovery (or Security & Privacy → Secure Backup). Cinny: Settings → Devices → Device Verification → Enable."
+)
+
 // distrustSentence returns the warning for a reason of distrust.
 func distrustSentence(sender string, why e2ee.Distrust) string {
-	const later = " I keep the message for a day and will act on it after that."
+	ask := fmt.Sprintf("ask my operator to run `matrix-tui trust %s`.", sender)
 	switch why {
 	case e2ee.NoIdentity:
-		return fmt.Sprintf("🔒 I don't act on messages from %s, because this account has no cross-signing identity: I can't tell its sessions from ones that a homeserver made up. "+
-			"In Element: Settings → Encryption (or Security & Privacy) → set up recovery (Secure Backup). Or ask my operator to set `E2EE_DEVICES=all`.", sender) + later
+		return "🔒 " + sender + ", I can't act on this message yet: nothing proves which sessions are yours. Set that up within a day, and I will.\n" + howToSetUp
+	case e2ee.NewDevice:
+		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me, and nothing proves that it is yours. " +
+			"Set that up within a day in the session that I know, and verify this one; or " + ask + "\n" + howToSetUp
+	case e2ee.NewIdentity:
+		return "🔒 " + sender + ", I can't act on this message yet: this session is new to me. Verify it within a day with the one that I know, and I will; or " + ask + "\n" + howToVerify
 	case e2ee.IdentityChanged:
 		return fmt.Sprintf("🔒 I don't act on messages from %s, because the identity of this account has changed: either it was reset, or somebody is pretending to be its owner. "+
-			"If you reset it yourself, ask my operator to run `matrix-tui trust %s`.", sender, sender) + later
+			"If you reset it yourself, %s I keep the message for a day and will act on it after that.", sender, ask)
 	}
-	return fmt.Sprintf("🔒 I don't act on messages from this session of %s, because it is not verified. "+
-		"In Element: Settings → Encryption → Verify this device (or Sessions → Verify session).", sender) + later
+	return "🔒 " + sender + ", I can't act on this message yet: your session is not verified. Verify it within a day, and I will.\n" + howToVerify
+}
+
+// tellUnverified tells a room that the bot has joined how its members can read what the bot
+// says, if sessions of theirs do not get its keys. It is not encrypted, for the same reason.
+func (r *room) tellUnverified(joined state.Event) {
+	r.bot.start(func() {
+		ctx, cancel := context.WithTimeout(r.bot.ctx, 2*callTimeout)
+		defer cancel()
+		unverified, err := r.bot.account.Unverified(ctx, r.id)
+		if err == nil && unverified {
+			txn := task.KeyOf(joined.Room, joined.ID) + "-unverified"
+			m := matrix.Notice("🔒 Can't you read what I write here? Then your session is not verified.\n" + howToVerify)
+			m.Txn = txn
+			_, err = r.bot.account.SendClear(ctx, r.id, event.TypeMessage, txn, m)
+		}
+		if err != nil && r.bot.ctx.Err() == nil {
+			r.bot.log.Warn().Err(err).Str("room", r.id).Msg("cannot tell the room about unverified sessions")
+		}
+	})
 }

@@ -146,6 +146,15 @@ func (p *Podman) askAhead() {
 	p.stopAsking = func() { cancel(); <-asked }
 }
 
+// Database returns what podman keeps its containers in, such as "sqlite" or "boltdb", or "" before podman 4.6.
+func (p *Podman) Database(ctx context.Context) (string, error) {
+	info, err := p.info(ctx)
+	if err != nil || info.Host == nil {
+		return "", err
+	}
+	return info.Host.DatabaseBackend, nil
+}
+
 // Rootless reports whether podman's service runs without root privileges.
 func (p *Podman) Rootless(ctx context.Context) (bool, error) {
 	h, err := p.about(ctx)

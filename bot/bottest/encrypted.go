@@ -22,8 +22,8 @@ var (
 	openRelation = []string{"rel_type", "event_id", "is_falling_back", "m.in_reply_to"}
 )
 
-// forUntrusted is the one message that must be in clear: it is for a device that gets no keys.
-var forUntrusted = regexp.MustCompile(`"body":"🔒 I don't act on messages from [^"]*",[^}]*"io.matrix-tui.txn":"[0-9a-f]+-untrusted"`)
+// forUntrusted are the only messages that must be in clear: they are for devices that get no keys.
+var forUntrusted = regexp.MustCompile(`"body":"🔒 (I don't act on messages from|@[^ "]*, I can't act on this message yet:|Can't you read what I write here\?) [^"]*",[^}]*"io.matrix-tui.txn":"[0-9a-f]+-un(trusted|verified)"`)
 
 // open returns what an event in an encrypted room shows in clear that it should not, "" for nothing.
 func open(raw json.RawMessage) string {

@@ -64,6 +64,7 @@ var verbs = []verb{
 	// people
 	{"user", "NAME… [unsigned]", 1, -1, false, doUser},             // with a cross-signing identity that has signed the device; unsigned: without one
 	{"device", "NAME USER", 2, 2, false, doDevice},                 // another device of USER, usable like a user; nobody has signed it, as if the homeserver had invented it
+	{"sign", "USER DEVICE", 2, 2, false, doSign},                   // the identity of USER signs another device of theirs, as when they verify it
 	{"room", "ROOM USER… [encrypted|clear]", 2, -1, false, doRoom}, // the first user creates it, the others are invited and join; clear: even if the script runs in encrypted rooms
 	{"invite", "USER ROOM WHO", 3, 3, false, toUser((*person.Person).Invite)},
 	{"join", "USER ROOM", 2, 2, false, toRoom((*person.Person).Join)},

@@ -84,6 +84,19 @@ func doDevice(ctx context.Context, sc *script, _ bool, args []string) error {
 	return sc.logIn(ctx, args[0], args[1], person.UnsignedKeys)
 }
 
+// doSign makes somebody's identity sign another of their devices.
+func doSign(ctx context.Context, sc *script, _ bool, args []string) error {
+	p, err := sc.person(args[0])
+	if err != nil {
+		return err
+	}
+	other, err := sc.person(args[1])
+	if err != nil {
+		return err
+	}
+	return p.Sign(ctx, other)
+}
+
 // logIn opens a session of an account, which is created if it does not exist.
 func (sc *script) logIn(ctx context.Context, name, account string, keys person.Keys) error {
 	p, err := person.Enter(ctx, person.Config{

@@ -50,8 +50,8 @@ func (k *Keys) Keep(waiting map[e2ee.Key]bool) {
 }
 
 const (
-	WarnPause = time.Hour // between two warnings about the same sender in a room
-	maxWarned = 10_000    // warnings that are remembered
+	WarnPause = 24 * time.Hour // between two warnings about the same sender in a room
+	maxWarned = 10_000         // warnings that are remembered
 )
 
 // Warning identifies a sender that a room was warned about.

@@ -35,13 +35,13 @@ import (
 
 // Config holds the settings of an account.
 type Config struct {
-	Homeserver  string // base URL of the client-server API
-	User        string // full ID or localpart
-	Password    string // used for the first login; afterwards the stored token is used
-	AccessToken string // instead of a password
-	StateDir    string // directory of account.json and the keys
-	Version     string // for the user agent
-	AllDevices  bool   // see e2ee.Config
+	Homeserver  string    // base URL of the client-server API
+	User        string    // full ID or localpart
+	Password    string    // used for the first login; afterwards the stored token is used
+	AccessToken string    // instead of a password
+	StateDir    string    // directory of account.json and the keys
+	Version     string    // for the user agent
+	Devices     e2ee.Rule // see e2ee.Config
 	Owner       func(user string) bool
 	KeyArrived  func(e2ee.Key) // see e2ee.Config
 	Damaged     func(error)    // see e2ee.Config
@@ -173,7 +173,27 @@ func (a *Account) MaySend(ctx context.Context, room, eventType string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return decode.MaySend(content, a.UserID(), eventType)
+	may, err := decode.MaySend(content, a.UserID(), eventType)
+	if err != nil || may {
+		return may, err
+	}
+	return a.isCreator(ctx, room)
+}
+
+// isCreator reports whether the account is a creator of a room and may do everything there.
+func (a *Account) isCreator(ctx context.Context, room string) (bool, error) {
+	var raw json.RawMessage
+	url := a.client.BuildURLWithQuery(mautrix.ClientURLPath{"v3", "rooms", room, "state", event.TypeCreate, ""}, map[string]string{"format": "event"})
+	if _, err := a.client.MakeRequest(ctx, http.MethodGet, url, nil, &raw); IsNotFound(err) || IsForbidden(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("read the room's creators: %w", err)
+	}
+	create, err := decode.FromServer(raw)
+	if err != nil { // the homeserver returns the content only
+		create, err = decode.State(event.TypeCreate, raw)
+	}
+	return err == nil && decode.IsCreator(create, a.UserID()), nil
 }
 
 // Direct returns the direct chats in the account data, by user.

@@ -31,7 +31,7 @@ func (a *Account) use(f func(*e2ee.Machine) error) error {
 // e2eeConfig returns the configuration of the encryption for the current device.
 func (a *Account) e2eeConfig() e2ee.Config {
 	return e2ee.Config{
-		Client: a.client, Dir: a.cfg.StateDir, Password: a.cfg.Password, Owner: a.cfg.Owner, AllDevices: a.cfg.AllDevices,
+		Client: a.client, Dir: a.cfg.StateDir, Password: a.cfg.Password, Owner: a.cfg.Owner, Devices: a.cfg.Devices,
 		Log: a.log.Level(max(zerolog.InfoLevel, a.log.GetLevel())), // below that, it would log content
 		ShowSAS: func(s e2ee.SAS) {
 			a.log.Info().Str("user", s.User).Strs("emojis", s.Emojis).Ints("numbers", s.Decimals).
@@ -160,6 +160,16 @@ func (a *Account) KnownEncrypted(ctx context.Context, resp *Sync) (map[string]bo
 func (a *Account) IsEncrypted(ctx context.Context, room string) (yes bool, err error) {
 	err = a.use(func(m *e2ee.Machine) error {
 		yes, err = m.IsEncrypted(ctx, room)
+		return err
+	})
+	return yes, err
+}
+
+// Unverified reports whether a room is encrypted and has members with sessions that do not get
+// its keys.
+func (a *Account) Unverified(ctx context.Context, room string) (yes bool, err error) {
+	err = a.use(func(m *e2ee.Machine) error {
+		yes, err = m.Unverified(ctx, room)
 		return err
 	})
 	return yes, err

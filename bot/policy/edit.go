@@ -20,6 +20,9 @@ func edit(data []byte, where string, change func(section *yaml.Node) error) ([]b
 	if where != defaultsKey && !isRoom(where) {
 		return nil, sayf("%q is not a room ID: use one like !abc:example.org, or `%s` for all rooms.", where, defaultsKey)
 	}
+	if right := misnamed.FindStringSubmatch(where); right != nil {
+		return nil, sayf("%q is not a room ID: the IDs of new rooms have no server. Use %s.", where, right[1])
+	}
 	if _, err := Parse(data); err != nil {
 		return nil, sayf("policy.yaml is invalid, so I did not change it: %s. Fix it by hand first.", err)
 	}

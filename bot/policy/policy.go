@@ -123,6 +123,23 @@ func isRoom(name string) bool {
 	return len(name) > 1 && len(name) <= 255 && name[0] == '!' && isWord(name)
 }
 
+// misnamed matches the ID of a room of version 12 with a server: the ID is a hash and has none.
+var misnamed = regexp.MustCompile(`^(![A-Za-z0-9_-]{43}):.+$`)
+
+// Misnamed returns the names of rooms in the file that cannot be right, sorted.
+func (p *Policy) Misnamed() []string {
+	var all []string
+	for room, s := range p.said.Rooms {
+		all = append(all, room)
+		if s.MemoryFrom != nil {
+			all = append(all, *s.MemoryFrom...)
+		}
+	}
+	all = slices.DeleteFunc(all, func(room string) bool { return !misnamed.MatchString(room) })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Models returns the models that rooms are set to, and the one for the others, each once: that of the settings unless
 // the file says otherwise.
 func (p *Policy) Models(settings string) []string {

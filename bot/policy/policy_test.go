@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+	"go.yaml.in/yaml/v3"
 )
 
 func TestParse(t *testing.T) {
@@ -213,4 +214,20 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v", d)
 		}
 	})
+}
+
+// The ID of a room of version 12 is a hash without a server.
+func TestMisnamed(t *testing.T) {
+	hash := "!" + strings.Repeat("aB3_-", 8) + "xyz"
+	p, err := Parse([]byte(`rooms: {"` + hash + `:example.org": {reply: all}, "` + hash + `": {}, "!kitchen:example.org": {memory_from: ["` + hash + `:x:8448", "!den:x"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{hash + ":example.org", hash + ":x:8448"}, p.Misnamed()); diff != "" {
+		t.Error(diff)
+	}
+	_, err = edit(nil, hash+":example.org", func(*yaml.Node) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "Use "+hash+".") {
+		t.Errorf("edited: %v", err)
+	}
 }

@@ -49,6 +49,9 @@ type Batch struct {
 // encrypted before and after the batch.
 func (r *Reader) Read(ctx context.Context, batch *matrix.Sync, name, last string, before, now bool) (b Batch, err error) {
 	joined, self := batch.Joined[name], r.Account.UserID()
+	if batch.Since != "" {
+		joined = withJoin(joined, self)
+	}
 	gap := state.Gap{Room: name, Token: joined.PrevBatch, Encrypted: gapEncrypted(before, now, joined.Timeline)}
 	fresh, missing := true, isLimited(joined, self)
 	if batch.Since == "" {
@@ -163,6 +166,24 @@ func whileJoined(joined matrix.Room, user string) []event.Event {
 		}
 	}
 	return kept
+}
+
+// withJoin puts the user's own join into the timeline if the homeserver reports it as part of the state: before the first
+// event that is not older. A join before all of the timeline stays where it is if events are missing: it is among them.
+func withJoin(joined matrix.Room, user string) matrix.Room {
+	isJoin := func(e event.Event) bool { return e.MembershipChange(user) == "join" }
+	at := slices.IndexFunc(joined.State, isJoin)
+	if at < 0 || slices.ContainsFunc(joined.Timeline, isJoin) {
+		return joined
+	}
+	join, before := joined.State[at], 0
+	for before < len(joined.Timeline) && joined.Timeline[before].Time.Before(join.Time) {
+		before++
+	}
+	if before > 0 || !isLimited(joined, user) {
+		joined.Timeline = slices.Insert(slices.Clone(joined.Timeline), before, join)
+	}
+	return joined
 }
 
 func isInvite(e event.Event, user string) bool {

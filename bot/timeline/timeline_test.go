@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,58 @@ func TestGapEncrypted(t *testing.T) {
 	} {
 		if got := gapEncrypted(c.before, c.now, c.timeline); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A homeserver may report the bot's own join as part of the state. It is part of the timeline, and what was said before
+// it is not acted on, unless the inviter has said it.
+func TestJoinInState(t *testing.T) {
+	at := func(id, kind, sender, more string, second int) event.Event {
+		return decoded(t, fmt.Sprintf(`{"event_id":%q,"type":%q,"sender":%q,"origin_server_ts":%d%s}`, id, kind, sender, second*1000, more))
+	}
+	say := func(id, sender string, second int) event.Event {
+		return at(id, "m.room.message", sender, `,"content":{}`, second)
+	}
+	invite := at("$invite", "m.room.member", "@ann:here", `,"state_key":"@bot:here","content":{"membership":"invite"}`, 2)
+	join := at("$join", "m.room.member", self, `,"state_key":"@bot:here","content":{"membership":"join"},"unsigned":{"prev_content":{"membership":"invite"}}`, 4)
+	before, first, later := say("$before", "@eve:here", 1), say("$first", "@ann:here", 3), say("$later", "@eve:here", 5)
+	for name, c := range map[string]struct {
+		since string
+		room  matrix.Room
+		want  string
+		gap   bool
+	}{
+		"before all of it":       {"t", matrix.Room{State: []event.Event{join}, Timeline: []event.Event{later}}, "$join $later", false},
+		"in it":                  {"t", matrix.Room{State: []event.Event{invite, join}, Timeline: []event.Event{before, first, later}}, "$first $join $later", false},
+		"in it, with a token":    {"t", matrix.Room{State: []event.Event{join}, Timeline: []event.Event{before, later}, Limited: true, PrevBatch: "p"}, "$join $later", false},
+		"after it":               {"t", matrix.Room{State: []event.Event{join}, Timeline: []event.Event{before}}, "$join", false},
+		"in the gap":             {"t", matrix.Room{State: []event.Event{join}, Timeline: []event.Event{later}, Limited: true, PrevBatch: "p"}, "$later", true},
+		"reported twice":         {"t", matrix.Room{State: []event.Event{join}, Timeline: []event.Event{before, join, later}}, "$join $later", false},
+		"long ago, initial sync": {"", matrix.Room{State: []event.Event{join}, Timeline: []event.Event{later}}, "$later", false},
+	} {
+		journal, err := state.OpenJournal(t.Context(), filepath.Join(t.TempDir(), "journal.db"), zerolog.Nop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		account, err := matrix.New(matrix.Config{Homeserver: "http://127.0.0.1:1", User: self, Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch := &matrix.Sync{Since: c.since, Joined: map[string]matrix.Room{"!den:here": c.room}}
+		got, err := New(journal, account).Read(t.Context(), batch, "!den:here", c.since, false, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, e := range got.Events {
+			ids = append(ids, e.ID)
+		}
+		if all := strings.Join(ids, " "); all != c.want || (len(got.Gaps) > 0) != c.gap {
+			t.Errorf("%s: %s, gaps %+v", name, all, got.Gaps)
+		}
+		if err := journal.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

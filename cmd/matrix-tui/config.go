@@ -24,7 +24,7 @@ type Config struct {
 	AccessToken Secret     `env:"MATRIX_ACCESS_TOKEN" right:"an access token of the bot's account, in one line"`
 	Owners      UserIDs    `env:"MATRIX_OWNERS" right:"a comma-separated list of user IDs, such as @alice:example.org,@bob:example.org"`
 	Allow       UserGlobs  `env:"MATRIX_ALLOW" right:"a comma-separated list of user IDs, with @*:server for everyone on a server, such as @alice:example.org,@*:example.com"`
-	Devices     Devices    `env:"E2EE_DEVICES" envDefault:"cross-signed" right:"cross-signed or all"`
+	Devices     Devices    `env:"E2EE_DEVICES" envDefault:"first-seen" right:"first-seen, cross-signed or all"`
 
 	GeminiKey   Secret     `env:"GEMINI_API_KEY" right:"a key of the Gemini API, in one line"`
 	GeminiModel Word       `env:"GEMINI_MODEL" envDefault:"auto" right:"auto, pro, flash, or the name of a model, such as gemini-3.7-flash"`

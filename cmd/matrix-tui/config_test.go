@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 		StateDir: "/home/matrix-tui", Image: "localhost/matrix-tui-sandbox:latest",
 		Memory: 2 << 30, MemorySlot: "files", Embeddings: "none", EmbeddingModel: "gemini-embedding-001", CPUs: 2, PIDs: 1024, Files: 65536, Idle: Span(6 * time.Hour), DiskReserve: 1 << 30, OutPorts: Ports{80, 443},
 		CodingTimeout: Seconds(40 * time.Minute), ExecutionTimeout: Minutes(time.Hour),
-		Devices: crossSigned, NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), QuotaWait: Span(24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
+		Devices: firstSeen, NotifyQuestion: true, NotifyComplete: true, Archive: Days(30 * 24 * time.Hour), QuotaWait: Span(24 * time.Hour), Debounce: Milliseconds(1500 * time.Millisecond), MaxParallel: 4, MediaMax: 50 << 20, UpdateWait: Seconds(time.Minute), LogLevel: Level(zerolog.InfoLevel),
 	}
 	if diff := cmp.Diff(want, got, equateSecrets, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -135,7 +135,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"NOTIFY_ON_QUESTION=maybe", `is "maybe"; expected true or false`},
 		{"NOTIFY_ON_COMPLETE=2", `is "2"; expected true or false`},
 		{"SLOTS_EMBEDDINGS=openai", `is "openai"; expected none or gemini`},
-		{"E2EE_DEVICES=none", `is "none"; expected cross-signed or all`},
+		{"E2EE_DEVICES=none", `is "none"; expected first-seen, cross-signed or all`},
 		{"MEDIA_MAX_MB=0", `is "0"; expected a whole number of megabytes from 1 to 1024, such as 50`},
 		{"MAX_PARALLEL_TASKS=0", `is "0"; expected a whole number from 1 to 1000, such as 4`},
 		{"API_LISTEN=localhost", `is "localhost"; expected ` + isAddress},

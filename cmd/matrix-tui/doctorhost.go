@@ -49,6 +49,11 @@ func checkMemory(cfg *Config, path string) finding {
 	return good("memory: %s of %s available; each container may use %s, %d tasks run at once", amount(available), amount(total), cfg.Memory, cfg.MaxParallel)
 }
 
+// checkDatabase says what to do about podman's old database before podman 6, which cannot use it.
+func checkDatabase() finding {
+	return good("podman keeps its containers and volumes in BoltDB, which podman 6 does not use: before you install podman 6, install podman 5.8 and reboot, which moves them to SQLite (or stop the bot and run `podman system migrate --migrate-db`); `podman info --format '{{.Host.DatabaseBackend}}'` then says sqlite")
+}
+
 // checkHost checks what podman needs of the host: disk space, and for rootless podman
 // the user's sub-IDs and lingering.
 func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say func(finding)) {
@@ -60,6 +65,9 @@ func checkHost(ctx context.Context, cfg *Config, podman *sandbox.Podman, say fun
 	say(checkStorage(string(cfg.StateDir), storage))
 	if driver, err := podman.Driver(ctx); err == nil {
 		say(checkDriver(driver))
+	}
+	if database, err := podman.Database(ctx); err == nil && database == "boltdb" {
+		say(checkDatabase())
 	}
 	rootless, err := podman.Rootless(ctx)
 	systemd := sandbox.UnderSystemd()

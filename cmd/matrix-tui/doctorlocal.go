@@ -29,11 +29,15 @@ func checkPolicy(dir string) finding {
 	if err == nil {
 		data, err = readPolicy(path)
 	}
+	var p *policy.Policy
 	if err == nil {
-		_, err = policy.Parse(data)
+		p, err = policy.Parse(data)
 	}
 	if err != nil {
 		return bad("policy %s is invalid (%v): fix or remove it; until then a running bot keeps the last valid policy, and a bot that starts obeys only its owners", path, reason(err))
+	}
+	if names := p.Misnamed(); len(names) > 0 {
+		return bad("policy %s: no room has the ID %s, so what it says there has no effect: the IDs of rooms of version 12 have no server, remove the colon and what follows", path, strings.Join(names, ", "))
 	}
 	return good("policy %s", path)
 }

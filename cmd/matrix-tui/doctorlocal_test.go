@@ -21,12 +21,13 @@ func TestCheckPolicy(t *testing.T) {
 	begins(t, checkPolicy(dir), "ok   policy "+path+" does not exist, which is fine: MATRIX_ALLOW says who may talk to the bot, and these commands need approval: git push, ")
 	begins(t, checkPolicy(filepath.Join(dir, "new")), "ok   policy "+dir+"/new/policy.yaml does not exist")
 	for text, want := range map[string]string{
-		"":                                      "ok   policy " + path,
-		"defaults: {approvals: [git push]}":     "ok   policy " + path,
-		"defaults: {aprovals: [git push]}":      "FAIL policy " + path + " is invalid (",
-		"rooms: {den: {}}":                      "FAIL policy " + path + " is invalid (rooms: \"den\" is not a room ID; ",
-		strings.Repeat("#", policy.MaxFile+1):   "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
-		"defaults: [\x1b[31m" + hidden + "\x00": "FAIL policy " + path + " is invalid (",
+		"":                                  "ok   policy " + path,
+		"defaults: {approvals: [git push]}": "ok   policy " + path,
+		"defaults: {aprovals: [git push]}":  "FAIL policy " + path + " is invalid (",
+		"rooms: {den: {}}":                  "FAIL policy " + path + " is invalid (rooms: \"den\" is not a room ID; ",
+		"rooms: {\"!" + strings.Repeat("a", 43) + ":x.org\": {reply: all}}": "FAIL policy " + path + ": no room has the ID !aaa",
+		strings.Repeat("#", policy.MaxFile+1):                               "FAIL policy " + path + " is invalid (it is larger than 1 MiB): fix or remove it; ",
+		"defaults: [\x1b[31m" + hidden + "\x00":                             "FAIL policy " + path + " is invalid (",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -103,4 +104,40 @@ func TestPodmanDoesNotAnswer(t *testing.T) {
 	}
 	begins(t, found[0], "ok   socket "+socket)
 	begins(t, found[1], "FAIL podman at unix://"+socket+" does not answer: ")
+}
+
+// Podman's service says what database it has; what is newer than what was tested is named.
+func TestPodmanDatabase(t *testing.T) {
+	for _, c := range []struct{ version, database, says string }{
+		{"6.1.0", "sqlite", "ok   podman 6.1.0 at unix://%s; the bot was tested with podman 4.3 to 5.8"},
+		{"5.7.1", "sqlite", "ok   podman 5.7.1 at unix://%s"},
+		{"5.7.1", "boltdb", "ok   podman keeps its containers and volumes in BoltDB, which podman 6 does not use: before you install podman 6, install podman 5.8 and reboot"},
+		{"4.3.1", "", "ok   podman 4.3.1 at unix://%s"},
+	} {
+		socket := filepath.Join(t.TempDir(), "podman.sock")
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		service := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Libpod-API-Version", c.version)
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/version"):
+				fmt.Fprintf(w, `{"Version":%q,"ApiVersion":"1.41","Components":[{"Name":"Podman Engine","Version":%q,"Details":{"APIVersion":%q,"BuildTime":"2026-01-01T00:00:00Z"}}]}`, c.version, c.version, c.version)
+			case strings.HasSuffix(r.URL.Path, "/info"):
+				fmt.Fprintf(w, `{"host":{"databaseBackend":%q,"security":{}},"store":{"graphRoot":"/","graphDriverName":"overlay"}}`, c.database)
+			case strings.HasSuffix(r.URL.Path, "/_ping"):
+			default:
+				http.Error(w, `{"cause":"no such image","message":"no such image","response":404}`, http.StatusNotFound)
+			}
+		})}
+		go service.Serve(l)
+		var found []string
+		checkPodman(t.Context(), &Config{ContainerHost: SocketURI("unix://" + socket), StateDir: Folder(t.TempDir())}, true, func(f finding) { found = append(found, f.String()) })
+		service.Close()
+		all, want := strings.Join(found, "\n")+"\n", strings.ReplaceAll(c.says, "%s", socket)
+		if !strings.Contains(all, want) || strings.Contains(all, "BoltDB") != (c.database == "boltdb") || strings.Contains(all, "tested with") != (c.version == "6.1.0") {
+			t.Errorf("podman %s with %q: %s", c.version, c.database, all)
+		}
+	}
 }

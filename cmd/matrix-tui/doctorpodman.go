@@ -20,6 +20,8 @@ import (
 const (
 	podmanTime = time.Minute // of all that podman is asked: on a slow host its first answer takes long
 	minPodman  = "4.3"
+
+	untestedPodman = "6"
 )
 
 // checkPodman checks the socket, the service behind it, its version, the image and the isolation of a container, as far
@@ -50,6 +52,8 @@ func checkPodman(ctx context.Context, cfg *Config, offline bool, say func(findin
 		say(bad("podman at %s did not report its version: %s", uri, sentence.Text(err)))
 	case !atLeast(have, minPodman):
 		say(bad("podman %s at %s is too old: install %s or later (Debian 12 and Ubuntu 24.04 have it)", have, uri, minPodman))
+	case atLeast(have, untestedPodman):
+		say(good("podman %s at %s; the bot was tested with podman 4.3 to 5.8", have, uri))
 	default:
 		say(good("podman %s at %s", have, uri))
 	}

@@ -34,6 +34,7 @@ func knowPeople(t *testing.T, dir string) {
 		INSERT INTO crypto_tracked_user (user_id, devices_outdated) VALUES ('@ann:x', false), ('@bob:x', false), ('@cid:x', false), ('@dan:x', false);
 		INSERT INTO crypto_cross_signing_keys (user_id, usage, key, first_seen_key) VALUES
 			('@ann:x', 'master', '` + testKey("A") + `', '` + testKey("A") + `'), ('@bob:x', 'master', '` + testKey("C") + `', 'odd\x1b'), ('@bob:x', 'self_signing', 'BOBS2', 'BOBS1');
+		INSERT INTO crypto_device (user_id, device_id, identity_key, signing_key, trust, deleted, name) VALUES ('@cid:x', 'PHONE', 'I', '` + testKey("C") + `', 0, false, 'phone');
 		INSERT INTO e2ee_room (room, encryption) VALUES ('!den:x', '{}');
 		INSERT INTO e2ee_member (room, user, membership) VALUES ('!den:x', '@ann:x', 'join'), ('!den:x', '@bob:x', 'join'), ('!den:x', '@cid:x', 'invite'), ('!den:x', '@dan:x', 'leave')`)
 	if err != nil {
@@ -78,11 +79,14 @@ func TestTrust(t *testing.T) {
 	}{
 		{"", nil, 2, "takes one argument", true},
 		{"", []string{"@eve:x"}, 1, "never seen a device of @eve:x", true},
-		{"", []string{"@cid:x"}, 1, "@cid:x has no cross-signing identity", true},
+		{"", []string{"@dan:x"}, 0, "The sessions of @dan:x are trusted already", true},
+		{"", []string{"@cid:x"}, 1, "did not see at the first contact:\n  \"PHONE\" CCCC CCCC", true},
+		{"y", []string{"@cid:x"}, 0, "@cid:x is trusted.", true},
+		{"", []string{"@cid:x"}, 0, "The sessions of @cid:x are trusted already", true},
 		{"", []string{"@ann:x"}, 0, "trusted already. Its fingerprint is\n  AAAA AAAA AAAA AAAA AAAA AAAA AAAA AAAA AAAA AAAA AAA\n", true},
 		{"", []string{"@bob:x"}, 1, "was\n  (not a key)\nand is now\n  CCCC CCCC CCCC CCCC CCCC CCCC CCCC CCCC CCCC CCCC CCC\n", true},
 		{"no\n", []string{"@bob:x"}, 1, "Nothing has changed.", true},
-		{"Yes\n", []string{"@bob:x"}, 0, "The new identity of @bob:x is trusted.", false},
+		{"Yes\n", []string{"@bob:x"}, 0, "@bob:x is trusted.", false},
 		{"", []string{"-yes", "@bob:x"}, 0, "trusted already", false},
 	} {
 		code, said := run(step.answer, step.args...)
@@ -105,6 +109,16 @@ func TestCheckIdentities(t *testing.T) {
 		cfg.Owners = UserIDs{owner}
 		begins(t, checkIdentities(t.Context(), cfg), want)
 	}
+	cfg.Devices, cfg.Owners = firstSeen, UserIDs{"@cid:x"}
+	begins(t, checkIdentities(t.Context(), cfg), "FAIL identities: owner @cid:x has no cross-signing identity, and the bot ignores sessions that it did not see")
+	known, err := e2ee.Identities(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e2ee.Accept(t.Context(), dir, known[slices.IndexFunc(known, func(i e2ee.Identity) bool { return i.User == "@cid:x" })]); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Owners = UserIDs{"@cid:x"}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if want := []string{filepath.Join(dir, "crypto.db"), filepath.Join(dir, "crypto.key")}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("the check leaves %v, %v", files, err)

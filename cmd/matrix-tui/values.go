@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"matrix-tui/bot/matrix/e2ee"
 	"matrix-tui/sandbox"
 )
 
@@ -115,13 +116,14 @@ func (s *Switch) UnmarshalText(text []byte) error {
 }
 
 const (
-	crossSigned Devices = "cross-signed"
-	allDevices  Devices = "all"
+	firstSeen   = Devices(e2ee.FirstSeen)
+	crossSigned = Devices(e2ee.CrossSigned)
+	allDevices  = Devices(e2ee.AllDevices)
 )
 
 func (d *Devices) UnmarshalText(text []byte) error {
 	*d = Devices(strings.ToLower(string(text)))
-	if *d != crossSigned && *d != allDevices {
+	if *d != firstSeen && *d != crossSigned && *d != allDevices {
 		return errValue
 	}
 	return nil

@@ -90,6 +90,21 @@ func (c *crypt) sign(ctx context.Context, password string) error {
 	return nil
 }
 
+// Sign makes the account's identity sign another of its devices, as a verification does.
+func (p *Person) Sign(ctx context.Context, other *Person) error {
+	p.crypt.mu.Lock()
+	defer p.crypt.mu.Unlock()
+	devices, err := p.crypt.mach.FetchKeys(ctx, []id.UserID{p.cli.UserID}, true)
+	if err != nil {
+		return fmt.Errorf("fetch own devices: %w", err)
+	}
+	device := devices[p.cli.UserID][other.cli.DeviceID]
+	if device == nil {
+		return fmt.Errorf("%s has no device %s", p.ID(), other.cli.DeviceID)
+	}
+	return p.crypt.mach.SignOwnDevice(ctx, device)
+}
+
 // rooms keeps copies of memberships. mautrix's own store keeps the event's content, and changes it when this client
 // joins, invites or creates a room, while its sync may still be reading that event.
 type rooms struct{ *mautrix.MemoryStateStore }

@@ -37,7 +37,7 @@ var (
 		event.TypeMember:     {"membership": nil, "is_direct": nil},
 		event.TypeName:       {"name": nil},
 		event.TypeTombstone:  {"replacement_room": nil},
-		event.TypeCreate:     {"predecessor": {"room_id": nil}},
+		event.TypeCreate:     {"predecessor": {"room_id": nil}, "room_version": nil, "additional_creators": nil},
 		event.TypeEncryption: {"algorithm": nil, "rotation_period_ms": nil, "rotation_period_msgs": nil},
 		event.TypeVisibility: {"history_visibility": nil},
 		event.TypeEncrypted: {

@@ -2,7 +2,10 @@ package decode
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+
+	"matrix-tui/state/event"
 )
 
 // powerKeys are the keys that are read of an m.room.power_levels.
@@ -21,6 +24,22 @@ func MaySend(content json.RawMessage, user, eventType string) (bool, error) {
 		return false, err
 	}
 	return o.object("users").level(user, o.level("users_default", 0)) >= o.object("events").level(eventType, o.level("events_default", 0)), nil
+}
+
+// IsCreator reports whether a user is a creator of the room that an m.room.create event
+// created. From room version 12 on, creators have every power and are not among the users
+// of m.room.power_levels (https://spec.matrix.org/v1.16/rooms/v12/).
+func IsCreator(create event.Event, user string) bool {
+	o, err := parse(create.Content)
+	if err != nil || !create.IsState(event.TypeCreate) {
+		return false
+	}
+	version, err := strconv.Atoi(o.text("room_version"))
+	if old := o["room_version"] == nil || err == nil && version < 12; old {
+		return false
+	}
+	also, _ := o["additional_creators"].([]any)
+	return create.Sender == user || slices.Contains(also, any(user))
 }
 
 // level is the power level at a key: a number, or, in old rooms, a number in a string.

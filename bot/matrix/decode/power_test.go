@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 )
 
@@ -26,6 +27,35 @@ func TestMaySend(t *testing.T) {
 	for _, content := range []string{``, `[]`, `{"users":{},"Users":{"@bot:x":100}}`, `{"users":{"@bot:x":0,"@bot:x":100}}`} {
 		if may, err := MaySend(json.RawMessage(content), "@bot:x", "m.room.message"); err == nil {
 			t.Errorf("%s: %v", content, may)
+		}
+	}
+}
+
+func TestIsCreator(t *testing.T) {
+	for content, want := range map[string]string{
+		`{}`:                       "",
+		`{"room_version":"11"}`:    "",
+		`{"room_version":"9"}`:     "",
+		`{"room_version":"12"}`:    "@ann:x",
+		`{"room_version":"13"}`:    "@ann:x",
+		`{"room_version":"org.x"}`: "@ann:x",
+		`{"room_version":"12","additional_creators":["@bot:x"]}`:     "@ann:x @bot:x",
+		`{"room_version":"11","additional_creators":["@bot:x"]}`:     "",
+		`{"room_version":"12","additional_creators":"@bot:x"}`:       "@ann:x",
+		`{"room_version":"12","additional_creators":[7,["@bot:x"]]}`: "@ann:x",
+	} {
+		create, err := FromServer(json.RawMessage(fmt.Sprintf(`{"event_id":"$1","type":"m.room.create","state_key":"","sender":"@ann:x","content":%s}`, content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for user, creates := range map[string]bool{"@ann:x": want != "", "@bot:x": want == "@ann:x @bot:x", "@eve:x": false} {
+			if got := IsCreator(create, user); got != creates {
+				t.Errorf("%s: %s is a creator: %v", content, user, got)
+			}
+		}
+		create.StateKey = nil
+		if IsCreator(create, "@ann:x") {
+			t.Errorf("%s: a message creates a room", content)
 		}
 	}
 }

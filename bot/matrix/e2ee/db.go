@@ -43,6 +43,10 @@ CREATE TABLE IF NOT EXISTS e2ee_member (
 	room TEXT NOT NULL, user TEXT NOT NULL, membership TEXT NOT NULL,
 	PRIMARY KEY (room, user)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS e2ee_pinned ( -- see pinned.go
+	user TEXT NOT NULL, device TEXT NOT NULL, identity_key TEXT NOT NULL, signing_key TEXT NOT NULL,
+	PRIMARY KEY (user, device)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS e2ee_member_user ON e2ee_member (user);
 `
 

@@ -6,12 +6,11 @@
 // returns without an error, its changes are on disk, so the caller may commit the
 // sync token afterwards. Processing the same batch again changes nothing.
 //
-// Room keys go only to devices that their user's cross-signing identity has signed,
-// and only messages from such devices are decrypted. The first identity seen for a
-// user is pinned, so a homeserver can invent neither a device nor an identity.
-// Element has the same rule (MSC4153) and makes its users verify their sessions, so
-// its users notice no difference. Config.AllDevices is for people whose clients
-// cannot cross-sign.
+// Room keys go only to trusted devices, and only messages from trusted devices are
+// decrypted. Config.Devices says which these are. The first identity seen for a user is
+// pinned, so a homeserver can invent neither a device nor an identity. Element has the
+// same rule (MSC4153) and makes its users verify their sessions. For a user without an
+// identity, the devices of the first contact are pinned instead: see pinned.go.
 package e2ee
 
 import (
@@ -46,9 +45,8 @@ type Config struct {
 	Password string
 	// NoCrossSigning disables creating or using the account's cross-signing keys.
 	NoCrossSigning bool
-	// AllDevices trusts every device that the homeserver lists, not only cross-signed
-	// ones.
-	AllDevices bool
+	// Devices says which devices are trusted; the zero value is CrossSigned.
+	Devices Rule
 	// Owner reports whether to accept a verification from this user; nil accepts none.
 	Owner func(user string) bool
 	// ShowSAS is called with what a person who verifies this device must also see. It
@@ -175,9 +173,12 @@ func (m *Machine) load(ctx context.Context) error {
 		return err
 	}
 	store := newKeyStore(m.db, cli.DeviceID)
+	if m.cfg.Devices == FirstSeen {
+		store.pins = cli.UserID
+	}
 	mach := crypto.NewOlmMachine(cli, &m.log, store, m.rooms)
 	mach.DisableDecryptKeyFetching = true // no requests within a transaction
-	if !m.cfg.AllDevices {
+	if m.cfg.Devices != AllDevices {
 		mach.SendKeysMinTrust = id.TrustStateCrossSignedTOFU
 	}
 	mach.SessionReceived = func(_ context.Context, room id.RoomID, session id.SessionID, _ uint32) {

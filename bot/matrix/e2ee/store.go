@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ import (
 // keyStore is mautrix's store with our own rules.
 type keyStore struct {
 	*crypto.SQLCryptoStore
+
+	pins id.UserID // our account if the devices of the first contact count (see pinned.go), else ""
 
 	mu     sync.Mutex
 	failed error                 // first failed write since begin, which mautrix would only log
@@ -86,19 +89,34 @@ func (s *keyStore) UpdateSession(ctx context.Context, key id.SenderKey, session 
 // for its users, could have any of their devices verified.
 func (s *keyStore) PutDevice(ctx context.Context, user id.UserID, device *id.Device) error {
 	kept := *device
-	if kept.Trust > id.TrustStateUnset {
-		kept.Trust = id.TrustStateUnset
-	}
+	kept.Trust = min(kept.Trust, id.TrustStateUnset)
 	return s.SQLCryptoStore.PutDevice(ctx, user, &kept)
 }
 
-// PutDevices is part of crypto.Store.
+// PutDevices is part of crypto.Store. It stores no trust either. It replaces a device whose
+// keys have changed completely: mautrix would keep the signing key of a device that was
+// deleted, so that its signatures would count for the other keys.
 func (s *keyStore) PutDevices(ctx context.Context, user id.UserID, devices map[id.DeviceID]*id.Device) error {
-	return s.note(s.SQLCryptoStore.PutDevices(ctx, user, devices))
+	kept := maps.Clone(devices)
+	return s.note(s.DB.DoTxn(ctx, nil, func(ctx context.Context) error {
+		for name, device := range devices {
+			one := *device
+			one.Trust = min(one.Trust, id.TrustStateUnset)
+			kept[name] = &one
+			_, err := s.DB.Exec(ctx, "DELETE FROM crypto_device WHERE user_id=$1 AND device_id=$2 AND (identity_key<>$3 OR signing_key<>$4)", user, name, one.IdentityKey, one.SigningKey)
+			if err != nil {
+				return fmt.Errorf("replace device: %w", err)
+			}
+		}
+		return s.SQLCryptoStore.PutDevices(ctx, user, kept)
+	}))
 }
 
 // PutCrossSigningKey is part of crypto.Store.
 func (s *keyStore) PutCrossSigningKey(ctx context.Context, user id.UserID, usage id.CrossSigningUsage, key id.Ed25519) error {
+	if err := s.note(s.doubt(ctx, user, usage, key)); err != nil {
+		return err
+	}
 	return s.note(s.SQLCryptoStore.PutCrossSigningKey(ctx, user, usage, key))
 }
 

@@ -13,10 +13,23 @@ import (
 // Distrust says why a device is not trusted.
 type Distrust string
 
+// Rule says which devices are trusted.
+type Rule string
+
+const (
+	// FirstSeen trusts cross-signed devices and, for users without a trusted identity, the
+	// devices that they had at the first contact.
+	FirstSeen   Rule = "first-seen"
+	CrossSigned Rule = "cross-signed" // only devices that their user's identity has signed
+	AllDevices  Rule = "all"          // every device that the homeserver lists
+)
+
 const (
 	NotSigned       Distrust = "device not cross-signed" // not signed by its user's identity
 	NoIdentity      Distrust = "no cross-signing identity"
 	IdentityChanged Distrust = "identity changed since it was first seen"
+	NewDevice       Distrust = "new device of a user without an identity"
+	NewIdentity     Distrust = "identity not confirmed by a known device"
 )
 
 // UntrustedDeviceError means that the device that encrypted an event is not trusted. It
@@ -33,14 +46,6 @@ func (e *UntrustedDeviceError) Error() string {
 	return fmt.Sprintf("device %s of %s is not trusted: %s", e.Device, e.Sender, e.Reason)
 }
 
-// rule returns the value for Config.AllDevices that crypto.db stores.
-func (m *Machine) rule() string {
-	if m.cfg.AllDevices {
-		return "all"
-	}
-	return "cross-signed"
-}
-
 // applyRule deletes the outgoing room keys if the setting has changed, because devices
 // that are no longer trusted may have them. m.mu is held.
 func (m *Machine) applyRule(ctx context.Context) error {
@@ -48,14 +53,14 @@ func (m *Machine) applyRule(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read crypto.db: %w", err)
 	}
-	if before == m.rule() {
+	if before == string(m.cfg.Devices) {
 		return nil
 	}
 	return m.db.DoTxn(ctx, nil, func(ctx context.Context) error {
 		if _, err := m.db.Exec(ctx, "DELETE FROM crypto_megolm_outbound_session"); err != nil {
 			return fmt.Errorf("delete room keys: %w", err)
 		}
-		return m.db.setMeta(ctx, "devices", m.rule())
+		return m.db.setMeta(ctx, "devices", string(m.cfg.Devices))
 	})
 }
 
@@ -63,7 +68,7 @@ func (m *Machine) applyRule(ctx context.Context) error {
 // m.mach if m.mu is held, m.reader if m.readMu is held.
 func (m *Machine) trusts(ctx context.Context, machine *crypto.OlmMachine, device *id.Device) (bool, error) {
 	own := device.UserID == m.cfg.Client.UserID && device.SigningKey == machine.GetAccount().SigningKey()
-	if m.cfg.AllDevices || own {
+	if m.cfg.Devices == AllDevices || own {
 		return true, nil
 	}
 	trust, err := machine.ResolveTrustContext(m.log.WithContext(ctx), device)
@@ -105,8 +110,12 @@ func (m *Machine) distrust(ctx context.Context, user id.UserID) (Distrust, error
 		return "", fmt.Errorf("read identity of %s: %w", user, err)
 	}
 	switch master, ok := keys[id.XSUsageMaster]; {
+	case !ok && m.cfg.Devices == FirstSeen && user != m.cfg.Client.UserID:
+		return NewDevice, nil
 	case !ok:
 		return NoIdentity, nil
+	case master.First == "":
+		return NewIdentity, nil
 	case master.Key != master.First:
 		return IdentityChanged, nil
 	}
@@ -132,6 +141,11 @@ func (m *Machine) fetchKeys(ctx context.Context, users []id.UserID) error {
 		return fmt.Errorf("fetch devices: %w", err)
 	}
 	for i, user := range users {
+		if user != m.cfg.Client.UserID {
+			if err := m.store.pin(ctx, user); err != nil {
+				return err
+			}
+		}
 		after, err := m.trustedDevices(ctx, user)
 		if err != nil {
 			return err
@@ -159,4 +173,39 @@ func (m *Machine) trustedDevices(ctx context.Context, user id.UserID) (map[id.De
 		}
 	}
 	return trusted, nil
+}
+
+// Unverified reports whether a room is encrypted and members other than us have devices that
+// do not get its keys. It fetches what it does not know.
+func (m *Machine) Unverified(ctx context.Context, room string) (bool, error) {
+	encrypted, err := m.IsEncrypted(ctx, room)
+	if err != nil || !encrypted || m.deviceless() {
+		return false, err
+	}
+	if err := m.learnMembers(ctx, id.RoomID(room)); err != nil {
+		return false, err
+	}
+	users, err := m.rooms.readers(ctx, id.RoomID(room))
+	if err != nil {
+		return false, err
+	}
+	if err := m.refreshDevices(ctx, users); err != nil {
+		return false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, user := range users {
+		if user == m.cfg.Client.UserID {
+			continue
+		}
+		devices, err := m.store.GetDevices(ctx, user)
+		if err != nil {
+			return false, fmt.Errorf("list devices of %s: %w", user, err)
+		}
+		trusted, err := m.trustedDevices(ctx, user)
+		if err != nil || len(trusted) < len(devices) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

@@ -76,7 +76,7 @@ func (p *peer) knows(of *peer) {
 
 func TestUnsignedDevice(t *testing.T) {
 	alice, bot := enter(t, "alice"), enter(t, "bot")
-	lax := enter(t, "bot", func(c *Config) { c.AllDevices = true })
+	lax := enter(t, "bot", func(c *Config) { c.Devices = AllDevices })
 	room := alice.room(bot, lax)
 	for _, p := range []*peer{bot, lax} {
 		if got := p.reads(room, alice.say(room, "hello")); got != "hello" {
@@ -128,7 +128,6 @@ func TestOwnUnsignedDevice(t *testing.T) {
 }
 
 func TestNoIdentity(t *testing.T) {
-	plain := func(c *Config) { c.NoCrossSigning = true }
 	alice, bot := enter(t, "alice", plain), enter(t, "bot")
 	room := alice.room(bot)
 	msg := alice.say(room, "hello")
@@ -153,7 +152,7 @@ func TestNoIdentity(t *testing.T) {
 // After a change from all devices to cross-signed ones, keys that were shared with all
 // devices are replaced.
 func TestRuleChange(t *testing.T) {
-	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) { c.AllDevices = true })
+	alice, bot := enter(t, "alice"), enter(t, "bot", func(c *Config) { c.Devices = AllDevices })
 	room := alice.room(bot)
 	phone := alice.unsigned()
 	msg := bot.say(room, "for everybody")
