@@ -146,17 +146,17 @@ func writeEscaped(w util.BufWriter, source []byte, segments *gmtext.Segments) {
 	}
 }
 
-func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	tag(w, node, node.(*ast.Link).Destination, entering)
+func (safe) link(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	tag(w, source, node, node.(*ast.Link).Destination, entering)
 	return ast.WalkContinue, nil
 }
 
-func (safe) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (safe) image(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	n := node.(*ast.Image)
 	if entering {
 		_, _ = w.WriteString("🖼 ")
 	}
-	tag(w, n, n.Destination, entering)
+	tag(w, source, n, n.Destination, entering)
 	return ast.WalkContinue, nil
 }
 
@@ -180,7 +180,7 @@ func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) 
 
 // tag writes the start or the end of a link. For a target that cannot be opened, it writes the target after the text;
 // without text, the target alone.
-func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
+func tag(w util.BufWriter, source []byte, n ast.Node, target []byte, entering bool) {
 	open := opens(target)
 	href := within(n, open)
 	if entering {
@@ -190,7 +190,7 @@ func tag(w util.BufWriter, n ast.Node, target []byte, entering bool) {
 	shown := string(util.EscapeHTML(target))
 	if !n.HasChildren() {
 		_, _ = w.WriteString(shown)
-	} else if open == nil && shown != "" {
+	} else if open == nil && shown != "" && !tells(plain{source}.inline(n), string(target)) {
 		_, _ = w.WriteString(" (" + shown + ")")
 	}
 	if href != nil {

@@ -156,17 +156,19 @@ func (p plain) words(n *ast.Text) string {
 // target adds the target of a link to its text, if it says something else. A link to somebody or something in Matrix is
 // for clients: to people its text says enough.
 func target(said, url string) string {
-	same := func(s string) string {
-		for _, scheme := range []string{"https://", "http://", "mailto:"} {
-			s = strings.TrimPrefix(s, scheme)
-		}
-		return strings.TrimSuffix(s, "/")
-	}
 	switch {
 	case strings.TrimSpace(said) == "":
 		return url
-	case url == "" || same(said) == same(url) || strings.HasPrefix(url, "https://matrix.to/#/"):
+	case url == "" || tells(said, url) || strings.HasPrefix(url, "https://matrix.to/#/"):
 		return said
 	}
 	return said + " (" + url + ")"
+}
+
+// tells reports whether the text of a link is its target.
+func tells(said, url string) bool {
+	for _, scheme := range []string{"https://", "http://", "mailto:"} {
+		said, url = strings.TrimPrefix(said, scheme), strings.TrimPrefix(url, scheme)
+	}
+	return strings.TrimSuffix(said, "/") == strings.TrimSuffix(url, "/")
 }
