@@ -124,18 +124,18 @@ func TestHTML(t *testing.T) {
 func TestPlain(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"markup", "**Done**: *three* `tests` ~~fail~~ pass\nin 5\\*5 s &amp; more<br>", "Done: three tests fail pass\nin 5*5 s & more<br>"},
-		{"a heading first", "# Result\n\nAll tests pass.\n\n## Next\n\nNothing.\n\n---\nbye", "Result: All tests pass.\n\nNext\nNothing.\n\n———\n\nbye"},
+		{"a heading first", "# Result\n\nAll tests pass.\n\n## Next\n\nNothing.\n\n---\nbye", "Result: All tests pass.\n\nNext\nNothing.\n\n———\nbye"},
 		{"a question first", "## Which one?\nThe **red** one.", "Which one? The red one."},
 		{"only a heading", "# Done", "Done"},
 		{"links", "See [the report](https://a.b/c?d=e), [a.b](https://a.b/), <https://f.g>, [main.go](src/main.go), ![a chart](https://x.y/z.png).\n\n_2 s · [the task](https://matrix.to/#/%21den:x/$task?via=x)_",
 			"See the report (https://a.b/c?d=e), a.b, https://f.g, main.go (src/main.go), 🖼 a chart (https://x.y/z.png).\n\n2 s · the task"},
-		{"lists", "I did:\n- one\n  - two\n    more\n- [x] three\n\n3. four\n4. five\n\n   six", "I did:\n\n• one\n  • two\n    more\n• [x] three\n\n3. four\n4. five\n\n  six"},
-		{"code", "Run:\n```sh\nls *  \\\n  -l\n```\nthen\n\n    cat `x`", "Run:\n\nls *  \\\n  -l\n\nthen\n\ncat `x`"},
+		{"lists", "I did:\n- one\n  - two\n    more\n- [x] three\n\n3. four\n4. five\n\n   six", "I did:\n• one\n  • two\n    more\n• [x] three\n\n3. four\n4. five\n\n  six"},
+		{"code", "Run:\n```sh\nls *  \\\n  -l\n```\nthen\n\n    cat `x`", "Run:\nls *  \\\n  -l\n\nthen\n\ncat `x`"},
 		{"a quotation", "> **a**\n> b\n\nc", "> a\n> b\n\nc"},
 		{"a narrow table", "|name|size|\n|-|-:|\n|**a**|1|\n|bcdefg|22|", "name    size\na       1\nbcdefg  22"},
 		{"a wide table", "|parser|time|verdict|\n|---|---|---|\n|recursive descent|12 s|easy to read and to change|\n|table-driven|4 s||",
 			"parser: recursive descent\ntime: 12 s\nverdict: easy to read and to change\n\nparser: table-driven\ntime: 4 s"},
-		{"formulas", "so $a_1$\n$$\n\\frac{b}{c}\n$$", "so a_1\n\n\\frac{b}{c}"},
+		{"formulas", "so $a_1$\n$$\n\\frac{b}{c}\n$$", "so a_1\n\\frac{b}{c}"},
 		{"hidden characters", "a&#x202e;b", "ab"},
 		{"nothing to say", "[a]: https://b.c", "[a]: https://b.c"},
 	} {

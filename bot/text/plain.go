@@ -34,7 +34,8 @@ func (p plain) document(doc ast.Node) string {
 	return strings.TrimSpace(heading + " " + strings.TrimLeft(rest, "\n"))
 }
 
-// blocks writes the children of a block. A paragraph has empty lines around it; a heading has none below it.
+// blocks writes the children of a block, with empty lines where the source has them. A heading has one above it and none
+// below.
 func (p plain) blocks(parent ast.Node) string {
 	var out strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -44,7 +45,8 @@ func (p plain) blocks(parent ast.Node) string {
 		}
 		if out.Len() > 0 {
 			out.WriteByte('\n')
-			if before := n.PreviousSibling().Kind(); before != ast.KindHeading && before != ast.KindTextBlock {
+			apart := n.HasBlankPreviousLines() || n.Kind() == ast.KindHeading || n.Kind() == extast.KindTable
+			if apart && n.PreviousSibling().Kind() != ast.KindHeading {
 				out.WriteByte('\n')
 			}
 		}
