@@ -59,22 +59,22 @@ func TestEnrol(t *testing.T) {
 		if err != nil || kept.You != account {
 			t.Errorf("the account is registered before it is stored: %+v, %v", kept, err)
 		}
-		if account.Name == "you" {
+		if account.Name == "alex" {
 			return errors.New("taken")
 		}
 		return nil
 	}
-	if err := a.enrol(&a.You, "you", register); err != nil {
+	if err := a.enrol(&a.You, "alex", register); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(tried, " "); !regexp.MustCompile(`^you you-[a-z2-7]{6}$`).MatchString(got) {
+	if got := strings.Join(tried, " "); !regexp.MustCompile(`^alex alex-[a-z2-7]{6}$`).MatchString(got) {
 		t.Errorf("names tried: %q", got)
 	}
 	again, err := loadAccounts(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.enrol(&again.You, "you", register); err != nil || again.You != a.You || len(tried) != 3 {
+	if err := again.enrol(&again.You, "alex", register); err != nil || again.You != a.You || len(tried) != 3 {
 		t.Errorf("the previous account is not used: %+v, %v, tried %q", again.You, err, tried)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "accounts.json"), []byte("{"), 0o600); err != nil {
