@@ -23,31 +23,35 @@ type chat struct {
 
 	mu       sync.Mutex      // locked while a message is sent, so that its answer finds it
 	mine     map[string]bool // sent events without an answer
-	commands map[string]bool // sent events with a command, whose answer is shown in full
+	commands map[string]bool // sent events; true for a command, whose answer is shown in full
 	seen     map[string]bool // events that were shown, or existed before
 	last     string          // the newest of them
 	calm     chan struct{}   // receives a value whenever something was shown
 }
 
-// newChat continues a chat after the event seen, or after the person's own last message. What came since is shown
-// again: it may be unread. Only old notices say nothing any more.
+// newChat continues a chat, of which the terminal has shown the event seen.
 func newChat(me *person.Person, room, bot, label, seen string, before []person.Msg, s screen) *chat {
-	c := &chat{
+	return &chat{
 		me: me, room: room, bot: bot, label: label, screen: s,
-		mine: map[string]bool{}, commands: map[string]bool{}, seen: map[string]bool{}, last: seen, calm: make(chan struct{}, 1),
+		mine: map[string]bool{}, commands: map[string]bool{}, seen: known(me.ID(), seen, before), last: seen, calm: make(chan struct{}, 1),
 	}
-	read := len(before)
+}
+
+// known returns the events that are not shown again: those up to the event seen, or to the person's own last message. What
+// came since may be unread, but its notices say nothing any more.
+func known(me, seen string, before []person.Msg) map[string]bool {
+	read, out := len(before), map[string]bool{}
 	for i, m := range before {
-		if m.Sender == me.ID() || m.Event == seen {
+		if m.Sender == me || m.Event == seen {
 			read = i + 1
 		}
 	}
 	for i, m := range before {
 		if i < read || m.Kind == "m.notice" {
-			c.seen[m.Event] = true
+			out[m.Event] = true
 		}
 	}
-	return c
+	return out
 }
 
 // run sends and shows until the person leaves. At the end of input that is not a terminal it first waits for the
@@ -152,7 +156,7 @@ func (c *chat) see(event string) {
 // take shows one event and removes the task that it answers from the list.
 func (c *chat) take(m person.Msg) {
 	c.mu.Lock()
-	own := c.mine[m.Event] // it arrives before its answer
+	_, own := c.commands[m.Event]
 	if m.Final() && m.Sender == c.bot {
 		delete(c.mine, m.ReplyTo)
 	}

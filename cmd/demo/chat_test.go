@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +45,19 @@ func TestWhatTheChatShows(t *testing.T) {
 				t.Errorf("text = %q, want %q", got, tt.showed)
 			}
 		})
+	}
+}
+
+// The next chat begins with what may be unread, without old notices.
+func TestKnown(t *testing.T) {
+	before := []person.Msg{
+		{Event: "$task", Sender: "@alex:x", Kind: "m.text"}, {Event: "$work", Sender: "@bot:x", Kind: "m.notice"},
+		{Event: "$answer", Sender: "@bot:x", Kind: "m.text"}, {Event: "$more", Sender: "@bot:x", Kind: "m.text"},
+	}
+	for seen, want := range map[string]string{"": "$task $work", "$answer": "$answer $task $work", "$more": "$answer $more $task $work"} {
+		if got := strings.Join(slices.Sorted(maps.Keys(known("@alex:x", seen, before))), " "); got != want {
+			t.Errorf("after %q %s is known, want %s", seen, got, want)
+		}
 	}
 }
 

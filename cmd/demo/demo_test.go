@@ -62,7 +62,7 @@ func TestDemo(t *testing.T) {
 		if got := h.accounts(t).Room; got != room {
 			t.Errorf("room %s, before it was %s", got, room)
 		}
-		if text := out.String(); strings.Contains(text, "about cats") || strings.Contains(text, "this is all") || strings.Contains(text, "not said") || !strings.Contains(text, "you: who are you?") {
+		if text := out.String(); strings.Contains(text, "about cats") || strings.Contains(text, "not said") || !strings.Contains(text, "you: who are you?") {
 			t.Errorf("the chat shows old messages, or messages after /quit:\n%s", text)
 		}
 	})
@@ -79,7 +79,9 @@ func TestDemo(t *testing.T) {
 		defer stop()
 		code := make(chan int, 1)
 		go func() { code <- h.demo(t, ctx, r, &out) }()
-		// The previous task was left without its answer: it arrives now.
+		if _, err := w.WriteString("what can you do?\n"); err != nil {
+			t.Fatal(err)
+		}
 		if err := host.Poll(ctx, func() (bool, error) { return strings.Contains(out.String(), "so this is all I can say"), nil }); err != nil {
 			t.Errorf("the answer did not come: %v", err)
 		}
@@ -129,7 +131,7 @@ func (h *bench) operator(t *testing.T, ctx context.Context) {
 	state := filepath.Join(h.dir, "demo", "state")
 
 	code, stdout, stderr := h.ask(t, ctx, environ(state), "rooms")
-	want := regexp.MustCompile(regexp.QuoteMeta(known.Room) + ` +matrix-tui demo +` + regexp.QuoteMeta(sandbox.NameFor(known.Room)) + ` +running +(?:-|waits) +- +[-0-9]+ [:0-9]+  \w+ +who are you\?`)
+	want := regexp.MustCompile(regexp.QuoteMeta(known.Room) + ` +matrix-tui demo +` + regexp.QuoteMeta(sandbox.NameFor(known.Room)) + ` +running +(?:-|waits) +- +[-0-9]+ [:0-9]+  \w+ +what can you do\?`)
 	if code != 0 || !want.MatchString(stdout) {
 		t.Errorf("rooms: code %d, %s%s", code, stdout, stderr)
 	}
