@@ -130,7 +130,7 @@ func TestPlain(t *testing.T) {
 		{"links", "See [the report](https://a.b/c?d=e), [a.b](https://a.b/), <https://f.g>, [main.go](src/main.go), ![a chart](https://x.y/z.png).\n\n_2 s · [the task](https://matrix.to/#/%21den:x/$task?via=x)_",
 			"See the report (https://a.b/c?d=e), a.b, https://f.g, main.go (src/main.go), 🖼 a chart (https://x.y/z.png).\n\n2 s · the task"},
 		{"lists", "I did:\n- one\n  - two\n    more\n- [x] three\n\n3. four\n4. five\n\n   six", "I did:\n• one\n  • two\n    more\n• [x] three\n\n3. four\n4. five\n\n  six"},
-		{"code", "Run:\n```sh\nls *  \\\n  -l\n```\nthen\n\n    cat `x`", "Run:\nls *  \\\n  -l\n\nthen\n\ncat `x`"},
+		{"code", "Run:\n```sh\nls *  \\\n  -l\n```\nthen\n\n    cat `x`", "Run:\n    ls *  \\\n      -l\n\nthen\n\n    cat `x`"},
 		{"a quotation", "> **a**\n> b\n\nc", "> a\n> b\n\nc"},
 		{"a narrow table", "|name|size|\n|-|-:|\n|**a**|1|\n|bcdefg|22|", "name    size\na       1\nbcdefg  22"},
 		{"a wide table", "|parser|time|verdict|\n|---|---|---|\n|recursive descent|12 s|easy to read and to change|\n|table-driven|4 s||",

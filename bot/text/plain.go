@@ -61,7 +61,9 @@ func (p plain) block(n ast.Node) string {
 		return strings.ReplaceAll(p.inline(n), "\n", " ")
 	case *ast.Paragraph, *ast.TextBlock:
 		return strings.TrimSpace(p.inline(n))
-	case *ast.FencedCodeBlock, *ast.CodeBlock, *display:
+	case *ast.FencedCodeBlock, *ast.CodeBlock: // indented, so that nothing in it looks like the text around it
+		return strings.TrimRight(indent(p.raw(n.Lines()), "    ", "    "), " ")
+	case *display:
 		return p.raw(n.Lines())
 	case *ast.HTMLBlock:
 		said := p.raw(n.Lines())
