@@ -37,8 +37,12 @@ type display struct {
 }
 
 func (*display) Kind() ast.NodeKind            { return kindDisplay }
-func (*display) IsRaw() bool                   { return true }
 func (n *display) Dump(source []byte, lvl int) { ast.DumpHelper(n, source, lvl, nil, nil) }
+
+// IsRaw keeps the parser from looking for Markdown in it.
+//
+//lint:hides a block is not raw by itself
+func (*display) IsRaw() bool { return true }
 
 // formulas finds both kinds.
 type formulas struct{}
