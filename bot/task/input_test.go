@@ -67,6 +67,7 @@ func TestNeededSessions(t *testing.T) {
 // The prompt names the file of an answer as it is in the inbox, where another one may have had its name.
 func TestAnswerWithFile(t *testing.T) {
 	one := &Task{
+		env:  &Env{},
 		exec: &agent.Execution{Answers: []agent.Answer{{Question: "How?", Answer: "so\n/workspace/inbox/a.png", Event: "$1"}, {Question: "Sure?", Answer: "/workspace/inbox/a.png", Event: "$2"}}},
 		rec:  state.Task{Details: state.Details{Files: []state.File{{Event: "$1", Path: "/workspace/inbox/a.png"}, {Event: "$2", Path: "/workspace/inbox/a-1234abcd.png"}}}},
 	}
